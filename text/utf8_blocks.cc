@@ -15,18 +15,19 @@ namespace pipeline {
 
 namespace {
 
-// Keiser and Lemire, "Validating UTF-8 In Less Than One Instruction Per Byte" (2021): whether two bytes
-// may stand side by side is looked up by three half bytes, high and low of the first and high of the
-// second. Each mistake is a bit, and is there when all three have it.
+// Keiser and Lemire, "Validating UTF-8 In Less Than One Instruction Per Byte" (2021). Three tables decide
+// whether two bytes may follow each other: one for the high half of the first byte, one for its low half, and
+// one for the high half of the second byte. Each mistake is a bit; it is made if all three entries have this
+// bit.
 enum : std::uint8_t {
   kTooShort = 1 << 0,   // a lead byte, then no continuation
   kTooLong = 1 << 1,    // ASCII, then a continuation
   kOverlong3 = 1 << 2,  // E0, then 80..9F
-  kTooLarge = 1 << 3,   // F4, then 90..BF; F5.., then any
+  kTooLarge = 1 << 3,   // F4 or higher, then 90..BF
   kSurrogate = 1 << 4,  // ED, then A0..BF
   kOverlong2 = 1 << 5,  // C0 or C1
   kOverlong4 = 1 << 6,  // F0, then 80..8F; shares its bit with F5.., then 80..8F
-  kTwoTails = 1 << 7,   // two continuations: right only as the end of three bytes or four
+  kTwoTails = 1 << 7,   // two continuations: valid only inside a character of three or four bytes
 };
 constexpr std::uint8_t kAnyLow = kTooShort | kTooLong | kTwoTails;
 constexpr std::uint8_t kF5 = kAnyLow | kTooLarge | kOverlong4;
@@ -106,16 +107,17 @@ PIPE_BLOCKS Block HighHalf(Block bytes) {
   return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), Filled(0x0F));
 }
 
-/// Not zero where something is wrong in `block`, which comes after `before`.
+/// Returns a block that is not zero at each mistake in `block`, which follows `before`.
 PIPE_BLOCKS Block Mistakes(Block block, Block before) {
-  // before[16..32) and block[0..16), so that `alignr` can shift across the lanes.
+  // before[16..32) and block[0..16), because `alignr` does not shift across the lanes of 16 bytes.
   const Block middle = _mm256_permute2x128_si256(before, block, 0x21);
   const Block first = _mm256_alignr_epi8(block, middle, 15);
   const Block pair =
       _mm256_and_si256(_mm256_and_si256(LookUp(kFirstHigh, HighHalf(first)),
                                         LookUp(kFirstLow, _mm256_and_si256(first, Filled(0x0F)))),
                        LookUp(kSecondHigh, HighHalf(block)));
-  // The third byte after E0.. and the fourth after F0.. are tails of tails, and only those.
+  // A continuation follows another one in the third byte of characters that begin with E0 or higher, in the
+  // fourth byte of those that begin with F0 or higher, and nowhere else.
   const Block third = _mm256_subs_epu8(_mm256_alignr_epi8(block, middle, 14), Filled(0x60));
   const Block fourth = _mm256_subs_epu8(_mm256_alignr_epi8(block, middle, 13), Filled(0x70));
   const Block tails = _mm256_and_si256(Or(third, fourth), Filled(kTwoTails));
@@ -135,7 +137,7 @@ bool IsZero(Block block) { return vmaxvq_u8(block) == 0; }
 
 Block LookUp(const std::uint8_t* table, Block halves) { return vqtbl1q_u8(vld1q_u8(table), halves); }
 
-/// As above; shifts of NEON know no lanes.
+/// Does the same; shifts of NEON have no lanes.
 Block Mistakes(Block block, Block before) {
   const Block first = vextq_u8(before, block, 15);
   const Block pair = vandq_u8(
@@ -170,7 +172,7 @@ PIPE_BLOCKS bool IsCleanUtf8Blocks(std::string_view text) {
     mistakes = Or(mistakes, Mistakes(block, before));
     before = block;
   }
-  // Filled up with ASCII, which also shows that the last character is whole.
+  // Padded with ASCII, so that an incomplete last character is a mistake.
   char rest[sizeof(Block)];
   std::memset(rest, '.', sizeof rest);
   if (left > 0) std::memcpy(rest, at, left);

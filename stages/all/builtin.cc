@@ -20,7 +20,7 @@
 
 namespace pipeline {
 
-// In the order in which a corpus meets them.
+// Stages in the order in which a pipeline usually runs them.
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   std::vector<StageType> types;
   types.push_back(DownloadType());

@@ -50,7 +50,7 @@ Result<bool> BarrierSource::FindRecord() {
   return held_;
 }
 
-/// Ends the partition with `batch`. False where nobody wants it.
+/// Ends the partition with `batch`; false: the partition is not wanted.
 bool BarrierSource::Close(Batch& batch) {
   const bool wanted = wanted_(partition_);
   if (wanted) {
@@ -64,7 +64,7 @@ bool BarrierSource::Close(Batch& batch) {
   return wanted;
 }
 
-/// Moves the record into `batch`; false where the batch is full instead.
+/// Moves the record into `batch`; false: the batch is full, and the record stays.
 bool BarrierSource::Take(Batch& batch) {
   const Batch& from = stream_->batch();
   const std::size_t bytes = from.text[stream_->row()].size();

@@ -10,9 +10,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 64 << 10;  // what a pipe holds
-constexpr std::size_t kChunks = 8;             // that wait to be read
-constexpr std::size_t kWriteBytes = 16 << 10;  // after which the command counts as alive
+constexpr std::size_t kChunkBytes = 64 << 10;  // the size of a pipe
+constexpr std::size_t kChunks = 8;             // the most chunks that wait for Read
+constexpr std::size_t kWriteBytes = 16 << 10;  // a write of so many bytes counts as progress
 constexpr std::size_t kStderrBytes = 2 << 10;
 constexpr std::chrono::milliseconds kGrace(500);
 
@@ -53,7 +53,7 @@ Result<std::string> CommandRun::Read() {
       changed_.Wait(lock, [&]() REQUIRES(mutex_) { return ended_.has_value(); });
     }
   }
-  // After a failure what is still there is of no use, and how much there is, is chance.
+  // After a failure the remaining output is useless, and its length is random.
   if (ended_ && !ended_->ok()) return *ended_;
   if (output_.empty()) return std::string();
   std::string chunk = std::move(output_.front());
@@ -77,7 +77,7 @@ void CommandRun::RunChild() {
     ChildProcess& child = **started;
     std::jthread writer([this, &child] { WriteInput(child); });
     ReadOutput(child);
-    writer.join();  // Wait closes what it writes to
+    writer.join();  // Wait closes the pipe that `writer` writes to
     const Result<ChildExit> exit = child.Wait(stop_.get_token(), kGrace);
     said_ = child.StderrTail();
     outcome = OutcomeOf(exit);
@@ -114,7 +114,7 @@ void CommandRun::WriteInput(ChildProcess& child) {
       input_refused_ = true;
     else if (!broken_)
       broken_ = std::move(failure);
-    if (input_refused_) return;  // it may still have something to say, and an exit code
+    if (input_refused_) return;  // the command may still write output and has an exit code
   }
   stop_.request_stop();
 }
@@ -139,7 +139,7 @@ void CommandRun::ReadOutput(ChildProcess& child) {
   stop_.request_stop();
 }
 
-/// What becomes of the run, in the order of how much each says about the cause.
+/// Returns the outcome of the run; from several failures, the one that says most about the cause.
 Status CommandRun::OutcomeOf(const Result<ChildExit>& exit) {
   const Lock lock(mutex_);
   if (wanted_stop_.stop_requested()) return Status(Code::kCancelled, "stopped");

@@ -13,7 +13,7 @@ namespace {
 
 struct KnownDictionary {
   std::string_view name;
-  std::array<std::string_view, 2> directories;  // its own, the better one first; the second may be empty
+  std::array<std::string_view, 2> directories;  // its folders, the better one first; the second may be empty
   std::string_view install;
 };
 constexpr std::array<KnownDictionary, 4> kKnown = {{
@@ -25,7 +25,8 @@ constexpr std::array<KnownDictionary, 4> kKnown = {{
      "./dev dictionaries, or unpack PyPI's python-mecab-ko-dic and name the folder in PIPE_DICTIONARIES"},
 }};
 
-// Debian's, then what `mecab-config --dicdir` says on Debian, Fedora and for a MeCab of one's own.
+// Debian's directory, then the output of `mecab-config --dicdir` on Debian, on Fedora and for a MeCab that
+// was compiled by hand.
 constexpr std::array<std::string_view, 7> kSystemPlaces = {"/var/lib/mecab/dic",
                                                            "/usr/share/mecab/dic",
                                                            "/usr/lib/x86_64-linux-gnu/mecab/dic",
@@ -101,7 +102,7 @@ Result<std::vector<StageFile>> DictionaryFiles(std::string_view dictionary, cons
   ASSIGN_OR_RETURN(const std::string directory, FindDictionary(dictionary, places));
   std::vector<StageFile> files;
   files.reserve(kFiles.size());
-  // What a name stands for comes with the machine; a directory is the user's own.
+  // A dictionary with a name belongs to the machine; a directory belongs to the user.
   for (const std::string_view file : kFiles)
     files.push_back({StrCat("dictionary ", IsPath(dictionary) ? "" : StrCat(dictionary, "/"), file),
                      StrCat(directory, "/", file), !IsPath(dictionary)});

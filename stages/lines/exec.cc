@@ -88,7 +88,7 @@ StageType ExecType() {
   type.files = [](const Json& config) -> Result<std::vector<StageFile>> {
     std::vector<StageFile> files;
     for (std::string& path : Texts(config["files"])) {
-      std::string name = StrCat("file ", files.size());  // by position: a path is in no key
+      std::string name = StrCat("file ", files.size());  // by position, because a path is in no key
       files.push_back({std::move(name), std::move(path), false});
     }
     return files;

@@ -16,11 +16,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kKeyBytes = 1024;  // of a document that its key is made of
+constexpr std::size_t kKeyBytes = 1024;  // the first bytes of a document, which make its key
 constexpr std::string_view kSameLines =
     "`lines: same` wants a line for each; say `lines: any` if there is no such order";
 
-/// "python3 'a b.py' x", for people: at most about 200 bytes.
+/// Returns the command for messages, such as "python3 'a b.py' x": at most about 200 bytes.
 std::string Shown(const std::vector<std::string>& command) {
   std::string shown;
   for (const std::string& word : command) {
@@ -31,8 +31,8 @@ std::string Shown(const std::vector<std::string>& command) {
   return shown;
 }
 
-/// Records that the command was given and has not answered: what is kept of them besides the text. Safe from
-/// any thread.
+/// Heads and columns, without the text, of the records that the command received and has not answered yet.
+/// Safe from any thread.
 class Unanswered {
  public:
   explicit Unanswered(std::size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -50,7 +50,7 @@ class Unanswered {
                "); use a smaller `partition` in the source, or `lines: any`"));
   }
 
-  /// Appends the oldest to `out`; false where there is none.
+  /// Appends the oldest to `out`; false: there is none.
   bool Take(Batch& out) {
     const Lock lock(mutex_);
     if (batches_.empty()) return false;
@@ -71,17 +71,17 @@ class Unanswered {
 
   const std::size_t max_bytes_;
   Mutex mutex_;
-  std::deque<Batch> batches_ GUARDED_BY(mutex_);  // with the bytes and the row in front, guarded by mutex_
+  std::deque<Batch> batches_ GUARDED_BY(mutex_);
   std::size_t bytes_ GUARDED_BY(mutex_) = 0;
-  std::size_t row_ GUARDED_BY(mutex_) = 0;  // of the first batch
+  std::size_t row_ GUARDED_BY(mutex_) = 0;  // the next row of the first batch
 };
 
-/// What the writing thread knows of the records so far.
+/// The records that the writing thread has read so far.
 struct FeedState {
   Mutex mutex;
-  StageCounts origin GUARDED_BY(mutex);                            // of stage 0, not handed on yet
-  std::uint64_t records GUARDED_BY(mutex) = 0;                     // given, or about to be
-  std::uint64_t new_records GUARDED_BY(mutex) = 0, new_bytes = 0;  // the same, not handed on yet
+  StageCounts origin GUARDED_BY(mutex);         // counts of stage 0 that Next has not forwarded yet
+  std::uint64_t records GUARDED_BY(mutex) = 0;  // given to the command, or about to be
+  std::uint64_t new_records GUARDED_BY(mutex) = 0, new_bytes = 0;  // those that Next has not counted yet
   std::optional<PartitionEnd> end GUARDED_BY(mutex);
 };
 
@@ -92,7 +92,7 @@ class ExecSource final : public Source {
         request_(std::move(request)),
         owner_(ChildOwner::Current()),
         unanswered_(rule.max_unanswered) {}
-  // The run's threads use the rest.
+  // The threads of the run use the other members.
   ~ExecSource() override { run_.reset(); }
 
   Result<bool> Next(Batch& batch) override {
@@ -149,14 +149,14 @@ class ExecSource final : public Source {
     fed_all_ = batch.closes;
     batch.text = {};
     batch.counts.clear();
-    // Before the command sees the lines: an answer always finds its record.
+    // This comes before the command sees the lines, so that an answer always finds its record.
     if (rule_.same_lines) RETURN_IF_ERROR(unanswered_.Add(std::move(batch)));
     return true;
   }
 
   // --- Called from the reading thread.
 
-  /// Takes the next line that is here, or waits for more of them.
+  /// Takes the next line of the buffer, or waits for more output.
   Status Fill(Batch& batch) {
     const std::size_t end = buffer_.find('\n', searched_);
     if (end != std::string::npos) {
@@ -221,8 +221,8 @@ class ExecSource final : public Source {
     batch.quarantine.push_back({request_.stage, head.index, head.sub, std::string(reason), text_});
   }
 
-  /// How many records the command has been given. Not to be held locked while the run is abandoned: the
-  /// writing thread takes the same lock on its way to the end.
+  /// Returns the number of records that the command received. The lock must not be held while the run is
+  /// abandoned, because the writing thread takes it before it ends.
   std::uint64_t Given() {
     const Lock lock(feed_.mutex);
     return feed_.records;
@@ -237,14 +237,15 @@ class ExecSource final : public Source {
 
   // --- Messages.
 
-  /// A failure that shows in what the command wrote: it is of no more use.
+  /// Returns a failure that the output of the command shows, and abandons the run, which is useless then.
   Status Broken(Code code, std::string what) {
     run_->Abandon();
     return Where(Status(code, std::move(what)));
   }
 
   Status Where(Status status) {
-    // What is wrong with the origin is for those who can make it again; a stop is nobody's fault.
+    // The caller can make the origin again, so that a failure of it stays as it is; a stop is no failure of
+    // the command.
     if (origin_failed_ || status.code() == Code::kCancelled) return status;
     const std::string said = run_->said().empty() ? std::string("; it said nothing on stderr")
                                                   : StrCat("; its last words: ", run_->said());
@@ -255,12 +256,12 @@ class ExecSource final : public Source {
 
   const ExecRule& rule_;
   const ReaderRequest request_;
-  const std::string owner_;  // of the command, among our children
+  const std::string owner_;  // the owner of the command among the child processes
   Unanswered unanswered_;
   FeedState feed_;
 
-  bool fed_all_ = false;        // of the writing thread
-  bool origin_failed_ = false;  // written there, read after the run ended
+  bool fed_all_ = false;        // used by the writing thread alone
+  bool origin_failed_ = false;  // written by the writing thread, read after the run ended
 
   std::string buffer_;  // of stdout; lines before begin_ are taken
   std::size_t begin_ = 0;

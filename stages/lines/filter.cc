@@ -48,14 +48,14 @@ const std::vector<ClassRule>& ClassRules() {
   return kRules;
 }
 
-/// Bounds for a count out of a total, and the reasons for which it leaves them.
+/// Bounds for a share, and the reasons for a share outside of them.
 struct ShareRule {
   double low = 0;
   double high = 1;
   std::string below;
   std::string above;
 
-  /// Empty where the share keeps to the bounds.
+  /// Returns the reason if the share is out of bounds; empty: it is not.
   std::string_view Broken(std::uint64_t part, std::uint64_t total) const {
     const double share = total == 0 ? 0 : static_cast<double>(part) / static_cast<double>(total);
     return share < low ? below : share > high ? std::string_view(above) : std::string_view();
@@ -74,7 +74,7 @@ std::optional<std::uint64_t> CountOf(const Json& config, std::string_view key) {
   return static_cast<std::uint64_t>(config[key].AsInt());
 }
 
-/// What is measured with; one per worker.
+/// Memory for measurements; one per worker.
 struct Scratch {
   explicit Scratch(std::size_t repeat_length) : repetition(repeat_length) {}
   std::vector<char32_t> characters = std::vector<char32_t>(RepetitionFinder::kMostCharacters);  // a piece
@@ -102,7 +102,7 @@ class Rules {
 
   std::size_t repeat_length() const { return repeat_length_; }
 
-  /// The reason of the first rule that `text` breaks; empty where it keeps them all.
+  /// Returns the reason of the first rule that `text` breaks; empty: it breaks none.
   std::string_view Broken(std::string_view text, Scratch& scratch) const {
     const Measures measures = Measure(text, scratch);
     if (min_chars_ && measures.characters < *min_chars_) return "dropped_min_chars";
@@ -119,7 +119,7 @@ class Rules {
     }
     if (patterns_.Match(text)) return "dropped_patterns";
     if (!repeats_) return {};
-    // Most records are one piece, which is still there.
+    // Most records are one piece, which the scratch still has.
     if (measures.last_piece.size() == measures.characters && measures.characters > 0)
       return repeats_->Broken(scratch.repetition.CountRepeated(measures.last_piece), measures.characters);
     return BrokenByRepeats(text, scratch);
@@ -128,7 +128,7 @@ class Rules {
  private:
   struct ClassShare {
     ShareRule rule;
-    std::span<const CharacterClass> classes;  // of the table, which stays
+    std::span<const CharacterClass> classes;  // in the table of ClassRules()
   };
   struct Measures {
     std::uint64_t characters = 0;

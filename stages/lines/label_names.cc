@@ -23,7 +23,7 @@ Result<std::vector<std::string>> ReadNames(const std::string& path) {
   std::string text(static_cast<std::size_t>(file->size()), '\0');
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::stop_token()));
   RETURN_IF_ERROR(ReadExactly(*reader, text));
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of editors; no part of a name
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // editors write it; it is no part of a name
   std::string_view lines = text;
   if (lines.starts_with(kByteOrderMark)) lines.remove_prefix(kByteOrderMark.size());
   Result<std::vector<std::string>> names = ParseLabelNames(lines);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kCorporaInput = "corpora";
 constexpr std::size_t kMostCorpora = 1000;
 
-/// Numbers above 0, as the list `key` has them; empty where it is not given.
+/// Returns the numbers of the list `key`, all above 0; empty: the key is absent.
 Result<std::vector<double>> Numbers(const Json& config, std::string_view key) {
   std::vector<double> numbers;
   for (const Json& element : config[key].AsArray()) {
@@ -72,7 +72,7 @@ class Mix final : public BarrierStage {
  private:
   const MixRules rules_;
   const Schema schema_;
-  const std::vector<Corpus> corpora_;  // empty where nothing is to be read of them
+  const std::vector<Corpus> corpora_;  // empty: nothing will be read from them
   const PartitionFileFormat format_;
 };
 

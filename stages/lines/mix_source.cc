@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kReadBytes = 256 << 10;  // of text in a batch that is read
 constexpr std::string_view kMixedSplit = "train";
 
-/// How the partitions of a corpus are read.
+/// Opens the partition outputs of a corpus.
 struct Reading {
   const IntermediateFormat& format;
   const Schema& schema;
@@ -30,7 +30,7 @@ struct Reading {
   }
 };
 
-/// The number of the split that is mixed; absent where records have no column that says so: all are of it.
+/// Returns the number of the split that is mixed; absent: records have no splits, and all are mixed.
 std::optional<std::uint8_t> MixedSplit(const Schema& schema) {
   if (!schema.columns.contains("split")) return std::nullopt;
   const auto found = std::find(schema.splits.begin(), schema.splits.end(), kMixedSplit);
@@ -123,7 +123,7 @@ class MixStream final : public RecordStream {
   }
 
  private:
-  /// Goes on to the next partition output of the next corpus that has anything in this pass.
+  /// Finds the next partition output that is read in this pass; false: there is none.
   bool FindPiece() {
     while (true) {
       if (output_ < corpora_[corpus_].outputs.size() && IsRead()) return true;
@@ -136,10 +136,11 @@ class MixStream final : public RecordStream {
         return false;
     }
   }
-  /// In the first pass every corpus is: splits that are not mixed come with it.
+  /// The first pass reads every corpus, because it also gives the splits that are not mixed.
   bool IsRead() const { return copy_ == 0 || copy_ < std::ceil(rates_[corpus_]); }
 
-  /// Whether the record at row_ belongs to this pass; it begins a document where the last one was another's.
+  /// Returns whether the record at row_ belongs to this pass. It begins a document if the last record was of
+  /// another one.
   bool Take() {
     const RecordHead& head = read_.heads[row_];
     const bool is_mixed = !mixed_ || read_.split[row_] == *mixed_;
@@ -157,7 +158,8 @@ class MixStream final : public RecordStream {
     return true;
   }
 
-  /// How often a document of the corpus comes: as its rate says, the fraction of it by chance.
+  /// Returns the number of copies of a document: the whole part of its rate, and by chance one more for the
+  /// fraction.
   double Copies(std::uint64_t document) const {
     const double rate = rates_[corpus_], whole = std::floor(rate);
     Hasher hasher;
@@ -173,13 +175,13 @@ class MixStream final : public RecordStream {
   const Reading reading_;
   const std::optional<std::uint8_t> mixed_;
 
-  int copy_ = 0;  // the pass: its records are that copy of their document, from 0
+  int copy_ = 0;  // the pass, from 0: it gives this copy of each document
   std::size_t corpus_ = 0;
-  std::size_t output_ = 0;          // that is read, or read next
+  std::size_t output_ = 0;          // the one that is read now or next
   std::unique_ptr<Source> source_;  // of the partition output; null between partition outputs
-  Batch read_;                      // of it
+  Batch read_;                      // of source_
   std::size_t row_ = 0;             // of read_
-  bool there_ = false;              // Next stands at it
+  bool there_ = false;              // row_ is the record that Next gave
 
   std::optional<std::pair<std::uint32_t, std::uint64_t>>
       in_document_;  // input and ordinal, of the last record
@@ -211,7 +213,7 @@ Result<std::vector<double>> MixRates(const MixRules& rules, const std::vector<Co
   std::vector<double> rates;
   for (std::size_t i = 0; i < corpora.size(); ++i) {
     const double rate = total * rules.weights[i] / (all * static_cast<double>(sizes[i]));
-    // What the limit says exactly is not lost to a rounding error, nor passed by one.
+    // A rounding error must neither miss nor exceed an exact limit.
     const double limit = rules.epochs[i];
     rates.push_back(std::abs(rate - limit) < 1e-9 * limit ? limit : std::min(rate, limit));
   }

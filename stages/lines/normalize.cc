@@ -31,7 +31,7 @@ NormalForm FormNamed(std::string_view name) {
   return NormalForm::kNone;
 }
 
-/// What the stage does to one line. Immutable: shared by all workers.
+/// Normalizes one line. Immutable: shared by all workers.
 class LineRule {
  public:
   LineRule(NormalForm form, Jamo jamo, LetterCase letter_case, bool collapse)
@@ -45,7 +45,7 @@ class LineRule {
       if (IsWhiteSpace(c) && c != ' ') stable_.Remove(c);
   }
 
-  /// Appends what becomes of `whole`; it may be nothing. Says whether that is something else.
+  /// Appends the normalized `whole`, which may be empty. Returns whether it differs from `whole`.
   Result<bool> Append(std::string_view whole, std::string& out) const {
     const std::string_view line = collapse_ ? StripWhiteSpace(whole) : whole;
     const std::size_t begin = out.size();
@@ -68,11 +68,12 @@ class LineRule {
   }
 
  private:
-  // Fewer bytes are normalised together with what stands around them: each call of ICU has its price.
+  // Fewer stable bytes are normalised together with the text around them, because each call of ICU has its
+  // price.
   static constexpr std::size_t kWorthCopying = 16;
 
-  // What a capital becomes goes by the word that it stands in, stable characters included. A small letter may
-  // compose with the marks behind it where the capital does not.
+  // The word around a capital, stable characters included, decides about its small letter. A small letter may
+  // compose with the marks behind it although the capital does not.
   Status Lower(std::string& out, std::size_t begin) const {
     RETURN_IF_ERROR(MakeLowerCase(case_, out, begin));
     if (form_ == NormalForm::kNone) return {};
@@ -84,11 +85,11 @@ class LineRule {
 
   /// Bytes that stay as they are.
   struct StableRun {
-    std::size_t joins;  // the last character: what follows may join it. The stop's, where there is none
-    std::size_t stop;   // where they end, at the end of the line or before what may change
+    std::size_t joins;  // the last character, because the text behind may join it; `stop` if there is none
+    std::size_t stop;   // their end: the end of the line, or the first character that may change
   };
 
-  /// Single spaces inside are stable.
+  /// Single spaces inside the line are stable.
   StableRun StableRunAt(std::string_view line, std::size_t at) const {
     std::size_t last = at;
     while (at < line.size()) {
@@ -105,8 +106,8 @@ class LineRule {
     return {last, at};
   }
 
-  /// The next run that is to be copied, behind the character at `stop`; or the end. It joins nothing that
-  /// stands before it, and does not begin with a space, which may be one of several.
+  /// Returns the next run that is worth copying, behind the character at `stop`, or the end of the line. The
+  /// run joins no text before it, and does not begin with a space, which may be one of several.
   std::size_t WorthCopyingAt(std::string_view line, std::size_t stop) const {
     std::size_t at = stop + Utf8Size(line[stop]);
     for (std::size_t begin = at; at < line.size();) {
@@ -172,7 +173,7 @@ class NormalizeWorker final : public Worker {
   }
 
  private:
-  // As if each field were a line; says the same as LineRule::Append.
+  // Treats each field as a line; returns the same as LineRule::Append.
   Result<bool> AppendFields(std::string_view text, std::span<const std::uint32_t> ends, std::string& out) {
     const std::size_t row_begin = out.size();
     std::size_t begin = 0;
@@ -194,7 +195,7 @@ class NormalizeWorker final : public Worker {
   bool drop_empty_;
   bool empty_field_ = false;  // in the last row with fields
   U32ListColumn fields_;
-  BytesColumn text_;  // swapped with each batch's: no line allocates
+  BytesColumn text_;  // swapped with that of each batch, so that no line allocates
   std::vector<std::uint32_t> kept_;
 };
 

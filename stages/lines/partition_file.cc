@@ -57,7 +57,8 @@ Result<Columns> ColumnsOf(const Schema& schema) {
   return columns;
 }
 
-/// A column of bytes, or null for another kind of column; the same for lists of numbers.
+/// Returns a column of bytes; null: the column is of another kind. NumbersOf does the same for lists of
+/// numbers.
 template <class AnyBatch>
 auto* BytesOf(AnyBatch& batch, BatchColumn column) {
   using Bytes = std::remove_reference_t<decltype((batch.text))>;
@@ -77,7 +78,7 @@ auto* NumbersOf(AnyBatch& batch, BatchColumn column) {
   }
 }
 
-/// A batch as the rows of a partition file; views into the batch and this. Reused.
+/// Views a batch as the rows of a partition file. The views point into the batch and this object. Reused.
 class BatchRows {
  public:
   RowsView Of(const Batch& batch, const Columns& columns) {
@@ -117,12 +118,12 @@ class FrameWorker : public Worker {
  public:
   explicit FrameWorker(const Columns& columns) : columns_(columns), encoder_(columns.file) {}
 
-  /// Counts nothing: it is no stage of the file, and what it would count is the last stage's.
+  /// Counts nothing, because it is no stage of the pipeline file; the last stage has counted these records.
   Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
     RETURN_IF_ERROR(CheckColumns(batch, columns_));
     batch.payload.Clear();
     if (batch.size() == 0) return {};
-    // Bytes without rows: frames belong to the batch, not to one of its records.
+    // The payload has bytes and no rows, because frames belong to the batch, not to one of its records.
     return encoder_.Encode(rows_.Of(batch, columns_), batch.payload.open_row());
   }
 
@@ -182,7 +183,8 @@ class PartitionFileStage : public SinkStage {
                      MeasuredWriter::Create(artifact, OutputName(id, kSuffix), Condition::ReplaceAny()));
     return std::unique_ptr<Sink>(std::make_unique<PartitionFileSink>(columns_, id, std::move(writer)));
   }
-  std::uint64_t partition_memory(std::uint64_t) const override { return 1 << 20; }  // the frames go by
+  /// Frames are written at once.
+  std::uint64_t partition_memory(std::uint64_t) const override { return 1 << 20; }
   Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
     return std::unique_ptr<Publication>();
   }
@@ -204,7 +206,8 @@ class PartitionFileSource : public Source {
     while (true) {
       while (row_ < rows_.heads.size() && Fits(batch)) Take(batch);
       if (row_ < rows_.heads.size()) break;
-      // Looks ahead even when the batch is full: the last one closes, and the digest is known by then.
+      // Reads ahead even if the batch is full: the last batch must close the partition, and the digest must
+      // be checked before.
       Result<bool> more = reader_->Next(rows_);
       if (!more.ok()) return OutputError(OutputName(id_, kSuffix), std::move(more).status());
       row_ = 0;
@@ -229,7 +232,7 @@ class PartitionFileSource : public Source {
     return batch.size() == 0 || bytes < batch_bytes_;
   }
 
-  /// Where the row lies in the bytes or numbers of a column.
+  /// Returns the range of the row in the bytes or numbers of a column.
   std::pair<std::size_t, std::size_t> RowOf(std::size_t column) const {
     const std::vector<std::uint32_t>& ends = rows_.columns[column].ends;
     return {row_ == 0 ? 0 : ends[row_ - 1], ends[row_]};

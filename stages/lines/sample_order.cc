@@ -6,7 +6,7 @@ namespace pipeline {
 
 namespace {
 
-/// A draw with some seed says nothing about a shuffle with the same one.
+/// Makes a draw independent of a shuffle with the same seed.
 constexpr std::uint64_t kSampleSeed = 0x73616d706c65;  // "sample"
 
 }  // namespace

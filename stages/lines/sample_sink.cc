@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;  // of text
 constexpr std::size_t kChunkRecords = 1 << 14;
-constexpr std::uint64_t kSpareBytes = 1 << 20;  // of records that are out, before they are cleared away
+constexpr std::uint64_t kSpareBytes = 1 << 20;  // of dropped records, before their memory is freed
 
-/// A record that is in, and where it lies.
+/// A drawn record and its position.
 struct Drawn {
   SamplePlace place;
   std::uint32_t chunk;
@@ -77,7 +77,7 @@ class SampleSink final : public Sink {
     heap_.pop_back();
   }
 
-  /// Frees what is out. The rows that stay keep their order, which is that of the corpus.
+  /// Frees the dropped records. The other rows keep their order, which is that of the corpus.
   void ClearAway() {
     std::vector<Drawn*> in_order;
     in_order.reserve(heap_.size());
@@ -111,10 +111,10 @@ class SampleSink final : public Sink {
   const PartitionId id_;
   const SinkStage& format_;
   const std::unique_ptr<Sink> output_;
-  std::deque<Batch> chunks_;  // records in corpus order, some of them out by now
-  std::vector<Drawn> heap_;   // the one drawn last in front
+  std::deque<Batch> chunks_;  // records in corpus order, some of them dropped
+  std::vector<Drawn> heap_;   // the record that is dropped next is in front
   std::uint64_t text_bytes_ = 0;
-  std::uint64_t dropped_bytes_ = 0;  // in chunks_, of records that are out
+  std::uint64_t dropped_bytes_ = 0;  // of the dropped records in chunks_
 };
 
 }  // namespace
@@ -125,7 +125,8 @@ std::unique_ptr<Sink> NewSampleSink(const SampleRules& rules, PartitionId id, co
 }
 
 std::uint64_t SampleSinkMemory(const SampleRules& rules, std::uint64_t text_bytes) {
-  // Columns and the heap grow by doubling, a quarter may be out, and a line has 100 bytes of index.
+  // Columns and the heap grow by doubling, a quarter may belong to dropped records, and a line has 100 bytes
+  // of index.
   const std::uint64_t held = std::min(text_bytes, rules.bytes);
   return 3 * held + 8 * kSpareBytes;
 }

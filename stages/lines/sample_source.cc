@@ -18,12 +18,12 @@ constexpr int kBinBits = 16;
 
 std::size_t BinOf(std::uint64_t hash) { return hash >> (64 - kBinBits); }
 
-/// The partition outputs, and how they are read.
+/// Opens partition outputs.
 struct OutputsToRead {
   const IntermediateFormat& format;
   Schema schema;
   Store& artifact;
-  std::vector<PartitionOutput> outputs;  // by id
+  std::vector<PartitionOutput> outputs;  // sorted by id
   std::stop_token stop;
 
   Result<std::unique_ptr<Source>> Open(std::size_t output) const {
@@ -47,7 +47,7 @@ Status ForEachRecord(const OutputsToRead& outputs, std::uint64_t seed,
   return {};
 }
 
-/// The first record that is not in the sample; absent where all are.
+/// Returns the first record that is not in the sample; absent: all are in it.
 Result<std::optional<SamplePlace>> FindEnd(const OutputsToRead& outputs, const SampleRules& rules) {
   std::vector<std::uint64_t> sums(std::size_t{1} << kBinBits);
   RETURN_IF_ERROR(ForEachRecord(outputs, rules.seed, [&sums](const SamplePlace& place, std::uint64_t bytes) {
@@ -119,15 +119,15 @@ class SampleStream final : public RecordStream {
  private:
   const SampleRules rules_;
   const OutputsToRead outputs_;
-  const std::optional<SamplePlace> end_;  // of the sample; absent where it is all
+  const std::optional<SamplePlace> end_;  // the end of the sample; absent: it has all records
 
-  std::size_t output_ = 0;          // that is read, or read next
+  std::size_t output_ = 0;          // the one that is read now or next
   std::unique_ptr<Source> source_;  // of the partition output; null between partition outputs
-  Batch read_;                      // of it
+  Batch read_;                      // of source_
   std::size_t row_ = 0;             // of read_
-  bool there_ = false;              // Next stands at it
+  bool there_ = false;              // row_ is the record that Next gave
 
-  std::uint64_t document_base_ = 0;  // what is added to the ordinals of the input
+  std::uint64_t document_base_ = 0;  // added to the document numbers of the input
   std::uint64_t document_end_ = 0;   // of the partition outputs so far, with the base
   std::uint64_t drawn_ = 0;          // records
 };

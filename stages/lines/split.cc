@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kSplitSeed = 0x73706c6974;  // "split"
 constexpr std::size_t kMaxSplits = 256;             // column `split` is a u8
-constexpr double kRounding = 1e-9;                  // what fractions written in decimal may miss 1 by
+constexpr double kRounding = 1e-9;                  // the sum of decimal fractions may differ so much from 1
 
 std::string Decimal(double number) {
   std::array<char, 64> text{};
@@ -52,11 +52,10 @@ class SplitWorker final : public Worker {
   const SplitRule& rule_;
 };
 
-/// Where one of the splits that come in is divided: the names that go out, in whose list the new ones stand
-/// in its place.
+/// The division of one split of the input. In the list of names, the new splits take its position.
 struct Division {
-  std::uint8_t divided = 0;  // of those that come in
-  std::uint8_t added = 0;    // how many more go out
+  std::uint8_t divided = 0;  // the number of the divided split in the input
+  std::uint8_t added = 0;    // the output has so many splits more
   std::vector<std::string> names;
 };
 
@@ -148,7 +147,7 @@ class Split final : public Transform {
   }
 
   SplitRule rule_;
-  std::optional<Division> division_;  // absent where nothing was split before
+  std::optional<Division> division_;  // absent: the input has no splits
   std::uint64_t min_documents_;
 };
 

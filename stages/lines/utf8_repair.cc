@@ -11,7 +11,8 @@ namespace pipeline {
 
 namespace {
 
-// Rows stand back to back: if together they are clean and none begins inside a character, each is.
+// Rows follow each other without a gap: if they are clean together and none begins inside a character, each
+// is clean.
 bool IsClean(const BytesColumn& text) {
   if (!IsCleanUtf8(text.joined())) return false;
   for (std::size_t row = 0; row < text.size(); ++row)
@@ -42,7 +43,7 @@ class RepairWorker : public Worker {
         const bool dropped = policy_ == InvalidUtf8::kQuarantine;
         repaired_.clear();
         const Utf8Damage damage = RepairUtf8(text, repaired_);
-        // A record counts once: shares of records are made of these counts.
+        // A record counts once, because these counts become shares of records.
         const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
         counts.Add(dropped ? StrCat("dropped_", reason) : reason);
         batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});

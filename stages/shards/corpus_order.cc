@@ -32,7 +32,7 @@ class CorpusOrderSink : public Sink {
     if (batch.payload.size() != rows || (!batch.split.empty() && batch.split.size() != rows))
       return Status(Code::kInternal, StrCat("shards: ", batch.payload.size(), " payloads and ",
                                             batch.split.size(), " splits for ", rows, " records"));
-    // Rows of one split lie side by side: usually they are the whole batch.
+    // Neighbouring rows of one split are appended together; usually they are the whole batch.
     for (std::size_t row = 0; row < rows;) {
       const std::size_t split = batch.split.empty() ? 0 : batch.split[row];
       std::size_t last = batch.split.empty() ? rows : row + 1;
@@ -62,7 +62,7 @@ class CorpusOrderSink : public Sink {
   }
 
  private:
-  /// The payloads [row, last), all of `split`.
+  /// Appends the payloads [row, last), all of `split`.
   Status Append(std::size_t split, const BytesColumn& payload, std::size_t row, std::size_t last) {
     if (split >= parts_.size())
       return Status(Code::kInternal, StrCat("shards: split ", split, " where there are ", parts_.size()));
@@ -85,13 +85,13 @@ class CorpusOrderSink : public Sink {
   Store& artifact_;
   const PartitionId id_;
   const ShardRules rules_;
-  std::vector<std::unique_ptr<ShardWriter>> parts_;  // by split; null until it occurs
+  std::vector<std::unique_ptr<ShardWriter>> parts_;  // by split; null: no row of it yet
 };
 
-/// What a shard is a copy of; an empty shard is a copy of nothing.
+/// The part of a partition that a shard copies; an empty shard copies none.
 struct Origin {
   std::optional<StoredObject> object;
-  std::optional<StoredObject> index;  // beside it, where there are indexes
+  std::optional<StoredObject> index;  // absent: there are no indexes
   std::uint64_t records = 0;
 };
 
@@ -117,7 +117,7 @@ class CopiedShard final : public UncommittedShard {
  public:
   CopiedShard(ObjectCopy shard, ShardOutput output) : shard_(std::move(shard)), output_(std::move(output)) {}
 
-  /// Its index: a copy, or one in the published form. Neither: it has none.
+  /// Adds an index: a copy, or one in the published form. If neither is called, there is none.
   void AddIndex(ObjectCopy index) { copied_index_ = std::move(index); }
   void AddIndex(std::unique_ptr<MeasuredWriter> index) { encoded_index_ = std::move(index); }
 
@@ -207,7 +207,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
     return std::unique_ptr<UncommittedShard>(std::move(copied));
   }
 
-  /// `from` as the object `name`.
+  /// Copies `from` to the object `name`.
   Result<ObjectCopy> Copy(const StoredObject& from, const std::string& name,
                           const Condition& condition) const {
     ObjectCopy copy = {from, name, nullptr};
@@ -221,7 +221,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
     return copy;
   }
 
-  /// The entries of its index, and their sums.
+  /// Returns the entries of the index of `origin`, and fills `sums` with their sums.
   Result<std::string> EntriesOf(const Origin& origin, std::vector<std::uint64_t>& sums) const {
     const std::string& name = origin.index->name;
     Result<std::string> bytes = ReadObject(plan_.artifact_, name, kMaxIndexBytes, request_.stop);
@@ -242,7 +242,7 @@ std::unique_ptr<GroupWriter> CorpusOrderPublication::OpenGroup(GroupRequest requ
   return std::make_unique<Copier>(*this, std::move(request));
 }
 
-/// The part of `split` that `output` holds; absent where it holds none.
+/// Returns the part of `split` in `output`; absent: it has none.
 Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const PartitionOutput& output,
                                        const std::string& split) {
   Origin origin;

@@ -40,7 +40,7 @@ class DocumentSink final : public Sink {
   }
 
  private:
-  /// Of the open document.
+  /// Ends the open document, if there is one.
   Status End() {
     if (!head_) return {};
     RETURN_IF_ERROR(rules_.finish(joined_, rows_.open_row()));

@@ -7,7 +7,7 @@
 namespace pipeline {
 
 ShardRange ShardRanges::of(std::uint32_t shard) const {
-  // shard * kept / count without the product, which may pass 2^64.
+  // shard * kept / count without the product, which may exceed 2^64.
   const auto position = [this](std::uint64_t s) { return s * (kept / count) + s * (kept % count) / count; };
   return {position(shard), position(std::uint64_t{shard} + 1)};
 }

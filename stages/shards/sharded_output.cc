@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-// Nothing is held but a buffer for each split.
+// Only a buffer for each split is held.
 constexpr std::uint64_t kSplitMemory = 256 << 10;
 
 }  // namespace
@@ -28,8 +28,8 @@ Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, Part
 }
 
 std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
-  // A spill is held whole: the text, and half as much again for what an encoder adds and the index of
-  // its records, in lines of 100 bytes.
+  // A spill is held in memory as a whole: the text, and half as much again for the bytes that an encoder adds
+  // and for the index of its records, in lines of 100 bytes.
   if (rules_.shuffle_seed && rules_.spill_bytes > 0) text_bytes = rules_.spill_bytes;
   return kMadeRowsBytes +
          (rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size());

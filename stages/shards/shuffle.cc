@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-/// What a row takes in a window beside its payload: hash, index, sub and length.
+/// Bytes of a row in a window beside its payload: hash, index, sub and length.
 constexpr std::uint64_t kRowBytes = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ Status ShufflePublication::AddSpill(const PartitionOutput& output, std::vector<s
                      Status(Code::kDataLoss, "has another digest than its log line says"));
 }
 
-/// The digest of its records.
+/// Returns the digest of the records of the spill.
 Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObject& stored,
                                                 std::vector<std::vector<SpillBin>>& bins) {
   const std::string& object = stored.name;
@@ -91,7 +91,7 @@ Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObje
 Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& outputs) {
   const std::string& split = rules_.splits[number];
   const std::uint64_t records = splits_[number].records();
-  // What goes to the index is no part of any shard.
+  // The numbers for the index are part of no shard.
   const std::uint64_t kept = bytes - records * rules_.index_numbers() * sizeof(std::uint32_t);
   const auto written = static_cast<std::uint64_t>(static_cast<double>(kept) * rules_.growth);
   ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, written));
@@ -112,7 +112,7 @@ Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, co
 
 std::vector<std::vector<std::size_t>> ShufflePublication::Groups(std::uint64_t memory_bytes) const {
   const std::uint64_t bucket_bytes = memory_bytes / 4;
-  // The bucket of each bin, split by split. A bin is never divided: what is too large is read in
+  // The bucket of each bin, split by split. A bin is never divided; a bin that is too large is read in
   // slices.
   std::vector<std::vector<std::uint32_t>> buckets;
   for (const SpilledSplit& split : splits_) {
@@ -163,7 +163,8 @@ class ShufflePublication::BucketWriter final : public GroupWriter {
  private:
   const Place& PlaceOf(std::size_t at) const { return plan_.places_[request_.shards[at]]; }
 
-  /// The end of the last shard that follows without a gap: data that is loaded for this one may serve it.
+  /// Returns the end of the last shard that follows without a gap, because the data that is loaded for this
+  /// shard may serve the others.
   std::uint64_t EndWithoutGap(std::size_t at) const {
     const std::size_t split = PlaceOf(at).split;
     std::uint64_t until = PlaceOf(at).range.end;

@@ -39,8 +39,8 @@ struct SpillMerger::Chunk {
 struct SpillMerger::Run {
   const SpillPart* part = nullptr;
   std::vector<Chunk> chunks;
-  std::size_t chunk = 0;    // that the next row is in
-  std::uint32_t taken = 0;  // rows of it
+  std::size_t chunk = 0;    // the chunk of the next row
+  std::uint32_t taken = 0;  // rows that were taken from it
   Decoder at{std::string_view()};
   SpillRow row;  // the one in the heap
 };
@@ -116,7 +116,7 @@ Status SpillMerger::LoadWindow(std::uint64_t until) {
   std::uint64_t last = chosen;
   for (const SpillPart& part : split_.parts) RETURN_IF_ERROR(LoadPart(part, first, last));
 
-  // A window that was cut had rows packed closer than expected, a small one farther apart.
+  // Rows in a window that was cut are denser than expected; rows in a small one are sparser.
   if (last != chosen)
     slice_ = last - first + 1;
   else if (held_ <= limit_ / 4 && slice_ < kBinWidth)
@@ -134,7 +134,8 @@ Status SpillMerger::LoadWindow(std::uint64_t until) {
   return {};
 }
 
-/// Whole bins as far as they are needed and fit; a part of the bin where even one does not.
+/// Returns the last hash of the window: whole bins, as far as they are needed and fit, or a part of one bin
+/// that does not fit.
 std::uint64_t SpillMerger::ChooseLast(std::uint64_t until) {
   std::uint32_t bin = SpillBinOf(next_hash_);
   if (next_hash_ == FirstHashOfSpillBin(bin)) {
@@ -146,14 +147,14 @@ std::uint64_t SpillMerger::ChooseLast(std::uint64_t until) {
         bytes += split_.bytes[++bin];
       return LastHashOfBin(bin);
     }
-    // Room for a quarter more than the average slice.
+    // A quarter of the limit stays free for slices above the average.
     for (; bytes > limit_ - limit_ / 4 && slice_ > 1; bytes /= 2) slice_ /= 2;
   }
   const std::uint64_t bin_last = LastHashOfBin(bin);
   return bin_last - next_hash_ < slice_ ? bin_last : next_hash_ + (slice_ - 1);
 }
 
-/// Loads the rows of a part whose hashes lie in [first, last]; lowers `last` where memory ends.
+/// Loads the rows of a part whose hashes lie in [first, last]; lowers `last` if memory does not suffice.
 Status SpillMerger::LoadPart(const SpillPart& part, std::uint64_t first, std::uint64_t& last) {
   auto frame = std::lower_bound(
       part.frames.begin(), part.frames.end(), first,
@@ -218,7 +219,7 @@ Status SpillMerger::KeepSome(const SpillPart& part, const SpillFrame& frame, con
   return {};
 }
 
-/// Halves the window until it fits. A part's rows are sorted, so only their tails go.
+/// Halves the window until it fits. The rows of a part are sorted, so that only their tails are dropped.
 void SpillMerger::CutWindow(std::uint64_t first, std::uint64_t& last) {
   while (held_ > limit_ && rows_left_ > 1 && last > first) {
     last = first + (last - first) / 2;
@@ -241,7 +242,7 @@ void SpillMerger::CutRun(Run& run, std::uint64_t last) {
   std::size_t end = 0;
   std::uint32_t records = 0;
   while (in.left() > 0 && TakeSpillRow(in).hash <= last && in.ok()) end = in.offset(), ++records;
-  if (!in.ok() || records == tail.records) return;  // broken rows are found when they are merged
+  if (!in.ok() || records == tail.records) return;  // Advance reports broken rows
   held_ -= tail.held();
   rows_left_ -= tail.records - records;
   tail.rows = tail.rows.substr(0, end);

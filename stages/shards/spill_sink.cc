@@ -17,10 +17,10 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kLeastFrameBytes = 4 << 10;  // below, the index weighs too much
+constexpr std::size_t kLeastFrameBytes = 4 << 10;  // shorter frames would make the index too large
 
-/// Byte strings that stay where they are put. Grows by chunks: a growing string would need twice
-/// the partition for a moment, in the middle of decoding.
+/// Byte strings that never move. They grow by chunks, because a growing string would need twice the memory of
+/// the partition for a moment.
 class Payloads {
  public:
   std::string_view Put(std::string_view bytes) {
@@ -50,7 +50,7 @@ struct Row {
   std::uint8_t split;
 };
 
-/// What is sorted: small, so that moving it is cheap.
+/// The elements that are sorted: small, so that moves are cheap.
 struct Key {
   std::uint64_t hash;
   std::uint32_t row;
@@ -84,7 +84,7 @@ class SpillSink : public Sink {
   }
 
  private:
-  /// Writes what is held as `name` and holds nothing after.
+  /// Writes the rows that are held as `name`, and holds none after it.
   Status CommitPart(const std::string& name) {
     if (rows_.size() > UINT32_MAX)
       return Status(Code::kResourceExhausted,
@@ -92,8 +92,8 @@ class SpillSink : public Sink {
                            " records, more than 4294967295; lower `partition` of the source"));
     ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredWriter> object,
                      MeasuredWriter::Create(artifact_, name, Condition::ReplaceAny()));
-    // A window of pass 2 takes a small part of each spill: a short spill needs short frames, or most
-    // of what is read there belongs to other windows.
+    // A window of the second pass reads a small part of each spill. A short spill needs short frames, or most
+    // bytes that are read belong to other windows.
     const std::size_t frame_bytes = std::clamp(payload_bytes_ / 512, kLeastFrameBytes, kSpillFrameBytes);
     SpillFileWriter spill(id_.input, id_.partition, {rules_.compress, frame_bytes},
                           [&object](std::string_view bytes) { return object->Append(bytes); });
@@ -115,7 +115,7 @@ class SpillSink : public Sink {
     return {};
   }
 
-  /// By (split, hash, origin).
+  /// Returns the keys, sorted by (split, hash, origin).
   std::vector<Key> SortedKeys() {
     std::vector<Key> keys;
     keys.reserve(rows_.size());
@@ -141,7 +141,7 @@ class SpillSink : public Sink {
   std::size_t payload_bytes_ = 0;
   std::deque<Row> rows_;
   std::array<std::uint64_t, 256> records_of_{};  // by split
-  std::vector<StoredObject> parts_;              // that are committed
+  std::vector<StoredObject> parts_;              // those that are committed
   std::vector<Digest> digests_;                  // of their records
 };
 

@@ -15,7 +15,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kReadOver = 1 << 20;  // farther, opening anew is cheaper
+constexpr std::uint64_t kReadOver = 1 << 20;  // for a longer gap, opening the file again is cheaper
 
 class BlockDecoder : public ByteReader {
  public:
@@ -28,7 +28,7 @@ class BlockDecoder : public ByteReader {
                                         });
     next_ = static_cast<std::size_t>(after - index.blocks.begin());
     if (after != index.blocks.end()) given_ = raw_offset - after->raw_offset;
-    slots_.resize(static_cast<std::size_t>(threads) + 1);  // one is being given out
+    slots_.resize(static_cast<std::size_t>(threads) + 1);  // Read gives one out
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Decode(); });
   }
   ~BlockDecoder() override { stop_.request_stop(); }  // threads_ join
@@ -49,7 +49,7 @@ class BlockDecoder : public ByteReader {
         given_ += bytes;
         return bytes;
       }
-      if (!slot.status.ok()) return slot.status;  // and so it stays: the slot is never left
+      if (!slot.status.ok()) return slot.status;  // every later Read returns it, too
       given_ = 0;
       front_ = (front_ + 1) % slots_.size();
       --used_;
@@ -65,7 +65,7 @@ class BlockDecoder : public ByteReader {
     bool done = false;  // guarded by mutex_; the rest belongs to one thread at a time
   };
 
-  // Reads ahead into every free slot. A failure takes the place of its block, in order.
+  // Reads ahead into every free slot. A failure takes the slot of its block, in order.
   void ReadBlocks() {
     while (used_ < slots_.size() && next_ < index_.blocks.size()) {
       Slot& slot = slots_[(front_ + used_) % slots_.size()];
@@ -83,7 +83,7 @@ class BlockDecoder : public ByteReader {
   }
 
   Status ReadBlock(Slot& slot) {
-    // Between two streams stand an index, a footer, perhaps padding, and a header.
+    // Between two streams are an index, a footer, perhaps padding, and a header.
     if (reader_ == nullptr || slot.block->offset - offset_ > kReadOver) {
       ASSIGN_OR_RETURN(reader_, file_.Open(slot.block->offset, stop_.get_token()));
       offset_ = slot.block->offset;
@@ -121,14 +121,14 @@ class BlockDecoder : public ByteReader {
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
 
-  // The caller's.
+  // Used by the caller's thread alone.
   std::unique_ptr<ByteReader> reader_;  // null before the first block
-  std::uint64_t offset_ = 0;            // where it stands
-  std::size_t next_ = 0;                // block to be read
+  std::uint64_t offset_ = 0;            // the position of reader_
+  std::size_t next_ = 0;                // the next block to read
   std::vector<Slot> slots_;             // a ring
   std::size_t front_ = 0;
   std::size_t used_ = 0;
-  std::size_t given_ = 0;  // of the front slot's text
+  std::size_t given_ = 0;  // bytes of the front slot's text
 
   Mutex mutex_;
   ConditionVariable read_;

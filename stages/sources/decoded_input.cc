@@ -15,8 +15,8 @@ namespace pipeline {
 
 namespace {
 
-/// Gives at least kEnoughBytes at once, as long as there are so many: what is read goes from thread to
-/// thread, and that takes longer than reading a small member.
+/// Gives at least kEnoughBytes at once, as long as there are so many. Each read is passed from thread to
+/// thread, which takes longer than to read a small member.
 class WholeReads : public ByteReader {
  public:
   explicit WholeReads(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
@@ -32,16 +32,16 @@ class WholeReads : public ByteReader {
  private:
   static constexpr std::size_t kEnoughBytes = 64 << 10;
   const std::unique_ptr<ByteReader> input_;
-  Result<std::size_t> end_ = std::size_t{1};  // what was read last; 0 at the end
+  Result<std::size_t> end_ = std::size_t{1};  // the result of the last read; 0: the end
 };
 
-/// Nobody knows which bytes, where nothing is said of it already.
+/// Marks data loss as damaged bytes at an unknown position, unless it has a detail already.
 Status AsDamaged(Status failure) {
   if (failure.code() != Code::kDataLoss || failure.Detail<StatusDetail>() != nullptr) return failure;
   return std::move(failure).With(std::make_shared<DamagedBytes>());
 }
 
-/// Of what could not be decoded it says so: a reader of the file that fails has its own reason.
+/// Marks failures to decode as damaged bytes; a failure of the file has a reason of its own.
 class CheckedReads : public ByteReader {
  public:
   explicit CheckedReads(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
@@ -55,7 +55,7 @@ class CheckedReads : public ByteReader {
   const std::unique_ptr<ByteReader> input_;
 };
 
-// What is wrong with the file itself is better told by the streaming decoder, at its place.
+// The streaming decoder has better messages about failures of the file itself, with their position.
 bool IsAboutTheFile(Code code) {
   return code == Code::kDataLoss || code == Code::kResourceExhausted || code == Code::kUnimplemented;
 }
@@ -119,13 +119,13 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
   return {};
 }
 
-// What the bytes are once they are decompressed.
+// Finds out the form of the decompressed bytes.
 Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(0, stop));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, compression_.Decode(std::move(bytes)));
   const Result<std::string> front = ReadFront(*reader, std::max(kArchiveFrontBytes, kKnownFormatBytes));
   if (!front.ok() && !IsAboutTheFile(front.status().code())) return front.status();
-  if (!front.ok()) return {};  // and is told when the text is read
+  if (!front.ok()) return {};  // Read reports it
   const std::optional<ArchiveKind> archive = DetectArchive(*front);
   if (rules.archives == Archives::kDetect) {
     archive_ = archive;
@@ -138,7 +138,7 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
                     "archive: none if it is text");
     if (archive_ == ArchiveKind::kTar) return {};
   } else if (archive) {
-    return {};  // archive: none takes it as it is
+    return {};  // `archive: none` reads an archive as text
   }
   if (!compression_.is_plain()) RETURN_IF_ERROR(RefuseNestedCompression(*front, compression_));
   return RefuseKnownFormat(*front, rules.markup_is_text);

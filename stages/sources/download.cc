@@ -24,9 +24,9 @@ constexpr std::string_view kFileScheme = "file://";
 constexpr std::string_view kStall = "stall", kSilence = "silence";
 constexpr std::int64_t kStallSeconds = 60, kSilenceSeconds = 900, kMaxSeconds = 7 * 86'400;
 constexpr std::int64_t kLeastRate = 4 << 10;  // bytes a second
-constexpr std::int64_t kMaxConnections = 32;  // each takes memory, and hosts lock out who takes more
+constexpr std::int64_t kMaxConnections = 32;  // each takes memory, and hosts lock out clients that open more
 
-/// "https" of "https://host/path"; empty for a path.
+/// Returns "https" for "https://host/path"; empty: a path.
 std::string_view SchemeOf(std::string_view url) {
   const std::size_t end = url.find("://");
   if (end == std::string_view::npos || end == 0) return {};
@@ -39,7 +39,7 @@ std::string_view SchemeOf(std::string_view url) {
 
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
-/// "https, http, gs and file": those that people know best are first. `after`: behind each.
+/// Returns "https, http, gs and file", the best known ones first, with `after` behind each.
 template <class Wanted>
 std::string SchemeNames(std::string_view after, Wanted wanted) {
   std::vector<std::string> names;
@@ -71,7 +71,8 @@ Status CheckUrl(std::string_view url) {
   return Uri::Parse(url).status();
 }
 
-/// Every path that `pattern` describes, by name. As in a shell, a leading `.` is only matched by itself.
+/// Returns every path that matches `pattern`, sorted by name. As in a shell, only a `.` matches a leading
+/// `.`.
 Result<std::vector<std::string>> Expand(const fs::path& pattern) {
   std::vector<fs::path> found = {fs::path()};
   for (const fs::path& part : pattern) {
@@ -116,10 +117,10 @@ Result<LocalInput> Input(const std::string& path) {
   return LocalInput{path, fs::path(path).filename().string()};
 }
 
-/// What stands for one of several files whose checksum nobody knows.
+/// Marks a file without a known checksum in the list `checksum`.
 constexpr std::string_view kNoChecksum = "none";
 
-/// What `checksum` says of file `number`; empty where it says nothing.
+/// Returns the checksum of file `number`; empty: none.
 std::string ChecksumOf(const Json& config, std::size_t number) {
   const Json::Array& checksums = config["checksum"].AsArray();
   if (number >= checksums.size() || checksums[number].AsString() == kNoChecksum) return {};
@@ -127,7 +128,8 @@ std::string ChecksumOf(const Json& config, std::size_t number) {
   return checksum.ok() ? ToString(*checksum) : std::string();
 }
 
-/// The address of the file `url` at a mirror: the mirror itself, or below it where it is a directory.
+/// Returns the address of the file `url` at a mirror: the mirror itself, or a file below it if it is a
+/// directory.
 Result<std::string> AtMirror(const std::string& mirror, const Uri& url) {
   if (mirror.back() != '/') return mirror;
   ASSIGN_OR_RETURN(const Uri directory, Uri::Parse(mirror));
@@ -159,7 +161,7 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
   input.stall = static_cast<int>(config[kStall].AsInt(kStallSeconds));
   input.silence = static_cast<int>(config[kSilence].AsInt(kSilenceSeconds));
   for (const Json& mirror : config["mirrors"].AsArray()) {
-    if (input.in_part) break;  // nothing would tell that it has the same file
+    if (input.in_part) break;  // nothing would show that a mirror has the same file
     ASSIGN_OR_RETURN(std::string address, AtMirror(std::string(mirror.AsString()), uri));
     input.mirrors.push_back(std::move(address));
   }
@@ -169,7 +171,7 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
 Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
   std::vector<LocalInput> inputs;
-  Status missing;  // the first that is not there
+  Status missing;  // the first missing file
   const auto want = [&](std::string name, bool is_pattern, Status why) {
     if (missing.ok()) missing = std::move(why);
     inputs.push_back({name, fs::path(name).filename().string()});
@@ -190,7 +192,7 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
       }
       paths = {uri.path};
     }
-    std::error_code ignored;  // a name that cannot be looked at is reported by Input
+    std::error_code ignored;  // Input reports a name that cannot be read
     if (is_path && HasWildcard(url) && !fs::exists(paths[0], ignored)) {
       ASSIGN_OR_RETURN(paths, Expand(paths[0]));
       if (paths.empty())
@@ -307,7 +309,7 @@ StageType DownloadType() {
   type.name = "download";
   type.help = "The files of a corpus: where they come from.";
   type.keys = {
-      // What the files hold enters the recipe, not where they lie.
+      // The recipe has the contents of the files, and not their locations.
       {"url", ValueType::kStrings, "", Effect::kNone, url_help},
       {"checksum", ValueType::kStrings, "~", Effect::kNone,
        "What each file of `url` must be: sha256:DIGITS, md5:DIGITS or crc32c:DIGITS of its bytes as they are "

@@ -24,7 +24,7 @@ class ExampleSource : public Source {
   ExampleSource(SourceRequest request, const ExampleRules& rules)
       : request_(std::move(request)), rules_(rules) {}
 
-  // Chooses where to begin, and begins.
+  // Chooses the first partition to read, and opens the file there.
   Status Start() {
     std::uint32_t first = 0;
     while (!IsPastLast(first) && !request_.wanted(first) && KnownEnd(first)) ++first;
@@ -64,7 +64,7 @@ class ExampleSource : public Source {
   std::optional<PartitionEnd> KnownEnd(std::uint32_t partition) const {
     return request_.known_end ? request_.known_end(partition) : std::nullopt;
   }
-  /// Where in the file the next record begins.
+  /// Returns the offset of the next record in the file.
   std::uint64_t at() const { return records_->offset(); }
 
   Result<bool> Fill(Batch& batch) {
@@ -101,7 +101,7 @@ class ExampleSource : public Source {
     return false;
   }
 
-  // Whether the partition was wanted, and so `batch` closes it.
+  // Returns whether the partition was wanted; then `batch` closes it.
   bool EndPartition(Batch& batch) {
     const std::uint32_t partition = partition_++;
     in_partition_ = false;
@@ -220,7 +220,7 @@ class ExampleSource : public Source {
   }
 
   Status Damaged(Status why) const {
-    if (why.Detail<DamagedRecord>() == nullptr) return why;  // not about the record, but about the file
+    if (why.Detail<DamagedRecord>() == nullptr) return why;  // a failure of the file, and not of a record
     if (why.code() == Code::kResourceExhausted)
       return Status(Code::kFailedPrecondition, StrCat(why.message(), " (max_record_bytes); raise it"));
     if (why.code() == Code::kDataLoss && records_->offset() == 0)
@@ -234,7 +234,7 @@ class ExampleSource : public Source {
   const ExampleRules& rules_;
   std::unique_ptr<ByteReader> input_;
   std::optional<TfRecordReader> records_;
-  std::optional<std::string_view> held_;  // read, not yet dealt with
+  std::optional<std::string_view> held_;  // read and not yet taken
   std::uint64_t held_at_ = 0;
   std::uint64_t document_ = 0;
   std::uint32_t partition_ = 0;  // the current partition, or the next one

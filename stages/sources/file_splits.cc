@@ -38,7 +38,8 @@ class SplitSource final : public Source {
   const std::string name_;
 };
 
-/// A batch is of one file or member, and so of one split, whatever records are made of it.
+/// A batch is of one file or member, and so of one split; the records that `worker` makes of it are of this
+/// split, too.
 class SplitWorker final : public Worker {
  public:
   explicit SplitWorker(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
@@ -84,7 +85,7 @@ class SplitSourceStage final : public SourceStage {
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
   std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
 
-  // Before a run nobody knows what is in an archive.
+  // The names of the members of an archive are unknown before a run.
   Status CheckCounts(const ArtifactTotals& totals) const override {
     RETURN_IF_ERROR(stage_->CheckCounts(totals));
     std::string empty;
@@ -105,7 +106,7 @@ class SplitSourceStage final : public SourceStage {
   std::optional<SplitRepair> repair_;
 };
 
-/// Whether the file may be one, as far as its name and the key `archive` say.
+/// Returns whether the file may be an archive, according to its name and the key `archive`.
 bool MayBeArchive(const Json& config, std::string_view file) {
   const std::string_view archive = config["archive"].AsString("none");
   return archive == "tar" || archive == "zip" || (archive == "auto" && ArchiveByName(file).has_value());

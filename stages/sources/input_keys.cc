@@ -77,7 +77,7 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
                                        : Archives::kDetect;
   for (const Json& pattern : config["members"].AsArray())
     rules.archive.members.emplace_back(pattern.AsString());
-  if (config.Has("splits"))  // which StageType::check has looked at
+  if (config.Has("splits"))  // StageType::check has checked them
     if (Result<FileSplits> splits = FileSplits::Make(config["splits"]); splits.ok())
       rules.splits = std::move(splits).value();
   rules.encoding = EncodingByName(config["encoding"].AsString());

@@ -36,7 +36,7 @@ class ReadAhead::Ring {
       return std::string_view();
     }
     lent_ = true;
-    const Slot& slot = slots_[front_];  // which the thread does not touch
+    const Slot& slot = slots_[front_];  // the thread does not touch it
     return std::string_view(slot.bytes).substr(0, slot.size);
   }
 

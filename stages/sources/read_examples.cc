@@ -18,7 +18,7 @@ namespace pipeline {
 
 namespace {
 
-/// Of a record that is set aside, those that say that the file is not what it was taken for.
+/// The reasons which show that the file has another form than expected.
 constexpr std::array<std::string_view, 4> kFaults = {"dropped_example", "dropped_no_field",
                                                      "dropped_wrong_type", "dropped_unknown_label"};
 

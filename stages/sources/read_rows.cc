@@ -16,7 +16,7 @@ namespace pipeline {
 
 namespace {
 
-/// Of a row that is set aside, those that say that the file is not what it was taken for.
+/// The reasons which show that the file has another form than expected.
 constexpr std::array<std::string_view, 6> kFaults = {"dropped_quotes",     "dropped_columns",
                                                      "dropped_json",       "dropped_no_field",
                                                      "dropped_wrong_type", "long_quarantined"};
@@ -42,7 +42,7 @@ class ReadRows : public SourceStage {
   const LineRules rules_;
   const InputRules input_;
   const Subset subset_;
-  const std::optional<ColumnRules> columns_;  // absent for JSON
+  const std::optional<ColumnRules> columns_;  // absent: JSON
   const RowText text_;
   const std::vector<FaultBound> bounds_;
 };
@@ -134,7 +134,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
 StageType ReadRowsType() {
   StageType type;
   type.name = "read_rows";
-  type.version = 3;  // members that nobody reads may hold, from 2 NaN and lone surrogates, from 3 any number
+  type.version = 3;  // from 2, unread members may have NaN and lone surrogates; from 3, any number
   type.help = "Reads tables, compressed or archived or neither, as records: a row is a document.";
   type.takes = Flow::kFiles;
   type.gives = Flow::kRecords;

@@ -44,7 +44,7 @@ class RowTextWorker : public Worker {
       CutFields(batch, stage, counts);
     else if (HasLineEnds(batch.text))
       CutLines(batch, stage, counts);
-    // In the order of the rows, whatever found them and in which batch.
+    // The order is that of the rows, whichever step and batch found them.
     std::stable_sort(batch.quarantine.begin(), batch.quarantine.end(),
                      [](const Quarantined& a, const Quarantined& b) { return a.index < b.index; });
     return {};
@@ -110,7 +110,7 @@ class RowTextWorker : public Worker {
     return {};
   }
 
-  // As the repair does with text; a label alone is no reason for a record in the quarantine.
+  // Repairs labels as repair_ does text; the quarantine gets the label and not the record.
   Status RepairLabels(Batch& batch, std::uint32_t stage, StageCounts& counts) {
     if (IsCleanUtf8(batch.label.joined())) return {};
     label_.Clear(), kept_.clear();
@@ -177,7 +177,7 @@ class RowTextWorker : public Worker {
     batch.text.Swap(text_);
   }
 
-  // Each line that is not blank becomes a record, or with a label a part of the row's one.
+  // Each line that is not blank becomes a record; with a label, all lines become one record.
   void CutLines(Batch& batch, std::uint32_t stage, StageCounts& counts) {
     text_.Clear(), label_.Clear(), heads_.clear();
     for (std::size_t row = 0; row < batch.size(); ++row) {

@@ -21,7 +21,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kWordsKey = "words";
-constexpr std::uint64_t kModelMemory = 32 << 20;  // of 32,000 pieces with nmt_nfkc: 10 MiB
+constexpr std::uint64_t kModelMemory = 32 << 20;  // 32,000 pieces with nmt_nfkc take 10 MiB
 
 class EncodeWorker final : public Worker {
  public:
@@ -74,7 +74,7 @@ class Encode final : public Transform {
   std::vector<PieceType> types_;  // by id
 };
 
-/// The same for a vocab.txt.
+/// Does the same with a vocab.txt.
 class WordPieceWorker final : public Worker {
  public:
   WordPieceWorker(const WordPieceEncoder& encoder, std::uint32_t unknown)

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::int32_t TokenizerFacts::*>
      {"unk_id", &TokenizerFacts::unk_id},
      {"newline_id", &TokenizerFacts::newline_id}}};
 
-// Written only where there is one of them.
+// Each is written only if the tokenizer has it.
 constexpr std::array<std::pair<std::string_view, std::int32_t TokenizerFacts::*>, 3> kBertIds = {
     {{"cls_id", &TokenizerFacts::cls_id},
      {"sep_id", &TokenizerFacts::sep_id},

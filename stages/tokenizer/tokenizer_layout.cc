@@ -58,7 +58,7 @@ std::map<std::string, std::string> LayoutOptions(const TokenizerLayout& layout, 
       {"eos_id", std::to_string(layout.eos)},
       {"unk_id", std::to_string(layout.unk)},
       {"normalization_rule_name", layout.keeps_text ? "identity" : "nmt_nfkc"},
-      // A space that is in no sentence is in every text all the same.
+      // Texts have spaces even if no sentence of the training has one.
       {"required_chars", "\u2581"},
   };
   if (!layout.controls.empty()) options["control_symbols"] = Join(layout.controls);

@@ -14,11 +14,12 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMaxSentenceBytes = 4096;
-// Each thread adds up its own sentences and sums of floats depend on their order: never the machine's number.
+// Fixed, and not the number of the machine: each thread sums over its own sentences, and sums of floats
+// depend on their order.
 constexpr int kThreads = 4;
 // Distinct morphemes are so few that the trainer can afford to converge (2 by default).
 constexpr int kIterationsOnMorphemes = 6;
-// Suffixes are numbered in 32 bits; twice the memory above that.
+// Suffixes have numbers of 32 bits; a longer text takes twice the memory.
 constexpr std::uint64_t kHugeText = (std::uint64_t{1} << 31) - (1 << 20);
 constexpr std::uint64_t kMiB = 1 << 20;
 
@@ -30,16 +31,16 @@ std::string Decimal(double number) {
 
 constexpr std::array<std::string_view, 4> kBoundariesNames = {"none", "spaces", "cuts", "cuts_in_words"};
 
-/// The trainers that load such a layout put a space in front of each line.
+/// If a layout does not keep the text, its trainers put a space in front of each line.
 WordStarts WordStartsOf(const TrainingSettings& settings) {
   if (settings.boundaries != Boundaries::kCutsInWords) return WordStarts::kDropped;
   return settings.layout->keeps_text ? WordStarts::kBehindSpace : WordStarts::kBehindSpaceOrLine;
 }
 
-/// What the library and the map take for so many distinct morphemes.
+/// Returns the memory of the library and the map for so many distinct morphemes.
 std::uint64_t MorphemeMemory(std::uint64_t distinct) { return 32 * kMiB + distinct * 750; }
 
-/// The number behind `mark` in `text`.
+/// Returns the number behind `mark` in `text`.
 std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -61,7 +62,7 @@ std::optional<Boundaries> BoundariesNamed(std::string_view name) {
   return static_cast<Boundaries>(found - kBoundariesNames.begin());
 }
 
-// Measured on Japanese prose, each a little above what was seen.
+// The factors were measured on Japanese prose; each is a little above the measured value.
 std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes,
                              std::uint64_t lines) {
   if (OfDistinctMorphemes(settings.boundaries)) {
@@ -109,7 +110,7 @@ Status TokenizerTraining::StartChild(bool huge) {
   options["character_coverage"] = Decimal(settings_.character_coverage);
   options["max_sentencepiece_length"] = std::to_string(settings_.max_piece_length);
   options["num_threads"] = std::to_string(kThreads);
-  options["max_sentence_length"] = std::to_string(1 << 30);  // what we send is far below
+  options["max_sentence_length"] = std::to_string(1 << 30);  // the sentences that are sent are far shorter
   options["minloglevel"] = "1";
   if (huge) options["train_extremely_large_corpus"] = "true";
   if (morphemes) {
@@ -120,7 +121,7 @@ Status TokenizerTraining::StartChild(bool huge) {
   return {};
 }
 
-/// About how much text can be trained on in `memory` bytes.
+/// Returns an estimate of the most text that can be trained on in `memory` bytes.
 static std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_t memory) {
   std::uint64_t fits = 0;
   for (std::uint64_t step = std::uint64_t{1} << 50; step > 0; step >>= 1)
@@ -187,7 +188,7 @@ Status TokenizerTraining::Explain(const Status& status) const {
                                         HumanBytes(TrainingMemory(settings_, counts_.bytes, counts_.lines)),
                                         "; train on a smaller sample"));
   if (status.code() != Code::kFailedPrecondition) return status;
-  // In the library's words: "Vocabulary size too high (32000). Please set it to a value <= 8123."
+  // A message of the library: "Vocabulary size too high (32000). Please set it to a value <= 8123."
   if (const auto most = NumberBehind(status.message(), "set it to a value <= "))
     return Status(Code::kFailedPrecondition,
                   StrCat("vocab_size: ", settings_.vocab_size, " is more than this text has pieces for; ",

@@ -27,9 +27,9 @@ constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the s
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
 
-// One line in 50 is kept aside, up to a MiB, to measure on: by its own hash, so that no line that is trained
-// on is equal to one. Another part, of about 2 MiB, is what the small tokenizers of the comparison learn
-// from.
+// One line in 50 is kept aside for measurements, up to 1 MiB. The hash of a line decides; below this limit,
+// no line that is trained on is equal to a line kept aside. The small tokenizers of the comparison learn from
+// another part, of about 2 MiB.
 constexpr std::uint64_t kHeldSeed = 0x68656c64;    // "held"
 constexpr std::uint64_t kSampleSeed = 0x736d706c;  // "smpl"
 constexpr std::uint64_t kHeldShare = 50;
@@ -103,15 +103,15 @@ Status CheckRanges(const Settings& settings) {
   return {};
 }
 
-/// What came in, and what became of it.
+/// Lines that are kept for measurement and comparison, and a count of others.
 struct Intake {
   HeldLines held;
   HeldLines sample;
   std::uint64_t other_splits = 0;  // lines
 };
 
-/// What is known of the tokenizer before it is trained. Only these models have just as many pieces as were
-/// asked for.
+/// Returns the facts of the tokenizer that are known before it is trained. Only unigram and BPE models have
+/// exactly the wanted number of pieces.
 Json Promises(const Json& config, const Schema& schema) {
   const Result<Settings> settings = SettingsOf(config, schema);
   if (!settings.ok()) return Json(Json::Object{});
@@ -214,13 +214,13 @@ class TrainTokenizer final : public JobStage {
     return output;
   }
 
-  /// What is done now, of which nobody knows how far it is.
+  /// Reports a step whose progress is unknown.
   static void Say(const JobRequest& request, std::string_view what) {
     if (request.progress) request.progress(0, 0);
     if (request.say) request.say(what);
   }
 
-  /// Gives every line of the split `train` to `add`, but for those that are kept aside.
+  /// Gives every line of the split `train` to `add`, except those that are kept aside.
   Result<Intake> Read(
       const JobRequest& request, const TokenizerTraining::Counts& counts,
       const std::function<Status(std::string_view line, std::span<const std::uint32_t> cuts)>& add) const {
@@ -274,8 +274,8 @@ class TrainTokenizer final : public JobStage {
     return report;
   }
 
-  /// What is compared: the three choices that there were before `cuts_in_words`, and that one where it was
-  /// made, so that the report of an older recipe stays as it is.
+  /// Returns the choices to compare: the three that existed before `cuts_in_words`, and that one if it was
+  /// chosen, so that the report of an older recipe stays the same.
   std::vector<Boundaries> Compared() const {
     std::vector<Boundaries> compared = {Boundaries::kCuts, Boundaries::kSpaces, Boundaries::kNone};
     if (settings_.training.boundaries == Boundaries::kCutsInWords)
@@ -283,7 +283,7 @@ class TrainTokenizer final : public JobStage {
     return compared;
   }
 
-  /// Characters per token of small tokenizers that differ in `boundaries` alone.
+  /// Returns the characters per token of small tokenizers that differ in `boundaries` alone.
   Result<Json> Compare(const Intake& intake, const std::stop_token& stop) const {
     Json report;
     report["sample_bytes"] = intake.sample.text.bytes();
@@ -298,7 +298,7 @@ class TrainTokenizer final : public JobStage {
       if (found.ok())
         result = *found;
       else if (found.status().code() ==
-               Code::kFailedPrecondition)  // too little text, or of too many characters
+               Code::kFailedPrecondition)  // too little text, or too many different characters
         result = found.status().message();
       else
         return std::move(found).status();
@@ -349,7 +349,7 @@ class TrainTokenizer final : public JobStage {
   std::string program_;
   Settings settings_;
   bool has_cuts_;
-  std::optional<std::uint8_t> train_;  // number of the split; absent where the records have none
+  std::optional<std::uint8_t> train_;  // number of the split; absent: records have no splits
 };
 
 std::vector<ConfigKey> Keys() {

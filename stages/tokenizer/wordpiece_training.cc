@@ -15,7 +15,7 @@ constexpr std::uint64_t kBase = std::uint64_t{32} << 20;
 
 }  // namespace
 
-// Measured on Japanese prose, each a little above what was seen.
+// The factors were measured on Japanese prose; each is a little above the measured value.
 std::uint64_t WordPieceMemory(const TrainingSettings& settings, std::uint64_t text_bytes) {
   if (settings.boundaries != Boundaries::kCuts) return kBase + text_bytes * 8;
   return kBase + static_cast<std::uint64_t>(600 * 36 * std::sqrt(static_cast<double>(text_bytes)));
@@ -25,7 +25,7 @@ Status WordPieceTraining::Add(std::string_view line, std::span<const std::uint32
   ++counts_.lines;
   counts_.bytes += line.size();
   finder_.Start(line, kind(), cuts);
-  // A longer word is unknown, whatever its pieces.
+  // A longer word is unknown, even if pieces of it are known.
   while (finder_.Next())
     if (finder_.characters() <= kMaxWordCharacters) words_.Add(finder_.word());
   counts_.sentences = words_.distinct();

@@ -34,7 +34,7 @@ Result<std::optional<TfExample>> ParseOptional(const std::optional<std::string_v
   return std::optional(std::move(example).value());
 }
 
-/// The feature `text`, else all features that are text, one behind the other; absent: there is none.
+/// Returns the feature `text`, else all features that are text, one behind the other; absent: there is none.
 std::optional<std::string> TextOf(const TfExample& example) {
   std::optional<std::string> text;
   const bool has_text = example.contains(kTextFeature);

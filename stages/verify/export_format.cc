@@ -9,7 +9,7 @@ namespace pipeline {
 
 namespace {
 
-/// For artifacts that are no export format, or none that is known here.
+/// For artifacts of no export format, or of one that this program does not know.
 class BytesCheck final : public ExportCheck {
  public:
   using ExportCheck::ExportCheck;

@@ -60,7 +60,7 @@ Status WriteVerified(Store& store, const Manifest& manifest, const VerifiedObjec
     entry["bytes"] = object.bytes;
     entry["crc32c"] = Hex32(object.crc32c);
   }
-  // A run that is stopped ends soon, also where nobody answers.
+  // A run that is stopped ends soon, even if the server does not answer.
   std::optional<TimeLimit> limit;
   if (stop.stop_requested()) limit.emplace(kMostAtTheEnd, std::stop_token());
   return WriteObject(store, kVerifiedName, json.Dump() + "\n", Condition::ReplaceAny(),

@@ -36,7 +36,7 @@ struct Outcome {
   Findings findings;
   ReadCounts counts;
   bool found = false;
-  bool verified = false;  // before; then it was not read
+  bool verified = false;  // by an earlier run; then this run does not read it
   bool good = false;
   Status cancelled;
 };
@@ -60,7 +60,8 @@ class Verification {
   }
 
   Result<VerifyReport> Run() {
-    // Before anything is read: what changes meanwhile has another version from then on, and is read again.
+    // Listed before anything is read: an object that changes during the run has another version then, and the
+    // next run reads it again.
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store_.List(""));
     for (const ObjectInfo& object : listed) there_.emplace(object.name, object);
     VerifyHead(manifest_, of_manifest_);
@@ -120,7 +121,7 @@ class Verification {
            IsVerified(before->second, object, now->second);
   }
 
-  /// From the last to the first: after a stop, a shard counts as verified if its description was read.
+  /// Reads from the last to the first: after a stop, a shard counts as verified if its description was read.
   void Work() {
     for (std::size_t next = next_++; next < tasks_.size() && !stop_.stop_requested(); next = next_++) {
       const std::size_t at = tasks_.size() - 1 - next;
@@ -147,7 +148,8 @@ class Verification {
     rules_.progress(done_ += task.object.bytes, to_read_);
   }
 
-  /// Shards are held against what describes them: where that is wrong, none that was read counts as verified.
+  /// Shards are compared with their descriptions: if a description is wrong, no object that was read counts
+  /// as verified.
   void Remember() {
     if (rules_.verified == nullptr) return;
     const bool described =
@@ -183,14 +185,14 @@ class Verification {
       for (const auto& [split, records] : outcome.counts.records) report.records[split] += records;
       add(outcome.findings);
     }
-    // A plugin's job may keep more beside its artifact, as a training its checkpoints: plugins/ABI.md,
-    // section 7.
+    // The job of a plugin may keep other objects beside its artifact, such as the checkpoints of a training:
+    // plugins/ABI.md, section 7.
     if (manifest_.lineage.back().type.find('.') != std::string::npos) return report;
     RETURN_IF_ERROR(FindStrays(report));
     return report;
   }
 
-  /// Whatever lies there and the manifest does not name.
+  /// Finds the objects at the location that the manifest does not name.
   Status FindStrays(VerifyReport& report) {
     std::vector<ObjectInfo> there;
     for (const auto& [name, info] : there_) there.push_back(info);
@@ -228,7 +230,7 @@ class Verification {
   const VerifyRules& rules_;
   const std::stop_token stop_;
   const std::unique_ptr<const ExportCheck> check_;
-  std::map<std::string, ObjectInfo, std::less<>> there_;  // before anything was read
+  std::map<std::string, ObjectInfo, std::less<>> there_;  // listed before anything was read
   Findings of_manifest_{std::string(kManifestName), Remedy()};
   std::vector<Task> tasks_;
   std::vector<Outcome> outcomes_;  // parallel; each is touched by the thread that took its task
@@ -236,7 +238,7 @@ class Verification {
   std::atomic<std::size_t> next_{0};
   std::uint64_t to_read_ = 0;  // bytes
   Mutex mutex_;
-  std::uint64_t done_ GUARDED_BY(mutex_) = 0;  // of them; guarded by mutex_
+  std::uint64_t done_ GUARDED_BY(mutex_) = 0;  // of these bytes
 };
 
 }  // namespace

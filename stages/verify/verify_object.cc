@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kBatchBytes = 1 << 20;
-constexpr std::size_t kMaxLineBytes = 256 << 20;  // far beyond what a partition makes of a document
-// Each costs a new look into the file; a shard in which more records are damaged is lost anyway.
+constexpr std::size_t kMaxLineBytes = 256 << 20;  // far longer than any document of a partition
+// Each Resume opens the file again; a shard with more damaged records is lost anyway.
 constexpr int kMaxResumes = 1000;
 
 void CompareBytes(const MeasuredReader& found, const StoredObject& object, Findings& findings) {
@@ -36,7 +36,8 @@ void CompareBytes(const MeasuredReader& found, const StoredObject& object, Findi
   }
 }
 
-/// How long the frame at `offset` is, by a header that is whole; absent where that or the frame is not.
+/// Returns the length of the frame at `offset`, which its header gives; absent: the header is damaged, or the
+/// frame is cut off.
 std::optional<std::uint64_t> FrameBytes(const ByteFile& file, std::uint64_t offset,
                                         const std::stop_token& stop) {
   std::array<char, 12> bytes{};
@@ -50,7 +51,7 @@ std::optional<std::uint64_t> FrameBytes(const ByteFile& file, std::uint64_t offs
   return length + kTfRecordOverhead;
 }
 
-/// The records of a shard, past damaged ones. One thread at a time.
+/// Reads the records of a shard, also those behind damaged ones. One thread at a time.
 class ShardReader {
  public:
   /// `whole` reads `file` from its beginning.
@@ -60,7 +61,7 @@ class ShardReader {
   std::uint64_t offset() const { return begin_ + frames_->offset(); }
   Result<std::optional<std::string_view>> Next() { return frames_->Next(); }
 
-  /// After an error of Next: passes over the record that it was about. False where that is not possible.
+  /// After an error of Next: skips the record with the error. False: that is not possible.
   Result<bool> Resume() {
     const std::uint64_t at = offset();
     const std::optional<std::uint64_t> bytes = FrameBytes(file_, at, stop_);
@@ -75,13 +76,13 @@ class ShardReader {
  private:
   const ByteFile& file_;
   const std::stop_token stop_;
-  std::uint64_t begin_ = 0;             // where in the file frames_ begins
-  std::unique_ptr<ByteReader> behind_;  // what frames_ reads once it was resumed
+  std::uint64_t begin_ = 0;             // the offset in the file at which frames_ begins
+  std::unique_ptr<ByteReader> behind_;  // the input of frames_ after Resume; null: before
   std::optional<TfRecordReader> frames_;
   int resumes_ = 0;
 };
 
-/// The number of frames; absent where the end could not be reached.
+/// Returns the number of frames; absent: the end could not be reached.
 Result<std::optional<std::uint64_t>> VerifyFrames(
     ShardReader& shard, const std::function<std::string(const ShardRecord& record)>& wrong_with,
     Findings& findings, std::uint64_t& good) {
@@ -108,7 +109,7 @@ Result<std::optional<std::uint64_t>> VerifyFrames(
   }
 }
 
-/// Reads the rest of the object and holds all of it against the manifest.
+/// Reads the rest of the object, and compares the whole with the manifest.
 Status FinishBytes(MeasuredReader& reader, const StoredObject& object, Findings& findings,
                    ReadCounts& counts) {
   Status drained = reader.Drain();
@@ -177,7 +178,7 @@ Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
   std::uint64_t lines = 0;
   while (true) {
     const Result<std::size_t> got = reader.Read(chunk);
-    if (!got.ok() || *got == 0) break;  // said by FinishBytes
+    if (!got.ok() || *got == 0) break;  // FinishBytes reports it
     std::string_view rest(chunk.data(), *got);
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
       line += rest.substr(0, end);

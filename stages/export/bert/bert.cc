@@ -16,7 +16,7 @@ namespace {
 constexpr int kDigits = 5;
 constexpr std::string_view kShardSuffix = ".tfrecord";
 
-// In the order of their names, as all examples have them.
+// Sorted by name, as in every example.
 constexpr std::string_view kMaskedIds = "masked_lm_ids";
 constexpr std::string_view kMaskedPositions = "masked_lm_positions";
 constexpr std::string_view kMaskedWeights = "masked_lm_weights";
@@ -52,12 +52,12 @@ char* PutSub(char* at, char tag, std::size_t bytes) {
   return PutVarint(at, bytes);
 }
 
-/// Of an entry with so many bytes of values.
+/// Returns the size of an entry with `values` bytes of values.
 constexpr std::size_t EntrySize(std::string_view key, std::size_t values) {
   return SubSize(key.size()) + SubSize(SubSize(SubSize(values)));
 }
 
-/// All of the entry but its values.
+/// Writes an entry without its values.
 char* PutEntry(char* at, std::string_view key, char kind, std::size_t values) {
   const std::size_t list = SubSize(values);
   at = PutSub(at, kFirst, EntrySize(key, values));
@@ -68,7 +68,7 @@ char* PutEntry(char* at, std::string_view key, char kind, std::size_t values) {
   return PutSub(at, kFirst, values);
 }
 
-/// What fills up the `length` numbers is 0 and there already.
+/// Writes `numbers`; the zeros behind them, up to `length` numbers, exist already.
 char* PutNumbers(char* at, std::span<const std::uint32_t> numbers, std::size_t length) {
   for (const std::uint32_t number : numbers) at = PutVarint(at, number);
   return at + (length - numbers.size());
@@ -78,7 +78,7 @@ Status Wrong(std::string_view why) {
   return Status(Code::kDataLoss, StrCat("not an example of BERT: ", why));
 }
 
-/// The feature `name`, which has `length` whole numbers.
+/// Returns the feature `name`, which must have `length` whole numbers.
 Result<const TfInt64List*> Numbers(const TfExample& example, std::string_view name, std::size_t length) {
   const auto found = example.find(name);
   if (found == example.end()) return Wrong(StrCat("has no ", name));
@@ -95,7 +95,7 @@ struct ModelSize {
   std::string_view name;
   int layers, hidden, heads;
 };
-// The published ones: google-research/bert, "Smaller BERT Models", and the paper's two.
+// The published models: "Smaller BERT Models" of google-research/bert, and the two of the paper.
 constexpr std::array<ModelSize, 6> kSizes = {{{"tiny", 2, 128, 2},
                                               {"mini", 4, 256, 4},
                                               {"small", 4, 512, 8},
@@ -119,7 +119,7 @@ void AppendBertExample(std::string& out, const BertInstance& instance, const Ber
       SubSize(EntrySize(kSegmentIds, length));
   AppendTfRecordHeader(out, SubSize(features));
   const std::size_t begin = out.size();
-  out.resize(begin + SubSize(features));  // with 0
+  out.resize(begin + SubSize(features));  // filled with 0
   char* at = out.data() + begin;
   at = PutSub(at, kFirst, features);
   at = PutEntry(at, kBertIds, kInt64s, id_bytes);

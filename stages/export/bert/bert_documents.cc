@@ -23,13 +23,13 @@ Status BertDocuments::Add(std::string_view text, std::span<const std::uint32_t> 
   if (documents_.empty() || number(documents_.size() - 1) != document)
     documents_.push_back({static_cast<std::uint32_t>(document - first_), 0});
   FindSentenceEnds(text, text_ends_);
-  std::size_t sentence = 0;  // of text_ends_, the one that the id belongs to
+  std::size_t sentence = 0;  // the sentence of the id, as an index of text_ends_
   std::size_t cut = 0;
   for (std::size_t at = 0; at < ids.size(); ++at) {
     bool joins = false;
     if (at > 0 && whole_words_ == WholeWords::kPieces) joins = continues_[ids[at]];
     if (at > 0 && whole_words_ == WholeWords::kMorphemes) {
-      // Whatever is not clearly a border is none, so that no morpheme is divided.
+      // A doubtful border counts as none, so that no morpheme is divided.
       while (cut < cuts.size() && cuts[cut] < ends[at - 1]) ++cut;
       joins = cut == cuts.size() || cuts[cut] != ends[at - 1];
     }

@@ -12,7 +12,7 @@ namespace {
 
 class BertView final : public ExampleView {
  public:
-  /// The ids that the mask lets stand.
+  /// Counts the ids whose mask is not 0.
   std::optional<SeenIds> IdsOf(std::uint64_t index, const TfExample& example) const override {
     const TfInt64List* const mask = NumbersOf(example, kBertMask);
     if (mask == nullptr || NumbersOf(example, kBertIds) == nullptr) return ExampleView::IdsOf(index, example);
@@ -25,7 +25,7 @@ std::unique_ptr<const ExportReader> ReadBert(const OpenBeside&) {
   return std::make_unique<ExampleReader>(std::make_unique<BertView>());
 }
 
-/// Examples of other programs for the same trainer count, too.
+/// Accepts examples of other programs for the same trainer, too.
 bool IsBertFile(const NamedFile& file) {
   return file.first != nullptr && NumbersOf(*file.first, kBertIds) != nullptr &&
          NumbersOf(*file.first, kBertMask) != nullptr;

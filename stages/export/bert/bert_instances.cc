@@ -57,7 +57,7 @@ Status BertInstances::MakePass(std::uint32_t pass, const Take& take) {
   return {};
 }
 
-/// Usually `most`.
+/// Returns the wanted length, usually `most`.
 std::size_t BertInstances::Target(std::size_t most, CountedRandom& random) {
   if (!random.Chance(rules_.short_share)) return most;
   ++counts_.short_targets;
@@ -68,7 +68,7 @@ Status BertInstances::MakePairs(std::size_t document, CountedRandom& random, con
   const std::size_t most = rules_.lengths.seq_len - std::size_t{3};  // [CLS], [SEP], [SEP]
   const std::size_t target = Target(most, random);
   const std::size_t sentences = documents_.sentences(document);
-  std::size_t begin = 0;  // of the sentences that are collected
+  std::size_t begin = 0;  // the first of the collected sentences
   std::size_t length = 0;
   for (std::size_t at = 0; at < sentences; ++at) {
     length += documents_.sentence(document, at).size();
@@ -83,12 +83,12 @@ Status BertInstances::MakePairs(std::size_t document, CountedRandom& random, con
     const bool random_next = collected == 1 || random.Chance(0.5);
     if (random_next) {
       b = RandomNext(document, target > a.size() ? target - a.size() : 0, random);
-      at = begin + in_a - 1;  // what was not used is collected again
+      at = begin + in_a - 1;  // unused sentences are collected again
     }
     begin = at + 1;
     length = 0;
 
-    // The longer one is shortened, in front or behind.
+    // The longer segment loses ids, at its front or at its end.
     while (a.size() + b.size() > most) {
       IdRange& longer = a.size() > b.size() ? a : b;
       if (random.Chance(0.5))
@@ -107,7 +107,7 @@ Status BertInstances::MakePairs(std::size_t document, CountedRandom& random, con
   return {};
 }
 
-/// B from another document of the partition; from the same one where ten draws give no other.
+/// Returns B from another document of the partition, or from the same one if ten draws give no other.
 IdRange BertInstances::RandomNext(std::size_t document, std::size_t target, CountedRandom& random) const {
   std::size_t other = document;
   for (int tries = 0; tries < 10 && other == document; ++tries)
@@ -119,13 +119,14 @@ IdRange BertInstances::RandomNext(std::size_t document, std::size_t target, Coun
   return b;
 }
 
-/// One segment of whole sentences, which goes on in the next document behind one more [SEP].
+/// Makes instances of one segment of whole sentences. A segment continues in the next document, behind one
+/// more [SEP].
 Status BertInstances::MakeFullSentences(std::uint32_t pass, const Take& take) {
   const std::size_t most = rules_.lengths.seq_len - std::size_t{2};  // [CLS], [SEP]
   std::size_t target = 0;
   CountedRandom random(0);
   ids_.clear();
-  std::size_t in_instance = 0;  // the document that the last of ids_ is of
+  std::size_t in_instance = 0;  // the document of the last of ids_
   const auto finish = [&]() -> Status {
     ids_.push_back(rules_.sep_id);
     const Status status = Finish(false, ids_.size(), random, take);
@@ -150,7 +151,7 @@ Status BertInstances::MakeFullSentences(std::uint32_t pass, const Take& take) {
             RETURN_IF_ERROR(finish());
             continue;
           }
-          size = std::min(size, target);  // longer than a sequence: it goes on in the next one
+          size = std::min(size, target);  // a longer sentence continues in the next sequence
         }
         if (border > 0) ids_.push_back(rules_.sep_id);
         in_instance = document;
@@ -171,7 +172,7 @@ Status BertInstances::Finish(bool random_next, std::size_t first_segment, Counte
   return take({ids_, static_cast<std::uint32_t>(first_segment), positions_, labels_, random_next});
 }
 
-/// Masks ids_ and takes kJoins off them.
+/// Masks ids_ and removes kJoins from them.
 void BertInstances::Mask(CountedRandom& random) {
   words_.clear(), word_lengths_.clear();
   bool after_special = true;

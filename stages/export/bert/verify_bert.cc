@@ -1,6 +1,6 @@
 #include "stages/export/bert/verify_bert.h"
 
-// Examples of BERT. What lies on disk: stages/export/bert/bert.md.
+// Verifies examples of BERT. Their bytes: stages/export/bert/bert.md.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +15,7 @@ namespace pipeline {
 
 namespace {
 
-/// Empty where nothing is wrong.
+/// Returns the fault of the row; empty: none.
 std::string WrongWith(const BertRow& row, const TokenizerFacts& tokenizer) {
   const auto is = [](std::uint32_t id, std::int32_t special) { return std::int64_t{id} == special; };
   const std::vector<std::uint32_t>& ids = row.ids;
@@ -37,7 +37,7 @@ std::string WrongWith(const BertRow& row, const TokenizerFacts& tokenizer) {
   return {};
 }
 
-/// By bert.json.
+/// Verifies examples with bert.json.
 class BertCheck final : public ExportCheck {
  public:
   explicit BertCheck(const ExportLocation& artifact)
@@ -45,13 +45,13 @@ class BertCheck final : public ExportCheck {
 
   void VerifyManifest(Findings& findings) const override {
     VerifyShardNames(BertShardName, findings);
-    // Earlier versions did not count them by split.
+    // Earlier versions did not count instances by split.
     if (const Rows instances = Instances(); !instances.empty()) VerifySums(findings, instances);
     VerifyNames({kBertInfoFile, kBertVocabularyFile, kBertConfigFile}, findings);
     VerifyDescription(kBertInfoFile, info_.status(), findings);
   }
 
-  /// Of each example its seven features, how they are filled, ids, [CLS] and [SEP].
+  /// Verifies the seven features of each example, their filling, the ids, [CLS] and [SEP].
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {
     if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
@@ -75,7 +75,7 @@ class BertCheck final : public ExportCheck {
   }
 
  private:
-  /// By split.
+  /// Returns the instances by split.
   Rows Instances() const {
     Rows rows;
     if (const auto counts = manifest().counts.find(manifest().stage()); counts != manifest().counts.end())

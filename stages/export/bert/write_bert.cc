@@ -34,7 +34,7 @@ constexpr std::int64_t kMostSeqLen = 65536;
 constexpr std::int64_t kMostPasses = 1000;
 constexpr std::uint32_t kLeastShards = 8;  // the trainer reads several files at once, each front to back
 constexpr std::uint64_t kSpillBytes = std::uint64_t{32} << 20;
-constexpr std::size_t kUsualSplits = 4;  // no fewer than there are mostly
+constexpr std::size_t kUsualSplits = 4;  // most corpora have no more
 
 struct Settings {
   BertRules rules;
@@ -43,7 +43,7 @@ struct Settings {
   std::vector<std::string> splits = {};
 };
 
-/// Collects a partition; all of its instances are made when it ends.
+/// Collects the records of a partition; Commit makes all instances.
 class BertSink final : public Sink {
  public:
   BertSink(std::unique_ptr<Sink> rows, PartitionId id, const Settings& settings,
@@ -118,7 +118,8 @@ class BertSink final : public Sink {
   std::deque<BertDocuments> documents_;  // by split
 };
 
-/// Of a partition: the ids of its documents, and a batch of instances that goes on while another is made.
+/// Returns the memory of a partition: the ids of its documents, and a batch of instances that is forwarded
+/// while the next one is made.
 std::uint64_t DocumentMemory(std::size_t splits, std::uint64_t text_bytes) {
   return kMadeRowsBytes + splits * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
 }
@@ -128,7 +129,7 @@ class WriteBert final : public ShardedStage {
   WriteBert(const Settings& settings, std::vector<bool> continues, ShardRules shards)
       : ShardedStage(std::move(shards)), settings_(settings), continues_(std::move(continues)) {}
 
-  /// Instances are of whole documents, and B of another one: they are made by the Sink.
+  /// Null, because an instance needs whole documents, and for B another document; the Sink makes instances.
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
@@ -189,7 +190,7 @@ ShardRules RulesOf(const StageContext& context, const TokenizerFacts& facts, std
   const Json& config = context.config;
   ShardRules rules = ShardRulesOf(config, context.schema.splits);
   rules.object_name = BertShardName;
-  rules.index.emplace();  // rows are not the records that come in
+  rules.index.emplace();  // rows are not the records of the input
   rules.spill_bytes = kSpillBytes;
   rules.auto_shards = [](std::uint64_t bytes, std::uint64_t records) {
     const auto least = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(records, 1, kLeastShards));
@@ -287,8 +288,8 @@ std::vector<ConfigKey> Keys() {
   return keys;
 }
 
-/// About: an id is 4.5 bytes of text, nine tenths of an example are filled, and its numbers take so many
-/// bytes.
+/// An estimate: an id is 4.5 bytes of text, nine tenths of an example are filled, and its numbers take the
+/// bytes below.
 std::uint64_t PublishedBytes(const Json& config, std::uint64_t text_bytes) {
   const double ids = static_cast<double>(config[kSeqLenKey].AsInt());
   const double example = 4.2 * ids + 7 * static_cast<double>(config[kPredictionsKey].AsInt()) + 220;
@@ -331,7 +332,7 @@ StageType WriteBertType() {
       .first_pass_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey, kShortKey, kNextKey, kWordsKey,
                           kSeedKey, kShuffleKey},
       .names = {IsOwnName, IsReadName},
-      .model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; },  // of vocab.txt, which it publishes
+      .model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; },  // for the published vocab.txt
       .partition_memory = PartitionMemory,
       .published_bytes = PublishedBytes,
       .outputs_as_published = true};

@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-/// The texts of a row, whole or in a list, one behind the other.
+/// Returns the texts of a row, one behind the other. A member is a text or a list of texts.
 Result<std::string> TextOfRow(std::string_view line) {
   ASSIGN_OR_RETURN(const Json row, Json::Parse(line));
   if (!row.is_object()) return NothingToCount("it");

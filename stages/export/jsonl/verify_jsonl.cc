@@ -1,6 +1,6 @@
 #include "stages/export/jsonl/verify_jsonl.h"
 
-// JSON Lines. What lies on disk: stages/export/jsonl/jsonl.md.
+// Verifies JSON Lines. Their bytes: stages/export/jsonl/jsonl.md.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +15,7 @@ namespace pipeline {
 
 namespace {
 
-/// By the keys of their stage, and nothing else: no object describes them.
+/// Verifies rows with the keys of their stage alone, because no object describes them.
 class JsonlCheck final : public ExportCheck {
  public:
   explicit JsonlCheck(const ExportLocation& artifact)
@@ -32,8 +32,8 @@ class JsonlCheck final : public ExportCheck {
     if (!pairs_ && config()["unit"].AsString() == "record") VerifySums(findings, RecordsOf(manifest()));
   }
 
-  /// That each line is an object of the members that its stage writes, all clean text; of pairs for span
-  /// corruption, that the sentinels of source and target belong together.
+  /// Verifies that each line is an object with the members that the stage writes, and all of it clean text;
+  /// for span corruption also that the sentinels of source and target belong together.
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {
     return VerifyLines(

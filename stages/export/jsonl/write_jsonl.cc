@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kLabel = "label";             // the column, and its member where nobody names one
+constexpr std::string_view kLabel = "label";             // the column, and by default its member
 constexpr std::uint64_t kCorruptionSeed = 0x7370616e73;  // "spans"
 
 bool ByDocument(const Json& config) { return config["unit"].AsString() == "document"; }
@@ -30,7 +30,8 @@ struct FieldMember {
   std::string member;
 };
 
-/// By field; empty where the records have none. Without the key each is named as its column.
+/// Returns the members in the order of the fields; empty: the records have none. If the key is absent, each
+/// member has the name of its column.
 std::vector<FieldMember> FieldMembers(const Json& config, const Schema& schema) {
   std::vector<FieldMember> members;
   for (std::size_t field = 0; field < schema.field_names.size(); ++field) {
@@ -43,10 +44,10 @@ std::vector<FieldMember> FieldMembers(const Json& config, const Schema& schema) 
 
 bool HasLabels(const Schema& schema) { return schema.columns.count(kLabel) != 0; }
 
-/// A row of its own for each record.
+/// Makes one row of each record.
 class RowWorker final : public Worker {
  public:
-  /// `fields` is empty where the text is one member.
+  /// `fields` is empty if the text is one member.
   RowWorker(const JsonlRow& row, const std::vector<FieldMember>& fields, bool labelled)
       : row_(row), fields_(fields), labelled_(labelled) {}
 
@@ -99,7 +100,7 @@ class RowWorker final : public Worker {
   std::vector<std::uint32_t> kept_;
 };
 
-/// What stands between the quotes; the rest is added when the document is complete.
+/// Encodes the text between the quotes; the rest of the row is added when the document is complete.
 class LineWorker final : public Worker {
  public:
   Status Apply(Batch& batch, std::uint32_t, StageCounts&) override {
@@ -118,8 +119,8 @@ struct PairNumbers {
   std::uint32_t count = 0;  // 0: there are none left
 };
 
-/// Of the record that is part `sub` of one that was read: a range of its own, in their order. The first 32768
-/// parts may become 65536 pairs each; of more parts, each is short.
+/// Returns the numbers of part `sub` of a record that was read: each part has a range of its own, in the
+/// order of the parts. Each of the first 32768 parts may become 65536 pairs, each other part 64.
 PairNumbers PairNumbersOf(std::uint32_t sub) {
   constexpr std::uint32_t kFirstParts = 1 << 15, kOfFirst = 1 << 16, kOfOthers = 1 << 6;
   constexpr std::uint32_t kHalf = kFirstParts * kOfFirst;  // of all numbers
@@ -129,7 +130,7 @@ PairNumbers PairNumbersOf(std::uint32_t sub) {
   return {kHalf + other * kOfOthers, kOfOthers};
 }
 
-/// Pairs of source and target.
+/// Makes pairs of source and target.
 class PairWorker final : public Worker {
  public:
   PairWorker(const JsonlRow& row, const SpanCorruption& corruption, std::uint64_t seed)
@@ -172,7 +173,7 @@ class PairWorker final : public Worker {
   }
 
  private:
-  /// Of pieces, morphemes or words, by what the records have.
+  /// Returns the ends of pieces if the records have ids, else of morphemes if they have cuts, else of words.
   std::span<const std::uint32_t> EndsOf(const Batch& batch, std::size_t row) {
     if (!batch.id_ends.empty()) return batch.id_ends[row];
     if (!batch.cuts.empty()) return batch.cuts[row];
@@ -181,7 +182,7 @@ class PairWorker final : public Worker {
     return ends_;
   }
 
-  /// Another one for each record, whatever is done with the others.
+  /// Returns a key for each record that does not depend on the other records.
   std::uint64_t KeyOf(const Batch& batch, const RecordHead& head) {
     origin_.clear();
     PutU32(origin_, batch.partition.input), PutU32(origin_, batch.partition.partition);
@@ -204,7 +205,7 @@ class PairWorker final : public Worker {
   const std::uint64_t seed_;
   std::vector<std::uint32_t> ends_;
   std::string origin_;
-  std::vector<std::uint32_t> made_, subs_;  // of each pair: the row it is made of, its place among the pairs
+  std::vector<std::uint32_t> made_, subs_;  // for each pair: its row, and its number among the pairs
 };
 
 SpanRules SpanRulesOf(const Json& config) {
@@ -253,7 +254,7 @@ ShardRules RulesOf(const StageContext& context) {
                                                 std::uint32_t count) {
     return JsonlShardName(JsonlFileOf(config, split), number, count);
   };
-  if (ByDocument(context.config)) rules.index.emplace();  // rows are not the records that come in
+  if (ByDocument(context.config)) rules.index.emplace();  // rows are not the records of the input
   rules.describe = [](const std::vector<Shard>&, const std::vector<ShardOutput>&,
                       const std::vector<std::uint64_t>&) { return Result<Sidecars>(Sidecars{}); };
   return rules;
@@ -266,7 +267,7 @@ bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::
                      });
 }
 
-/// Where a split has several files, loaders are given `train-*.json`.
+/// If a split has several files, users name them to loaders by a pattern such as `train-*.json`.
 bool IsReadName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
   return std::any_of(splits.begin(), splits.end(), [&](const std::string& split) {
     return IsLike(object, StrCat(JsonlFileOf(config, split), "-"), ".json");

@@ -21,8 +21,8 @@ class BestFitPacker final : public RowPacker {
   /// At most seq_len ids of one document.
   struct Piece {
     std::uint64_t begin = 0;  // in ids_
-    PackedRowFacts facts;     // its length, and all of its text
-    bool continues = false;   // the document began in the piece before
+    PackedRowFacts facts;     // its length, and bytes and characters of its text
+    bool continues = false;   // the document began in an earlier piece
   };
 
   std::size_t Room() const override { return rules_.seq_len - open_.facts.length; }
@@ -37,7 +37,7 @@ class BestFitPacker final : public RowPacker {
 
   Status GiveRest() override {
     const std::vector<std::uint32_t> row_of = Fit();
-    // The pieces of each row as a list, in their order.
+    // A linked list of the pieces of each row, in their order.
     std::vector<std::uint32_t> next(pieces_.size(), kNone), first(rows_, kNone);
     for (auto piece = static_cast<std::uint32_t>(pieces_.size()); piece-- > 0;)
       next[piece] = std::exchange(first[row_of[piece]], piece);
@@ -62,7 +62,7 @@ class BestFitPacker final : public RowPacker {
     return {};
   }
 
-  /// The row of each piece; rows_ is how many there are.
+  /// Returns the row of each piece, and counts the rows in rows_.
   std::vector<std::uint32_t> Fit() {
     std::vector<std::uint32_t> order(pieces_.size()), row_of(pieces_.size());
     for (std::uint32_t piece = 0; piece < order.size(); ++piece) order[piece] = piece;
@@ -86,7 +86,7 @@ class BestFitPacker final : public RowPacker {
     return row_of;
   }
 
-  /// The row whose first piece is `piece`.
+  /// Emits the row whose first piece is `piece`.
   Status Emit(std::uint32_t piece, const std::vector<std::uint32_t>& next) {
     const Piece& front = pieces_[piece];
     row_.assign(1, front.continues ? ids_[front.begin - 1] : rules_.eos_id);
@@ -114,9 +114,9 @@ class BestFitPacker final : public RowPacker {
   const TakeRow take_;
   std::vector<std::uint32_t> ids_;  // of all pieces, one behind the other
   std::vector<Piece> pieces_;       // in the order of the corpus
-  Piece open_;                      // the one that ids are added to
+  Piece open_;                      // the piece that receives ids
   std::uint32_t rows_ = 0;
-  std::vector<std::uint32_t> row_, segments_;  // of Emit
+  std::vector<std::uint32_t> row_, segments_;  // used in Emit alone
 };
 
 }  // namespace

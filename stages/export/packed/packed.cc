@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kDigits = 5;
 constexpr std::string_view kAllFeatures = "positions, segment_ids, tokens";
-constexpr std::uint32_t kLeastLength = 2;  // a row has a target
+constexpr std::uint32_t kLeastLength = 2;  // a row has at least one target
 
-// Tags of the Example around the one list: a field of bytes, one of them being int64_list.
+// Tags of the messages around the list of an Example: fields of bytes; the last one is int64_list.
 constexpr char kFirst = 1 << 3 | 2;   // features, entry, key, values
 constexpr char kSecond = 2 << 3 | 2;  // an entry's value
 constexpr char kInt64s = 3 << 3 | 2;
@@ -25,7 +25,7 @@ constexpr char kInt64s = 3 << 3 | 2;
 constexpr std::size_t VarintSize(std::uint64_t number) {
   return (static_cast<std::size_t>(std::bit_width(number | 1)) + 6) / 7;
 }
-/// Of a field whose tag is one byte.
+/// Returns the size of a field whose tag is one byte.
 constexpr std::size_t SubSize(std::size_t bytes) { return 1 + VarintSize(bytes) + bytes; }
 
 void PutSub(std::string& out, char tag, std::size_t bytes) {
@@ -33,12 +33,12 @@ void PutSub(std::string& out, char tag, std::size_t bytes) {
   PutVarint(out, bytes);
 }
 
-/// What is told apart by the key `encoding`.
+/// The properties of a value of the key `encoding`.
 struct EncodingFacts {
   PackedEncoding encoding;
   std::string_view name;
   std::string_view shard, index;  // suffixes
-  bool folders;                   // for each split
+  bool folders;                   // each split has a folder
 };
 constexpr std::array<EncodingFacts, 5> kEncodings = {{
     {PackedEncoding::kExample, "example", ".tfrecord", ".idx", false},
@@ -143,7 +143,7 @@ void AppendPackedExample(std::string& out, std::span<const std::uint32_t> ids,
   const EntrySize of_ids(kPackedSegmentIds, segments->ids),
       of_positions(kPackedPositions, segments->positions);
   PutSub(out, kFirst, SubSize(tokens.entry) + SubSize(of_ids.entry) + SubSize(of_positions.entry));
-  PutEntry(out, kPackedPositions, of_positions, segments->positions);  // by name
+  PutEntry(out, kPackedPositions, of_positions, segments->positions);  // sorted by name
   PutEntry(out, kPackedSegmentIds, of_ids, segments->ids);
   PutEntry(out, kPackedFeature, tokens, ids);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kVersionKey = "pipe_packed";
 constexpr std::uint32_t kVersion = 1;       // of Examples in TFRecords, without segments
-constexpr std::uint32_t kOtherVersion = 2;  // of all that a reader of version 1 would misread
+constexpr std::uint32_t kOtherVersion = 2;  // of all forms that a reader of version 1 would misread
 
 void Put(Json& json, const PackedTotals& totals) {
   json["rows"] = totals.rows;
@@ -108,7 +108,7 @@ std::string PackedInfoJson(const PackedInfo& info) {
   json["seq_len"] = info.seq_len;
   if (HasExamples(info.encoding)) json["feature"] = kPackedFeature;
   json["dtype"] = info.dtype();
-  // What is as it always was says nothing of itself.
+  // A default value has no member, because earlier files have none of these members.
   if (info.encoding != PackedEncoding::kExample) json["encoding"] = PackedEncodingName(info.encoding);
   if (info.best_fit) json["packing"] = kBestFitPacking;
   if (info.segments) json["segments"] = true;

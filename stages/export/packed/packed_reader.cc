@@ -18,7 +18,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;
-constexpr std::string_view kRawSuffix = ".bin";  // other programs have such files, too
+constexpr std::string_view kRawSuffix = ".bin";  // other programs write such files, too
 constexpr std::array<std::string_view, 3> kSuffixes = {".tfrecord", ".array_record", kRawSuffix};
 
 std::optional<PackedInfo> InfoBeside(const OpenBeside& beside) {
@@ -65,7 +65,7 @@ class PackedView final : public ExampleView {
   const std::vector<PackedIndexEntry> rows_;
 };
 
-/// Rows that are nothing but ids, as the examples that they could be.
+/// Returns rows of raw ids in the form of examples.
 NextExample RawRowsOf(std::unique_ptr<ByteReader> input, std::uint64_t size, const PackedInfo& info) {
   const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
   std::string row((std::size_t{info.seq_len} + 1) * id_bytes, '\0');
@@ -104,7 +104,7 @@ class PackedReader final : public ExportReader {
         StrCat("its index cannot be read; move it away to ", verb, " rows without it"));
   }
 
-  /// Empty: there is none.
+  /// Returns the index of the shard; empty: there is none.
   Result<std::vector<PackedIndexEntry>> ReadIndex(std::string_view shard) const {
     const PackedEncoding encoding = info_ ? info_->encoding : PackedEncoding::kExample;
     const std::string name =

@@ -35,7 +35,7 @@ class StreamPacker final : public RowPacker {
     between_documents_ = false;
   }
 
-  /// The end of a line counts one byte and one character whatever stands for it.
+  /// The end of a line counts as one byte and one character, whichever id encodes it.
   Status EndLine(bool of_document) override {
     BeginSegment();
     row_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
@@ -57,13 +57,13 @@ class StreamPacker final : public RowPacker {
 
   const RowRules rules_;
   const TakeRow take_;
-  std::vector<std::uint32_t> row_;       // the ids of the open one; never full between calls
-  std::vector<std::uint32_t> segments_;  // of the open one
-  PackedRowFacts facts_;                 // bytes and chars of the open one
+  std::vector<std::uint32_t> row_;       // the ids of the open row; never full between calls
+  std::vector<std::uint32_t> segments_;  // of the open row
+  PackedRowFacts facts_;                 // bytes and chars of the open row
   bool between_documents_ = true;        // the next id is the first of a document
 };
 
-/// kInternal where ids, ends and text do not belong together.
+/// Returns kInternal if ids, ends and text do not belong together.
 Status CheckLine(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
                  std::string_view text) {
   if (ids.size() == ends.size() && (ends.empty() || ends.back() <= text.size()) &&

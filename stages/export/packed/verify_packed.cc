@@ -1,6 +1,6 @@
 #include "stages/export/packed/verify_packed.h"
 
-// Packed rows. What lies on disk: stages/export/packed/packed.md.
+// Verifies packed rows. Their bytes: stages/export/packed/packed.md.
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,10 +18,10 @@ namespace {
 
 using PackedIndex = std::vector<PackedIndexEntry>;
 
-/// What is wrong with the rows of one shard. One thread at a time.
+/// Finds the faults in the rows of one shard. One thread at a time.
 class RowCheck {
  public:
-  /// `index` is null where it cannot be used; what can be said without it is said.
+  /// `index` is null if it cannot be used; then the checks that need it are left out.
   RowCheck(const PackedInfo& info, const PackedIndex* index) : info_(info), index_(index) {}
 
   std::string WrongWith(const ShardRecord& record) {
@@ -80,7 +80,7 @@ class RowCheck {
   PackedSegments segments_;
 };
 
-/// By packed.json and the index of each shard.
+/// Verifies rows with packed.json and the index of each shard.
 class PackedCheck final : public ExportCheck {
  public:
   explicit PackedCheck(const ExportLocation& artifact)
@@ -101,7 +101,8 @@ class PackedCheck final : public ExportCheck {
     VerifyDescription(kPackedInfoFile, info_.status(), findings);
   }
 
-  /// Length, ids and filling of each row, the index against the rows, and its sums against packed.json.
+  /// Verifies length, ids and filling of each row, the index against the rows, and its sums against
+  /// packed.json.
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {
     if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
@@ -135,7 +136,7 @@ class PackedCheck final : public ExportCheck {
       findings.Add(StrCat("seq_len is ", info_->seq_len, " where the manifest says ", seq_len));
     const auto compare = [&](std::string_view key, const Json& is, const Json& fallback) {
       const Json& said = config()[key];
-      const Json& was = said.is_null() ? fallback : said;  // of before the key was there
+      const Json& was = said.is_null() ? fallback : said;  // earlier versions did not have the key
       if (is != was) findings.Add(StrCat(key, " is ", is.Dump(), " where the manifest says ", was.Dump()));
     };
     compare("encoding", PackedEncodingName(info_->encoding), "example");
@@ -163,7 +164,7 @@ class PackedCheck final : public ExportCheck {
       findings.Add(StrCat("names ", named, " shards, ", named - known, " of which are not in the manifest"));
   }
 
-  /// `index` is null where it cannot be used.
+  /// `index` is null if it cannot be used.
   Status VerifyRows(const ByteFile& file, const ManifestShard& shard, const PackedIndex* index,
                     Findings& findings, ReadCounts& counts) const {
     RowCheck check(*info_, index);
@@ -177,7 +178,7 @@ class PackedCheck final : public ExportCheck {
 
   using WrongWithRecord = std::function<std::string(const ShardRecord& record)>;
 
-  /// Rows that are nothing but ids.
+  /// Verifies rows of raw ids.
   Status VerifyRawRows(const ByteFile& file, const ManifestShard& shard, const WrongWithRecord& wrong_with,
                        Findings& findings, ReadCounts& counts) const {
     const std::uint64_t row_bytes =
@@ -199,7 +200,8 @@ class PackedCheck final : public ExportCheck {
     return {};
   }
 
-  /// Each record of an ArrayRecord file, also behind a damaged one. Offsets are those of its index.
+  /// Verifies each record of an ArrayRecord file, also those behind a damaged one. Offsets are those of its
+  /// index.
   Status VerifyArrayRecords(const ByteFile& file, const ManifestShard& shard,
                             const WrongWithRecord& wrong_with, Findings& findings, ReadCounts& counts) const {
     RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop(), findings, counts));
@@ -227,7 +229,7 @@ class PackedCheck final : public ExportCheck {
     return {};
   }
 
-  /// The index of a Megatron data set.
+  /// Verifies the index of a Megatron data set.
   Status VerifyMegatron(const ManifestShard& shard, Findings& findings) const {
     const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
     const std::uint32_t ids = info_->seq_len + 1;

@@ -25,11 +25,11 @@ constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPackingKey = "packing";
 constexpr std::string_view kEncodingKey = "encoding";
 constexpr std::string_view kSegmentsKey = "segments";
-// What the stage counts.
+// Counts of the stage.
 constexpr std::string_view kRowIds = "row_ids";
 constexpr std::string_view kFillIds = "fill_ids";
 
-/// How rows are made, and what they become.
+/// The rules of rows and of their encoding.
 struct PackedRules {
   RowRules rows;
   std::uint32_t vocab_size = 0;
@@ -40,8 +40,8 @@ struct PackedRules {
   std::uint32_t id_bytes() const { return PackedIdBytes(encoding, vocab_size); }
 };
 
-/// Makes rows of one partition's records, a stream for each split, and hands them on as records of their own:
-/// the rows of a split are numbered from 0, which is their origin for the shuffle.
+/// Makes rows of the records of one partition, in a stream for each split, and forwards them as records. The
+/// rows of a split have numbers from 0; the shuffle uses them as origins.
 class PackedSink final : public Sink {
  public:
   PackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules, std::size_t splits)
@@ -116,7 +116,7 @@ class PackedSink final : public Sink {
 
   MadeRows rows_;
   const PackedRules rules_;
-  std::vector<std::unique_ptr<RowPacker>> streams_;  // by split; null until it occurs
+  std::vector<std::unique_ptr<RowPacker>> streams_;  // by split; null: no record of it yet
   std::uint64_t row_ids_ = 0, fill_ids_ = 0;         // of all rows
 };
 
@@ -140,13 +140,13 @@ PackedTotals TotalsOf(const ShardOutput& output) {
   return totals;
 }
 
-/// With one digit behind the point.
+/// Returns a percentage with one digit behind the point.
 std::string Percent(double share) {
   const auto tenths = static_cast<std::uint64_t>(std::llround(share * 1000));
   return StrCat(tenths / 10, ".", tenths % 10);
 }
 
-/// `info` knows the tokenizer; the shards fill in the splits.
+/// `info` has the tokenizer; this function adds the splits, which it makes of the shards.
 std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
                      const std::vector<ShardOutput>& outputs, const std::vector<std::uint64_t>& left_out) {
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -197,14 +197,14 @@ class WritePacked final : public ShardedStage {
   WritePacked(const PackedRules& rules, const ShardRules& shards)
       : ShardedStage(shards), rules_(rules), splits_(shards.splits.size()) {}
 
-  /// Rows cross the borders of batches: they are made in order, by the Sink.
+  /// Null, because rows cross the borders of batches; the Sink makes them in order.
   const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
     return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    // A row, and with segments what is said of each of its ids.
+    // A row; with segments, also the segment and the position of each id.
     const std::uint64_t lists = rules_.segments ? 3 : 1;
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
     return ShardedStage::partition_memory(text_bytes) + row * splits_ +
@@ -232,7 +232,8 @@ bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::
          IsShardName(object, splits, index);
 }
 
-/// stages/export/packed/packed.md: a pattern like `train-*.tfrecord*`; all of a directory for Megatron's.
+/// Loaders read a pattern such as `train-*.tfrecord*`; Megatron reads all files of a directory
+/// (stages/export/packed/packed.md).
 bool IsReadName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
   const PackedEncoding encoding = EncodingOf(config);
   const std::string shard = PackedShardName("", 0, 1, encoding);
@@ -269,7 +270,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   rules.segments = context.config[kSegmentsKey].AsBool();
   rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
   rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
-  // MaxText takes eos for padding in that format, and nothing else.
+  // MaxText accepts eos alone as padding in this format.
   rules.rows.fill_id = facts.pad_id < 0 || rules.encoding == PackedEncoding::kMmap
                            ? rules.rows.eos_id
                            : static_cast<std::uint32_t>(facts.pad_id);

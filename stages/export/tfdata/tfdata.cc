@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kSnapshotPath = "/00000000.shard/00000000.snapshot";
-// TensorProto{dtype: DT_INT32, tensor_shape: {}, tensor_content: 4 bytes}, without those.
+// TensorProto{dtype: DT_INT32, tensor_shape: {}, tensor_content: 4 bytes}, without these 4 bytes.
 constexpr std::string_view kElementFront = "\x08\x03\x12\x00\x22\x04"sv;
 constexpr std::size_t kElementRecord = 10;
 
@@ -25,8 +25,8 @@ std::string FiveDigits(std::uint32_t number) {
   return digits.insert(0, digits.size() < 5 ? 5 - digits.size() : 0, '0');
 }
 
-/// An element differs from another in four bytes alone, and a CRC is linear: that of an element is that of id
-/// 0, and what each byte of the id adds to it.
+/// Elements differ in four bytes alone, and a CRC is linear: the CRC of an element is that of id 0, changed
+/// by a value for each byte of the id.
 struct ElementTable {
   std::array<char, kTfdataElementBytes> zero{};  // the framed element of id 0
   std::uint32_t crc_of_zero = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxElementBytes = std::uint64_t{1} << 30;
 
-/// The id behind each document or line; absent: there is none, or it is not known.
+/// Returns the id behind each document or line; absent: there is none, or it is unknown.
 std::optional<std::uint32_t> EndBeside(const OpenBeside& beside) {
   const std::optional<std::string> text = ReadBeside(beside, kTfdataInfoFile);
   if (!text) return std::nullopt;
@@ -51,7 +51,7 @@ class SnapshotIds {
   std::unique_ptr<TfRecordReader> records_;
 };
 
-/// An id is a line; a document, or a line of it, is what statistics count.
+/// Print gives a line for each id; Count counts documents, or their lines.
 class TfdataReader final : public ExportReader {
  public:
   explicit TfdataReader(std::optional<std::uint32_t> end) : end_(end) {}

@@ -1,6 +1,6 @@
 #include "stages/export/tfdata/verify_tfdata.h"
 
-// Directories of ids. What lies on disk: stages/export/tfdata/tfdata.md.
+// Verifies directories of ids. Their bytes: stages/export/tfdata/tfdata.md.
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-/// The run that the name of a snapshot names; empty where it names none.
+/// Returns the run in the name of a snapshot; empty: there is none.
 std::string RunOf(std::string_view snapshot) {
   const std::size_t begin = snapshot.find('/') + 1;
   const std::size_t end = snapshot.find('/', begin);
@@ -22,14 +22,14 @@ std::string RunOf(std::string_view snapshot) {
                                                      : std::string(snapshot.substr(begin, end - begin));
 }
 
-/// By tfdata.json.
+/// Verifies directories with tfdata.json.
 class TfdataCheck final : public ExportCheck {
  public:
   explicit TfdataCheck(const ExportLocation& artifact)
       : ExportCheck(artifact), info_(Read(kTfdataInfoFile, ParseTfdataInfo)) {}
 
   void VerifyManifest(Findings& findings) const override {
-    // The run is named by the directory's metadata; here it is taken as it comes.
+    // VerifyInfo checks the run; here any run in a name is accepted.
     std::size_t at = 0;
     VerifyShardNames(
         [&](std::string_view split, std::uint32_t number, std::uint32_t count) {
@@ -44,11 +44,11 @@ class TfdataCheck final : public ExportCheck {
     VerifyDescription(kTfdataInfoFile, info_.status(), findings);
   }
 
-  /// That each element is an id of the tokenizer.
+  /// Verifies that each element is an id of the tokenizer.
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {
     if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
-    ManifestShard elements = shard;  // of which there is one for each id, not for each document
+    ManifestShard elements = shard;  // a snapshot has an element for each id, not for each document
     const TfdataDirectory* const directory = FindDirectory(TfdataDirectoryOf(shard.object.name));
     elements.records = directory == nullptr ? shard.object.bytes / kTfdataElementBytes : directory->ids;
     const auto wrong = [this](const ShardRecord& record) -> std::string {

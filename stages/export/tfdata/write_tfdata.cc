@@ -19,17 +19,17 @@ namespace pipeline {
 
 namespace {
 
-// Of text, in Japanese and English alike, with 32,000 pieces; for the forecast alone.
+// Bytes of text for one id, in Japanese and English alike, with 32,000 pieces; for the forecast alone.
 constexpr double kTextPerId = 4.5;
 
 struct IdRules {
-  std::string eos;  // behind what: "document", "line", "none"
+  std::string eos;  // where an eos id is added: "document", "line", "none"
   std::uint32_t eos_id = 0;
   std::uint32_t vocab_size = 0;
   std::size_t width = 4;  // bytes of an id in a payload
 };
 
-/// Ids as elements of a snapshot.
+/// Writes ids as elements of a snapshot.
 class ElementForm final : public ShardForm {
  public:
   explicit ElementForm(std::size_t width) : width_(width) {}
@@ -42,7 +42,7 @@ class ElementForm final : public ShardForm {
   const std::size_t width_;
 };
 
-/// The ids of each record as they wait for their shard.
+/// Packs the ids of each record into its payload.
 class IdWorker final : public Worker {
  public:
   explicit IdWorker(const IdRules& rules) : rules_(rules) {}
@@ -84,7 +84,7 @@ class IdPacker final : public Transform {
   const IdRules& rules_;
 };
 
-/// `info` knows the tokenizer; the shards fill in the splits.
+/// `info` has the tokenizer; this function adds the splits, which it makes of the shards.
 Sidecars Describe(TfdataInfo info, std::string model, const std::vector<Shard>& shards,
                   const std::vector<ShardOutput>& outputs) {
   Sidecars sidecars;
@@ -97,7 +97,8 @@ Sidecars Describe(TfdataInfo info, std::string model, const std::vector<Shard>& 
     info.splits.back().directories.push_back({directory, run_id, ids, outputs[at].records});
     sidecars.before_manifest.push_back(
         {StrCat(directory, "/", kTfdataMetadataFile), TfdataMetadataBytes({run_id, ids})});
-    // Without it a directory cannot be loaded: none of an unfinished data set is taken for a whole one.
+    // A directory without this file cannot be loaded, so that no part of an unfinished data set looks
+    // complete.
     sidecars.after_manifest.push_back({StrCat(directory, "/", kTfdataSpecFile), TfdataSpec()});
   }
   sidecars.before_manifest.push_back({std::string(kTfdataInfoFile), TfdataInfoJson(info)});
@@ -109,7 +110,7 @@ ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, 
                    const IdRules& ids) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
   rules.others_whole = true;
-  rules.index = ShardIndex{1, {}};  // how many ids a document has
+  rules.index = ShardIndex{1, {}};  // the number of ids of each document
   rules.growth = static_cast<double>(kTfdataElementBytes) / static_cast<double>(ids.width);
   rules.form = [width = ids.width] { return std::make_unique<ElementForm>(width); };
   rules.object_name = [config = context.config, digest = facts.model_digest](
@@ -146,7 +147,7 @@ bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::
          !TfdataDirectoryOf(object).empty();
 }
 
-/// Loaders take all of a directory, and the directories of train by a pattern:
+/// Loaders read all files of a directory, and find the directories of train by a pattern:
 /// stages/export/tfdata/tfdata.md.
 bool IsReadName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
   const std::size_t slash = object.find('/');
@@ -204,7 +205,7 @@ class WriteTfdata final : public ShardedStage {
   const IdRules rules_;
   const IdPacker packer_;
   const std::vector<std::string> splits_;
-  const std::uint64_t eval_ids_;  // that a split other than train must have
+  const std::uint64_t eval_ids_;  // the fewest ids of a split other than train
 };
 
 Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& facts) {
@@ -238,7 +239,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
-/// What a glob of JEstimator can name.
+/// Returns whether a glob of JEstimator can have this name.
 bool IsDirectoryName(std::string_view name) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   return !name.empty() && name.front() != '.' && name.find_first_not_of(kLetters) == std::string_view::npos;
@@ -298,7 +299,8 @@ StageType WriteTfdataType() {
        "Ids that each split other than train must have: those of a batch, 512 * 512 as JEstimator is told."},
   };
   AppendShardKeys(type.keys);
-  std::erase_if(type.keys, [](const ConfigKey& key) { return key.name == "eval_batch"; });  // of documents
+  // The key eval_ids replaces it, because eval_batch would count documents.
+  std::erase_if(type.keys, [](const ConfigKey& key) { return key.name == "eval_batch"; });
   type.gives = Flow::kArtifact;
   type.reads = {"ids"};
   type.named_inputs = {

@@ -40,14 +40,14 @@ Status CheckFields(const Json& message, std::span<const std::string_view> known,
   return {};
 }
 
-/// A string member; empty where it is absent.
+/// Returns a string member; empty: absent.
 Result<std::string> Text(const Json& message, std::string_view field) {
   const Json& value = message[field];
   if (!value.is_null() && !value.is_string()) return Refuse(field, "not a string");
   return std::string(value.AsString());
 }
 
-/// An int64 of Protocol Buffers' JSON: a decimal string, or a number.
+/// Returns an int64 of the JSON of Protocol Buffers: a decimal string, or a number.
 Result<std::uint64_t> Count(const Json& value, std::string_view field) {
   std::int64_t number = -1;
   if (value.is_int()) {
@@ -161,7 +161,7 @@ Result<TfdsFeatures> ParseTfdsFeatures(std::string_view text) {
     ASSIGN_OR_RETURN(const std::uint64_t labels, Count(feature["classLabel"]["numClasses"], "numClasses"));
     features.labels = static_cast<std::size_t>(labels);
   }
-  // What is written again from what was found is the same, or there was more in it.
+  // If the parsed features do not give the same JSON again, the file has other features as well.
   const Result<Json> again = Json::Parse(TfdsFeaturesJson(features));
   if (!again.ok() || !(*again == json) || features.texts.empty())
     return Status(

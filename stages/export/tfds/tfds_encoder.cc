@@ -17,10 +17,11 @@ namespace pipeline {
 
 namespace {
 
-/// Of a record that was split: which part it is stands above the number that it had in its row.
+/// The `sub` of a part of a split record: the number of the part, shifted by this, plus the `sub` of the
+/// record.
 constexpr int kPartShift = 16;
 
-/// One text, which is what every line of a corpus becomes.
+/// Encodes records with one text, such as the lines of a corpus.
 class TextWorker final : public Worker {
  public:
   explicit TextWorker(std::string_view feature) : feature_(feature) {}
@@ -45,7 +46,7 @@ class TextWorker final : public Worker {
 
 using LabelNumbers = std::map<std::string, std::int64_t, std::less<>>;
 
-/// Several texts, or one, with the number of the record's label where there is one.
+/// Encodes records with one or more texts, and with the number of the label if records have labels.
 class FeaturesWorker final : public Worker {
  public:
   FeaturesWorker(const TfdsRecords& records, const LabelNumbers& numbers)
@@ -85,7 +86,7 @@ class FeaturesWorker final : public Worker {
     return {};
   }
 
-  // Fills row_numbers_ and takes out the rows that have none.
+  // Fills row_numbers_ and drops the rows that have no number.
   Status Number(Batch& batch, std::uint32_t stage, StageCounts& counts) {
     row_numbers_.clear(), kept_.clear();
     for (std::size_t row = 0; row < batch.size(); ++row) {
@@ -119,7 +120,7 @@ class FeaturesWorker final : public Worker {
   std::string example_;
 };
 
-/// Splits lines that are too long, and hands them on.
+/// Splits lines that are too long, and forwards the result to `next`.
 class SplitLinesWorker final : public Worker {
  public:
   SplitLinesWorker(const TfdsRecords& records, std::unique_ptr<Worker> next)
@@ -183,7 +184,7 @@ class TfdsEncoder final : public Transform {
 
  private:
   const TfdsRecords records_;
-  LabelNumbers numbers_;  // empty where records have no labels
+  LabelNumbers numbers_;  // empty: records have no labels
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "stages/export/tfds/verify_tfds.h"
 
-// A TFDS data set. What lies on disk: stages/export/tfds/tfds.md.
+// Verifies a TFDS data set. Its bytes: stages/export/tfds/tfds.md.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kLabelsSource = "labels";  // what write_tfds calls its file of names
+constexpr std::string_view kLabelsSource = "labels";  // the source with the labels of write_tfds
 
 void CompareSplit(const TfdsSplit& found, const TfdsSplit& expected, Findings& findings) {
   const auto add = [&](std::string_view what) { findings.Add(StrCat("split ", found.name, ": ", what)); };
@@ -51,12 +51,12 @@ bool IsOneCharacter(std::string_view text) {
   return !text.empty() && std::all_of(text.begin() + 1, text.end(), IsUtf8Tail);
 }
 
-/// What each record is held against.
+/// The rules for each record.
 struct ExampleRules {
   TfdsFeatures features;
-  std::unique_ptr<const SentencePieceEncoder> tokenizer;  // null where lines may have any length
-  std::size_t max_tokens = 0;                             // with the end mark
-  // A trainer's filter, whose loss is counted.
+  std::unique_ptr<const SentencePieceEncoder> tokenizer;  // null: lines may have any length
+  std::size_t max_tokens = 0;                             // the end mark included
+  // The filter of a trainer; the records that it would drop are counted.
   const SentencePieceEncoder* filter = nullptr;
   std::size_t filter_tokens = 0;
 };
@@ -71,7 +71,7 @@ class ExampleCheck {
     for (const std::string& name : names) expected_ += StrCat(expected_.empty() ? "" : ", ", name);
   }
 
-  /// What is wrong with the record; empty where nothing is.
+  /// Returns the fault of the record; empty: none.
   std::string Of(std::string_view bytes) {
     const Result<TfExample> example = ParseTfExample(bytes);
     if (!example.ok()) return std::string(example.status().message());
@@ -135,7 +135,7 @@ Result<std::unique_ptr<const SentencePieceEncoder>> LoadTokenizer(std::string_vi
   return encoder;
 }
 
-/// By features.json, the names of the labels, and the tokenizer that lines were measured with.
+/// Verifies records with features.json, the names of the labels, and the tokenizer that measured the lines.
 class TfdsCheck final : public ExportCheck {
  public:
   explicit TfdsCheck(const ExportLocation& artifact) : ExportCheck(artifact) {
@@ -160,8 +160,8 @@ class TfdsCheck final : public ExportCheck {
     VerifySums(findings, RecordsOf(manifest()));
   }
 
-  /// That each record is an Example with the features, clean texts of no more tokens than there may be, and
-  /// the number of a label that there is.
+  /// Verifies that each record is an Example with the features, clean texts that are short enough, and the
+  /// number of an existing label.
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {
     ExampleCheck check(rules_);
@@ -194,7 +194,7 @@ class TfdsCheck final : public ExportCheck {
       no_tokenizer_ = std::move(tokenizer).status();
   }
 
-  /// A trainer that filters by length takes one text and nothing beside it.
+  /// A trainer that filters by length reads records with one text and nothing else.
   void SetFilter() {
     if (rules_.features.texts.size() != 1 || rules_.features.labels > 0) return;
     const LengthFilter* const asked = filter();
@@ -203,8 +203,8 @@ class TfdsCheck final : public ExportCheck {
     rules_.filter = asked != nullptr && asked->tokenizer ? asked->tokenizer.get() : rules_.tokenizer.get();
   }
 
-  /// What features.json says; where it is not what was written, what the manifest and label.labels.txt let
-  /// expect: what was damaged is told where it lies, and not of every record.
+  /// Returns the features in features.json. If that file is damaged, returns those that follow from the
+  /// manifest and label.labels.txt, so that the damage is found in that file alone and not in every record.
   TfdsFeatures ReadFeatures() const {
     const StoredObject* const written = Find(kTfdsFeaturesFile);
     if (const Result<std::string> text = Read(kTfdsFeaturesFile);
@@ -223,7 +223,7 @@ class TfdsCheck final : public ExportCheck {
     return expected;
   }
 
-  /// Whether records have labels, which the configuration names or a file did that it counts by.
+  /// Returns whether records have labels: the configuration names them, or a file among the sources does.
   bool HasLabels() const {
     const auto& sources = manifest().lineage.back().sources;
     return config().Has("labels") || std::any_of(sources.begin(), sources.end(), [](const auto& source) {
@@ -231,7 +231,7 @@ class TfdsCheck final : public ExportCheck {
            });
   }
 
-  /// The splits as dataset_info.json must have them.
+  /// Returns the splits that dataset_info.json must have.
   std::vector<TfdsSplit> Splits() const {
     std::vector<TfdsSplit> splits;
     for (const ManifestShard& shard : manifest().shards) {
@@ -294,7 +294,7 @@ class TfdsCheck final : public ExportCheck {
   }
 
   ExampleRules rules_;
-  Status no_tokenizer_;  // why it cannot be read
+  Status no_tokenizer_;  // not OK: the tokenizer cannot be read
 };
 
 }  // namespace

@@ -23,10 +23,10 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kModelMemory = 32 << 20;  // of 32,000 pieces with nmt_nfkc: 10 MiB
+constexpr std::uint64_t kModelMemory = 32 << 20;  // 32,000 pieces with nmt_nfkc take 10 MiB
 constexpr std::int64_t kLeastTokens = 8, kMostTokens = 1 << 20;
 
-/// `info` has name, version and description; the shards fill in the splits.
+/// `info` has name, version and description; this function adds the splits, which it makes of the shards.
 Result<Sidecars> Describe(TfdsInfo info, const std::vector<std::string>& texts, const TfdsBeside& beside,
                           const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs) {
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -47,7 +47,7 @@ Result<Sidecars> Describe(TfdsInfo info, const std::vector<std::string>& texts, 
   return sidecars;
 }
 
-/// The names of the features of text, in the order of the fields.
+/// Returns the names of the features of text, in the order of the fields.
 std::vector<std::string> TextFeatures(const Json& config, const Schema& schema) {
   std::vector<std::string> names;
   for (const Json& name : config["features"].AsArray()) names.emplace_back(name.AsString());
@@ -56,7 +56,7 @@ std::vector<std::string> TextFeatures(const Json& config, const Schema& schema) 
   return {std::string(kTfdsTextFeature)};
 }
 
-/// The bytes of the tokenizer's model.
+/// Returns the bytes of the tokenizer's model.
 Result<std::string> ReadTokenizer(const StageContext& context) {
   const auto found = context.artifacts.find(kTokenizerInput);
   if (found == context.artifacts.end() || !found->second.directory)
@@ -102,7 +102,7 @@ Status CheckFeatures(const Json& config, const Schema& schema, bool labelled) {
                 StrCat(status.message(), "; name the fields with the key `features`"));
 }
 
-/// The longest line in ids; 0 where lines may have any length, by an absent key or one that says so.
+/// Returns the length of the longest line in ids; 0: lines may have any length, also if the key is absent.
 std::int64_t MaxTokens(const Json& config) { return config["max_tokens"].AsInt(0); }
 
 Status CheckMaxTokens(const Json& config, const Schema& schema, bool labelled) {
