@@ -26,7 +26,7 @@ Status CheckExec(const Json& config, Schema& schema) {
   for (const std::string& word : command)
     if (word.find('\0') != std::string::npos) return Refuse("command: a word holds a NUL");
   const double timeout = config["timeout"].AsDouble();
-  if (!(timeout > 0 && timeout <= 1e6)) return Refuse("timeout: seconds, above 0 and at most 1000000");
+  if (!(timeout > 0 && timeout <= 1e6)) return Refuse("timeout: must be above 0 and at most 1000000 seconds");
   if (config["max_output"].AsInt() == 0) return Refuse("max_output: must be above 0");
   for (const std::string_view column : {"cuts", "ids", "fields"})
     if (schema.columns.count(column) != 0)
@@ -34,8 +34,8 @@ Status CheckExec(const Json& config, Schema& schema) {
                            "' points into; put it in front of the stage that makes '", column, "'"));
   for (const std::string_view column : {"split", "label"})
     if (config["lines"].AsString() == "any" && schema.columns.count(column) != 0)
-      return Refuse(StrCat("with `lines: any` nobody knows which record a line came from, so the column '",
-                           column, "' is lost; put it in front of the stage that makes '", column, "'"));
+      return Refuse(StrCat("with `lines: any` the record of a line is unknown, so the column '", column,
+                           "' is lost; put it in front of the stage that makes '", column, "'"));
   return {};
 }
 
@@ -77,7 +77,7 @@ StageType ExecType() {
        "How a record is a line: as it is, or as a JSON object with a `text`, which may hold line ends.",
        {"lines", "json"}},
       {"deterministic", ValueType::kBoolean, "false", Effect::kNone,
-       "Whether the same records always give the same lines; if not, readers go by what they really gave."},
+       "Whether the same records always give the same lines; if not, readers depend on the actual lines."},
       {"timeout", ValueType::kNumber, "600", Effect::kNone,
        "Seconds without a byte read or written after which the command counts as hanging."},
       {"max_output", ValueType::kBytes, "4GiB", Effect::kNone,
@@ -93,8 +93,8 @@ StageType ExecType() {
     }
     return files;
   };
-  type.reasons = {{"invalid_utf8", "Invalid UTF-8 in what the command wrote became U+FFFD."},
-                  {"nul", "A NUL in what the command wrote became U+FFFD."}};
+  type.reasons = {{"invalid_utf8", "Invalid UTF-8 in the output of the command became U+FFFD."},
+                  {"nul", "A NUL in the output of the command became U+FFFD."}};
   type.kind = ReaderKind{
       .make = [](const StageContext& context) -> Result<std::unique_ptr<ReaderStage>> {
         const Json& config = context.config;

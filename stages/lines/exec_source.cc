@@ -247,8 +247,8 @@ class ExecSource final : public Source {
     // The caller can make the origin again, so that a failure of it stays as it is; a stop is no failure of
     // the command.
     if (origin_failed_ || status.code() == Code::kCancelled) return status;
-    const std::string said = run_->said().empty() ? std::string("; it said nothing on stderr")
-                                                  : StrCat("; its last words: ", run_->said());
+    const std::string said = run_->said().empty() ? std::string("; it wrote nothing to stderr")
+                                                  : StrCat("; the end of its stderr: ", run_->said());
     std::string words = StrCat("stage '", rule_.stage, "', partition ", PartitionName(request_.partition),
                                ", command `", Shown(rule_.command), "`: ", status.message(), said);
     return std::move(status).Reword(std::move(words));

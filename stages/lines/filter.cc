@@ -238,7 +238,7 @@ std::vector<ConfigKey> FilterKeys() {
        "Drops records that contain one of these texts; `*` stands for any characters, `^` and `$` for "
        "the ends."});
   keys.push_back({"repeats", ValueType::kFractionRange, "~", Effect::kBytes,
-                  "Drops records whose share of characters that repeat what stood before is outside."});
+                  "Drops records whose share of characters that repeat earlier ones is outside."});
   keys.push_back({"repeat_length", ValueType::kInteger, "10", Effect::kBytes,
                   "How many characters must come again to count as a repetition."});
   return keys;
@@ -264,7 +264,7 @@ Status CheckFilter(const Json& config, Schema&) {
   for (const std::string_view key : {"min_chars", "max_chars", "max_run"}) {
     any = any || config.Has(key);
     if (config.Has(key) && config[key].AsInt() < 1)
-      return refuse(StrCat(key, ": ", config[key].AsInt(), " characters is no bound; it begins at 1"));
+      return refuse(StrCat(key, ": ", config[key].AsInt(), " characters is no bound; it must be at least 1"));
   }
   for (const ConfigKey& key : FilterKeys())
     any = any || (key.type == ValueType::kFractionRange && config.Has(key.name));

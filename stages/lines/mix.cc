@@ -60,7 +60,7 @@ class Mix final : public BarrierStage {
       : rules_(std::move(rules)), schema_(std::move(schema)), corpora_(std::move(corpora)) {}
 
   Result<std::unique_ptr<Sink>> OpenPartition(Store&, PartitionId) const override {
-    return Status(Code::kInternal, "mix takes no records in: it reads corpora that stand [this is a bug]");
+    return Status(Code::kInternal, "mix takes no records in: it reads corpora that exist [this is a bug]");
   }
   std::uint64_t partition_memory(std::uint64_t) const override { return 0; }
   Result<std::unique_ptr<Source>> Open(BarrierRequest request) const override {
@@ -130,7 +130,7 @@ StageType MixType() {
        ValueType::kChoice,
        "documents",
        Effect::kBytes,
-       "What the shares are of.",
+       "The unit of the shares.",
        {"documents", "bytes", "tokens"}},
       {"size", ValueType::kInteger, "~", Effect::kBytes,
        "How much comes out, in that unit; without it, the most that `epochs` allow."},

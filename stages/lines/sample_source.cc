@@ -67,7 +67,7 @@ Result<std::optional<SamplePlace>> FindEnd(const OutputsToRead& outputs, const S
     sum += bytes;
     if (sum > rules.bytes) return std::optional<SamplePlace>(place);
   }
-  return Status(Code::kInternal, "sample: the pieces changed while they were read");
+  return Status(Code::kInternal, "sample: the partition outputs changed while they were read");
 }
 
 class SampleStream final : public RecordStream {

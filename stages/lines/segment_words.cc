@@ -79,9 +79,10 @@ StageType SegmentWordsType(const DictionaryPlaces& places) {
   type.help = "Finds the morphemes of each line with MeCab; the text stays as it is.";
   type.keys = {{"dictionary", ValueType::kString, "", Effect::kBytes,
                 "`ipadic`, `unidic`, `naist`, `ko`, or the path of a MeCab dictionary in UTF-8."}};
-  type.reasons = {{"cut_inside_sentence", "A sentence was too long for the analyser and was cut."},
-                  {"analyser_failed", "The analyser failed: its morphemes are its words."},
-                  {"rejoin_mismatch", "Its morphemes are not its text: they are its words instead."}};
+  type.reasons = {
+      {"cut_inside_sentence", "A sentence was too long for the analyser and was cut."},
+      {"analyser_failed", "The analyser failed; the words of its text replace morphemes."},
+      {"rejoin_mismatch", "Its morphemes do not join to its text; the words of its text replace them."}};
   type.libraries = {{"mecab", MecabHandle::Version()}};
   type.check = Check;
   type.files = [places](const Json& config) {

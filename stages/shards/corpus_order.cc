@@ -105,7 +105,7 @@ struct ObjectCopy {
     ASSIGN_OR_RETURN(const ObjectInfo info, writer->Commit(stop));
     if (info.crc32c && *info.crc32c != from.crc32c)
       return OutputError(from.name,
-                         Status(Code::kDataLoss, "its checksum differs from that of what was written"));
+                         Status(Code::kDataLoss, "its checksum differs from that of the written bytes"));
     StoredObject copied = from;
     copied.name = name;
     return copied;

@@ -23,7 +23,7 @@ Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(Store& store, const Nam
 Status ShardWriter::Append(std::string_view payload) {
   Decoder front(payload);
   for (std::uint64_t& sum : output_.sums) sum += front.U32();
-  if (!front.ok()) return Status(Code::kInternal, "shards: a row without what its index keeps of it");
+  if (!front.ok()) return Status(Code::kInternal, "shards: a row lacks the numbers for its index");
   const std::size_t kept = front.offset();
   if (index_) {
     entry_.clear();

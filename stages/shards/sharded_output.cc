@@ -42,7 +42,7 @@ Status ShardedOutput::CheckCounts(const ArtifactTotals& totals) const {
   };
   if (std::all_of(rules_.splits.begin(), rules_.splits.end(), is_empty))
     return Status(Code::kFailedPrecondition,
-                  "no record comes to it: the input has none, or all were dropped, which the counts tell");
+                  "no record comes to it: the input has none, or all were dropped; the counts show it");
   std::string failures;
   for (const std::string& split : rules_.splits) {
     if (!is_empty(split)) continue;

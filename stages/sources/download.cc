@@ -57,8 +57,8 @@ Status CheckUrl(std::string_view url) {
   if (scheme.empty()) return {};
   const Scheme* known = FindScheme(scheme);
   if (known == nullptr)
-    return Status(Code::kInvalidArgument,
-                  StrCat("url: ", ShownUrl(url), ": knows ", SchemeNames("", IsAny), ", and paths"));
+    return Status(Code::kInvalidArgument, StrCat("url: ", ShownUrl(url), ": this program knows ",
+                                                 SchemeNames("", IsAny), ", and paths"));
   if (!known->is_local()) {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(url));
     if (uri.LastPart().empty())
@@ -255,7 +255,7 @@ Status CheckMirrors(const Json& config) {
     if (!uri.ok()) return Status(uri.status()).Annotate("mirrors");
     if (uri->is_local())
       return Status(Code::kInvalidArgument,
-                    StrCat("mirrors: ", address, ": knows ", SchemeNames("", IsRemoteScheme)));
+                    StrCat("mirrors: ", address, ": this program knows ", SchemeNames("", IsRemoteScheme)));
     if (address.back() != '/' && urls.size() > 1)
       return Status(Code::kInvalidArgument,
                     StrCat("mirrors: ", ShownUrl(address), ": is one file for ", urls.size(),
@@ -312,8 +312,8 @@ StageType DownloadType() {
       // The recipe has the contents of the files, and not their locations.
       {"url", ValueType::kStrings, "", Effect::kNone, url_help},
       {"checksum", ValueType::kStrings, "~", Effect::kNone,
-       "What each file of `url` must be: sha256:DIGITS, md5:DIGITS or crc32c:DIGITS of its bytes as they are "
-       "stored, or `none`; the file then counts by it, wherever it lies."},
+       "The checksum of each file of `url`: sha256:DIGITS, md5:DIGITS or crc32c:DIGITS of its bytes as they "
+       "are stored, or `none`; the file then counts by it, wherever it lies."},
       {"mirrors", ValueType::kStrings, "~", Effect::kNone,
        "Other addresses of the file, tried in this order; one that ends in / is a directory with all files "
        "of `url`; needs `checksum`."},
@@ -327,12 +327,12 @@ StageType DownloadType() {
       {kStall, ValueType::kInteger, "60", Effect::kNone,
        "Seconds over which `least_rate` is measured, and for which a silent transfer is kept."},
       {kSilence, ValueType::kInteger, "900", Effect::kNone,
-       "Seconds without a byte after which the run fails; what has arrived is kept."},
+       "Seconds without a byte after which the run fails; the bytes that arrived are kept."},
       {"size",
        ValueType::kBytes,
        "~",
        Effect::kNone,
-       "Bytes of all files, for forecasts where nobody can be asked; as if left out where --set changes "
+       "Bytes of all files, for forecasts if no server can tell; as if left out where --set changes "
        "`url`.",
        {},
        "url"},

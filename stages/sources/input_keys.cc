@@ -92,7 +92,7 @@ Status CheckInputKeys(const Json& config) {
   if (ratio < 1 || ratio > kMostRatio)
     return Status(Code::kInvalidArgument, StrCat("max_ratio: ", ratio, ": must be from 1 to ", kMostRatio));
   if (const double share = config[kInvalidLines].AsDouble(kInvalidShare); !(share >= 0 && share <= 1))
-    return Status(Code::kInvalidArgument, StrCat(kInvalidLines, ": a share, from 0 to 1"));
+    return Status(Code::kInvalidArgument, StrCat(kInvalidLines, ": must be a share from 0 to 1"));
   if (config.Has("members") && config["members"].AsArray().empty())
     return Status(Code::kInvalidArgument,
                   "members: an empty list selects nothing; leave the key out to read all");
@@ -119,7 +119,7 @@ ConfigKey MaxBadRowsKey() {
 Status CheckMaxBadRows(const Json& config) {
   const double share = config[kMaxBadRows].AsDouble();
   if (share >= 0 && share <= 1) return {};
-  return Status(Code::kInvalidArgument, StrCat(kMaxBadRows, ": a share, from 0 to 1"));
+  return Status(Code::kInvalidArgument, StrCat(kMaxBadRows, ": must be a share from 0 to 1"));
 }
 
 FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons) {

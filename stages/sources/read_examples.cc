@@ -114,19 +114,19 @@ StageType ReadExamplesType() {
        ValueType::kChoice,
        "lines",
        Effect::kBytes,
-       "What several features of text become: lines of a document, or fields of one record.",
+       "Several features of text become lines of a document, or fields of one record.",
        {"lines", "fields"}},
       {"label", ValueType::kString, "~", Effect::kBytes,
        "The feature that becomes the label, bytes or an integer; line ends in the text are then spaces."},
   };
-  for (ConfigKey& key : LabelKeys("What the integers of `label` stand for: their names in order, from 0 on."))
+  for (ConfigKey& key : LabelKeys("Names of the integers of `label`, in order, from 0 on."))
     type.keys.push_back(std::move(key));
   const std::vector<ConfigKey> keys = {
       {"markers",
        ValueType::kChoice,
        "none",
        Effect::kBytes,
-       "Marks in the text that say what its lines are; those of wiki40b leave the lines of paragraphs.",
+       "Marks in the text that tell the kinds of its lines; with wiki40b the lines of paragraphs remain.",
        {"none", "wiki40b"}},
       {"titles", ValueType::kBoolean, "~", Effect::kBytes,
        "With markers, whether titles of articles and sections are lines, too; by default they are left out."},
@@ -134,7 +134,7 @@ StageType ReadExamplesType() {
        ValueType::kChoice,
        "quarantine",
        Effect::kBytes,
-       "What becomes of a record that is not as it should be: set aside and counted, or a failure.",
+       "Treatment of a record that is not as it should be: set aside and counted, or a failure.",
        {"quarantine", "fail"}},
       SubsetKey(),
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
@@ -145,7 +145,7 @@ StageType ReadExamplesType() {
        ValueType::kChoice,
        "replace",
        Effect::kBytes,
-       "What becomes of a record with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
+       "Treatment of a record with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
        {"replace", "quarantine", "fail"}},
   };
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());

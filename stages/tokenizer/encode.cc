@@ -187,19 +187,20 @@ StageType EncodeType() {
   type.named_inputs = {{.name = kTokenizerInput,
                         .or_file = true,
                         .help = "The stage that trains the tokenizer, or a `.model` or `vocab.txt` file."}};
-  type.keys = {{kWordsKey,
-                ValueType::kChoice,
-                "auto",
-                Effect::kBytes,
-                "What a vocab.txt cuts into pieces: the words of BERT, or morphemes; `auto` is what it was "
-                "trained on, for a file of yours `text`.",
-                {"auto", "text", "morphemes"}}};
+  type.keys = {
+      {kWordsKey,
+       ValueType::kChoice,
+       "auto",
+       Effect::kBytes,
+       "The words that a vocab.txt cuts into pieces: those of BERT, or morphemes; `auto` takes those of its "
+       "training, for a file of yours `text`.",
+       {"auto", "text", "morphemes"}}};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
   type.reasons = {{"space_mark_in_text", "It holds U+2581, which decodes as a space."},
                   Tally("ids", "Ids."),
-                  Tally("unk_ids", "Ids that stand for what has no piece; see `unk_rate`."),
+                  Tally("unk_ids", "Ids that stand for text without a piece; see `unk_rate`."),
                   Tally("byte_ids", "Ids that stand for single bytes; see `byte_rate`.")};
-  type.metrics = {{"unk_rate", "Share of the ids that stand for what has no piece.", ShareOf("unk_ids")},
+  type.metrics = {{"unk_rate", "Share of the ids that stand for text without a piece.", ShareOf("unk_ids")},
                   {"byte_rate", "Share of the ids that stand for single bytes.", ShareOf("byte_ids")}};
   type.check = [](const Json&, Schema& schema) -> Status {
     if (schema.columns.count("ids") != 0)

@@ -82,8 +82,8 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   }
   if (words && OfDistinctMorphemes(training.boundaries))
     return Refuse(
-        "boundaries: a model of words finds in a text only what stands between spaces, and morphemes "
-        "do not; take `model: unigram`");
+        "boundaries: a model of words finds only words between spaces, and morphemes have no spaces "
+        "around them; take `model: unigram`");
   return settings;
 }
 
@@ -369,10 +369,9 @@ std::vector<ConfigKey> Keys() {
        ValueType::kChoice,
        "auto",
        Effect::kBytes,
-       "What no piece crosses: morphemes, a space being a piece of its own (cuts) or the front of the "
-       "morpheme "
-       "behind it (cuts_in_words, for scripts with spaces); morphemes that then count as words (spaces); or "
-       "only spaces (none). auto is cuts where the column is there, else none.",
+       "The borders that no piece crosses: morphemes, a space being a piece of its own (cuts) or the front "
+       "of the morpheme behind it (cuts_in_words, for scripts with spaces); morphemes that then count as "
+       "words (spaces); or only spaces (none). auto is cuts where the column is there, else none.",
        {"auto", "cuts", "cuts_in_words", "spaces", "none"}},
       {"byte_fallback", ValueType::kBoolean, "true", Effect::kBytes,
        "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece; not with "

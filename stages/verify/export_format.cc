@@ -16,8 +16,8 @@ class BytesCheck final : public ExportCheck {
 
   void VerifyManifest(Findings& findings) const override {
     if (!manifest().shards.empty())
-      findings.Add(StrCat("made by a stage of type ", manifest().lineage.back().type,
-                          ", whose records this program cannot check"));
+      findings.Add(StrCat("a stage of type ", manifest().lineage.back().type,
+                          " made the artifact, and this program cannot check its records"));
   }
   Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
                      ReadCounts& counts) const override {

@@ -20,7 +20,7 @@ std::optional<std::string> ReadBeside(const OpenBeside& beside, std::string_view
 }
 
 Status NothingToCount(std::string_view what) {
-  return Status(Code::kInvalidArgument, StrCat(what, " has no text to count; `pipe cat` shows what it has"));
+  return Status(Code::kInvalidArgument, StrCat(what, " has no text to count; `pipe cat` shows its content"));
 }
 
 }  // namespace pipeline

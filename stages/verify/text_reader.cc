@@ -36,8 +36,9 @@ Status TextReader::Count(const ShardFile& shard, RecordStatistics& statistics) c
     inside = !blank;
     if (blank) continue;
     if (!IsCleanUtf8(*line))
-      return Status(Code::kInvalidArgument,
-                    StrCat("line ", lines.number(), " is not UTF-8; name what a stage made of it"));
+      return Status(
+          Code::kInvalidArgument,
+          StrCat("line ", lines.number(), " is not UTF-8; name the output of a stage that decodes it"));
     statistics.AddText(*line);
   }
   statistics.AddDocuments(documents);

@@ -15,11 +15,12 @@ void VerifyRecipes(const Lineage& lineage, const std::string& where, Findings& f
   for (const LineageStage& stage : lineage) {
     const std::string name = StrCat(where, "stage ", stage.stage);
     if (RecipeOf(stage, input) != stage.recipe)
-      findings.Add(StrCat("lineage: ", name, ": its recipe is not made of what stands beside it"));
+      findings.Add(StrCat("lineage: ", name, ": its recipe is not that of the entries beside it"));
     for (const LineageInput& named_input : stage.named_inputs) {
       if (named_input.lineage.empty()) continue;
       if (named_input.lineage.back().recipe != named_input.digest)
-        findings.Add(StrCat("lineage: ", name, ": its ", named_input.name, " is not what its lineage made"));
+        findings.Add(
+            StrCat("lineage: ", name, ": its ", named_input.name, " has another recipe than its lineage"));
       VerifyRecipes(named_input.lineage, StrCat(name, ": ", named_input.name, ": "), findings);
     }
     input = stage.recipe;

@@ -31,8 +31,7 @@ void CompareBytes(const MeasuredReader& found, const StoredObject& object, Findi
     findings.Add(StrCat("its bytes are not those that were written: their digest is ", digest.ToHex(),
                         ", the manifest says ", object.digest.ToHex()));
   } else if (found.crc32c() != object.crc32c) {
-    findings.Add(
-        "its CRC-32C is not what the manifest says, although its digest is: the manifest was edited");
+    findings.Add("its CRC-32C is not that of the manifest, although its digest is: the manifest was edited");
   }
 }
 
@@ -104,7 +103,7 @@ Result<std::optional<std::uint64_t>> VerifyFrames(
     add(damaged == nullptr ? next.status().message() : std::string_view(damaged->why));
     ASSIGN_OR_RETURN(const bool resumed, shard.Resume());
     if (resumed) continue;
-    findings.Add(StrCat("what follows byte ", at, " cannot be told apart into records"));
+    findings.Add(StrCat("the bytes after byte ", at, " cannot be divided into records"));
     return std::optional<std::uint64_t>();
   }
 }
@@ -191,7 +190,7 @@ Status VerifyLines(const ByteFile& file, const ManifestShard& shard,
     if (line.size() + rest.size() > kMaxLineBytes) {
       counts.records[shard.split] += lines;
       findings.Add(StrCat("line ", lines + 1, ": longer than ", HumanBytes(kMaxLineBytes),
-                          ": what follows cannot be told apart into lines"));
+                          ": the rest cannot be divided into lines"));
       return FinishBytes(reader, shard.object, findings, counts);
     }
     line += rest;

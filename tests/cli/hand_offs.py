@@ -81,7 +81,7 @@ def tokenizers_that_do_not_fit():
           for layout in ("pipe", "flax_lm1b", "t5", "jestimator")),
         (WORDPIECE + packed("example"), "write_packed ends documents with the id eos"),
         (WORDPIECE + tfdata(""), "write_tfdata ends each document with the id eos"),
-        (WORDPIECE + tfds(keys="max_tokens: 20, tokenizer: tokenizer,"), "max_tokens: a vocab.txt cannot count them"),
+        (WORDPIECE + tfds(keys="max_tokens: 20, tokenizer: tokenizer,"), "max_tokens: a vocab.txt cannot count tokens"),
         (unigram("pipe", 65537) + packed("raw16"),
          "raw16 has room for ids below 65536, and the tokenizer has 65537 pieces; write `encoding: raw32`"),
         (unigram("t5", 65500) + packed("raw16"), "the tokenizer has 65600 pieces"),
@@ -103,7 +103,7 @@ def names_that_no_reader_finds():
         (tfds("lm1b"), "lm1b"),
         (unigram("jestimator") + tfdata("shuffle: none,"), "documents have to come shuffled"),
         (unigram("jestimator") + tfdata("names: { validation: val },"), "names: there is no split 'validation'"),
-        ("  w: { type: write_jsonl, input: lines, names: { train: ../x }, out: out/w }\n", "names: train: a name of letters"))
+        ("  w: { type: write_jsonl, input: lines, names: { train: ../x }, out: out/w }\n", "names: train: must be a name of letters"))
 
 
 def labels_outside_the_list():

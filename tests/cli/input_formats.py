@@ -267,7 +267,7 @@ def shards_read_again():
             place.stages["text"].update(version="1.0.1", eval_batch=10_000)
             expect(place.run(), 1, "split 'validation': has ", "`eval_batch` asks for 10000")
             place.stages["short"].pop("tokenizer")
-            expect(place.run(), 2, "max_tokens: only a tokenizer can count them")
+            expect(place.run(), 2, "max_tokens: only a tokenizer can count tokens")
             return str(counts[1])
 
 

@@ -83,7 +83,7 @@ Result<const TfInt64List*> Numbers(const TfExample& example, std::string_view na
   const auto found = example.find(name);
   if (found == example.end()) return Wrong(StrCat("has no ", name));
   const auto* const list = std::get_if<TfInt64List>(&found->second);
-  if (list == nullptr) return Wrong(StrCat(name, ": not of whole numbers"));
+  if (list == nullptr) return Wrong(StrCat(name, ": its values are not whole numbers"));
   if (list->size() != length)
     return Wrong(StrCat(name, ": has ", list->size(), " values where ", length, " were asked for"));
   for (const std::int64_t value : *list)
@@ -153,7 +153,7 @@ Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& le
   const auto* const weights =
       weights_at == features.end() ? nullptr : std::get_if<TfFloatList>(&weights_at->second);
   if (weights == nullptr || weights->size() != predictions)
-    return Wrong(StrCat(kMaskedWeights, ": not ", predictions, " floats"));
+    return Wrong(StrCat(kMaskedWeights, ": is no list of ", predictions, " floats"));
 
   const auto used = static_cast<std::size_t>(std::find(mask->begin(), mask->end(), 0) - mask->begin());
   const auto masked =
@@ -170,18 +170,18 @@ Result<BertRow> ParseBertExample(std::string_view example, const BertLengths& le
     if ((*segments)[at] != (real && at >= first_segment ? 1 : 0))
       return Wrong(StrCat(kSegmentIds, ": value ", at, " is ", (*segments)[at]));
     if (!real && (*ids)[at] != 0)
-      return Wrong(StrCat(kBertIds, ": value ", at, " is not 0, and is no input"));
+      return Wrong(StrCat(kBertIds, ": value ", at, " is not 0, although it is padding"));
   }
   for (std::size_t at = 0; at < predictions; ++at) {
     const bool real = at < masked;
     if ((*weights)[at] != (real ? 1.0F : 0.0F))
-      return Wrong(StrCat(kMaskedWeights, ": value ", at, " is neither 0 nor 1, or behind a 0"));
+      return Wrong(StrCat(kMaskedWeights, ": value ", at, " is neither 0 nor 1, or follows a 0"));
     if (real ? (*positions)[at] >= static_cast<std::int64_t>(used) ||
                    (at > 0 && (*positions)[at] <= (*positions)[at - 1])
              : (*positions)[at] != 0)
       return Wrong(StrCat(kMaskedPositions, ": value ", at, " is ", (*positions)[at]));
     if (!real && (*labels)[at] != 0)
-      return Wrong(StrCat(kMaskedIds, ": value ", at, " is not 0, and is no label"));
+      return Wrong(StrCat(kMaskedIds, ": value ", at, " is not 0, although it is padding"));
   }
   if ((*next)[0] > 1) return Wrong(StrCat(kNextLabels, ": ", (*next)[0], " is neither 0 nor 1"));
 

@@ -42,7 +42,7 @@ Status CheckBertTokenizer(const TokenizerFacts& facts) {
     if (id < 0) return refuse(StrCat(facts.model, " has no piece ", piece, ", which examples of BERT need"));
   if (facts.pad_id != 0)
     return refuse(StrCat(facts.model, facts.pad_id < 0 ? " has no piece [PAD]" : " has [PAD] further down",
-                         "; BERT fills with id 0, so that it must be the first line"));
+                         "; BERT pads with id 0, so [PAD] must be the first line"));
   return {};
 }
 

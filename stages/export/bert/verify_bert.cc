@@ -31,9 +31,9 @@ std::string WrongWith(const BertRow& row, const TokenizerFacts& tokenizer) {
     return "its first segment does not end with [SEP]";
   for (const std::uint32_t position : row.positions)
     if (position == 0 || position + 1 == ids.size() || position + 1 == row.first_segment)
-      return StrCat("position ", position, " is to be predicted, where [CLS] or [SEP] stands");
+      return StrCat("position ", position, " is to be predicted, but it is that of [CLS] or [SEP]");
   if (row.random_next && row.first_segment == ids.size())
-    return "a second segment is random and is not there";
+    return "next_sentence_labels is 1, and there is no second segment";
   return {};
 }
 
@@ -110,7 +110,7 @@ class BertCheck final : public ExportCheck {
     if (const std::int64_t ids = (*model)["vocab_size"].AsInt();
         ids < std::int64_t{info_->tokenizer.vocab_size})
       findings.Add(StrCat("vocab_size is ", ids, " where there are ids below ", info_->tokenizer.vocab_size,
-                          ": a TPU would read beyond its table and say nothing"));
+                          ": a TPU would read beyond its table without an error"));
     if (const std::int64_t most = (*model)["max_position_embeddings"].AsInt();
         most < std::int64_t{info_->lengths.seq_len})
       findings.Add(StrCat("max_position_embeddings is ", most, " where examples have ",

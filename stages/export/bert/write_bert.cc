@@ -145,9 +145,10 @@ class WriteBert final : public ShardedStage {
       const auto found = totals.splits.find(split);
       if (found == totals.splits.end() || totals.counts.reasons.contains(StrCat(kBertInstancesOf, split)))
         continue;
-      failures += StrCat(failures.empty() ? "" : "; ", "split '", split, "' has ", found->second.records,
-                         " records and no id in any of them, so that there is no example: they hold white ",
-                         "space and what BERT takes out; give it other text, or leave it out");
+      failures +=
+          StrCat(failures.empty() ? "" : "; ", "split '", split, "' has ", found->second.records,
+                 " records and no id in any of them, so that there is no example: they have only white ",
+                 "space and characters that BERT removes; give it other text, or leave it out");
     }
     return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
   }
@@ -251,7 +252,7 @@ Status Check(const Json& config, Schema& schema) {
     if (const double share = config[key].AsDouble(); !(share >= 0 && share <= 1))
       return refuse(StrCat(key, ": not between 0 and 1"));
   if (!(config[kMaskedKey].AsDouble() > 0))
-    return refuse(StrCat(kMaskedKey, ": nothing would be learnt from 0"));
+    return refuse(StrCat(kMaskedKey, ": must be above 0, or nothing would be learnt"));
   if (WholeWordsOf(config) == WholeWords::kMorphemes && schema.columns.count("cuts") == 0)
     return refuse(
         "whole_words: morphemes needs the column 'cuts', which its input does not have; put segment_words in "
@@ -278,9 +279,9 @@ std::vector<ConfigKey> Keys() {
        ValueType::kChoice,
        "none",
        Effect::kBytes,
-       "What is masked as a whole: single pieces (none), pieces with the ## behind them, or morphemes.",
+       "The unit of masks: single pieces (none), pieces with the ## behind them, or morphemes.",
        {"none", "pieces", "morphemes"}},
-      {kSeedKey, ValueType::kInteger, "12345", Effect::kBytes, "Of pairs and masks."},
+      {kSeedKey, ValueType::kInteger, "12345", Effect::kBytes, "Seed of pairs and masks."},
       {kSizeKey, ValueType::kChoice, "base", Effect::kBytes, "The model that bert_config.json describes.",
        BertModelSizes()},
   };
@@ -313,7 +314,7 @@ StageType WriteBertType() {
   type.reads = {"text", "ids", "id_ends"};
   type.reasons = {
       Tally("instances", "Examples that were made."),
-      Tally(StrCat(kBertInstancesOf, "*"), "Those of the split of that name."),
+      Tally(StrCat(kBertInstancesOf, "*"), "Examples of the split of that name."),
       Tally("masked_ids", "Ids that are predicted."),
       Tally("random_next", "Examples whose second segment is of another document."),
       Tally("only_sentence", "Examples whose document had nothing left for the second segment."),

@@ -154,11 +154,11 @@ class PairWorker final : public Worker {
       const PairNumbers numbers = PairNumbersOf(head.sub);
       if (pairs.size() > numbers.count) {
         batch.failed_index = head.index;
-        return Status(Code::kResourceExhausted,
-                      StrCat("record ", head.index, ": ",
-                             head.sub == 0 ? "" : StrCat("what was made of it before, part ", head.sub, ", "),
-                             "becomes ", pairs.size(), " pairs, more than ", numbers.count,
-                             "; filter such lines out, or cut them"));
+        return Status(
+            Code::kResourceExhausted,
+            StrCat("record ", head.index, ": ", head.sub == 0 ? "" : StrCat("part ", head.sub, " of it "),
+                   "becomes ", pairs.size(), " pairs, more than ", numbers.count,
+                   "; filter such lines out, or cut them"));
       }
       for (std::size_t at = 0; at < pairs.size(); ++at) {
         made_.push_back(static_cast<std::uint32_t>(row));
@@ -309,12 +309,13 @@ Status CheckNames(const Json& config, const Schema& schema) {
     if (file.empty() ||
         file.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
             std::string_view::npos)
-      return Wrong(StrCat("names: ", split, ": a name of letters, digits, '_' and '-', without .json"));
+      return Wrong(
+          StrCat("names: ", split, ": must be a name of letters, digits, '_' and '-', without .json"));
   }
   std::set<std::string> files;
   for (const std::string& split : schema.splits)
     if (!files.insert(JsonlFileOf(config, split)).second)
-      return Wrong(StrCat("names: two splits would be ", JsonlFileOf(config, split), ".json"));
+      return Wrong(StrCat("names: two splits would have the file ", JsonlFileOf(config, split), ".json"));
   return {};
 }
 
@@ -391,7 +392,7 @@ std::string JsonlFileOf(const Json& config, std::string_view split) {
 StageType WriteJsonlType() {
   StageType type;
   type.name = "write_jsonl";
-  type.help = "Writes JSON Lines: train.json, val.json and what other splits there are.";
+  type.help = "Writes JSON Lines: train.json, val.json and a file for each other split.";
   type.keys = {
       {"text_field", ValueType::kString, "~", Effect::kBytes,
        "The member that holds the text; `text` without it."},
@@ -404,13 +405,13 @@ StageType WriteJsonlType() {
        ValueType::kChoice,
        "record",
        Effect::kBytes,
-       "What a row is: a record, or a document, with its records as lines of the text.",
+       "The content of a row: a record, or a document, with its records as lines of the text.",
        {"record", "document"}},
       {"task",
        ValueType::kChoice,
        "text",
        Effect::kBytes,
-       "What rows are for: text as it is, or pairs of source and target for T5's span corruption.",
+       "The task of the rows: text as it is, or pairs of source and target for T5's span corruption.",
        {"text", "span_corruption"}},
       {"noise", ValueType::kNumber, "~", Effect::kBytes,
        "Span corruption: share of a line that sentinels stand for; 0.15 without it."},

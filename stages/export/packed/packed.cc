@@ -183,7 +183,8 @@ void AppendRawIds(std::string& out, std::span<const std::uint32_t> ids, std::uin
 
 Status ParseRawIds(std::string_view bytes, std::uint32_t id_bytes, std::vector<std::uint32_t>& ids) {
   ids.clear();
-  if (bytes.size() % id_bytes != 0) return NoRow(StrCat(bytes.size(), " bytes of ids of ", id_bytes));
+  if (bytes.size() % id_bytes != 0)
+    return NoRow(StrCat(bytes.size(), " bytes are no multiple of ", id_bytes));
   ids.reserve(bytes.size() / id_bytes);
   for (std::size_t at = 0; at < bytes.size(); at += id_bytes) {
     std::uint32_t id = 0;

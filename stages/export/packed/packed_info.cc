@@ -131,15 +131,15 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   PackedInfo info;
   const std::string_view encoding = (*json)["encoding"].AsString("example");
   const std::optional<PackedEncoding> known = PackedEncodingOf(encoding);
-  if (!known) return Status(Code::kDataLoss, StrCat("encoding: '", encoding, "' is none"));
+  if (!known) return Status(Code::kDataLoss, StrCat("encoding: '", encoding, "' is unknown"));
   info.encoding = *known;
   const std::string_view packing = (*json)["packing"].AsString(kStreamPacking);
   if (packing != kStreamPacking && packing != kBestFitPacking)
-    return Status(Code::kDataLoss, StrCat("packing: '", packing, "' is none"));
+    return Status(Code::kDataLoss, StrCat("packing: '", packing, "' is unknown"));
   info.best_fit = packing == kBestFitPacking;
   info.segments = (*json)["segments"].AsBool();
   if (status.ok() && version != VersionOf(info))
-    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " of rows in ", encoding));
+    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " does not fit rows in ", encoding));
   info.seq_len = fields.Number32("seq_len");
   info.fill_id = fields.Number32("fill_id");
   const std::string feature =
@@ -151,12 +151,13 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
   if (feature != kPackedFeature || type != info.dtype())
-    return Status(Code::kDataLoss, StrCat("rows of the feature ", feature, " of ", type, ", not ",
+    return Status(Code::kDataLoss, StrCat("rows have the feature ", feature, " of ", type, ", not ",
                                           kPackedFeature, " of ", info.dtype()));
   if (info.segments && !HasExamples(info.encoding))
     return Status(Code::kDataLoss, StrCat("segments: there is no room for them in ", encoding));
   if (info.encoding == PackedEncoding::kRaw16 && info.tokenizer.vocab_size > kMostOfRaw16)
-    return Status(Code::kDataLoss, StrCat("a vocabulary of ", info.tokenizer.vocab_size, " in raw16"));
+    return Status(Code::kDataLoss,
+                  StrCat("a vocabulary of ", info.tokenizer.vocab_size, " pieces does not fit raw16"));
   if (info.seq_len == 0 || info.seq_len > kMaxSeqLen)
     return Status(Code::kDataLoss, StrCat("seq_len: ", info.seq_len, ": must be from 1 to ", kMaxSeqLen));
   if (info.fill_id >= info.tokenizer.vocab_size)

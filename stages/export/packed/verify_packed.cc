@@ -96,7 +96,7 @@ class PackedCheck final : public ExportCheck {
         findings);
     for (const ManifestShard& shard : manifest().shards)
       if (Find(PackedIndexOf(shard.object.name, encoding)) == nullptr)
-        findings.Add(StrCat("shard ", shard.object.name, ": names no index of it"));
+        findings.Add(StrCat("shard ", shard.object.name, ": its index is not in the manifest"));
     VerifyNames({kPackedInfoFile, kPackedModelFile}, findings);
     VerifyDescription(kPackedInfoFile, info_.status(), findings);
   }

@@ -157,7 +157,7 @@ std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
   if (info.best_fit)
     for (const PackedSplit& split : info.splits)
       LogInfo(StrCat("split '", split.name, "': ", Percent(info.padding(split.totals())),
-                     " % of the ids fill rows"));
+                     " % of the ids are padding"));
   return PackedInfoJson(info);
 }
 
@@ -330,7 +330,7 @@ StageType WritePackedType() {
        "ArrayRecord.",
        {"example", "raw16", "raw32", "mmap", "array_record"}},
       {kSegmentsKey, ValueType::kBoolean, "false", Effect::kBytes,
-       "Whether Examples also say of each id which document of the row it is of, and where in it."},
+       "Whether Examples also have, for each id, the number of its document and its position there."},
   };
   AppendShardKeys(type.keys);
   type.gives = Flow::kArtifact;
@@ -341,7 +341,7 @@ StageType WritePackedType() {
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
   type.reasons = {Tally(std::string(kRowIds), "Ids of all rows, with `packing: best_fit`."),
-                  Tally(std::string(kFillIds), "Those that fill rows; see `padding`.")};
+                  Tally(std::string(kFillIds), "Ids that fill rows; see `padding`.")};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);

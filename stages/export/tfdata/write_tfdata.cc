@@ -246,7 +246,7 @@ bool IsDirectoryName(std::string_view name) {
 }
 
 Status Check(const Json& config, Schema& schema) {
-  constexpr std::string_view kRule = "a name of letters, digits, '_', '-' and '.'";
+  constexpr std::string_view kRule = "must be a name of letters, digits, '_', '-' and '.'";
   if (!IsDirectoryName(config["name"].AsString())) return Wrong(StrCat("name: ", kRule));
   for (const auto& [split, name] : config["names"].AsObject()) {
     if (std::find(schema.splits.begin(), schema.splits.end(), split) == schema.splits.end())
@@ -258,7 +258,7 @@ Status Check(const Json& config, Schema& schema) {
   std::set<std::string> directories = {std::string(kTfdataInfoFile), std::string(kTfdataModelFile)};
   for (const std::string& split : schema.splits)
     if (!directories.insert(TfdataDirectoryOf(config, split, 0, 1)).second)
-      return Wrong(StrCat("names: '", TfdataDirectoryOf(config, split, 0, 1), "' is taken"));
+      return Wrong(StrCat("names: '", TfdataDirectoryOf(config, split, 0, 1), "' is used twice"));
   if (config["eval_ids"].AsInt() < 0) return Wrong("eval_ids: must be 0 or more");
   if (!config[kShuffleKey].is_object())
     return Wrong(
@@ -286,14 +286,14 @@ StageType WriteTfdataType() {
   type.help = "Writes token ids as directories that tf.data.Dataset.load opens, for JEstimator.";
   type.keys = {
       {"name", ValueType::kString, "", Effect::kBytes,
-       "What the directories of train are called, in front of their number: NAME-00000-of-00500."},
+       "The name of the directories of train, in front of their number: NAME-00000-of-00500."},
       {"names", ValueType::kMap, "~", Effect::kBytes,
        "Names of the directories of other splits, one each; without it the split's own."},
       {"eos",
        ValueType::kChoice,
        "document",
        Effect::kBytes,
-       "What the id eos stands behind.",
+       "The position of the id eos: behind each document, behind each line, or nowhere.",
        {"document", "line", "none"}},
       {"eval_ids", ValueType::kInteger, "~", Effect::kNone,
        "Ids that each split other than train must have: those of a batch, 512 * 512 as JEstimator is told."},

@@ -164,9 +164,8 @@ Result<TfdsFeatures> ParseTfdsFeatures(std::string_view text) {
   // If the parsed features do not give the same JSON again, the file has other features as well.
   const Result<Json> again = Json::Parse(TfdsFeaturesJson(features));
   if (!again.ok() || !(*again == json) || features.texts.empty())
-    return Status(
-        Code::kInvalidArgument,
-        StrCat(kTfdsFeaturesFile, ": describes other records than of text, with or without a label"));
+    return Status(Code::kInvalidArgument,
+                  StrCat(kTfdsFeaturesFile, ": describes records other than texts with or without a label"));
   return features;
 }
 
@@ -189,8 +188,8 @@ Status CheckTfdsName(std::string_view name) {
   if (good && IsPublicTfdsName(name))
     return Status(
         Code::kInvalidArgument,
-        StrCat("name '", name, "': TensorFlow Datasets has one of that name itself, and seqio refuses ",
-               "what is there twice; choose another, e.g. my_", name));
+        StrCat("name '", name, "': TensorFlow Datasets has a data set of that name, and seqio refuses a ",
+               "name that exists twice; choose another, e.g. my_", name));
   if (good) return {};
   return Status(
       Code::kInvalidArgument,

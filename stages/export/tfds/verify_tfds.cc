@@ -97,7 +97,7 @@ class ExampleCheck {
     if (numbers == nullptr || numbers->size() != 1)
       return StrCat("its feature ", kTfdsLabelFeature, " is not one number");
     if (numbers->front() < 0 || static_cast<std::uint64_t>(numbers->front()) >= rules_.features.labels)
-      return StrCat("its label is ", numbers->front(), " of ", rules_.features.labels);
+      return StrCat("its label is ", numbers->front(), " where labels are below ", rules_.features.labels);
     return {};
   }
 

@@ -73,7 +73,7 @@ Result<std::string> ReadTokenizer(const StageContext& context) {
 Status CheckTokenizer(const Json&, const Schema&, const TokenizerFacts& facts) {
   if (facts.layout != kBertLayout) return {};
   return Status(Code::kInvalidArgument,
-                "max_tokens: a vocab.txt cannot count them; name a SentencePiece model");
+                "max_tokens: a vocab.txt cannot count tokens; name a SentencePiece model");
 }
 
 class WriteTfds final : public ShardedStage {
@@ -115,7 +115,7 @@ Status CheckMaxTokens(const Json& config, const Schema& schema, bool labelled) {
   return Status(
       Code::kInvalidArgument,
       StrCat("max_tokens: a record with ", labelled ? "a label" : "several texts",
-             " is one example, and part of it is another: what is too long cannot be split; leave the ",
+             " is one example, and a part of it would be another: long texts cannot be split; leave the ",
              "key out, or leave long texts out with `filter`"));
 }
 
@@ -146,7 +146,7 @@ Status CheckNamedInputs(const Json& config, const std::vector<std::string_view>&
       std::find(named_inputs.begin(), named_inputs.end(), kTokenizerInput) != named_inputs.end();
   if (MaxTokens(config) != 0 && !given)
     return Status(Code::kInvalidArgument,
-                  "max_tokens: only a tokenizer can count them; name the trainer's, e.g. "
+                  "max_tokens: only a tokenizer can count tokens; name the trainer's, e.g. "
                   "`tokenizer: ./sentencepiece.model`");
   if (given && !config.Has("max_tokens"))
     return Status(
@@ -217,7 +217,8 @@ StageType WriteTfdsType() {
   type.keys = {
       {"name", ValueType::kString, "", Effect::kBytes, "The data set's name, in lower snake case."},
       {"version", ValueType::kString, "1.0.0", Effect::kBytes, "The data set's version, X.Y.Z."},
-      {"description", ValueType::kString, "~", Effect::kBytes, "What the data set is, for its readers."},
+      {"description", ValueType::kString, "~", Effect::kBytes,
+       "A description of the data set, for its readers."},
       {"features", ValueType::kStrings, "~", Effect::kBytes,
        "The feature of the text, or of each field in their order; by default `text`, or the fields' names."},
   };
@@ -228,7 +229,7 @@ StageType WriteTfdsType() {
        ValueType::kChoice,
        "~",
        Effect::kBytes,
-       "What becomes of a record with another label: set aside and counted, or a failure (`fail`, the "
+       "Treatment of a record with another label: set aside and counted, or a failure (`fail`, the "
        "default).",
        {"quarantine", "fail"}},
       {"max_tokens", ValueType::kInteger, "~", Effect::kBytes,

@@ -123,7 +123,7 @@ TEST(StatsTest, WhatHasNothingToCountIsRefused) {
   const Ran ids = RunPipe({"stats", dir / "shard"});
   EXPECT_EQ(ids.exit_code, 2);
   EXPECT_EQ(ids.out, "") << "a part of the numbers would pass for the whole";
-  EXPECT_NE(ids.err.find("/shard: record 1 (from 0) has no text to count; `pipe cat` shows what it has"),
+  EXPECT_NE(ids.err.find("/shard: record 1 (from 0) has no text to count; `pipe cat` shows its content"),
             std::string::npos)
       << ids.err;
   std::string image;

@@ -130,7 +130,7 @@ TEST(VerifyTest, SaysWhatLiesBesideAndThatAManifestIsUnsealed) {
   WriteFile(dir / "old/MANIFEST.json", text);
   const Ran edited = RunPipe({"verify", dir / "old"});
   EXPECT_EQ(edited.exit_code, 1);
-  EXPECT_NE(edited.out.find("lineage: stage docs: its recipe is not made of what stands beside it"),
+  EXPECT_NE(edited.out.find("lineage: stage docs: its recipe is not that of the entries beside it"),
             std::string::npos)
       << edited.out;
 }

@@ -213,8 +213,8 @@ TEST(FilterTest, MistakesAreNamed) {
   EXPECT_EQ(WhyRefused({{"min_chars", 9}, {"max_chars", 8}}),
             "min_chars (9) is above max_chars (8): no record would stay");
   EXPECT_EQ(WhyRefused({{"min_chars", 8}, {"max_chars", 8}}), "");
-  EXPECT_EQ(WhyRefused({{"max_run", 0}}), "max_run: 0 characters is no bound; it begins at 1");
-  EXPECT_EQ(WhyRefused({{"min_chars", -1}}), "min_chars: -1 characters is no bound; it begins at 1");
+  EXPECT_EQ(WhyRefused({{"max_run", 0}}), "max_run: 0 characters is no bound; it must be at least 1");
+  EXPECT_EQ(WhyRefused({{"min_chars", -1}}), "min_chars: -1 characters is no bound; it must be at least 1");
   EXPECT_EQ(WhyRefused({{"repeats", Range(0, 0.5)}, {"repeat_length", 1}}),
             "repeat_length: from 2 to 64 characters, not 1");
   EXPECT_EQ(WhyRefused({{"repeats", Range(0, 0.5)}, {"repeat_length", 65}}),

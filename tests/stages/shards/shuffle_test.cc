@@ -339,7 +339,7 @@ TEST(ShuffleTest, ASplitWithoutRecordsIsNamedBeforeAnythingIsWritten) {
         "empty one; give it a larger share (a trial: a larger --subset), or leave it out");
     totals.splits["train"].records = 0;
     EXPECT_EQ(output.CheckCounts(totals).message(),
-              "no record comes to it: the input has none, or all were dropped, which the counts tell");
+              "no record comes to it: the input has none, or all were dropped; the counts show it");
     totals.splits["train"].records = 5;
     totals.splits["validation"].records = totals.splits["test"].records = 1;
     EXPECT_TRUE(output.CheckCounts(totals).ok());

@@ -204,7 +204,7 @@ TEST(DownloadTest, MirrorsThatCannotBeAreRefused) {
 
 TEST(DownloadTest, EachSchemeIsNamed) {
   EXPECT_EQ(Failure("ftp://host/x").message(),
-            "url: ftp://host/x: knows https, http, gs and file, and paths");
+            "url: ftp://host/x: this program knows https, http, gs and file, and paths");
   const StageType type = DownloadType();
   const auto help = [&](std::string_view name) {
     const auto key = std::find_if(type.keys.begin(), type.keys.end(),

@@ -164,9 +164,9 @@ TEST_P(ExportCheckTest, WhatAnotherProgramMadeIsReadAndSaidToBeUnknown) {
   manifest_.lineage.back().type = "write_other";
   PutManifest(place_, manifest_);
   EXPECT_EQ(FoundIn(place_),
-            std::vector<std::string>{"MANIFEST.json: made by a stage of type write_other, whose records this "
-                                     "program cannot check; `pipe run FILE --force out` makes the artifact "
-                                     "again"});
+            std::vector<std::string>{"MANIFEST.json: a stage of type write_other made the artifact, and this "
+                                     "program cannot check its records; `pipe run FILE --force out` makes "
+                                     "the artifact again"});
   std::string bad = Bytes(FirstShard());
   bad.back() = static_cast<char>(bad.back() ^ 0x10);
   Put(place_, FirstShard(), bad);

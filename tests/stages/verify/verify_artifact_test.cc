@@ -66,7 +66,7 @@ TEST(VerifyArtifactTest, WithoutALengthTheRestIsLost) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_TRUE(Finds(lines, "record 0 at byte 0: damaged: the CRC of the length"));
   EXPECT_EQ(lines[1], std::string(kFirstShard) +
-                          ": what follows byte 0 cannot be told apart into records; `pipe run FILE --force "
+                          ": the bytes after byte 0 cannot be divided into records; `pipe run FILE --force "
                           "text` makes the artifact again");
 }
 
@@ -109,11 +109,11 @@ TEST(VerifyArtifactTest, RecipesAreHeldAgainstTheirLineage) {
   EXPECT_EQ(found(manifest), std::vector<std::string>());
   Manifest wrong = manifest;
   wrong.lineage.back().config["version"] = "1.0.1";
-  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its recipe is not made of what stands beside it"));
+  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its recipe is not that of the entries beside it"));
   wrong = manifest;
   wrong.lineage.back().named_inputs[0].digest = DigestOf("another");
   SetRecipes(wrong.lineage);
-  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its tokenizer is not what its lineage made"));
+  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its tokenizer has another recipe than its lineage"));
   wrong = manifest;
   wrong.lineage.back().named_inputs[0].lineage.back().version = 7;
   EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: tokenizer: stage text: its recipe is not made"));

@@ -138,11 +138,11 @@ TEST(VerifyBertTest, ExamplesAreThoseThatATrainerCanTake) {
   EXPECT_TRUE(Finds(found(example), "its first segment does not end with [SEP]"));
   example = {};
   example.positions[0] = 3;
-  EXPECT_TRUE(Finds(found(example), "position 3 is to be predicted, where [CLS] or [SEP] stands"));
+  EXPECT_TRUE(Finds(found(example), "position 3 is to be predicted, but it is that of [CLS] or [SEP]"));
   example = {};
   example.first_segment = 7;
   example.random_next = true;
-  EXPECT_TRUE(Finds(found(example), "a second segment is random and is not there"));
+  EXPECT_TRUE(Finds(found(example), "next_sentence_labels is 1, and there is no second segment"));
 }
 
 // -------------------------------------------------------------------------------------------- jsonl

@@ -95,11 +95,11 @@ TEST(BertTest, RefusesWhatTheTrainerWouldNotTakeOrUnderstand) {
   EXPECT_EQ(WhyNot("segment_ids", TfInt64List{0, 1, 0, 0, 1, 1, 0, 0}),
             "not an example of BERT: segment_ids: value 2 is 0");
   EXPECT_EQ(WhyNot("input_ids", TfInt64List{2, 7, 4, 3, 300, 3, 0, 1}),
-            "not an example of BERT: input_ids: value 7 is not 0, and is no input");
+            "not an example of BERT: input_ids: value 7 is not 0, although it is padding");
   EXPECT_EQ(WhyNot("masked_lm_positions", TfInt64List{6, 0}),
             "not an example of BERT: masked_lm_positions: value 0 is 6");
   EXPECT_EQ(WhyNot("masked_lm_weights", TfFloatList{0.5, 0}),
-            "not an example of BERT: masked_lm_weights: value 0 is neither 0 nor 1, or behind a 0");
+            "not an example of BERT: masked_lm_weights: value 0 is neither 0 nor 1, or follows a 0");
   EXPECT_EQ(WhyNot("next_sentence_labels", TfInt64List{2}),
             "not an example of BERT: next_sentence_labels: 2 is neither 0 nor 1");
   EXPECT_EQ(WhyNot("masked_lm_ids", TfInt64List{-1, 0}),

@@ -418,8 +418,8 @@ TEST(WriteBertTest, RefusesTokenizersThatBertCannotUse) {
             "write_bert: pieces.txt has no piece [MASK], which examples of BERT need");
   const std::string late = "[UNK]\n[PAD]\n[CLS]\n[SEP]\n[MASK]\n";
   EXPECT_EQ(Refusal(Facts(late), late),
-            "write_bert: pieces.txt has [PAD] further down; BERT fills with id 0, so that it must be the "
-            "first line");
+            "write_bert: pieces.txt has [PAD] further down; BERT pads with id 0, so [PAD] must be the first "
+            "line");
   facts = Facts();
   facts.model_digest = DigestOf("another");
   EXPECT_TRUE(Refusal(facts).find("it was changed or damaged") != std::string::npos);
@@ -449,7 +449,7 @@ TEST(WriteBertTest, RefusesKeysThatCannotBe) {
   EXPECT_EQ(refusal("max_predictions", 17), "max_predictions: 17: must be from 1 to 16");
   EXPECT_EQ(refusal("dupe_factor", 0), "dupe_factor: 0: must be from 1 to 1000");
   EXPECT_EQ(refusal("short_share", 1.5), "short_share: not between 0 and 1");
-  EXPECT_EQ(refusal("masked_share", 0.0), "masked_share: nothing would be learnt from 0");
+  EXPECT_EQ(refusal("masked_share", 0.0), "masked_share: must be above 0, or nothing would be learnt");
   EXPECT_TRUE(
       refusal("whole_words", "morphemes").starts_with("whole_words: morphemes needs the column 'cuts'"));
   EXPECT_EQ(refusal("shards", 8), "");
@@ -502,8 +502,8 @@ TEST(WriteBertTest, ASplitWithoutAnExampleIsRefused) {
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_EQ(
       refused.message(),
-      "split 'validation' has 3 records and no id in any of them, so that there is no example: they hold "
-      "white space and what BERT takes out; give it other text, or leave it out");
+      "split 'validation' has 3 records and no id in any of them, so that there is no example: they have "
+      "only white space and characters that BERT removes; give it other text, or leave it out");
   totals.counts.Add("instances_of_validation");
   EXPECT_TRUE((*stage)->CheckCounts(totals).ok());
 }

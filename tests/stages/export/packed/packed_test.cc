@@ -118,7 +118,7 @@ TEST(PackedTest, RawIdsAreLittleEndian) {
   EXPECT_EQ(ids, (Ids{1, 0x1234}));
   ASSERT_TRUE(ParseRawIds(four, 4, ids).ok());
   EXPECT_EQ(ids, (Ids{1, 0x12345678}));
-  EXPECT_EQ(ParseRawIds("abc", 2, ids).message(), "not a packed row: 3 bytes of ids of 2");
+  EXPECT_EQ(ParseRawIds("abc", 2, ids).message(), "not a packed row: 3 bytes are no multiple of 2");
 }
 
 TEST(PackedTest, RefusesWhatIsNoRow) {

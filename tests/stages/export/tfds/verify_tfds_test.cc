@@ -56,7 +56,7 @@ TEST(VerifyTfdsTest, LabelsAreNumbersOfTheDataSet) {
   bad.Finish();
   WriteFile(bad.Path(kTfdsLabelsFile), "yes\nno\n");
   const std::vector<std::string> lines = FoundIn(bad.place());
-  EXPECT_TRUE(Finds(lines, ": its label is 2 of 2;"));
+  EXPECT_TRUE(Finds(lines, ": its label is 2 where labels are below 2;"));
   EXPECT_TRUE(Finds(lines, ": its feature label is not one number;"));
   EXPECT_TRUE(Finds(lines, ": its features are {text}, not {label, text};"));
   EXPECT_TRUE(
@@ -79,7 +79,7 @@ TEST(VerifyTfdsTest, LabelsOfAFileAndSeveralTexts) {
   set.Finish();
   const std::vector<std::string> lines = FoundIn(set.place());
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_TRUE(Finds(lines, ": its label is 2 of 2;"));
+  EXPECT_TRUE(Finds(lines, ": its label is 2 where labels are below 2;"));
   EXPECT_TRUE(Finds(lines, ": its text is not UTF-8 at byte 0;"));
   EXPECT_TRUE(Finds(lines, ": its features are {text}, not {hypothesis, label, premise};"));
 

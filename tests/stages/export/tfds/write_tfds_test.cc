@@ -269,8 +269,8 @@ TEST(WriteTfdsTest, NamesAndVersionsThatTfdsTakesOtherwiseAreRefused) {
     config["name"] = name;
     EXPECT_EQ(WhyNot(config),
               std::string("name '") + name +
-                  "': TensorFlow Datasets has one of that name itself, and seqio refuses what "
-                  "is there twice; choose another, e.g. my_" +
+                  "': TensorFlow Datasets has a data set of that name, and seqio refuses a name that "
+                  "exists twice; choose another, e.g. my_" +
                   name);
   }
   Json config = Config();
@@ -292,7 +292,7 @@ TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
   config["max_tokens"] = 128;
   EXPECT_EQ(WhyNot(config), "");
   EXPECT_EQ(WhyNotNamedInputs(config, {"tokenizer"}), "");
-  EXPECT_NE(WhyNotNamedInputs(config, {}).find("only a tokenizer can count them"), std::string::npos);
+  EXPECT_NE(WhyNotNamedInputs(config, {}).find("only a tokenizer can count tokens"), std::string::npos);
   Json few = config;
   few["max_tokens"] = 7;
   EXPECT_EQ(WhyNot(few), "max_tokens: 7: must be from 8 to 1048576, or 0 for lines of any length");
