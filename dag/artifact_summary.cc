@@ -20,7 +20,8 @@ double ShareOf(double part, std::uint64_t whole) {
   return whole == 0 ? 0 : part / static_cast<double>(whole);
 }
 
-/// `documents`: that the stage found, where its reasons count some.
+/// Returns the share of the reason `name`. `documents`: the number of documents that the stage found; used if
+/// the reason counts documents.
 double ReasonOf(const StageType& type, const std::string& name, const StageCounts& counts,
                 std::uint64_t documents) {
   const Reason* const reason = FindReason(type.reasons, name);
@@ -37,7 +38,7 @@ double MetricOf(const StageType& type, const std::string& metric, const StageCou
   if (metric == "bytes") return static_cast<double>(counts.bytes_out);
   if (metric == kDroppedMetric.name)
     return ShareOf(RecordsDropped(type.reasons, counts), RecordsTaken(type.reasons, counts));
-  // kept_ratio; of nothing, all is kept
+  // The metric is kept_ratio; without records it is 1.
   if (counts.records_in == 0) return 1;
   return static_cast<double>(counts.records_out) / static_cast<double>(counts.records_in);
 }
@@ -48,8 +49,8 @@ std::string Number(double value) {
   return text.data();
 }
 
-/// Its own check, and whether its inputs keep to its bounds together: of many small ones each may have a
-/// few records at fault.
+/// Runs the source's own check, and checks its bounds over all inputs together: many small inputs may each
+/// have a few faulty records, which break no bound of one input.
 Status CheckSource(const SourceStage& source, const StageType& type, const ArtifactTotals& totals) {
   RETURN_IF_ERROR(source.CheckCounts(totals));
   for (const FaultBound& bound : source.bounds())
@@ -68,12 +69,13 @@ ArtifactSummary Summarize(const RunLog& log, const PlannedSegment& planned,
   const auto note = [&summary](std::vector<std::string> lost) {
     std::move(lost.begin(), lost.end(), std::back_inserter(summary.lost));
   };
-  // In front of a Barrier stage, whose own counts are those of what it gives. Its partition outputs may be
-  // gone, their lines are not.
+  // Adds the counts of the stages before each barrier stage. Their partition outputs may be gone; their lines
+  // are not. The counts of the barrier stage itself are those of the records that it gives. A mix takes
+  // nothing in and has no line here.
   for (const OutputKeys& barriers : planned.keys.barriers) {
     PartitionCounts::ByStage before;
     note(counts.AddAll(barriers, &before, &summary.documents));
-    if (!barriers.line.empty()) before.erase(barriers.line.back().stage);  // empty: a mix, which has several
+    if (!barriers.line.empty()) before.erase(barriers.line.back().stage);
     for (const auto& [stage, of_stage] : before) summary.counts[stage] += of_stage;
   }
   for (const PartitionOutput& output : outputs) {
@@ -114,12 +116,12 @@ Status CheckExpectations(const Graph& graph, const std::vector<NodeId>& chain, c
     if (spec.type->source() != nullptr && assembly.source)
       if (const Status bounds = CheckSource(*assembly.source, *spec.type, totals); !bounds.ok())
         fail(StrCat("stage '", spec.name, "': ", bounds.message()));
-    // A segment that does not run may lack its stages: what they take is not there any more.
+    // A segment that does not run may have no stages, because the artifacts that they read may be gone.
     if (spec.type->transform() != nullptr && transform < assembly.transforms.size()) {
       const Status bounds = assembly.transforms[transform++]->CheckCounts(totals);
       if (!bounds.ok()) fail(StrCat("stage '", spec.name, "': ", bounds.message()));
     }
-    // Behind a stage that gave too little a Sink has too little as well.
+    // If an earlier stage gave too little, the Sink has too little as a consequence.
     if (spec.type->sink() != nullptr && assembly.sink && failures.empty())
       if (const Status bounds = assembly.sink->CheckCounts(totals); !bounds.ok())
         fail(StrCat("stage '", spec.name, "': ", bounds.message()));

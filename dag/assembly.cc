@@ -9,7 +9,7 @@ namespace pipeline {
 
 namespace {
 
-/// Calls the factory and names the stage in what it says.
+/// Calls the factory; a failure gets the name of the stage.
 template <class Kind>
 auto Make(const Kind& kind, const Node& node,
           const std::map<std::string, ArtifactInput, std::less<>>& artifacts) {
@@ -21,7 +21,7 @@ auto Make(const Kind& kind, const Node& node,
   return made;
 }
 
-/// The end of a chain where a Barrier stage takes records in.
+/// The end of a chain at which a barrier stage takes records in.
 class BarrierSink final : public SinkStage {
  public:
   explicit BarrierSink(std::unique_ptr<BarrierStage> barrier) : barrier_(std::move(barrier)) {}

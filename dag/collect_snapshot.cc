@@ -22,7 +22,8 @@ namespace pipeline {
 
 namespace {
 
-/// What a configuration names, as far as it can be told; `missing` is set where something is not there.
+/// Returns the files that the configuration names, as far as they are known; sets `missing` if some are not
+/// there.
 std::vector<LocalInput> NamedBy(const FileListKind& list, const Json& config, Status& missing) {
   Result<std::vector<LocalInput>> named = list.local_inputs(config);
   if (named.ok()) return std::move(*named);
@@ -31,7 +32,7 @@ std::vector<LocalInput> NamedBy(const FileListKind& list, const Json& config, St
   return wanted == nullptr ? std::vector<LocalInput>() : wanted->wanted;
 }
 
-/// Those that are there are hashed also where others are not: one of them may be another than it was.
+/// Hashes the existing files even if others are missing, because an existing file may have changed.
 Snapshot::Files FilesOf(const FileListKind& list, const Json& config, const HashFile& hash,
                         const FindFiles& find, Status& interrupted) {
   Snapshot::Files files;
@@ -39,7 +40,7 @@ Snapshot::Files FilesOf(const FileListKind& list, const Json& config, const Hash
   const auto note = [&](const Status& why) {
     if (why.code() == Code::kCancelled) interrupted = why;
     if (why.code() == Code::kUnavailable) asks = false;
-    // What is there and wrong is worse than what is gone.
+    // A file that is there and wrong is worse than one that is gone.
     if (files.missing.ok() || (MayBeGone(files.missing) && !MayBeGone(why))) files.missing = why;
   };
   const auto look = [&](const LocalInput& input) {
@@ -101,14 +102,14 @@ Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const Hash
   return side_files;
 }
 
-/// The recipe of the marker that lies there; empty where it does not tell.
+/// Returns the recipe of the marker. Empty: there is no marker, or it has no recipe that can be read.
 std::string MarkedRecipe(Store& store) {
   const Result<std::optional<PublicationMarker>> marker = ReadMarker(store);
   return marker.ok() && *marker ? (*marker)->recipe : std::string();
 }
 
-/// The objects of others that may not be beside the artifact. The list is read only where there may be
-/// some.
+/// Returns the objects of others that must not be beside the artifact. Reads the list of names only if there
+/// may be some.
 Result<std::vector<std::string>> InTheWay(const LocationView& view) {
   NameSet known;
   if (view.manifest != nullptr)
@@ -126,7 +127,8 @@ Result<std::vector<std::string>> InTheWay(const LocationView& view) {
   return found;
 }
 
-/// A directory of that name is no object, and nothing can take its place. OK where there is none.
+/// Fails if a directory or a device has the name of the manifest: it is no object, and no manifest can
+/// replace it.
 Status InPlaceOfManifest(const std::string& uri) {
   const Result<Uri> location = Uri::Parse(uri);
   if (!location.ok() || !location->is_local()) return {};
@@ -137,13 +139,13 @@ Status InPlaceOfManifest(const std::string& uri) {
                        ": is no file but a directory or a device; move it elsewhere and run again"));
 }
 
-/// True where a manifest is there and cannot be used; anything else may pass.
+/// Returns whether a manifest exists and cannot be used; other failures may be temporary.
 bool SaysDamaged(const Status& status) {
   return status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition ||
          status.code() == Code::kResourceExhausted;
 }
 
-/// The state of `location`; `stage` and `tests` are of the stage that publishes there.
+/// Returns the state of `location`; `stage` and `tests` belong to the stage that publishes there.
 Result<Snapshot::Published> PublishedAt(const Environment& environment, const std::string& location,
                                         const std::string& stage = {}, const NameTests& tests = {}) {
   Snapshot::Published published;
@@ -204,14 +206,14 @@ bool IsOfArtifact(const UnitLine& line) {
 LastLogged LastOf(const RunLog& log, const std::string& stage) {
   const std::string prefix = stage + "/";
   std::pair<std::uint32_t, std::string> newest;                    // segment and unit
-  std::vector<std::pair<std::uint32_t, std::string>> not_outputs;  // whose names begin with a number
+  std::vector<std::pair<std::uint32_t, std::string>> not_outputs;  // names of outputs begin with a digit
   log.ForEach(prefix, [&](std::string_view unit, std::uint32_t segment) {
     if (segment > newest.first) newest = {segment, std::string(unit)};
     const char first = unit.size() > prefix.size() ? unit[prefix.size()] : '0';
     if (first < '0' || first > '9') not_outputs.emplace_back(segment, unit);
   });
   LastLogged last;
-  // A line that cannot be decoded says nothing, the number of its segment neither.
+  // A line that cannot be decoded counts for nothing, and neither does the number of its segment.
   if (newest.first > 0 && log.Find(newest.second) != nullptr) last.segment = log.FindSegment(newest.first);
   std::sort(not_outputs.begin(), not_outputs.end());
   for (auto unit = not_outputs.rbegin(); unit != not_outputs.rend() && last.location.empty(); ++unit) {

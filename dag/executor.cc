@@ -28,7 +28,7 @@ class Executor::Coordinator {
 
   Status Prepare() {
     ASSIGN_OR_RETURN(run_.prepared, PrepareSegments(run_.graph, run_.plan, run_.environment, run_.options));
-    // A slot more for each that may wait, for a decoder or a command, without keeping a core idle.
+    // One slot more for each unit that may wait for a decoder or a command, so that no core is idle.
     run_.arena =
         std::make_unique<Arena>(run_.options.threads + run_.prepared.streams + run_.prepared.readers);
     return {};
@@ -42,7 +42,8 @@ class Executor::Coordinator {
   RunOutcome Run(std::stop_token stop) {
     const std::stop_callback relay(stop, [this] {
       run_.stop.request_stop();
-      // Taken and given back, so that the coordinator is either before its check or really waiting.
+      // The lock is taken and given back, so that the coordinator is either before its check or really
+      // waiting.
       { const Lock lock(run_.mutex); }
       run_.changed.NotifyAll();
     });
@@ -104,7 +105,7 @@ class Executor::Coordinator {
     }
   }
 
-  /// Once what a segment takes whole is there, its stages can be made.
+  /// Makes the stages of a segment once the artifacts that it reads are complete.
   bool StartMaking(SegmentState& state) REQUIRES(run_.mutex) {
     if (state.stages != SegmentState::Stages::kLacking || !state.has_artifacts()) return false;
     state.stages = SegmentState::Stages::kBeingMade;
@@ -155,7 +156,7 @@ class Executor::Coordinator {
     return true;
   }
 
-  /// Starts what takes long as `name`, or leaves it as `unit` to another process.
+  /// Starts long work as `name`, or leaves it as `unit` to another process.
   void Launch(SegmentState& state, std::string unit, std::string name, std::function<Status()> work,
               UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
     if (run_.Does(ExecutionMode::kPlanning)) {
@@ -185,7 +186,7 @@ class Executor::Coordinator {
                    });
   }
 
-  /// Another run writes where this one does: it stops.
+  /// Stops this run, because another run writes at one of its locations.
   void LoseLease(Status why) {
     {
       const Lock lock(run_.mutex);
@@ -219,14 +220,14 @@ class Executor::Coordinator {
 
   RunState run_;
   UnitRunner units_{run_};
-  UnitId only_;  // RunOptions::unit; if absent: of no stage
+  UnitId only_;  // RunOptions::unit; if absent: the stage is empty
 
   UnitThreads threads_ GUARDED_BY(run_.mutex);
   std::vector<OfferedUnit> offered_ GUARDED_BY(run_.mutex);
-  bool ran_ GUARDED_BY(run_.mutex) = false;  // something that takes long was started
-  Status lost_ GUARDED_BY(run_.mutex);       // why a lease was lost
+  bool ran_ GUARDED_BY(run_.mutex) = false;  // long work was started
+  Status lost_ GUARDED_BY(run_.mutex);       // the reason why a lease was lost; OK: none was
 
-  std::unique_ptr<LeaseKeeper> leases_;  // last: its thread ends before what it tells
+  std::unique_ptr<LeaseKeeper> leases_;  // last: its thread ends before the members that it uses
 };
 
 Executor::Executor(const Graph& graph, const Plan& plan, const Snapshot& snapshot,

@@ -32,7 +32,7 @@ bool Failures::Record(const std::string& unit, Status why) {
 
 void Failures::Fail(SegmentState& state, const std::string& unit, Status why) {
   if (why.code() == Code::kCancelled) return;
-  // One input or partition that fails keeps no other from being made; that there is no whole shows.
+  // One failed input or partition stops no other one; the segment stays incomplete.
   if (state.phase != SegmentState::Phase::kPartitions || state.planned->job)
     state.phase = SegmentState::Phase::kFailed;
   Log(UnitState::kFailed, unit, state.scope.log_segment, std::string(why.message()));

@@ -16,7 +16,7 @@ namespace pipeline {
 
 namespace {
 
-/// Text per stored byte: Japanese web and book text compresses about so (measured, bench/).
+/// Returns the bytes of text per stored byte, as measured for Japanese web and book text (bench/).
 double TextPerByte(std::string_view name) {
   if (name.ends_with(".xz") || name.ends_with(".zst")) return 4.5;
   if (name.ends_with(".gz")) return 3.2;
@@ -24,9 +24,9 @@ double TextPerByte(std::string_view name) {
 }
 
 constexpr double kPublishedPerText = 1.12;            // framing and headers around lines of about 200 bytes
-constexpr std::uint64_t kTextPerDocument = 16 << 10;  // generously
+constexpr std::uint64_t kTextPerDocument = 16 << 10;  // a generous guess
 constexpr std::uint64_t kFetchedAhead = std::uint64_t{1} << 30;
-constexpr std::uint64_t kMostPerShard = std::uint64_t{1} << 30;  // as TFDS counts shards, by `auto`
+constexpr std::uint64_t kMostPerShard = std::uint64_t{1} << 30;  // with `auto`, as in TFDS
 constexpr double kIntermediatePerText = 1.25;  // the same with hash and origin of every record
 
 class Forecaster {
@@ -90,7 +90,7 @@ class Forecaster {
                                                     : Times(text, kPublishedPerText);
   }
 
-  /// Of each group one shard is merged, one waits, one is on its way.
+  /// Each group has up to three shards here: one is merged, one waits, one is uploaded.
   std::uint64_t SpoolOf(const PlannedSegment& segment, std::uint64_t published) const {
     const Json& shards = graph_[segment.node].spec->config["shards"];
     const std::uint64_t shard = shards.is_int() && shards.AsInt() > 0
@@ -99,28 +99,29 @@ class Forecaster {
     return std::min(published, 3 * static_cast<std::uint64_t>(groups_) * shard);
   }
 
-  /// Sources elsewhere that are read are kept until they are cleaned away.
+  /// Returns the bytes to download; a downloaded source stays until somebody cleans the work directory.
   std::uint64_t FetchedOf(const PlannedSegment& segment) {
     std::uint64_t bytes = 0;
-    if (!fetched_.insert(FilesStage(segment).name).second) return bytes;  // for another segment
+    if (!fetched_.insert(FilesStage(segment).name).second) return bytes;  // another segment has counted them
     if (const auto files = snapshot_.files.find(FilesStage(segment).name); files != snapshot_.files.end())
       for (const SourceFile& file : files->second.files)
         if (IsRemote(file.input.path)) bytes += file.size;
     const StageSpec& reader = *graph_[segment.chain.front()].spec;
     const Result<Subset> subset = SubsetOf(reader.config);
-    // Of a beginning no more is fetched than the text that it has, and what comes while that is read.
+    // If only the beginning is read, no more is downloaded than its text and the bytes that arrive meanwhile.
     if (subset.ok() && subset->is_beginning()) bytes = std::min(bytes, TextOf(segment) + kFetchedAhead);
     return bytes;
   }
 
-  /// How much text a Barrier stage with a size of its own gives, and about what it keeps of what it took in.
+  /// Returns the bytes of text that a barrier stage with a size of its own gives; it keeps about as many of
+  /// those that it takes in. Absent: it is no such stage.
   std::optional<std::uint64_t> BarrierBytes(NodeId node) const {
     const StageSpec& spec = *graph_[node].spec;
     if (spec.type->barrier() == nullptr || !spec.config["bytes"].is_int()) return std::nullopt;
     return static_cast<std::uint64_t>(spec.config["bytes"].AsInt());
   }
 
-  /// It reads all of its input, and what it leaves is small beside it.
+  /// A Job reads all of its input, and its artifact is small in comparison.
   static SegmentForecast ForecastOfJob(std::uint64_t text) {
     SegmentForecast forecast;
     forecast.read_bytes = forecast.text_bytes = text;
@@ -144,7 +145,8 @@ class Forecaster {
     return stored > 0 ? stored : static_cast<std::uint64_t>(source.config["size"].AsInt());
   }
 
-  /// What was counted, else what the file says, else a guess from the names.
+  /// Returns the counted bytes of text; if there are no counts, the size that the pipeline file gives; if
+  /// there is none, a guess from the names.
   std::uint64_t TextOf(const PlannedSegment& segment) const {
     std::uint64_t counted = 0;
     bool all = !segment.outputs.inputs().empty();
@@ -156,19 +158,20 @@ class Forecaster {
     for (const NodeId at : graph_.Lineage(segment.node))
       if (at != segment.node || !segment.takes_in)
         if (const auto bytes = BarrierBytes(at)) {
-          const std::uint64_t before = TextBefore(segment);  // a sample has no more than there is
+          const std::uint64_t before = TextBefore(segment);  // a sample is not larger than its input
           return before > 0 ? std::min(*bytes, before) : *bytes;
         }
     return TextBefore(segment);
   }
 
-  /// Of what the stages that read bring, whatever is drawn from it later. 0: nothing tells.
+  /// Returns the bytes of text that the sources give, before a stage draws a sample from it. 0: unknown.
   std::uint64_t TextBefore(const PlannedSegment& segment) const {
     if (const auto mixed = MixedBytes(segment)) return *mixed;
     return InSubset(segment, AllTextOf(segment));
   }
 
-  /// Of what comes out of several lines, as if each came as often as it may.
+  /// Returns the bytes of text of a mix, each input repeated as often as `epochs` allows. Absent: the segment
+  /// begins with no mix.
   std::optional<std::uint64_t> MixedBytes(const PlannedSegment& segment) const {
     std::optional<std::uint64_t> bytes;
     const Node& first = graph_[graph_.Lineage(segment.node).front()];
@@ -184,7 +187,7 @@ class Forecaster {
     return bytes;
   }
 
-  /// What a trial reads of so much text; of a document it is only guessed how long it is.
+  /// Returns the part of `bytes` that a trial reads; the length of a document is a guess.
   std::uint64_t InSubset(const PlannedSegment& segment, std::uint64_t bytes) const {
     for (const NodeId at : graph_.Lineage(segment.node)) {
       const StageSpec& spec = *graph_[at].spec;
@@ -218,7 +221,7 @@ class Forecaster {
   const Graph& graph_;
   const Plan& plan_;
   const Snapshot& snapshot_;
-  const int groups_;                    // of shards, that are written at once
+  const int groups_;                    // groups of shards that are written at the same time
   std::set<std::string_view> fetched_;  // stages whose files were counted
 };
 

@@ -15,7 +15,8 @@ namespace pipeline {
 
 namespace {
 
-// A bound is checked once so many records show it, and at the end of the input; a few never break it.
+// A bound is checked from kTellingRecords records on, and at the end of the input. A few faulty records never
+// break it.
 constexpr std::uint64_t kTellingRecords = 100'000;
 constexpr double kAlwaysAllowed = 20;
 constexpr std::size_t kShownBytes = 80;
@@ -124,7 +125,7 @@ std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t parti
                   remedy);
   std::string which = StrCat("record ", first->index, " of partition ", partition);
   if (bound.is_row) {
-    std::uint64_t before = 0;  // rows in front of the partition
+    std::uint64_t before = 0;  // rows before the partition
     if (partition > 0)
       if (const UnitLine* line = scope_.environment->log->FindDone(
               ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition - 1}})))

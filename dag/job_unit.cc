@@ -31,8 +31,8 @@ namespace {
 
 /// The records that a Job reads.
 struct JobRecords {
-  Store* directory = nullptr;            // of the partition files
-  std::vector<PartitionOutput> outputs;  // by id
+  Store* directory = nullptr;            // has the partition files
+  std::vector<PartitionOutput> outputs;  // sorted by id
   const Schema* schema = nullptr;
   ArtifactTotals totals;
 };
@@ -87,7 +87,7 @@ class AllOutputs final : public Source {
   std::unique_ptr<Source> source_;
 };
 
-/// A directory for the time of one Job; empty when it is made, gone afterwards.
+/// A directory during one Job: empty at the beginning, removed at the end.
 class Scratch {
  public:
   explicit Scratch(std::string path) : path_(std::move(path)) {
@@ -97,7 +97,7 @@ class Scratch {
     if (error) status_ = SystemError(StrCat("making the directory ", path_), error.value());
   }
   ~Scratch() {
-    std::error_code ignored;  // what is left there the next run takes away
+    std::error_code ignored;  // the next run removes the rest
     std::filesystem::remove_all(path_, ignored);
   }
   Scratch(const Scratch&) = delete;
@@ -151,7 +151,8 @@ class JobRun {
   }
 
  private:
-  /// Takes over what an earlier run made by a recipe that turns out to be as good. False: there is nothing.
+  /// Reuses the objects of an earlier run that have the recipe or the content key of this run. False: there
+  /// are none.
   Result<bool> Reuse() {
     const UnitLine* known = scope_.environment->log->FindDone(unit_);
     if (known == nullptr || planned_.forced || known->location.empty() ||
@@ -176,8 +177,8 @@ class JobRun {
     return true;
   }
 
-  /// Takes the manifest away, which would say that all is there, and lays down a marker. What it named is
-  /// listed before.
+  /// Removes the manifest, which would say that the artifact is complete, and writes a marker. The names in
+  /// the manifest enter the list before.
   Status ClearTheWay() {
     RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, stop_));
     RETURN_IF_ERROR(Confirm());
@@ -217,7 +218,7 @@ class JobRun {
       const auto found = versions.find(object);
       if (const auto now = out_.Stat(object); scope_.confirm && now.ok() && *now) {
         const bool known = found != versions.end() && found->second == (*now)->version;
-        // What landed there meanwhile was written by a run that had lost the location.
+        // An object that appeared meanwhile was written by a run that had lost the location.
         if (!known && Confirm().ok()) return Condition::ReplaceUnlessSame((*now)->version);
       }
       // Somebody who puts the same bytes there meanwhile does no harm.
@@ -243,7 +244,7 @@ class JobRun {
     return output;
   }
 
-  /// The log line, then the manifest.
+  /// Writes the log line, then the manifest.
   Status Finish(const UnitLine& line) {
     RETURN_IF_ERROR(scope_.environment->log->Append(line));
     PassCommitPoint("shard.logged");
@@ -259,8 +260,8 @@ class JobRun {
     if (!line.continues.empty()) {
       ASSIGN_OR_RETURN(manifest.continues, Json::Parse(line.continues));
     }
-    // What the replaced artifact had and this one has not. Nothing else: a Job may keep files there from one
-    // run to the next.
+    // Removes only the objects that the replaced artifact had and this one has not: a Job may keep other
+    // files there from one run to the next.
     const std::vector<std::string> objects = NamesIn(manifest);
     RETURN_IF_ERROR(names_->RemoveOthers(
         {objects.begin(), objects.end()}, [](std::string_view) {}, stop_));
@@ -279,8 +280,8 @@ class JobRun {
   const std::string unit_;
   const Digest content_;
   const std::stop_token stop_;
-  std::unique_ptr<LocationNames> names_;  // null until the way is cleared, as listed_
-  std::unique_ptr<Store> listed_;         // out_
+  std::unique_ptr<LocationNames> names_;  // null: before ClearTheWay(), like listed_
+  std::unique_ptr<Store> listed_;         // out_; lists each new name first
 };
 
 }  // namespace

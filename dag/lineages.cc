@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-/// Whether the same named inputs had files with the same names, as far as that was written down.
+/// Returns whether the same named inputs had files with the same names, as far as that was recorded.
 bool HadTheSameSideFiles(const LineageStage& old, const std::vector<Snapshot::SideFile>& side_files) {
   return std::all_of(side_files.begin(), side_files.end(), [&old](const Snapshot::SideFile& file) {
     if (!file.at_named_input) return true;
@@ -23,7 +23,7 @@ bool HadTheSameSideFiles(const LineageStage& old, const std::vector<Snapshot::Si
   });
 }
 
-/// The digest that such a file had.
+/// Returns the recorded digest of the file. Empty: none is recorded.
 RecordedFiles RecordedSideFile(const LineageStage& old, const Snapshot::SideFile& file) {
   RecordedFiles then;
   for (const LineageInput& named_input : old.named_inputs)
@@ -34,7 +34,8 @@ RecordedFiles RecordedSideFile(const LineageStage& old, const Snapshot::SideFile
   return then;
 }
 
-/// The first of the same type and configuration under the same name for which `fits` holds.
+/// Returns the first stage with the same name, type and configuration for which `fits` holds. Null: there is
+/// none.
 const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage,
                            const std::function<bool(const LineageStage&)>& fits) {
   for (const LineageStage& old : lineage) {
@@ -60,7 +61,7 @@ void Lineages::Compute(NodeId node) {
   const StageSpec& spec = *At(node).spec;
   Lineage lineage;
   std::optional<Digest> input;
-  std::vector<std::string> files;  // that the stage reads
+  std::vector<std::string> files;  // the files that the stage reads
   if (const std::optional<NodeId> before = At(node).input) {
     lineage = Of(*before);
     input = lineage.back().recipe;
@@ -85,8 +86,8 @@ void Lineages::Compute(NodeId node) {
   lineages_.push_back(std::move(lineage));
 }
 
-/// What an earlier run wrote down of the same stage; null where none did. An artifact that is only read goes
-/// on as its manifest has it, whatever its sources were called.
+/// Returns the same stage as an earlier run recorded it. Null: none did. If an artifact is only read, its
+/// manifest counts, whatever the names of its sources are.
 const LineageStage* Lineages::Recorded(NodeId node, const LineageStage& stage, const Fits& fits) const {
   const auto find = [&](const Fits& which) -> const LineageStage* {
     for (const auto& [name, published] : snapshot_.published)
@@ -100,7 +101,7 @@ const LineageStage* Lineages::Recorded(NodeId node, const LineageStage& stage, c
   return needed_.contains(node) ? nullptr : find([](const LineageStage&) { return true; });
 }
 
-/// When the log first had the same sources; 0 where it does not know.
+/// Returns when the log first recorded the same sources. 0: unknown.
 std::int64_t Lineages::WhenRecorded(const LineageStage& old) const {
   const auto same = [&old](const LineageStage& other) { return other.sources == old.sources; };
   for (const auto& [name, when] : snapshot_.logged_when)
@@ -116,7 +117,7 @@ void Lineages::Report(NodeId node, const Status& missing, const RecordedFiles& r
   vanished_.insert_or_assign(node, VanishedSource{std::string(missing.message()), std::move(files)});
 }
 
-/// The digests of the files, or what an earlier run wrote down of them when they are gone.
+/// Returns the digests of the files; if files are gone, those that an earlier run recorded.
 RecordedFiles Lineages::SourcesOf(NodeId node, const LineageStage& stage) {
   RecordedFiles sources;
   const auto files = snapshot_.files.find(stage.stage);
@@ -137,7 +138,7 @@ RecordedFiles Lineages::SourcesOf(NodeId node, const LineageStage& stage) {
     Report(node, missing, old->sources, WhenRecorded(*old));
     return old->sources;
   }
-  if (snapshot_.offline && missing.code() == Code::kUnavailable) return sources;  // it may be there
+  if (snapshot_.offline && missing.code() == Code::kUnavailable) return sources;  // the source may exist
   std::string why(missing.message());
   const LineageStage* other =
       old != nullptr ? old : Recorded(node, stage, [](const LineageStage&) { return true; });
@@ -148,8 +149,8 @@ RecordedFiles Lineages::SourcesOf(NodeId node, const LineageStage& stage) {
   return sources;
 }
 
-/// Artifacts at named inputs and files that no stage makes; for one that is gone, what earlier runs wrote
-/// down.
+/// Adds the artifacts at named inputs and the files that no stage makes. If one is gone, the digests that
+/// earlier runs recorded are used.
 void Lineages::AddSideInputs(NodeId number, LineageStage& stage) {
   const Node& node = At(number);
   const auto files = snapshot_.side_files.find(stage.stage);
@@ -229,7 +230,7 @@ OutputKeys Lineages::KeysOf(NodeId node, End end) const {
   if (end == End::kTakesIn) keys.stage += kTakesInSuffix;
   keys.recipe = outputs.back().recipe;
   const std::vector<NodeId> line = graph_.Lineage(node);
-  bool records = false;  // from the Source on, or from the last Barrier stage on
+  bool records = false;  // from the Source on, or from the last barrier stage on
   for (std::size_t at = 0; at < line.size(); ++at) {
     const StageType& type = *At(line[at]).spec->type;
     const bool gives = type.barrier() != nullptr && (line[at] != node || end == End::kGives);

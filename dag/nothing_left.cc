@@ -20,7 +20,7 @@ bool AnyLeft(const ArtifactSummary& summary) {
                      [](const auto& split) { return split.second.records > 0; });
 }
 
-/// The records that a stage let go, by reason.
+/// Returns the records that a stage did not pass on, by reason.
 std::string ReasonsOf(const StageType& type, const StageCounts& counts) {
   std::string text;
   for (const auto& [name, count] : counts.reasons)
@@ -30,7 +30,8 @@ std::string ReasonsOf(const StageType& type, const StageCounts& counts) {
   return text;
 }
 
-/// "; the first, REASON: BYTES; how to mend them" of what the first partition of the stage has set aside.
+/// Returns "; the first, REASON: BYTES; how to mend them" about the quarantine of the first partition of the
+/// stage. Empty: there is none.
 std::string FirstOf(const SegmentScope& scope, std::string_view stage) {
   const auto chained = std::find_if(scope.chain.begin(), scope.chain.end(),
                                     [&](const QuarantineStage& one) { return one.stage == stage; });

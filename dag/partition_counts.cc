@@ -18,7 +18,8 @@ std::string PartitionCounts::Walk(const OutputKeys& keys, PartitionId id, ByStag
     const UnitLine* const line = log_.FindDone(unit);
     if (line == nullptr || line->recipe != PartitionRecipe(is_own ? keys.recipe : keys.line[last].recipe, id))
       return unit;
-    // Stages may have had other names. Their number and order is in the recipe, so that it is the same.
+    // The stages may have had other names. Their number and order are the same, because the recipe includes
+    // them.
     const std::vector<std::string>& then = NamesIn(line->segment);
     std::vector<std::string> names;
     for (std::size_t at = 0; at <= last; ++at) {
@@ -40,8 +41,8 @@ std::size_t PartitionCounts::WholeFrom(const OutputKeys& keys, std::size_t last,
   if (!line.whole_from.empty()) {
     first = static_cast<std::size_t>(std::find(names.begin(), names.end(), line.whole_from) - names.begin());
   } else {
-    // A line of an earlier version. The first stage that it counts may be one whose partition file was read:
-    // surely where another one cut the partition, and where that file has a line of its own.
+    // A line of an earlier version. The first stage that it counts may be the one whose partition file was
+    // read: this is certain if another stage cut the partition, or if that file has a line of its own.
     while (first > 0 && line.counts.contains(names[first - 1])) --first;
     const UnitLine* const cut =
         last == 0 ? nullptr : log_.FindDone(ToString(UnitId{keys.line.front().stage, id}));
@@ -82,7 +83,7 @@ std::vector<std::string> PartitionCounts::AddEnds(const OutputKeys& keys, ByStag
     const UnitLine* const end = FindEnd(log_, keys, input);
     if (end == nullptr) lost.push_back(ToString(UnitId{keys.stage, StreamId{input}}));
     if (end == nullptr) continue;
-    // Only the stage that cuts partitions has counts there, whatever its name was.
+    // An end line has only the counts of the stage that cuts partitions, whatever its name was.
     const std::string& cutter = keys.line.front().stage;
     if (documents != nullptr) (*documents)[cutter] += end->documents;
     if (all == nullptr) continue;

@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-/// Absent for the stage's other units.
+/// Returns the partition of `unit`. Absent: it is a unit of another kind.
 std::optional<PartitionId> PartitionOf(std::string_view unit, std::string_view stage) {
   return ParsePartitionName(unit.substr(stage.size() + 1));
 }
@@ -47,8 +47,8 @@ std::vector<PartitionOutput> PartitionOutputs::all() const {
 }
 
 Result<PartitionOutputs> PartitionOutputs::Load(const RunLog& log, const OutputKeys& keys, Store& directory) {
-  // One listing instead of a look at each of up to 100,000 objects; both it and the log's are by name,
-  // so that what is looked for mostly comes next.
+  // One listing replaces a look at each of up to 100,000 objects. The listing and the log are both sorted by
+  // name, so that the wanted object is mostly the next one.
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, directory.List(""));
   auto next = listed.begin();
   const auto lies_there = [&](const StoredObject& object) {
@@ -104,7 +104,8 @@ void PartitionOutputs::DropUncounted(const RunLog& log, const OutputKeys& keys) 
     std::move(of_this.begin(), of_this.end(), std::back_inserter(lost));
   }
   if (lost.empty()) return;
-  // One that is made again is enough for all to be taken in that is not.
+  // One missing partition output is enough: its segment then demands the barrier stage, which takes in
+  // everything that it lacks.
   any->existing.erase(std::prev(any->existing.end()));
   std::move(lost.begin(), lost.end(), std::back_inserter(lost_));
 }

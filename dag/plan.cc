@@ -31,7 +31,7 @@ class Planner {
       plan_.vanished.emplace(Name(node), StrCat(vanished.missing, "; recorded: ", vanished.recorded));
     for (const NodeId node : graph_.nodes().ids())
       if (IsTerminal(node)) RETURN_IF_ERROR(Demand(node));
-    for (std::size_t at = 0; at < demanded_.size(); ++at)  // grows by what the demanded ones take
+    for (std::size_t at = 0; at < demanded_.size(); ++at)  // grows: CountReaders demands more
       RETURN_IF_ERROR(CountReaders(demanded_[at]));
     for (const NodeId node : demanded_) RETURN_IF_ERROR(SegmentFor({node, End::kGives}).status());
     RETURN_IF_ERROR(AddKept());
@@ -49,8 +49,8 @@ class Planner {
   bool GivesRecords(NodeId node) const { return At(node).spec->type->gives == Flow::kRecords; }
   /// True for a stage that leaves an artifact with a manifest.
   bool MakesArtifact(NodeId node) const { return At(node).spec->type->publishes(); }
-  /// What a run is for: artifacts, and the ends of lines that nobody reads. `keep` is no reason to run: it
-  /// says what becomes of records that are made anyway.
+  /// Returns whether a run makes `node` for its own sake: it is an artifact, or the end of a line that nobody
+  /// reads. `keep` is no reason to run: it only keeps records that are made anyway.
   bool IsTerminal(NodeId node) const {
     const bool unread = At(node).readers.empty() && At(node).named_input_readers.empty();
     return MakesArtifact(node) ? unread || !At(node).spec->out.empty() : GivesRecords(node) && unread;
@@ -69,16 +69,15 @@ class Planner {
     return {};
   }
 
-  /// The same for records that are read as a whole: records that exist have a segment all the same, which
-  /// says where.
+  /// Does the same for records that are read as a whole. Existing records are not demanded, but still get a
+  /// segment, which says where they are.
   Status DemandRecords(NodeId node) {
     ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
     if (!exists && decided_.insert(node).second) demanded_.push_back(node);
     return {};
   }
 
-  /// True when `node` is left as it is: its output exists, or the artifact at its location may not be
-  /// replaced.
+  /// True if `node` is left as it is: its output exists, or the artifact at its location may not be replaced.
   Result<bool> Decide(NodeId node) {
     if (MakesArtifact(node)) return DecidePublished(node);
     ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
@@ -100,8 +99,8 @@ class Planner {
     return &known->second;
   }
 
-  /// How far the Job that left `there` went, where that is not how far it shall go; empty where it is.
-  /// Manifests of old do not say it: of those the log's last line counts.
+  /// Returns "goes on: OLD -> NEW" if the Job that left `there` has to go further or less far. Empty: it went
+  /// as far as asked for. Old manifests do not say how far; the last line of the log counts instead.
   std::string Continues(NodeId node, const Manifest* there) const {
     std::string went;
     if (there != nullptr && !there->continues.is_null()) {
@@ -152,7 +151,7 @@ class Planner {
     return true;
   }
 
-  /// What may not be done to the artifact of `node` matters only to a run that would do it.
+  /// Notes a refusal about the artifact of `node`, if the selected run may write it.
   void Refuse(NodeId node, std::string_view why) {
     if (!MayRun(graph_, selection_, node)) return;
     plan_.refusals.push_back(StrCat("stage '", Name(node), "': ", why));
@@ -171,7 +170,7 @@ class Planner {
     Add({node, End::kGives}, std::move(segment));
   }
 
-  using Part = std::pair<NodeId, End>;  // a node, or the end of a Barrier stage where it takes records in
+  using Part = std::pair<NodeId, End>;  // a node, or the side of a barrier stage that takes records in
 
   SegmentId Add(Part part, PlannedSegment segment) {
     const SegmentId added = plan_.segments.push_back(std::move(segment));
@@ -189,7 +188,7 @@ class Planner {
                             : StrCat(spec.out, spec.out.ends_with('/') ? "" : "/", kRunLocation, directory);
   }
 
-  /// True when all partition outputs are there, whoever made them, and no --force takes them away.
+  /// Returns whether all partition outputs exist, whoever made them, and no --force ignores them.
   Result<bool> Exists(Part part) {
     if (Forced(part.first) || IsJob(part.first)) return false;
     if (!outputs_.contains(part)) {
@@ -204,7 +203,7 @@ class Planner {
   bool IsReader(NodeId node) const { return At(node).spec->type->reader() != nullptr; }
   bool IsBarrier(NodeId node) const { return At(node).spec->type->barrier() != nullptr; }
 
-  /// True for the stage that --force names and all that is made from it.
+  /// Returns whether --force names the stage or one that it is made from.
   bool Forced(NodeId node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
 
   /// Counts how many wanted segments read each stage, as far up from `end` as anything has to run, and
@@ -232,8 +231,8 @@ class Planner {
     }
   }
 
-  /// True when a segment that has all its partition outputs (`complete`) or lacks some reads `node` from
-  /// partition files.
+  /// Returns whether a segment reads `node` from partition files; `complete`: it has all its partition
+  /// outputs.
   Result<bool> IsUpstream(NodeId node, bool complete) {
     if (!GivesRecords(node)) return false;
     ASSIGN_OR_RETURN(const bool exists, Exists({node, End::kGives}));
@@ -243,7 +242,7 @@ class Planner {
     return At(node).spec->keep || (readers != readers_.end() && readers->second.size() > 1);
   }
 
-  /// The segment that leaves `part`, planned on first use, after what it needs.
+  /// Returns the segment that makes `part`; plans it on first use, after the segments that it needs.
   Result<SegmentId> SegmentFor(Part part) {
     if (const auto known = by_part_.find(part); known != by_part_.end()) return known->second;
     const auto [node, end] = part;
@@ -291,8 +290,8 @@ class Planner {
     });
   }
 
-  /// The same for what is made from several lines as wholes: one that may come out different takes all
-  /// partition outputs, and where they end.
+  /// Drops all partition outputs, and their ends, of a segment that reads others as a whole, if one of these
+  /// has to be made again and may come out different.
   Status DropMixed(PlannedSegment& segment) {
     for (const NamedInputEdge& edge : At(segment.chain.front()).named_inputs) {
       if (edge.named_input->takes != Flow::kRecords || !edge.node || !Varies(*edge.node)) continue;
@@ -313,7 +312,7 @@ class Planner {
       });
   }
 
-  /// The stages that run fused, and what is read at their front.
+  /// Finds the stages that run fused, and the input of the first one.
   Status FindChain(PlannedSegment& segment, bool complete) {
     for (NodeId at = segment.node;; at = *At(at).input) {
       segment.chain.insert(segment.chain.begin(), at);
@@ -336,7 +335,7 @@ class Planner {
     }
   }
 
-  /// The artifacts at the named inputs of its chain. What is up to date itself is no reason to make any.
+  /// Finds the artifacts at the named inputs of the chain. A segment that is up to date demands none.
   Status FindSideInputs(PlannedSegment& segment) {
     const auto take = [&](NodeId reader, std::string_view named_input, NodeId maker) -> Status {
       if (segment.state != PlannedSegment::State::kWanted) {
@@ -353,7 +352,7 @@ class Planner {
     };
     for (const NodeId at : segment.chain) {
       for (const NamedInputEdge& edge : At(at).named_inputs) {
-        // Nobody reads them where all that is made of them exists.
+        // Nobody reads these records if all partition outputs exist.
         if (edge.named_input->takes == Flow::kRecords && segment.outputs.complete()) continue;
         if (edge.node)
           RETURN_IF_ERROR(take(at, edge.name, *edge.node));
@@ -366,7 +365,7 @@ class Planner {
     return {};
   }
 
-  /// What `keep` kept, for those who look after the work directory.
+  /// Adds the records that `keep` has kept, for commands that clean the work directory.
   Status AddKept() {
     for (const NodeId node : graph_.nodes().ids()) {
       if (!At(node).spec->keep || by_part_.contains({node, End::kGives}) || !decided_.insert(node).second)
@@ -380,7 +379,7 @@ class Planner {
     return {};
   }
 
-  /// In the order of the graph, so that what a segment needs comes before it.
+  /// Sorts the segments in the order of the graph, so that a segment comes after those that it needs.
   void OrderSegments() {
     std::vector<SegmentId> order = plan_.segments.ids();
     std::sort(order.begin(), order.end(), [&](SegmentId a, SegmentId b) {
@@ -388,7 +387,7 @@ class Planner {
       const PlannedSegment& right = plan_.segments[b];
       return std::pair(left.node, !left.takes_in) < std::pair(right.node, !right.takes_in);
     });
-    IdVector<SegmentId, std::optional<SegmentId>> moved(order.size());  // by the id before
+    IdVector<SegmentId, std::optional<SegmentId>> moved(order.size());  // by old id
     IdVector<SegmentId, PlannedSegment> ordered;
     for (const SegmentId at : order) moved[at] = ordered.push_back(std::move(plan_.segments[at]));
     const auto move = [&moved](std::optional<SegmentId>& segment) {
@@ -454,13 +453,12 @@ class Planner {
   const Selection& selection_;
   const Lineages lineages_;
   Plan plan_;
-  std::set<NodeId> decided_;                    // makers and ends of lines that were decided
-  std::vector<NodeId> demanded_;                // those of them that have to run
-  std::map<NodeId, std::set<NodeId>> readers_;  // of a stage: those that have to run
+  std::set<NodeId> decided_;                    // nodes that were decided
+  std::vector<NodeId> demanded_;                // decided nodes that have to run
+  std::map<NodeId, std::set<NodeId>> readers_;  // by stage: its readers that have to run
   std::map<Part, SegmentId> by_part_;
-  std::map<Part, PartitionOutputs> outputs_;  // those that exist; looked up once, for there may be 100,000
-  std::map<NodeId, Snapshot::Published>
-      kept_;  // by node: artifacts whose location has their recipe in its name
+  std::map<Part, PartitionOutputs> outputs_;    // loaded once, because there may be 100,000
+  std::map<NodeId, Snapshot::Published> kept_;  // artifacts whose location has their recipe in its name
 };
 
 }  // namespace

@@ -18,8 +18,7 @@ namespace pipeline {
 
 namespace {
 
-/// Opens the artifacts and files at the named inputs of the chain; notes their content where content keys
-/// want it.
+/// Opens the artifacts and files at the named inputs of the chain; puts their content into the content keys.
 Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, SideInputOutputs outputs,
                                 SegmentState& state) {
   const PlannedSegment& planned = *state.planned;
@@ -77,13 +76,13 @@ constexpr std::uint64_t kGrowth =
     6;  // a batch of text with its columns, payload and scratch (measured, bench/)
 constexpr std::size_t kMostWaiting = 2;
 
-/// What divides `limits.memory` among what runs at the same time.
+/// The numbers that divide `limits.memory` among the units that run at the same time.
 struct MemoryNeeds {
-  std::uint64_t limit = 0;  // limits.memory
+  std::uint64_t limit = 0;  // limits.memory without the models
   int units = 1;            // first-pass units that run at the same time
   int threads = 1;
   std::uint64_t batch_bytes = 0;
-  std::uint64_t partition_bytes = 0;  // of one open partition in the Sink
+  std::uint64_t partition_bytes = 0;  // one open partition in the Sink
 };
 
 struct UnitLimits {
@@ -91,14 +90,14 @@ struct UnitLimits {
   std::size_t waiting_partitions = 0;  // partitions of one unit that may wait to be committed
 };
 
-/// As many tokens and waiting partitions as fit. kInvalidArgument when not even one partition that is
-/// written while another is committed fits: says what would.
+/// Returns as many tokens and waiting partitions as fit. kInvalidArgument: there is no room for one partition
+/// that is written while another is committed; the message says how much is needed.
 Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
   const auto units = static_cast<std::uint64_t>(std::max(needs.units, 1));
   const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
   const auto least_tokens = static_cast<std::uint64_t>(needs.threads) + 1;
   const std::uint64_t fixed = kProgram + units * least_tokens * per_batch;
-  // One partition is written while the one before is committed; each that waits is one more.
+  // One partition is written while the one before is committed; each waiting partition is one more.
   for (std::size_t waiting = kMostWaiting + 1; waiting-- > 0;) {
     const std::uint64_t partitions = units * (2 + waiting) * needs.partition_bytes;
     if (fixed + partitions > needs.limit) continue;
@@ -125,8 +124,8 @@ std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
   return bytes;
 }
 
-/// What a partition of the Sink takes. One that is still to be made takes what its type says, or about what
-/// others take.
+/// Returns the memory of a partition of the Sink. If the Sink is not made yet, its type says it; otherwise
+/// this is a guess.
 std::uint64_t PartitionMemory(const Graph& graph, const SegmentScope& scope) {
   const std::uint64_t text = scope.source_partition_bytes;
   if (scope.assembly.sink) return scope.assembly.sink->partition_memory(text);
@@ -180,7 +179,7 @@ class Preparer {
       const PlannedSegment& planned = *state->planned;
       if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
       if (!planned.copy_from.empty()) continue;
-      if (!only_.empty() && state->name() != only_) continue;  // others run it
+      if (!only_.empty() && state->name() != only_) continue;  // other processes run it
       if (CanBeMade(*state)) {
         RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, SideInputOutputsOf(*state), *state));
         state->stages = SegmentState::Stages::kMade;
@@ -192,8 +191,8 @@ class Preparer {
   }
 
  private:
-  /// An up-to-date upstream segment is prepared all the same: a damaged partition of it may have to be made
-  /// again. That it cannot be is no reason not to run.
+  /// An up-to-date upstream segment is also prepared, because a damaged partition of it may have to be made
+  /// again. If its stages cannot be made, the run still begins.
   static bool CanBeMade(const SegmentState& state) {
     if (!state.has_artifacts()) return false;
     return state.active() ||
@@ -205,7 +204,7 @@ class Preparer {
 
   Status Equip(SegmentState& state) {
     const PlannedSegment& planned = *state.planned;
-    if (planned.chain.empty()) return {};  // up to date by its manifest: nobody asks for more
+    if (planned.chain.empty()) return {};  // up to date by its manifest: nothing more is needed
     state.scope.planned = &planned;
     state.scope.environment = &environment_;
     state.scope.options = &options_;
@@ -252,7 +251,8 @@ class Preparer {
     return planned.upstream && graph_[plan_.segments[*planned.upstream].node].spec->name == stage;
   }
 
-  /// How much text a partition holds by the configuration of the Source or Barrier stage that it began with.
+  /// Returns the bytes of text of a partition, from the configuration of the Source or barrier stage that cut
+  /// it.
   std::uint64_t PartitionBytes(const PlannedSegment& planned) const {
     std::int64_t bytes = 64 << 20;
     for (const NodeId node : graph_.Lineage(planned.node)) {
@@ -260,7 +260,7 @@ class Preparer {
       const bool gives = spec.type->barrier() != nullptr && !(planned.takes_in && node == planned.node);
       if (spec.type->source() == nullptr && !gives) continue;
       bytes = spec.config["partition"].AsInt(bytes);
-      if (gives) bytes = std::min(bytes, spec.config["bytes"].AsInt(bytes));  // all that it gives
+      if (gives) bytes = std::min(bytes, spec.config["bytes"].AsInt(bytes));  // it gives no more
     }
     return static_cast<std::uint64_t>(bytes);
   }
@@ -269,11 +269,11 @@ class Preparer {
   const Plan& plan_;
   const Environment& environment_;
   const RunOptions& options_;
-  std::string only_;  // the stage of the one unit that runs; empty where all do
+  std::string only_;  // the stage of the one unit that runs; empty: all units run
   PreparedSegments made_;
 };
 
-/// Another run may have ended there between the look of the plan and the lease.
+/// Fails if another run has published at the location after the plan looked there and before the lease.
 Status CheckUnchanged(const PlannedSegment& planned, Store& out) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> manifest, out.Stat(kManifestName));
   if ((manifest ? manifest->version : std::string()) == planned.manifest_version) return {};
@@ -292,7 +292,7 @@ Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, c
 
 SideInputOutputs SideInputOutputsOf(const SegmentState& state) {
   SideInputOutputs outputs;
-  auto maker = state.makers.begin();  // of those that a segment makes, in their order
+  auto maker = state.makers.begin();  // has the side inputs that a segment makes, in the same order
   for (const PlannedSegment::SideInput& side_input : state.planned->side_inputs) {
     std::vector<PartitionOutput>& of_this = outputs.emplace_back();
     if (!side_input.segment) continue;
@@ -319,7 +319,7 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, SideInputOu
 
 Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, const Environment& environment,
                                                    std::stop_token stop) {
-  // Those below the work directory are held with it.
+  // The lock of the work directory holds the locations below it.
   const auto is_shared = [](const SegmentState& state) {
     return state.active() && state.out && !state.planned->location.starts_with(kWorkLocation);
   };
@@ -351,7 +351,7 @@ Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, c
 Status DescribeSegments(const PreparedSegments& prepared, RunLog& log) {
   for (const std::unique_ptr<SegmentState>& state : prepared.states) {
     const PlannedSegment& planned = *state->planned;
-    // Else it runs nothing, not even to make a damaged partition output again.
+    // Such a segment runs nothing, not even to make a damaged partition output again.
     if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
     ASSIGN_OR_RETURN(state->scope.log_segment, log.AppendSegment(ToJson(planned.lineage).Dump()));
   }

@@ -32,13 +32,14 @@ StoredObject Stored(const Sidecar& sidecar) {
   return {sidecar.object, sidecar.bytes.size(), Crc32c(sidecar.bytes), DigestOf(sidecar.bytes)};
 }
 
-/// Whether what lies there is `object`, by size and, where the location keeps one, by checksum: shards of
-/// another recipe may be as long.
+/// Returns whether the existing object is `object`, by size and, if the store knows one, by checksum: a shard
+/// of another recipe may have the same size.
 bool Holds(const ObjectInfo& there, const StoredObject& object) {
   return there.size == object.bytes && there.crc32c.value_or(object.crc32c) == object.crc32c;
 }
 
-/// The output of `shard` by `line`. Absent: `line` is of other objects, or one of them is not there.
+/// Returns the output of `shard` according to `line`. Absent: `line` names other objects, or one of them does
+/// not exist.
 std::optional<ShardOutput> ExistingShard(const Shard& shard, const UnitLine& line,
                                          const std::map<std::string, ObjectInfo>& there) {
   const auto lies_there = [&there](const StoredObject& object) {
@@ -57,14 +58,14 @@ std::optional<ShardOutput> ExistingShard(const Shard& shard, const UnitLine& lin
   return output;
 }
 
-/// What has these bytes already is left alone where the location can tell.
+/// Writes the object, unless the store can tell that it has these bytes already.
 Status Put(Store& store, std::string_view name, std::string_view bytes) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, store.Stat(name));
   const Condition condition = there ? Condition::ReplaceUnlessSame(there->version) : Condition::CreateOnly();
   return WriteObject(store, name, bytes, condition).status();
 }
 
-/// True where the condition of a write did not hold.
+/// Returns whether the condition of a write did not hold.
 bool MetAnother(const Status& written) {
   return (written.code() == Code::kAlreadyExists || written.code() == Code::kFailedPrecondition) &&
          written.Detail<LostLease>() == nullptr;
@@ -93,12 +94,12 @@ std::size_t Publisher::existing_shards() const {
 Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, outputs));
   const ExecutionMode mode = scope_.options->mode;
-  // Another process may be writing there, on a machine whose processes look like dead ones from here.
+  // In other modes another process may write there, on a machine whose processes look dead from here.
   if (mode == ExecutionMode::kAll) RETURN_IF_ERROR(out_.Sweep(""));
   ASSIGN_OR_RETURN(std::vector<ObjectInfo> there, out_.List(""));
   ASSIGN_OR_RETURN(names_, LocationNames::Read(out_, there));
   if (mode == ExecutionMode::kOneUnit) {
-    // Whoever planned the shards has listed what else is there.
+    // The process that planned the shards has listed the other names.
     RETURN_IF_ERROR(names_->Add(PlannedNames()));
   } else {
     RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, {}));
@@ -128,7 +129,7 @@ Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64
     if (line == nullptr || line->location != scope_.planned->location) continue;
     ASSIGN_OR_RETURN(const bool exists, NoteExisting(at, *line));
     if (!exists) continue;
-    // Its line may have gone away with the log of what is replaced.
+    // Withdraw() may have removed its line together with the log of the replaced artifact.
     if (location_log_ && scope_.planned->replaces) RETURN_IF_ERROR(location_log_->Add(*line, {}));
   }
   if (location_log_) {
@@ -150,7 +151,7 @@ Result<bool> Publisher::NoteExisting(std::size_t shard, const UnitLine& line) {
     return false;
   std::optional<ShardOutput> output = ExistingShard(wanted, line, there_);
   if (!output) return false;
-  // One that somebody else wrote may be as long.
+  // An object of another writer may have the same size, so its bytes are compared.
   for (const StoredObject& object : line.objects) {
     if (!others_wrote_) break;
     ASSIGN_OR_RETURN(const bool holds, HoldsBytes(out_, object, {}));
@@ -189,7 +190,7 @@ std::vector<std::string> Publisher::PlannedNames() const {
   return names;
 }
 
-/// What does not fit is better not begun.
+/// Fails before any shard is written if the disk has too little room for the missing ones.
 Status Publisher::CheckRoom(const std::vector<PartitionOutput>& outputs) const {
   const auto missing = static_cast<std::size_t>(std::count(exists_.begin(), exists_.end(), false));
   if (missing == 0 || !scope_.environment->location_free_bytes) return {};
@@ -208,14 +209,14 @@ Status Publisher::CheckRoom(const std::vector<PartitionOutput>& outputs) const {
                        "; free some space and run again, or name another `out`"));
 }
 
-/// Takes away what says that the artifact is there, the last committed first. Not where it is the same one,
-/// of which an object is missing: it is missing already, and nothing will be said otherwise.
+/// Removes the objects that say that the artifact is complete, the last committed one first. If the artifact
+/// is the same one and only lacks an object, they stay, because the run writes the same ones again.
 Status Publisher::Withdraw() {
   const Result<Manifest> manifest = ReadManifest(out_, scope_.planned->location);
   if (manifest.ok() && manifest->recipe() == scope_.planned->recipe() && !scope_.planned->forced) return {};
   if (manifest.ok())
     for (const StoredObject& follower : manifest->followers) RETURN_IF_ERROR(out_.Remove(follower.name));
-  // Nobody knows which of its objects others take for the sign of completeness.
+  // The manifest is damaged: nobody knows which objects others take for the sign of completeness.
   if (!manifest.ok() && manifest.status().code() != Code::kNotFound) {
     const std::vector<std::string> planned = PlannedNames();
     RETURN_IF_ERROR(names_->RemoveOthers({planned.begin(), planned.end()}, [](std::string_view) {}));
@@ -293,7 +294,7 @@ Status Publisher::WriteShards(std::size_t group, SegmentProgress& counters, std:
 Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::stop_token stop) {
   const std::vector<std::size_t> missing = MissingShards(group);
   if (missing.empty()) return {};
-  // Known by the first shard that is written: the group as such has no name that lasts.
+  // The unit has the name of the first shard that is written, because a group has no lasting name.
   const auto running =
       std::make_shared<RunningUnit>(ShardUnitOf(scope_, publication_->shards()[missing.front()]),
                                     std::vector<std::string>{scope_.planned->keys.stage}, 0);
@@ -329,8 +330,7 @@ bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::st
       if (exists_[at]) break;
       const auto known = there_.find(name);
       if (known != there_.end() && known->second.version == (*now)->version) continue;
-      if (!learned_.insert(name).second)
-        return false;  // twice: whoever writes there is not one that was late
+      if (!learned_.insert(name).second) return false;  // twice: the other writer is not one that was late
       there_.insert_or_assign(name, **now);
       learned = true;
     }
@@ -410,7 +410,7 @@ Status CopyArtifact(const SegmentScope& scope, Store& from, Store& out, std::sto
   const auto copy = [&](const StoredObject& object) -> Status {
     Status copied = CopyObject(from, out, object, stop);
     if (!MetAnother(copied) || !scope.confirm) return copied;
-    // What landed there meanwhile was written by a run that had lost the location.
+    // The object that appeared meanwhile was written by a run that had lost the location.
     RETURN_IF_ERROR(scope.confirm(stop));
     return CopyObject(from, out, object, stop);
   };

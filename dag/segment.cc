@@ -164,7 +164,7 @@ class SegmentRun {
       }
       if (probe && batch.status.ok()) probe->Left(stage, batch);
       worker_sets_.Return(std::move(*workers));
-    } catch (const std::exception& error) {  // nothing may cross a filter: it would leak the token
+    } catch (const std::exception& error) {  // an exception that crosses a filter would leak the token
       batch.status = Status(Code::kInternal, StrCat("a stage threw: ", error.what(), " [this is a bug]"));
     } catch (...) {
       batch.status = Status(Code::kInternal, "a stage threw [this is a bug]");
@@ -178,7 +178,7 @@ class SegmentRun {
     const std::uint64_t bytes = batch.text.bytes();
     batch.status = worker.Apply(batch, transform.stage, counts);
     if (!transform.counted) return;
-    if (transform.stage == 0) {  // the Source counted what it read; its repair may only take away from that
+    if (transform.stage == 0) {  // the Source has counted its records; its repair may only remove some
       counts.records_out -= records - batch.size();
       counts.bytes_out += batch.text.bytes() - bytes;
     } else {
@@ -200,7 +200,7 @@ class SegmentRun {
     return workers;
   }
 
-  /// The in-order end. Batches come in sequence, so the first failure seen is the lowest record's.
+  /// Runs in order. Batches come in sequence, so the first failure is that of the lowest record.
   void Collect(Batch& batch) {
     if (ending_.load(std::memory_order_relaxed)) return;
     if (&batch == source_failure_.load()) {
@@ -295,7 +295,7 @@ class SegmentRun {
   std::uint64_t next_sequence_ = 0;
   bool source_ended_ = false;
 
-  std::atomic<const Batch*> source_failure_{nullptr};  // the last token, when it carries a failure
+  std::atomic<const Batch*> source_failure_{nullptr};  // the last token, if it carries a failure
 
   // Touched by the in-order sink filter alone.
   std::optional<ClosedPartition> open_;
@@ -304,7 +304,7 @@ class SegmentRun {
   Status outcome_;
 
   std::atomic<bool> ending_{false};
-  // A commit inside the in-order sink would stall decoding by a seventh (measured).
+  // A commit inside the in-order sink would slow down decoding by a seventh (measured).
   CommitterThread<ClosedPartition> committer_;
 };
 

@@ -26,7 +26,7 @@ std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
   return bytes;
 }
 
-/// Whether the stage at that position of the chain counted what its type says that it counts.
+/// Fails if the stage at this position of the chain counted a reason that its type does not declare.
 Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCounts& counts) {
   const StageType* const type = scope.assembly.types[stage];
   if (!scope.environment->declared_reasons_only || type == nullptr) return {};
@@ -40,7 +40,7 @@ Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCo
 class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
-  /// all records. `bounds` is on the input that is read; null where none is.
+  /// all records. `bounds` checks the input. Null: it has no bounds.
   Committer(const UnitContext& unit, std::function<Digest(PartitionId)> content, std::size_t whole_from,
             InputBounds* bounds = nullptr)
       : scope_(unit.scope),
@@ -102,7 +102,8 @@ class Committer final : public SegmentOutput {
   }
 
  private:
-  /// A partition that does not fit is better not begun: what it would write goes to disk at once.
+  /// Fails before a partition is begun if the disk has too little room for it, because its bytes go to disk
+  /// at once.
   Status CheckDisk() const {
     const Result<std::uint64_t> free = scope_.environment->free_bytes();
     if (!free.ok()) return free.status();
@@ -123,7 +124,7 @@ class Committer final : public SegmentOutput {
         quarantines_.erase(found);
       }
     }
-    // Without a record it takes away what an earlier try left.
+    // A writer without records removes the file that an earlier try left.
     if (!writer) writer.emplace(*scope_.work, scope_.chain, id);
     return writer->Commit();
   }
@@ -151,7 +152,7 @@ class Committer final : public SegmentOutput {
   const std::stop_token stop_;
   InputBounds* const bounds_;
   Mutex mutex_;
-  std::map<PartitionId, QuarantineWriter> quarantines_ GUARDED_BY(mutex_);  // of partitions not closed yet
+  std::map<PartitionId, QuarantineWriter> quarantines_ GUARDED_BY(mutex_);  // partitions not closed yet
 };
 
 Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
@@ -169,8 +170,8 @@ Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& en
   return scope.environment->log->Append(line);
 }
 
-/// Takes over what an earlier run made of the same input by a recipe that turns out to be as good: its
-/// content key is the one asked for. False where there is nothing to take over.
+/// Reuses the partition output of an earlier run that has the content key of this run, although its recipe
+/// may be another one. False: there is none.
 Result<bool> Reuse(const UnitContext& unit, PartitionId id, const Digest& content) {
   const SegmentScope& scope = unit.scope;
   RunLog& log = *scope.environment->log;
@@ -201,7 +202,8 @@ Status ChangedSource(const std::string& path) {
       .With(std::make_shared<SourceChanged>());
 }
 
-/// An input that could be read now failed no more: what is known of its end is said once more.
+/// Ends the recorded failure of an input that was read now: its end line is logged again; if there is none, a
+/// void line.
 Status ForgetFailure(RunLog& log, const std::string& unit) {
   const UnitLine* last = log.Find(unit);
   if (last == nullptr || last->state != UnitState::kFailed) return {};
@@ -222,7 +224,7 @@ SegmentSpec SpecOf(const SegmentScope& scope) {
   return spec;
 }
 
-/// The ends of the partitions of an input that exist, which its Source skips.
+/// The ends of the existing partitions of an input, which its Source skips.
 class ExistingEnds {
  public:
   explicit ExistingEnds(const OutputsOfInput& outputs) {
@@ -238,26 +240,26 @@ class ExistingEnds {
   std::map<std::uint32_t, PartitionEnd> ends_;
 };
 
-/// One input, opened.
+/// An opened input.
 struct OpenInput {
   std::uint32_t number;
   const OutputsOfInput& made;
   Source& source;
   std::shared_ptr<RunningUnit> running;
-  std::function<Status()> check_unchanged;  // called once it is read, or could not be
+  std::function<Status()> check_unchanged;  // called when its reading has ended or failed
   InputBounds* bounds = nullptr;            // null: none are given
 };
 
 Status ReadToEnd(const UnitContext& unit, const OpenInput& input) {
   const SegmentScope& scope = unit.scope;
   const PlannedSegment& planned = *scope.planned;
-  // What a stream is made of has no digest before it ends: recipe and content are the same.
+  // The input of a stream has no digest before its end: recipe and content key are the same.
   Committer committer(
       unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds);
   scope.environment->progress->Started(input.running);
   Status outcome =
       RunSegment(unit.arena, input.source, SpecOf(scope), committer, input.running->counters, unit.stop);
-  // What failed or was stopped may have been of a source that changed under it.
+  // A unit that failed or was stopped may have read a source that changed meanwhile.
   Status unchanged = input.check_unchanged();
   if (outcome.ok() || unchanged.Detail<SourceChanged>() != nullptr) outcome = std::move(unchanged);
   if (outcome.ok()) {
@@ -266,7 +268,7 @@ Status ReadToEnd(const UnitContext& unit, const OpenInput& input) {
     if (const std::optional<InputEnd>& known = logged ? logged : end; input.bounds != nullptr && known)
       outcome = input.bounds->End(known->partitions);
     if (!outcome.ok()) {
-      // The input is not what it should be: it has no end.
+      // The input broke a bound, so it gets no end line.
     } else if (end && !logged) {
       outcome = LogEnd(scope, input.number, *end);
       if (outcome.ok()) unit.events.ended(*end);
@@ -346,7 +348,7 @@ Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::ve
   request.batch_bytes = scope.options->batch_bytes;
   request.stop = unit.stop;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.barrier->Open(std::move(request)));
-  // Its Source tells nobody how far it is.
+  // The Source of a barrier stage does not report how much it has read.
   const auto read_all = [&running, bytes] {
     running->input_read.store(bytes, std::memory_order_relaxed);
     return Status();
@@ -376,7 +378,7 @@ Status RunPartitionUnit(const UnitContext& unit, Store& upstream_directory, cons
   Committer committer(
       unit, [content](PartitionId) { return content; }, 1);
   SegmentSpec spec = SpecOf(scope);
-  if (scope.assembly.reader) spec.source_stage = 1;  // it waits for what it sent the records through
+  if (scope.assembly.reader) spec.source_stage = 1;  // it waits for the command that the records go through
   scope.environment->progress->Started(running);
   Status outcome = RunSegment(unit.arena, *source, spec, committer, running->counters, unit.stop);
   if (outcome.ok()) running->input_read.store(running->input_bytes, std::memory_order_relaxed);

@@ -76,7 +76,7 @@ void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) 
     for (const SegmentId at : all.ids())
       selected[at] =
           contains(at, selection.from) || any_need(at, [&](SegmentId need) { return bool{selected[need]}; });
-  // Those that `end` names, and what they need.
+  // Keeps only the segments that `end` names, and those that they need.
   const auto with_needs = [&](const std::function<bool(SegmentId)>& end) {
     IdVector<SegmentId, bool> wanted(all.size(), false);
     for (const SegmentId at : LastFirst(all)) {
@@ -111,7 +111,7 @@ void LeaveOutDamaged(const Graph& graph, Plan& plan) {
   using State = PlannedSegment::State;
   IdVector<SegmentId, PlannedSegment>& all = plan.segments;
   IdVector<SegmentId, bool> left(all.size(), false);
-  IdVector<SegmentId, int> readers(all.size(), 0);  // wanted ones, before any was left out
+  IdVector<SegmentId, int> readers(all.size(), 0);  // wanted readers, before any was left out
   const auto leave = [&](SegmentId at, std::string_view why) {
     left[at] = true;
     all[at].state = State::kNotSelected;
@@ -129,7 +129,7 @@ void LeaveOutDamaged(const Graph& graph, Plan& plan) {
       leave(at, StrCat("it needs '", NameOf(graph, all[*lacking].node), "'"));
   }
   if (plan.left_out.empty()) return;
-  // What nobody takes any more is not made either, but for what was to be published for itself.
+  // A segment that no wanted segment reads any more is not made, unless it publishes for its own sake.
   IdVector<SegmentId, int> takers(all.size(), 0);
   for (const SegmentId at : LastFirst(all)) {
     const bool for_itself = all[at].publishes && !all[at].location.starts_with(kWorkLocation);

@@ -85,9 +85,9 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   const Lock lock(run_.mutex);
   SegmentState::Input& input = state.inputs[number];
   input.running = false;
-  // Partitions that failed stay missing: to try them again in this run would fail again.
+  // Partitions that failed stay missing: another try in this run would fail again.
   if (!outcome.ok() || !state.failed.empty()) input.given_up = true;
-  // What this run made of it is of no known content.
+  // Nobody knows the content of the input that these outputs were made from.
   if (outcome.Detail<SourceChanged>() != nullptr)
     run_.failures.InvalidateUnsettled(state, number, kSourceChanged);
   if (outcome.ok()) state.TakeUnsettled(number);
@@ -103,7 +103,7 @@ Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, 
   if (!state.planned->files)  // it had all its partition outputs when the run began
     return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
   const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
-  // Nothing was to be read when the run began; a partition that was found damaged changed that.
+  // No read was planned when the run began; a damaged partition output changed that.
   RETURN_IF_ERROR(source.missing);
   return RunStreamUnit(unit, source.files[number], number, made);
 }
@@ -117,7 +117,7 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
   InvalidateInput(state, number, "made of bytes that are fetched anew");
   ++run_.remakes;
   if (state.readers.empty()) return {};
-  // Units may read what was void only now: the next run begins with nothing of it.
+  // Units may still read outputs that are void now; only the next run begins without them.
   return Status(why.code(), StrCat(why.message(),
                                    "; what arrived of it is dropped, and what was made of it is "
                                    "void: run again, and it is fetched anew"));
@@ -130,7 +130,7 @@ void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std:
                       std::string(why));
   outputs.existing.clear();
   if (!state.readers.empty())
-    state.phase = SegmentState::Phase::kFailed;  // what it logs from here on is void
+    state.phase = SegmentState::Phase::kFailed;  // no unit of it starts in this run any more
   for (SegmentState* reader : state.readers) {
     reader->phase = SegmentState::Phase::kFailed;
     InvalidateInput(*reader, number, why);
@@ -150,7 +150,7 @@ Status UnitRunner::ReadBarrier(const UnitContext& unit, SegmentState& barrier, c
 }
 
 Status UnitRunner::ReadSideInputs(const UnitContext& unit, SegmentState& state, const OutputsOfInput& made) {
-  std::vector<std::set<PartitionId>> remade;  // of each maker
+  std::vector<std::set<PartitionId>> remade;  // by maker
   {
     const Lock lock(run_.mutex);
     for (const SegmentState* maker : state.makers) remade.push_back(maker->remade);
@@ -163,7 +163,7 @@ Status UnitRunner::ReadSideInputs(const UnitContext& unit, SegmentState& state, 
     if (remade[at].contains(output->id) || output->id.input >= maker.inputs.size()) break;
     const Lock lock(run_.mutex);
     Remake(maker, output->id, outcome);
-    state.stages = SegmentState::Stages::kLacking;  // they hold the partition outputs that existed
+    state.stages = SegmentState::Stages::kLacking;  // the stages hold the earlier partition outputs
     return {};
   }
   return outcome;
@@ -232,7 +232,7 @@ Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output,
 }
 
 void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& why) {
-  if (!producer.remade.insert(id).second) return;  // another reader found it as well
+  if (!producer.remade.insert(id).second) return;  // another reader has found the same damage
   ++run_.remakes;
   const std::string unit = ToString(UnitId{producer.name(), id});
   run_.environment.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
@@ -264,8 +264,8 @@ Status UnitRunner::PlanShards(SegmentState& state) {
     state.summary = std::move(summary);
   }
   RETURN_IF_ERROR(CheckWhole(state.summary));
-  // Before any shard is written. The check of the upstream segment counts here too: it may be one of an
-  // earlier run, or not be spoken yet.
+  // The checks run before any shard is written. They include the upstream segments, which an earlier run may
+  // have made, or whose own checks may still be running.
   RETURN_IF_ERROR(CheckLine(state, state.summary));
   if (!state.planned->publishes) return Finish(state, outputs, SegmentState::Phase::kPlanning);
   auto publisher = std::make_shared<Publisher>(state.scope, *state.out);
@@ -315,7 +315,7 @@ Status UnitRunner::SendBack(SegmentState& state) {
 
 Status UnitRunner::Finish(SegmentState& state, const std::vector<PartitionOutput>& outputs,
                           SegmentState::Phase from) {
-  if (run_.Does(ExecutionMode::kOneUnit)) return {};  // `pipe plan` does it, when it has seen all shards
+  if (run_.Does(ExecutionMode::kOneUnit)) return {};  // `pipe plan` does it, once all shards exist
   {
     const Lock lock(run_.mutex);
     if (!state.Advance(from, SegmentState::Phase::kFinishing)) return {};

@@ -23,7 +23,7 @@ bool MayBeGone(const Status& missing) {
 
 bool AreThoseWanted(const std::vector<Snapshot::Files::Wanted>& wanted, const RecordedFiles& recorded) {
   if (wanted.empty()) return false;
-  // How many of the recorded ones what was looked at so far may stand for.
+  // The possible numbers of recorded files that the wanted ones so far stand for.
   std::set<std::size_t> taken = {0};
   for (const Snapshot::Files::Wanted& file : wanted) {
     std::set<std::size_t> next;
@@ -57,7 +57,7 @@ std::string Describe(const RecordedFiles& recorded, std::int64_t when) {
   for (std::size_t at = 0; at < recorded.size() && at < kShown; ++at)
     text += StrCat(at == 0 ? "" : "; ", recorded[at].first, ", digest ", recorded[at].second);
   if (recorded.size() > kShown) text += StrCat("; and ", recorded.size() - kShown, " more");
-  constexpr std::size_t kDay = 10;  // of 2026-01-31T12:34:56Z
+  constexpr std::size_t kDay = 10;  // the date of 2026-01-31T12:34:56Z
   if (when > 0) text += StrCat(", read on ", Iso8601(when).substr(0, kDay));
   return text;
 }

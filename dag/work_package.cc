@@ -29,7 +29,7 @@ std::string ObjectOf(const UnitLine& line) {
   return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kSuffix);
 }
 
-/// True where both lines tell of the same work.
+/// Returns whether both lines describe the same work.
 bool SameWork(const UnitLine& a, const UnitLine& b) {
   return a.state == b.state && a.recipe == b.recipe && a.digest == b.digest && a.objects == b.objects &&
          a.partitions == b.partitions;
@@ -190,7 +190,7 @@ Result<std::size_t> TakeBack(Store& location, RunLog& log, std::vector<std::stri
   std::set<std::string> damaged;
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
-    // What was done before the damage was found is void with it.
+    // Work that was done before the damage was found is void, too.
     if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) {
       RETURN_IF_ERROR(location.Remove(ObjectOf(record.line)));
       continue;

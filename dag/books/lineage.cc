@@ -16,7 +16,7 @@ std::string Shown(const Json& value) {
   return value.is_string() ? std::string(value.AsString()) : value.Dump();
 }
 
-/// Objects key by key, everything else as a whole.
+/// Compares objects key by key, everything else as a whole.
 void CompareConfig(const Json& before, const Json& after, const std::string& what,
                    const std::function<void(std::string, std::string, std::string)>& differ) {
   if (before == after) return;
@@ -45,7 +45,7 @@ void CompareLibraries(const LineageStage& before, const LineageStage& after, std
   }
 }
 
-/// By position, as they are hashed: their names are for people.
+/// Compares sources by position, as the hash does: their names are for people.
 void CompareSources(const LineageStage& before, const LineageStage& after, std::vector<Difference>& out) {
   const std::size_t count = std::max(before.sources.size(), after.sources.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -100,7 +100,8 @@ void CompareStage(const LineageStage& before, const LineageStage& after, std::ve
   ComparePorts(before, after, out);
 }
 
-/// For each new stage the old one that it continues, or kNone: first by name, then by type.
+/// Returns for each new stage the old one that it continues, or kNone. Stages are matched first by name, then
+/// by type.
 std::vector<std::size_t> Match(const Lineage& before, const Lineage& after) {
   std::vector<std::size_t> match(after.size(), kNone);
   std::vector<bool> taken(before.size(), false);

@@ -39,7 +39,7 @@ Status LocationLog::Flush(std::stop_token stop) {
 }
 
 Status LocationLog::Write(std::stop_token stop) {
-  // A run that is stopped ends soon, also where nobody answers.
+  // A stopped run must end soon, even if the server does not answer.
   std::optional<TimeLimit> limit;
   if (stop.stop_requested()) limit.emplace(kMostAtTheEnd, std::stop_token());
   std::string number = std::to_string(next_++);

@@ -27,7 +27,7 @@ std::string BootId() {
   return id;
 }
 
-/// What an owner wrote. Empty where the text does not have it.
+/// The words that an owner wrote. Empty: the text has no such word.
 struct Owner {
   std::string pid, boot, since, state;
 };
@@ -44,7 +44,7 @@ Owner ReadOwner(int fd) {
   const ssize_t got = Uninterrupted([&] { return ::pread(fd, bytes.data(), bytes.size(), 0); });
   const std::string_view text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   for (const char byte : text)
-    if (byte != '\n' && (byte < ' ' || byte > '~')) return {};  // nothing that could be shown
+    if (byte != '\n' && (byte < ' ' || byte > '~')) return {};  // it cannot be shown
   return {Word(text, "pid="), Word(text, "boot="), Word(text, "since="), Word(text, "state=")};
 }
 

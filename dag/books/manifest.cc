@@ -21,10 +21,10 @@ constexpr std::array<std::pair<std::string_view, ColumnType>, 3> kColumnTypes = 
 
 // ------------------------------------------------------------------------------------------ seal
 
-/// The members of a manifest but the seal, and the digest of what each of them is as canonical JSON.
+/// The members of a manifest without the seal, and the digest of the canonical JSON of each.
 using MemberDigests = std::map<std::string, Digest, std::less<>>;
 
-/// Of `value.Dump()`, without making a text of all of a long list.
+/// Returns the digest of `value.Dump()`, and never has the text of a long list as a whole.
 Digest DigestOfJson(const Json& value) {
   if (!value.is_array()) return DigestOf(value.Dump());
   Hasher hasher;

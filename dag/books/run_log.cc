@@ -23,7 +23,7 @@ constexpr std::string_view kVersionPrefix = "# pipe run log v";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kTypicalLine = 256;  // bytes; only to size the table of units
 
-/// The version that the first line of `text` names; absent when that is no whole first line.
+/// Returns the version that the first line of `text` names. Absent: it is no complete first line.
 std::optional<std::uint32_t> VersionOf(std::string_view text) {
   if (text.substr(0, kVersionPrefix.size()) != kVersionPrefix) return std::nullopt;
   const char* end = text.data() + text.size();
@@ -34,13 +34,13 @@ std::optional<std::uint32_t> VersionOf(std::string_view text) {
   return version;
 }
 
-/// A line about a unit, decoded when somebody asks for it: of 100,000 lines few are looked at.
+/// A line about a unit. It is decoded on demand, because few of 100,000 lines are needed.
 struct Kept {
   std::string_view text;  // without its LF; owned by State::texts
   std::uint32_t segment = 0;
   mutable std::unique_ptr<UnitLine> decoded = {};
 
-  /// Null when a field does not parse: the unit then counts as not done.
+  /// Null: a field does not parse; the unit then counts as not done.
   const UnitLine* line() const {
     if (decoded) return decoded.get();
     const std::optional<LineHead> head = ScanLine(text);
@@ -50,7 +50,7 @@ struct Kept {
   }
 };
 
-/// The lines that count about one unit. `failed` came after `finished`; at least one of the two is there.
+/// The valid lines about one unit. `failed` came after `finished`; at least one of the two exists.
 struct UnitEntry {
   std::optional<Kept> finished;  // done or end
   std::optional<Kept> failed;
@@ -64,25 +64,25 @@ struct RunLog::State {
   std::string path;
   LogIo io;
 
-  // For appending; held across a write.
+  // Guards the members for appending; held during a write.
   Mutex append_mutex;
   std::unique_ptr<LogFile> file
       GUARDED_BY(append_mutex);  // null: nothing can be appended, for the reason in `closed`
   Status closed GUARDED_BY(append_mutex);
   bool torn_tail GUARDED_BY(append_mutex) = false;  // the file does not end with LF
 
-  // For everything below; never held across a write, and taken after append_mutex.
+  // Guards everything below; never held during a write, and taken after append_mutex.
   mutable Mutex mutex;
   std::deque<std::string> texts
       GUARDED_BY(mutex);  // the file as it was read, then each line appended; never shrinks
   std::unordered_map<std::string_view, UnitEntry> units GUARDED_BY(mutex);  // keys live in `texts`
   std::map<std::uint32_t, SegmentLine> segments GUARDED_BY(mutex);
   std::map<std::string, std::uint32_t> segment_numbers GUARDED_BY(mutex);  // by lineage
-  std::uint32_t highest_segment GUARDED_BY(mutex) = 0;  // also of those that only unit lines name
+  std::uint32_t highest_segment GUARDED_BY(mutex) = 0;  // also counts segments that only unit lines name
   std::vector<RunLine> runs GUARDED_BY(mutex);
   std::vector<std::string_view> unknown
-      GUARDED_BY(mutex);                      // lines of a later v1, kept as they are; without their LF
-  std::uint64_t lines GUARDED_BY(mutex) = 0;  // in the file, whatever they are
+      GUARDED_BY(mutex);                      // lines of unknown kinds, of a later v1; without LF
+  std::uint64_t lines GUARDED_BY(mutex) = 0;  // all lines in the file
   std::uint64_t damaged GUARDED_BY(mutex) = 0;
 
   void Load(std::string file_text) REQUIRES(append_mutex, mutex);
@@ -92,13 +92,13 @@ struct RunLog::State {
   bool ApplyUnit(const LineHead& head, UnitState unit_state, std::string_view line) REQUIRES(mutex);
   bool ApplySegment(const LineHead& head) REQUIRES(mutex);
   bool ApplyRun(const LineHead& head) REQUIRES(mutex);
-  /// `value` itself, or what it stands for, kept in `texts`; absent when badly escaped.
+  /// Returns `value` without escapes; a text that changed is kept in `texts`. Absent: an escape is wrong.
   std::optional<std::string_view> Unescaped(std::string_view value) REQUIRES(mutex);
 
   Status Append(std::string line);
   Status AppendLocked(std::string line) REQUIRES(append_mutex);
 
-  /// A file of what must stay, and how many lines it has.
+  /// The compacted text of the log, and its number of lines.
   struct Essence {
     std::string text;
     std::uint64_t lines = 0;
@@ -184,8 +184,8 @@ std::optional<std::string_view> RunLog::State::Unescaped(std::string_view value)
 
 namespace {
 
-/// The file's bytes; empty where there is none, or where the first line cannot be read. The latter
-/// only warns: `what_happens` says what becomes of the file.
+/// Returns the bytes of the file. Empty: there is no file, or its first line cannot be read. The second case
+/// only warns; `what_happens` says how the file is treated.
 Result<std::string> ReadLog(const std::string& path, std::string_view what_happens, bool* unreadable) {
   Result<std::string> text = ReadWholeFile(path);
   if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
@@ -378,7 +378,7 @@ Status RunLog::CompactIfWorthwhile() {
     essence = state.Compacted();
     if (essence.lines * 3 >= state.lines) return {};
   }
-  // Whether it fails before or after the rename, the open file may no longer be the log.
+  // A failure may come before or after the rename, so that the open file may no longer be the log.
   state.file.reset();
   state.closed = ReplaceFile(state.path, essence.text, state.io);
   RETURN_IF_ERROR(state.closed);

@@ -84,7 +84,7 @@ class Writer {
 
 // ------------------------------------------------------------------------------------- decoding
 
-/// Takes the part of `rest` before `separator` off its front.
+/// Removes the part before `separator` from the front of `rest`, and returns it.
 std::string_view TakeUntil(std::string_view& rest, char separator) {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);
@@ -184,10 +184,11 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "facts") return ParseText(value, line.facts);
   if (key == "reason") return ParseText(value, line.reason);
   if (key == "origin") return ParseText(value, line.origin);
-  return true;  // of a later v1
+  return true;  // a field of a later v1
 }
 
-/// Calls `take(key, value)` for each field until it returns false; false then, or on a field without '='.
+/// Calls `take(key, value)` for each field. False: `take` returned false, which ends the calls, or a field
+/// has no '='.
 template <class Take>
 bool ForEachField(std::string_view fields, const Take& take) {
   while (!fields.empty()) {

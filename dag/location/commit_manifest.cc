@@ -13,13 +13,14 @@ namespace {
 
 constexpr int kTurns = 3;
 
-/// The manifest that lies there, where it is neither what the plan saw nor of the recipe of this run.
+/// Returns the existing manifest of another run: the plan has not seen it, and its recipe is not that of this
+/// run. Absent: there is none.
 Result<std::optional<Manifest>> OthersManifest(const Publishing& by, Store& out,
                                                const std::optional<ObjectInfo>& there, std::stop_token stop) {
   if (!there || there->version == by.manifest_version) return std::optional<Manifest>();
   Result<Manifest> manifest = ReadManifest(out, by.location, std::move(stop));
   if (manifest.status().code() == Code::kCancelled) return manifest.status();
-  // One that cannot be read names nothing that could be lost.
+  // A manifest that cannot be read names no object that could be lost.
   if (!manifest.ok() || manifest->recipe() == by.recipe) return std::optional<Manifest>();
   return std::optional(std::move(*manifest));
 }

@@ -17,8 +17,8 @@ namespace pipeline {
 namespace {
 
 constexpr std::chrono::seconds kMostGivingBack{10};
-constexpr int kPeriods = 4;      // without a renewal, and nobody is taken to live there
-constexpr int kSurePeriods = 2;  // after a renewal, and nobody can have taken the holder for dead
+constexpr int kPeriods = 4;      // periods without a renewal after which the holder counts as dead
+constexpr int kSurePeriods = 2;  // periods after a renewal in which nobody can take the holder for dead
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Take(std::vector<HeldLocation>
                                                        const Clock& clock,
                                                        const std::function<void(std::string_view)>& note,
                                                        std::stop_token stop) {
-  // One order for everybody: of two runs that want the same locations one gets them all.
+  // All runs use one order: of two runs that want the same locations, one gets them all.
   std::sort(locations.begin(), locations.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   std::unique_ptr<LeaseKeeper> keeper(new LeaseKeeper(terms, wait, clock));
@@ -97,7 +97,7 @@ Result<std::vector<std::optional<SeenLease>>> LeaseKeeper::Watch(
 LeaseKeeper::~LeaseKeeper() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  // A run ends also where nobody answers any more: what is not given back is taken over after a while.
+  // A run must end even if the server does not answer. A lease that is not given back is taken over later.
   const TimeLimit limit(kMostGivingBack, {});
   for (const std::unique_ptr<Held>& held : held_) {
     if (!held->taken) continue;
@@ -117,7 +117,8 @@ void LeaseKeeper::Loop(std::stop_token stop, const std::function<void(Status)>& 
     for (const std::unique_ptr<Held>& held : held_) {
       if (!held->mutex.try_lock()) continue;  // it is being confirmed
       const Lock lock(held->mutex, std::adopt_lock);
-      // Without an answer for a turn it is asked anew: another connection may have one, and others wait.
+      // If no answer comes within a period, the next turn asks again: another connection may get one, and the
+      // other locations wait.
       const TimeLimit limit(every_, stop);
       Status renewed = Renew(*held, &Lease::Renew, limit.token());
       if (renewed.Detail<LostLease>() == nullptr) continue;

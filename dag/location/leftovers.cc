@@ -14,7 +14,8 @@ Status ListNames(const Publishing& by, Store& out, const std::vector<ObjectInfo>
   ASSIGN_OR_RETURN(LocationContents contents, TellApart({out, there, manifest.ok() ? &*manifest : nullptr,
                                                          by.names, by.log, by.stage, by.location},
                                                         names));
-  // Before the list nothing told them from ours, and after it planning has refused them: they came since.
+  // Without a complete list nothing tells the objects of others from ours. With one, planning has refused
+  // such objects, so these came later.
   const NameSet others(contents.others.begin(), contents.others.end());
   std::vector<std::string> taken;
   for (const std::string& name : planned)

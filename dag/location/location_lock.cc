@@ -21,13 +21,13 @@ namespace {
 
 FileDescriptor OpenLock(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
-  // That of another user can be locked all the same.
+  // The lock file of another user can be opened for reading, and this is enough to lock it.
   if (!file.is_open() && errno == EACCES)
     file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   return file;
 }
 
-/// Its first line, where it can be shown.
+/// Returns the first line of the lock file, or "another run" if it cannot be shown.
 std::string HolderIn(const FileDescriptor& file) {
   std::array<char, 256> bytes{};
   const ssize_t got = pread(file.get(), bytes.data(), bytes.size(), 0);
@@ -67,7 +67,7 @@ Result<std::unique_ptr<LocationLock>> LocationLock::Take(const std::string& dire
       return HeldByAnother(directory, holder);
     }
     if (!IsAt(file, path)) continue;  // it was removed, and others lock the new one
-    // For people alone: that it cannot be said is no reason not to run.
+    // The text is for people alone, so a failure to write it does not stop the run.
     if (ftruncate(file.get(), 0) == 0 && pwrite(file.get(), who.data(), who.size(), 0) < 0) errno = 0;
     return std::unique_ptr<LocationLock>(new LocationLock(std::move(file)));
   }

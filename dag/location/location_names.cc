@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxPartBytes = std::uint64_t{64} << 20;  // that is read
+constexpr std::uint64_t kMaxPartBytes = std::uint64_t{64} << 20;  // larger parts are not read
 
 class Listed final : public Store {
  public:
@@ -66,7 +66,7 @@ bool LocationNames::Has(std::string_view name) const {
 Status LocationNames::Write(const std::vector<NamesPart>& parts, const std::stop_token& stop) {
   for (const NamesPart& part : parts) {
     if (parts_.contains(part.object)) continue;
-    // Whatever has that name has these bytes, or is damaged.
+    // An existing object with this name has these bytes, or is damaged.
     RETURN_IF_ERROR(WriteObject(out_, part.object, part.text, Condition::ReplaceAny(), stop).status());
     parts_.insert(part.object);
   }

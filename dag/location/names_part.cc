@@ -22,7 +22,7 @@ std::string LastLine(std::size_t count, std::string_view before) {
 
 std::optional<std::vector<std::string>> ParseNamesPart(std::string_view text) {
   if (!text.starts_with(kFirstLine) || !text.ends_with('\n')) return std::nullopt;
-  const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // the first line is none
+  const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // 0: there is only the first line
   std::vector<std::string> names;
   for (std::size_t at = kFirstLine.size(); at < last;) {
     const std::size_t end = text.find('\n', at);

@@ -32,7 +32,7 @@ std::optional<std::uint64_t> NumberOf(std::string_view name) {
   return number;
 }
 
-/// Empty where nobody gave one that can be read: it decides nothing.
+/// Returns the sign of life. Empty: there is none that can be read; this decides nothing.
 Json ReadSign(Store& out, const std::stop_token& stop) {
   const Result<std::string> text = ReadObject(out, kSignName, kMaxLeaseBytes, stop);
   Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
@@ -55,7 +55,7 @@ NumberedLease::NumberedLease(Store& out, std::string location, LeaseTerms terms,
       nonce_(RandomName(32)) {}
 
 Result<bool> NumberedLease::Exists(std::uint64_t number) {
-  // Opened, since a server is asked then; what else is known of names may be some seconds old.
+  // The file is opened, because this asks the server; other facts about names may be some seconds old.
   const Result<std::unique_ptr<ByteFile>> file = out_.Open(NameOf(number));
   if (file.ok()) return true;
   if (file.status().code() == Code::kNotFound) return false;
@@ -103,7 +103,7 @@ Status NumberedLease::Take(const std::optional<SeenLease>& silent, std::stop_tok
     if (taken.code() == Code::kAlreadyExists)
       continue;  // somebody else was quicker, or gave it back: look again
     RETURN_IF_ERROR(taken);
-    // Who was held up since it looked may have made a number that was there, and was removed.
+    // A run that was delayed after its look may have made a number that existed before and was removed.
     ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
     if (highest != next) continue;
     number_ = next;
@@ -127,7 +127,7 @@ Status NumberedLease::Create(std::uint64_t number, std::string_view holder, cons
   const std::string text = json.Dump();
   Status created = WriteObject(out_, NameOf(number), text, Condition::CreateOnly(), stop).status();
   if (created.ok() || created.code() == Code::kCancelled) return created;
-  // A failure that is told of a network file system says little; what is there says all.
+  // A failure that a network file system reports says little; the object itself decides.
   const Result<std::string> there = ReadObject(out_, NameOf(number), kMaxLeaseBytes, stop);
   if (there.ok())
     return *there == text ? Status() : Status(Code::kAlreadyExists, StrCat(location_, ": is held"));
@@ -147,7 +147,7 @@ Status NumberedLease::CreateNext(std::string_view holder, const std::stop_token&
     if (created.code() != Code::kAlreadyExists) return created;
     ASSIGN_OR_RETURN(const bool ours, IsOurs(number_ + 1, stop));
     if (!ours) return LeaseIsLost(location_, "another run has taken it over");
-    ++number_;  // one that was stopped before its answer came
+    ++number_;  // our number, whose creation was stopped before its answer came
   }
   const std::uint64_t before = number_++;
   ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
@@ -186,7 +186,7 @@ Status NumberedLease::GiveBack(std::stop_token stop) {
 
 void NumberedLease::RemoveOld() {
   const Result<std::vector<ObjectInfo>> listed = out_.List(kNumberedLeasePrefix);
-  if (!listed.ok()) return;  // the next holder may
+  if (!listed.ok()) return;  // the next holder removes them
   for (const ObjectInfo& object : *listed) {
     const std::optional<std::uint64_t> number = NumberOf(object.name);
     if (number && *number > 0 && IsOldNumber(*number, number_) && !out_.Remove(object.name).ok()) return;

@@ -13,7 +13,7 @@ namespace {
 
 using Locations = std::set<std::string, std::less<>>;
 
-/// The location, other than the listed one, that `object` is a sign of; empty where it is none.
+/// Returns the location below the listed one that `object` is a sign of. Empty: it is a sign of none.
 std::string_view LocationOf(std::string_view object) {
   const std::size_t own = object.find(StrCat('/', kOwnPrefix));
   if (own != std::string_view::npos) return object.substr(0, own);

@@ -42,9 +42,9 @@ Json CanonicalConfig(const std::vector<ConfigKey>& keys, const Json& config) {
   for (const ConfigKey& key : keys) {
     if (key.effect != Effect::kBytes || !config.Has(key.name)) continue;
     const Json& value = config[key.name];
-    // A key that came after the recipes: asking for what happens without it is not asking for anything.
+    // Such a key came after the recipes. `auto` means the behaviour without the key, so it changes no recipe.
     if (key.type == ValueType::kChoice && key.fallback == "~" && value.AsString() == "auto") continue;
-    // How spills lie on the disk changes no byte of what is published.
+    // The compression of spills changes no published byte.
     if (key.type == ValueType::kShuffle && value.is_object())
       canonical[key.name] = Json(Json::Object{{"seed", value["seed"]}});
     else
@@ -63,7 +63,8 @@ std::string ContinueConfig(const std::vector<ConfigKey>& keys, const Json& confi
 
 Result<std::uint64_t> ParseBytes(std::string_view text) {
   if (!text.empty() && text.front() == '-') return Refuse("a size is never negative");
-  // In integers: a double would lose bytes above 2^53, and the fraction is a matter of a few digits.
+  // The whole part is an integer, because a double would lose bytes above 2^53; the fraction has a few
+  // digits.
   std::uint64_t whole = 0;
   std::size_t at = 0;
   for (; at < text.size() && IsDigit(text[at]); ++at) {

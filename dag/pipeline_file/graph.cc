@@ -26,7 +26,7 @@ std::string_view FlowName(Flow flow) {
 
 std::string Named(const StageSpec& stage) { return StrCat("'", stage.name, "' (", stage.type->name, ")"); }
 
-/// ": put a X stage between" for a type that makes `wanted` of `given`, else empty.
+/// Returns ": put a X stage between" for a type that makes `wanted` from `given`. Empty: there is none.
 std::string Bridge(const Registry* registry, Flow given, Flow wanted) {
   if (registry == nullptr || given == Flow::kNothing) return {};
   for (const StageType& type : registry->types())
@@ -34,10 +34,9 @@ std::string Bridge(const Registry* registry, Flow given, Flow wanted) {
   return {};
 }
 
-/// A stage of the file: its position there.
+/// The position of a stage in the file.
 using FileStageId = TypedId<struct FileStage>;
 
-/// Builds step by step.
 class Builder {
  public:
   Builder(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes, const Registry* registry)
@@ -64,7 +63,7 @@ class Builder {
     NamedInputEdge edge;                 // `node` is set by Order()
     std::optional<FileStageId> made_by;  // absent: a file
   };
-  /// Of one stage, as the file gives them.
+  /// The edges of one stage, as the file gives them.
   struct Edges {
     std::optional<FileStageId> input;  // absent: none, or unknown
     std::vector<FileEdge> named_inputs;
@@ -122,13 +121,14 @@ class Builder {
     }
   }
 
-  /// Walks from every stage to what it reads; an edge to a stage of the walk itself closes a circle.
+  /// Walks from each stage to the stages that it reads; an edge to a stage of the path itself closes a
+  /// circle.
   void FindCycles() {
     enum class State : std::uint8_t { kNew, kOnPath, kSeen };
     IdVector<FileStageId, State> states(stages_.size(), State::kNew);
     std::vector<FileStageId> path;
     std::set<std::string> told;
-    std::vector<std::vector<FileStageId>> left;  // by stage of the path: what is still to be looked at
+    std::vector<std::vector<FileStageId>> left;  // by stage of the path: the stages still to visit
     const auto enter = [&](FileStageId at) {
       states[at] = State::kOnPath;
       path.push_back(at);
@@ -165,7 +165,7 @@ class Builder {
     mistakes_.push_back({at, StrCat("stages read each other in a circle: ", names)});
   }
 
-  /// Fills nodes_; what is in a cycle, or reads from one, stays out.
+  /// Fills nodes_; a stage that is in a cycle, or reads from one, stays out.
   void Order() {
     // The stages that wait for a stage, once per edge.
     IdVector<FileStageId, std::vector<FileStageId>> after(stages_.size());
@@ -199,7 +199,7 @@ class Builder {
     known_ = IdVector<NodeId, bool>(nodes_.size(), false);
   }
 
-  /// What the file leaves out at a named input that is inherited; nodes before this one have theirs.
+  /// Adds the inherited named inputs that the file leaves out; nodes before this one have theirs.
   void Inherit(Node& node) {
     if (node.spec->type == nullptr) return;
     std::vector<NamedInputEdge> all;
@@ -224,7 +224,7 @@ class Builder {
     node.named_inputs = std::move(all);
   }
 
-  /// The stage whose records come in; the first one where several do.
+  /// Returns the stage whose records come in; the first one if there are several.
   static std::optional<NodeId> Above(const Node& node) {
     if (node.input) return node.input;
     for (const NamedInputEdge& edge : node.named_inputs)
@@ -232,7 +232,7 @@ class Builder {
     return std::nullopt;
   }
 
-  /// The named input `name` of the nearest stage from `at` on upwards; null where none has it.
+  /// Returns the named input `name` of the nearest stage from `at` upstream. Null: none has it.
   const NamedInputEdge* NearestNamedInput(std::optional<NodeId> at, std::string_view name) const {
     for (; at; at = Above(nodes_[*at]))
       for (const NamedInputEdge& edge : nodes_[*at].named_inputs)
@@ -240,7 +240,7 @@ class Builder {
     return nullptr;
   }
 
-  /// Flow and columns of a node whose input was checked before.
+  /// Checks the flow and the columns of a node whose input was checked before.
   void CheckNode(NodeId number) {
     Node& node = nodes_[number];
     const StageSpec& stage = *node.spec;
@@ -262,7 +262,7 @@ class Builder {
     known_[number] = true;
   }
 
-  /// What its type says about its keys; turns node.out into the schema that goes out.
+  /// Runs the checks of the type; turns node.out into the schema of the records that go out.
   Status Check(Node& node) {
     const StageSpec& stage = *node.spec;
     if (stage.type->check) RETURN_IF_ERROR(stage.type->check(stage.config, node.out));
@@ -293,7 +293,7 @@ class Builder {
       if (made_by.type == nullptr || made_by.type->gives == edge.named_input->takes) continue;
       fit = false;
       for (const NamedInputSpec& spec :
-           node.spec->named_inputs)  // what is inherited was told where it stands
+           node.spec->named_inputs)  // an inherited one was reported at its own stage
         if (spec.named_input == edge.named_input && spec.value == made_by.name)
           mistakes_.push_back(
               {spec.at, StrCat("stage ", Named(*node.spec), " takes ", FlowName(edge.named_input->takes),
@@ -303,8 +303,8 @@ class Builder {
     return fit;
   }
 
-  /// Of a stage without input: what its named inputs for records give, which must be the same. False where it
-  /// is not, or not known.
+  /// Takes the schema of a stage without input from its named inputs for records, which must give the same.
+  /// False: they differ, or one is unknown.
   bool ColumnsOfNamedInputs(Node& node) {
     const Node* first = nullptr;
     for (const NamedInputEdge& edge : node.named_inputs) {
@@ -328,8 +328,8 @@ class Builder {
     return true;
   }
 
-  /// Whether the lines to its first named input and to `other` took the same at named inputs of one name: ids
-  /// of two tokenizers are no records of one kind.
+  /// Returns whether the stages before its first named input and those before `other` took the same at named
+  /// inputs of the same name: ids of two tokenizers are no records of one kind.
   bool SameMakers(const Node& node, NodeId other) {
     for (std::optional<NodeId> at = Above(node); at; at = Above(nodes_[*at])) {
       for (const NamedInputEdge& edge : nodes_[*at].named_inputs) {
@@ -395,7 +395,7 @@ class Builder {
   const std::vector<StageSpec>& stages_;
   std::vector<Mistake>& mistakes_;
   const Registry* registry_;
-  IdVector<FileStageId, Edges> edges_;  // of stages_
+  IdVector<FileStageId, Edges> edges_;  // by position in stages_
   IdVector<NodeId, Node> nodes_;
   IdVector<NodeId, bool> known_;  // nodes whose `out` is right
 };
@@ -423,7 +423,7 @@ std::vector<NodeId> Graph::Lineage(NodeId node) const {
 }
 
 bool Graph::MadeFrom(NodeId node, NodeId stage) const {
-  if (node < stage) return false;  // what it is made from comes before it
+  if (node < stage) return false;  // the stages that it is made from come before it
   IdVector<NodeId, bool> from(nodes_.size());
   from[node] = true;
   for (std::size_t index = node.index(); index > stage.index(); --index) {

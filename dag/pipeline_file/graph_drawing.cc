@@ -7,7 +7,7 @@ namespace pipeline {
 
 namespace {
 
-/// What travels from `node` to its readers: "files", or "records: text, split".
+/// Returns the label of the edges from `node`: "files", or "records: text, split".
 std::string EdgeLabel(const Node& node) {
   if (node.spec->type->gives == Flow::kArtifact) return "artifact";
   if (node.spec->type->gives != Flow::kRecords) return "files";
@@ -20,7 +20,7 @@ std::string EdgeLabel(const Node& node) {
   return label;
 }
 
-/// Inside double quotes of DOT.
+/// Escapes `text` for double quotes of DOT.
 std::string DotEscape(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -33,7 +33,7 @@ std::string DotEscape(std::string_view text) {
   return escaped;
 }
 
-/// Inside double quotes of Mermaid, which knows entities and no backslash.
+/// Escapes `text` for double quotes of Mermaid, which knows entities and no backslash.
 std::string MermaidEscape(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -76,7 +76,7 @@ std::string ToMermaid(const Graph& graph, std::string_view name) {
   std::string title;  // a string of YAML
   for (char c : name) title += c == '\'' ? "''" : std::string(1, c == '\n' ? ' ' : c);
   std::string chart = StrCat("---\ntitle: '", title, "'\n---\nflowchart LR\n");
-  // Numbers as ids: a stage may be called `end` or `graph`, which Mermaid keeps for itself.
+  // The ids are numbers, because a stage may be called `end` or `graph`, which Mermaid reserves.
   for (const NodeId id : graph.nodes().ids()) {
     const StageSpec& stage = *graph[id].spec;
     const std::string label = MermaidEscape(StrCat(stage.name, "\n", stage.type->name));

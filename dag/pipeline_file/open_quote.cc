@@ -45,7 +45,8 @@ class Scanner {
     if (depth_ == 0) expects_value_ = true;  // a text in [ or { goes on
   }
 
-  /// Where the first word of the line stands that is no dash: what is indented more belongs to it.
+  /// Notes the column of the first word of the line that is no dash: lines that are indented more belong to
+  /// it.
   void NoteToken() {
     if (!token_) token_ = at_ - line_;
   }
@@ -76,8 +77,8 @@ class Scanner {
     ++at_;
   }
 
-  /// On one line up to what may follow it; in a block, also the lines that go on with it, in which quotes are
-  /// characters like others.
+  /// Skips a plain text: on one line, up to the character that may follow it; in a block, also the lines that
+  /// continue it, in which quotes are ordinary characters.
   void Plain() {
     const std::optional<std::size_t> parent = token_ ? token_ : parent_;
     NoteToken();
@@ -100,7 +101,7 @@ class Scanner {
     TakeIndented(parent);
   }
 
-  /// From the end of a line on, the lines that are indented more than what they belong to, and blank ones.
+  /// Skips, from the end of a line on, blank lines and the lines that are indented more than `parent`.
   void TakeIndented(std::optional<std::size_t> parent) {
     while (at_ < text_.size()) {
       const std::size_t begin = at_ + 1;
@@ -136,10 +137,10 @@ class Scanner {
 
   const std::string_view text_;
   std::size_t at_ = 0;
-  std::size_t line_ = 0;               // where it begins
+  std::size_t line_ = 0;               // offset of its beginning
   std::optional<std::size_t> parent_;  // column of the line's last dash
-  std::optional<std::size_t> token_;   // column of its first word behind the dashes
-  std::size_t depth_ = 0;              // of [ and {
+  std::optional<std::size_t> token_;   // column of its first word after the dashes
+  std::size_t depth_ = 0;              // open [ and {
   bool expects_value_ = true;          // a quote here opens a scalar
 };
 

@@ -31,7 +31,7 @@ const ConfigKey& StageKey(std::string_view name) {
   return *std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& key) { return key.name == name; });
 }
 
-/// A value of the command line has no place in the file.
+/// A value of the command line has no position in the file.
 void ClearPositions(YamlNode& node) {
   node.at = {};
   for (YamlNode& item : node.items) ClearPositions(item);
@@ -44,8 +44,8 @@ bool HoldsSet(const YamlNode& node) {
                      [](const YamlEntry& entry) { return HoldsSet(entry.value); });
 }
 
-/// `out` with single slashes and none at the end, so that one place has one spelling; the two
-/// slashes of a URL's scheme stay.
+/// Returns `out` with single slashes and none at the end, so that one location has one spelling; the two
+/// slashes after the scheme of a URL stay.
 std::string NormalLocation(std::string_view out) {
   std::string place;
   for (char c : out) {
@@ -87,7 +87,7 @@ class FileReader {
     std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Mistake& a, const Mistake& b) {
       return std::tie(a.at.line, a.at.column) < std::tie(b.at.line, b.at.column);
     });
-    // What an alias repeats is wrong in one place of the file.
+    // A mistake that an alias repeats is in one place of the file.
     mistakes_.erase(std::unique(mistakes_.begin(), mistakes_.end()), mistakes_.end());
     parsed.mistakes = std::move(mistakes_);
     return parsed;
@@ -119,7 +119,7 @@ class FileReader {
     if (YamlNode* stages = root.Find("stages")) ReadStages(*stages);
   }
 
-  /// False where the file speaks another version of the language: nothing else in it can be checked.
+  /// False: the file has another version, so nothing else in it can be checked.
   bool ReadVersion(const YamlNode& root) {
     const YamlNode* pipe = root.Find("pipe");
     if (pipe == nullptr) return true;
@@ -140,7 +140,7 @@ class FileReader {
       Complain(name->at, StrCat("'name' cannot be ", Describe(*name), ": ", kNameRule));
   }
 
-  /// Variables, --set, and the replacement of every ${...}.
+  /// Reads the variables, applies --set, and replaces each ${...}.
   void ApplySettings(YamlNode& root) {
     std::vector<std::pair<std::string, std::string>> overrides;
     for (const auto& [name, value] : options_.set) {
@@ -173,7 +173,7 @@ class FileReader {
       return Complain({},
                       StrCat("--set ", name, ": there is no stage '", stage, "'", DidYouMean(stage, names)));
     }
-    if (node->is_map()) SetKey(*node, key, name, text);  // what is none is reported with the stage
+    if (node->is_map()) SetKey(*node, key, name, text);  // another value is reported with the stage
   }
 
   void SetLimit(YamlNode& root, const std::string& name, const std::string& text) {
@@ -183,7 +183,7 @@ class FileReader {
     if (limits.is_map()) SetKey(limits, name.substr(kLimitsPrefix.size()), name, text);
   }
 
-  /// `name`: as it stands behind --set.
+  /// `name`: the name after --set.
   void SetKey(YamlNode& node, const std::string& key, const std::string& name, const std::string& text) {
     ParsedYaml value = ParseYaml(text);
     for (const Mistake& mistake : value.mistakes) Complain({}, StrCat("--set ", name, ": ", mistake.message));
@@ -219,7 +219,7 @@ class FileReader {
     Graph::Build(spec_.stages, mistakes_, &registry_);
   }
 
-  /// Nobody knows what a stage would get from one that was not looked at.
+  /// Leaves out the stages that read an unseen stage, because nobody knows the records that it gives.
   void LeaveOutReaders() {
     for (std::size_t known = 0; known < spec_.unseen.size(); ++known) {
       const std::string unseen = spec_.unseen[known].name;
@@ -248,7 +248,7 @@ class FileReader {
       if (const YamlNode* keep = entry.value.Find("keep"))
         stage.keep = ReadText(stage, "keep", *keep).value_or(Json(false)).AsBool();
       const YamlNode* const expect = entry.value.Find(kExpectKey.name);
-      if (expect != nullptr && stage.type != nullptr)  // else nobody knows what it counts
+      if (expect != nullptr && stage.type != nullptr)  // only its type tells which counts it has
         stage.expect = ReadExpectations(*expect, *stage.type, Name(stage), mistakes_);
       if (stage.type != nullptr) ReadTypeKeys(entry.value, stage);
     } else {
@@ -381,7 +381,7 @@ class FileReader {
     ReadOut(node, stage);
   }
 
-  /// Whether the file says this of a value in whose place --set put another.
+  /// Returns whether the file gives this key for a value that --set has replaced.
   static bool TellsOfAnother(const ConfigKey& key, const YamlNode& node) {
     const YamlNode* const told = node.Find(key.name);
     const YamlNode* const of = key.tells_of.empty() ? nullptr : node.Find(key.tells_of);
@@ -422,7 +422,7 @@ class FileReader {
   PipelineSpec spec_;
   std::vector<Mistake> mistakes_;
   std::optional<Variables> variables_;
-  std::map<std::string, std::string> places_;  // where something is published, and by which stage
+  std::map<std::string, std::string> places_;  // the stage that publishes at each location
 };
 
 }  // namespace

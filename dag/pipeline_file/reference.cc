@@ -203,7 +203,7 @@ Json ExpectSchema(const StageType& type) {
   return schema;
 }
 
-/// Each named input as a key and as an entry of `inputs`.
+/// Adds each named input as a key and as an entry of `inputs`.
 void AddNamedInputs(const std::vector<NamedInput>& named_inputs, Json::Object& properties) {
   if (named_inputs.empty()) return;
   Json::Object entries;
@@ -227,7 +227,7 @@ Json StageSchema(const StageType& type) {
   for (const ConfigKey& key : StageKeys()) {
     if (key.name == "input" && type.takes == Flow::kNothing) continue;
     if (key.name == "out" && !type.publishes()) continue;
-    if (key.name == "plugin") continue;  // such a stage is not checked here
+    if (key.name == "plugin") continue;  // stages of plugins are not checked here
     Json::Array needed;
     AddKeys({key}, properties, needed);
     const bool needs_out = key.name == "out" && type.needs_out();
@@ -283,7 +283,7 @@ Json StagesSchema(const Registry& registry) {
         Map({{"required", List({"type"})}, {"properties", Map({{"type", Map({{"const", type.name}})}})}});
     shapes.push_back(Map({{"if", is_type}, {"then", Ref(StrCat("stage_", type.name))}}));
   }
-  // What a plugin's stages have is known to the plugin alone.
+  // Only the plugin knows the keys of its stages.
   Json ours = Map({{"properties", Map({{"type", Map({{"enum", Json(std::move(types))}})}})}});
   if (!shapes.empty()) ours["allOf"] = Json(std::move(shapes));
   Json stage = Map({{"type", "object"}, {"required", List({"type"})}});

@@ -22,7 +22,7 @@ bool HasKey(const StageType& type) {
                      [](const ConfigKey& key) { return key.name == kKey; });
 }
 
-/// False where `text` is anything but digits with at most one point.
+/// False: `text` is not made of digits with at most one point.
 bool ParseDecimal(std::string_view text, double& value) {
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -71,7 +71,7 @@ Status ApplySubset(std::string_view text, PipelineSpec& spec) {
                                                    ") can only be read as a whole"));
     if (stage.out.empty()) continue;
     stage.out += StrCat(stage.out.ends_with('/') ? "" : "/", SubsetLocation(text));
-    // The one kind of address in which a percent sign means something.
+    // Only in a file: URL a percent sign has a meaning, so it is escaped there.
     if (stage.out.starts_with("file:") && text.ends_with('%')) stage.out += "25";
   }
   return {};

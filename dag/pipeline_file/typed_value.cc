@@ -18,7 +18,7 @@ constexpr double kRounding = 1e-9;          // 0.7 + 0.2 + 0.1 is not 1
 
 using MaybeJson = std::optional<Json>;
 
-/// One value being read: where it stands and where its mistakes go.
+/// Reads one value. `where` names it in messages.
 class Reader {
  public:
   Reader(std::string_view where, std::vector<Mistake>& mistakes) : where_(where), mistakes_(mistakes) {}
@@ -50,8 +50,8 @@ class Reader {
     if (node.broken) return std::nullopt;
     return Refuse(node.at, StrCat("must be ", what, ", and this is ", Describe(node)));
   }
-  /// A scalar that may be something else than text: quotes make it text, unless it comes from a
-  /// variable, which can only stand in quotes.
+  /// Refuses a scalar that must not be text. Quotes make a scalar text, unless it comes from a variable,
+  /// which can only be in quotes.
   MaybeJson ExpectedPlain(std::string_view what, const YamlNode& node) const {
     if (node.is_scalar() && node.quoted && !node.broken)
       return Refuse(node.at, StrCat("must be ", what, ", and this is the text ", Describe(node),

@@ -226,7 +226,7 @@ std::map<std::string, std::string> Variables::Texts() const {
 }
 
 std::string Variables::WithoutSecrets(std::string message) const {
-  constexpr std::size_t kShortestSecret = 4;  // replacing "1" everywhere would hide nothing but the message
+  constexpr std::size_t kShortestSecret = 4;  // to replace "1" everywhere would only spoil the message
   for (const auto& [name, value] : environment_) {
     if (!value || value->text.size() < kShortestSecret) continue;
     const std::string reference = StrCat("${env:", name, "}");

@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-// A pipeline of a hundred stages stays far below these; beyond them is a wrong file or an attack.
+// A pipeline of a hundred stages stays far below these limits; a larger file is a wrong file or an attack.
 constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kMaxNodes = 10000;
 constexpr std::size_t kMaxDepth = 32;
@@ -45,8 +45,8 @@ class LineMap {
   std::vector<std::size_t> starts_;
 };
 
-/// Offset of the first tab that indents something. YAML forbids it, but the parser below does not
-/// always notice and then takes the line for a continuation of the one before.
+/// Returns the offset of the first tab that indents something. YAML forbids it, but the parser below does not
+/// always notice it and then takes the line for a continuation of the one before.
 std::optional<std::size_t> FindIndentingTab(std::string_view text) {
   for (std::size_t line = 0; line < text.size();) {
     const std::size_t first = text.find_first_not_of(" \t", line);
@@ -68,7 +68,7 @@ std::size_t CountNodes(const YamlNode& node) {
   return count;
 }
 
-/// Ends the parsing; does not leave this file.
+/// Thrown to end the parsing; never leaves this file.
 struct Stop {
   Mistake mistake;
 };
@@ -96,7 +96,7 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode node = NewNode(YamlNode::Kind::kScalar, mark);
     CheckTag(node.at, tag);
     node.text = value;
-    node.quoted = tag == "!";  // what the parser gives a scalar in quotes that has no tag
+    node.quoted = tag == "!";  // the parser's tag of a scalar in quotes without a tag
     Put(std::move(node), anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -173,7 +173,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void AddEntry(Container& parent, YamlNode value) {
     YamlNode key = std::move(*parent.key);
     parent.key.reset();
-    if (value.is_null()) value.at = key.at;  // nothing has no place of its own
+    if (value.is_null()) value.at = key.at;  // an empty value has no position of its own
     for (const YamlEntry& entry : parent.node.entries) {
       if (entry.key != key.text) continue;
       mistakes_.push_back({key.at, StrCat("duplicate key ", Describe(key), ": it stands on line ",
@@ -197,7 +197,7 @@ Mistake NeverClosed(std::string_view text, const LineMap& lines, const OpenQuote
           StrCat("the quote ", text.substr(quote.opens, 1), " that opens here is never closed")};
 }
 
-/// What the parser found at `at`, or the quote before that place for which it found it.
+/// Returns the mistake that the parser found at `at`, or the quote before it that is its cause.
 Mistake NotYaml(std::string_view text, const LineMap& lines, FilePosition at, std::string_view why) {
   const std::optional<OpenQuote> quote = FindOpenQuote(text);
   const FilePosition opens = quote ? lines.At(quote->opens) : FilePosition();
@@ -268,7 +268,7 @@ ParsedYaml ParseYaml(std::string_view text) {
     }
     parsed.root = builder.TakeRoot();
     if (parsed.root->at.line == 0) parsed.root->at = {1, 1};
-    // The parser takes the end of the text for the end of a quoted one.
+    // The parser accepts the end of the file as the end of a quoted text.
     if (const auto quote = FindOpenQuote(text); quote && !quote->closes)
       parsed.mistakes.push_back(NeverClosed(text, lines, *quote));
   } catch (const Stop& stop) {
