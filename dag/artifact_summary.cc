@@ -96,8 +96,8 @@ Status CheckWhole(const ArtifactSummary& summary) {
   if (summary.lost.empty()) return {};
   return Status(Code::kDataLoss,
                 StrCat("the run log has lost the lines of ", FirstOf(summary.lost),
-                       ", so that the counts are not whole; run again: what they were about is "
-                       "made again"));
+                       ", so that the counts are incomplete; run again: the outputs that these lines "
+                       "describe are made again"));
 }
 
 Status CheckExpectations(const Graph& graph, const std::vector<NodeId>& chain, const Assembly& assembly,

@@ -36,8 +36,8 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
     if (lost.empty()) return missing;
     std::string words =
         StrCat(missing.message(), "; the run log has lost the lines of ", FirstOf(lost),
-               ", without which what is published has no whole counts: put the file back and run "
-               "again, and what they were about is made again");
+               ", without which the published counts are incomplete: put the file back and run "
+               "again; the outputs that these lines describe are made again");
     return std::move(missing).Reword(std::move(words));
   };
   for (const PlannedSegment& segment : plan.segments) {
@@ -89,8 +89,8 @@ Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
                                         : there.marker_recipe == segment.recipe().ToHex();
     if (is_ours) continue;
     plan.refusals.push_back(StrCat("stage '", name, "': ", gone->second.missing, "; an earlier run read ",
-                                   gone->second.recorded, ". Add --from-log if ", segment.location,
-                                   " is to be published from what is left of that"));
+                                   gone->second.recorded, ". Add --from-log to publish ", segment.location,
+                                   " from the outputs that are left of that run"));
   }
   return {};
 }

@@ -112,7 +112,7 @@ std::int64_t Lineages::WhenRecorded(const LineageStage& old) const {
 void Lineages::Report(NodeId node, const Status& missing, const RecordedFiles& recorded, std::int64_t when) {
   std::string files = Describe(recorded, when);
   reports_.push_back(StrCat("stage '", At(node).spec->name, "': ", missing.message(),
-                            "; going by what earlier runs wrote down of it", files.empty() ? "" : ": ",
+                            "; the digests that earlier runs recorded are used", files.empty() ? "" : ": ",
                             files));
   vanished_.insert_or_assign(node, VanishedSource{std::string(missing.message()), std::move(files)});
 }
@@ -168,7 +168,7 @@ void Lineages::AddSideInputs(NodeId number, LineageStage& stage) {
       Report(number, file.missing, RecordedSideFile(*old, file), WhenRecorded(*old));
     else
       reports_.push_back(StrCat("stage '", stage.stage, "': ", file.missing.message(),
-                                old == nullptr ? "" : "; going by what earlier runs wrote down of it"));
+                                old == nullptr ? "" : "; the digests that earlier runs recorded are used"));
     if (old == nullptr && !file.of_machine && unknown.ok())
       unknown = Status(file.missing).Annotate(StrCat("stage '", stage.stage, "'"));
   }

@@ -99,8 +99,8 @@ class Planner {
     return &known->second;
   }
 
-  /// Returns "goes on: OLD -> NEW" if the Job that left `there` has to go further or less far. Empty: it went
-  /// as far as asked for. Old manifests do not say how far; the last line of the log counts instead.
+  /// Returns "the Job goes on: OLD -> NEW" if the Job that left `there` has to go further or less far. Empty:
+  /// it went as far as asked for. Old manifests do not say how far; the last line of the log counts instead.
   std::string Continues(NodeId node, const Manifest* there) const {
     std::string went;
     if (there != nullptr && !there->continues.is_null()) {
@@ -111,7 +111,7 @@ class Planner {
       went = last->second.continues;
     }
     const std::string wanted = ContinueConfig(At(node).spec->type->keys, At(node).spec->config);
-    return went == wanted ? std::string() : StrCat("goes on: ", went, " -> ", wanted);
+    return went == wanted ? std::string() : StrCat("the Job goes on: ", went, " -> ", wanted);
   }
 
   Result<bool> DecidePublished(NodeId node) {
@@ -139,7 +139,7 @@ class Planner {
     if (machine_only && !selection_.strict && there.whole) {
       plan_.reports.push_back(StrCat("stage '", Name(node), "' was made on another machine (",
                                      Summary(differences),
-                                     "); it is taken as it is, --strict makes it count"));
+                                     "); it is reused as it is; --strict makes the difference count"));
       UpToDate(node, "its manifest exists");
       return true;
     }
@@ -147,7 +147,7 @@ class Planner {
     Refuse(node,
            StrCat(LocationOf(node), " holds another recipe (", Summary(differences), "); ",
                   versioned ? "raise `version`, " : "", "name another `out`, or replace it with --force ",
-                  Name(node), "; --force of a stage that it is made from makes all behind that again"));
+                  Name(node), "; --force of an earlier stage makes all stages after that one run again"));
     return true;
   }
 
@@ -374,7 +374,7 @@ class Planner {
       ASSIGN_OR_RETURN(const bool exists, Decide(node));
       const auto known = outputs_.find({node, End::kGives});
       if (!exists && known != outputs_.end() && known->second.all_lie_there())
-        UpToDate(node, "all its partitions lie there");
+        UpToDate(node, "all its partition files exist");
     }
     return {};
   }
@@ -440,11 +440,11 @@ class Planner {
       segment.because.push_back(
           StrCat(segment.outputs.missing_objects(), " of its intermediate objects are gone"));
     if (const std::vector<std::string>& lost = segment.outputs.lost(); !lost.empty())
-      segment.because.push_back(StrCat("the run log has lost what was counted (", FirstOf(lost), ")"));
+      segment.because.push_back(StrCat("the run log has lost lines with counts (", FirstOf(lost), ")"));
     if (segment.because.empty())
-      segment.because.push_back(Forced(segment.node)
-                                    ? StrCat("made from what --force ", selection_.force, " makes again")
-                                    : "an earlier run did not finish it");
+      segment.because.push_back(Forced(segment.node) ? StrCat("it is made from outputs that --force ",
+                                                              selection_.force, " makes again")
+                                                     : "an earlier run did not finish it");
     return {};
   }
 

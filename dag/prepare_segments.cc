@@ -49,8 +49,8 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, SideInputO
     }
     if (!side_input.segment)
       return Status(Code::kFailedPrecondition,
-                    StrCat("stage '", planned.keys.stage, "' cannot be made ready: what it takes as its ",
-                           side_input.named_input, " is not there any more; run again"));
+                    StrCat("stage '", planned.keys.stage, "' cannot be made ready: the artifact at `",
+                           side_input.named_input, "` is gone; run again"));
     const PlannedSegment& maker = plan.segments[*side_input.segment];
     if (!maker.publishes) {
       ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
@@ -279,7 +279,7 @@ Status CheckUnchanged(const PlannedSegment& planned, Store& out) {
   if ((manifest ? manifest->version : std::string()) == planned.manifest_version) return {};
   return Status(
       Code::kFailedPrecondition,
-      StrCat(planned.location, ": another run has published or removed what is there since this one was ",
+      StrCat(planned.location, ": another run has published or removed the artifact since this run was ",
              "planned; run it again"));
 }
 

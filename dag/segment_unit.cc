@@ -198,7 +198,7 @@ Result<bool> Reuse(const UnitContext& unit, PartitionId id, const Digest& conten
 
 Status ChangedSource(const std::string& path) {
   return Status(Code::kFailedPrecondition,
-                StrCat(path, ": was changed since this run began; what was made of it is void, run again"))
+                StrCat(path, ": was changed since this run began; its outputs are void; run again"))
       .With(std::make_shared<SourceChanged>());
 }
 

@@ -93,7 +93,7 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
   if (outcome.ok()) state.TakeUnsettled(number);
   if (!input.given_up && !input.outputs.complete() && remakes == run_.remakes) {
     input.given_up = true;
-    return Status(Code::kInternal, "its Source ended without all that was asked of it [this is a bug]");
+    return Status(Code::kInternal, "its Source ended before it gave all wanted partitions [this is a bug]");
   }
   return outcome;
 }
@@ -101,7 +101,7 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
 Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
                             const OutputsOfInput& made) {
   if (!state.planned->files)  // it had all its partition outputs when the run began
-    return Status(Code::kUnavailable, "what it is made from is not there any more; run again");
+    return Status(Code::kUnavailable, "the inputs that it is made from are gone; run again");
   const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
   // No read was planned when the run began; a damaged partition output changed that.
   RETURN_IF_ERROR(source.missing);
@@ -119,8 +119,8 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
   if (state.readers.empty()) return {};
   // Units may still read outputs that are void now; only the next run begins without them.
   return Status(why.code(), StrCat(why.message(),
-                                   "; what arrived of it is dropped, and what was made of it is "
-                                   "void: run again, and it is fetched anew"));
+                                   "; its downloaded bytes are removed, and the outputs made from them "
+                                   "are void: run again, and it is downloaded again"));
 }
 
 void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std::string_view why) {

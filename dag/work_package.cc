@@ -22,7 +22,7 @@ constexpr std::string_view kSuffix = ".json";
 Status CheckVersion(std::uint64_t version) {
   if (version == kVersion) return {};
   return Status(version > kVersion ? Code::kFailedPrecondition : Code::kDataLoss,
-                StrCat("of version ", version, ", and this program reads ", kVersion));
+                StrCat("it has version ", version, ", and this program reads ", kVersion));
 }
 
 std::string ObjectOf(const UnitLine& line) {
@@ -142,7 +142,7 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   const std::optional<LineHead> head = ScanLine(line);
   std::optional<UnitLine> decoded = head ? DecodeUnit(*head) : std::nullopt;
   if (!decoded) return Status(Code::kDataLoss, "line: damaged");
-  if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: of ", decoded->unit));
+  if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: it is about ", decoded->unit));
   record.line = std::move(*decoded);
   return record;
 }

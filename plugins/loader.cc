@@ -85,7 +85,7 @@ Result<std::string> PluginLoader::Find(const std::string& name) const {
     searched += StrCat(searched.empty() ? "" : ", ", directory);
   }
   return Status(Code::kNotFound, StrCat("there is no plugin '", name, "': no ", FileName(name), " in ",
-                                        searched.empty() ? "any directory, for none is named" : searched,
+                                        searched.empty() ? "any directory, because none is named" : searched,
                                         "; put its directory into PIPE_PLUGINS"));
 }
 

@@ -95,7 +95,7 @@ Status Plugin::Describe() {
   RETURN_IF_ERROR(call.Outcome(functions_->describe(call.abi())).Annotate("`describe` failed"));
   description_text_ = call.answer();
   Result<std::unique_ptr<PluginDescription>> parsed = ParseDescription(name_, description_text_);
-  if (!parsed.ok()) return std::move(parsed).status().Annotate("what `describe` replied");
+  if (!parsed.ok()) return std::move(parsed).status().Annotate("the reply of `describe`");
   if (!(*parsed)->stages.empty() && functions_->run == nullptr)
     return Status(Code::kInvalidArgument, "has stages, and no function `run`");
   if (!(*parsed)->commands.empty() &&

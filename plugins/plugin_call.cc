@@ -48,7 +48,7 @@ Status PluginCall::Outcome(pipe_code code) const {
   if (!failure_.empty()) return Status(CodeOf(code), failure_);
   const std::string storage = storage_ ? storage_->LastError() : std::string();
   if (!storage.empty()) return Status(CodeOf(code), storage);
-  return Status(CodeOf(code), StrCat("failed without a word (", CodeName(CodeOf(code)), ")"));
+  return Status(CodeOf(code), StrCat("failed without a message (", CodeName(CodeOf(code)), ")"));
 }
 
 std::int32_t PluginCall::Stopped(void* self) { return Self(self).services_.stop.stop_requested() ? 1 : 0; }

@@ -19,7 +19,7 @@ Status CheckReport(std::string_view named_input, const std::string& uri, const V
   for (const Findings& findings : report.findings) count += findings.count();
   if (count == 0) return {};
   const Findings& first = report.findings.front();
-  std::string line = StrCat("what stands at `", named_input, "` is not as it must be: ", uri, "/",
+  std::string line = StrCat("the artifact at `", named_input, "` is not as it must be: ", uri, "/",
                             first.object(), ": ", first.lines().front());
   if (count > 1)
     line += StrCat("; ", count - 1, " more finding", count > 2 ? "s" : "", ", which `pipe verify ", uri,
@@ -52,9 +52,9 @@ Status VerifyInput(std::string_view named_input, Store& directory, const std::st
   // This is also written after a stop: the next run continues from there.
   if (verified != before)
     if (const Status written = WriteVerified(directory, manifest, verified, request.stop); !written.ok())
-      note(StrCat(
-          "`", named_input,
-          "`: what was verified cannot be written down, and is read again next time: ", written.message()));
+      note(StrCat("`", named_input,
+                  "`: the list of verified objects cannot be written, and all are read again next time: ",
+                  written.message()));
   if (!report.ok()) return report.status();
   RETURN_IF_ERROR(CheckReport(named_input, uri, *report));
   note(Summary(named_input, *report));

@@ -99,7 +99,7 @@ Result<std::unique_ptr<WorkLock>> WorkLock::Take(const std::string& work_dir, co
   if (last.state == "running")
     LogInfo(StrCat(work_dir, ": the last run (", Shown(last), ") ",
                    last.boot == boot ? "was killed" : "ended with its machine",
-                   "; going on from what it finished"));
+                   "; this run continues from its finished work"));
   std::string text =
       StrCat("pid=", ::getpid(), " boot=", boot, " since=", Iso8601(clock.UnixMillis()), " state=");
   std::unique_ptr<WorkLock> lock(new WorkLock(fd, std::move(text)));

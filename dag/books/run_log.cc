@@ -230,7 +230,7 @@ Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path, LogIo io) 
   state->Load(std::move(text));
   if (state->damaged > 0)
     LogWarning(StrCat(path, ": ", state->damaged,
-                      " torn or damaged line(s) passed over; what they said counts ", "as not done"));
+                      " torn or damaged line(s) ignored; the work that they name counts ", "as not done"));
   return std::unique_ptr<RunLog>(new RunLog(std::move(state)));
 }
 

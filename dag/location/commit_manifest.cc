@@ -27,8 +27,8 @@ Result<std::optional<Manifest>> OthersManifest(const Publishing& by, Store& out,
 
 Status Published(const Publishing& by) {
   return Status(Code::kFailedPrecondition,
-                StrCat(by.location, ": another run has published there since this one was planned; ",
-                       "name another `out`, or replace what is there with --force ", by.stage));
+                StrCat(by.location, ": another run has published there since this run was planned; ",
+                       "name another `out`, or replace that artifact with --force ", by.stage));
 }
 
 Result<bool> IsWhole(Store& out, const Manifest& manifest, const std::stop_token& stop) {

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kShortest{100}, kLongest{60'000};
 
 Status LeaseIsLost(std::string_view location, std::string_view why) {
   return Status(Code::kFailedPrecondition,
-                StrCat(location, ": ", why, "; this one stops, and what is finished stands"))
+                StrCat(location, ": ", why, "; this run stops, and its finished work is kept"))
       .With(std::make_shared<LostLease>());
 }
 

@@ -74,9 +74,9 @@ Result<std::vector<std::optional<SeenLease>>> LeaseKeeper::Watch(
     most = std::max(most, kPeriods * seen->every);
     step = step.count() == 0 ? seen->every : std::min(step, seen->every);
     silent[at] = std::move(seen);
-    note(StrCat(held_[at]->location, ": was held by ", silent[at]->who, "; looking for up to ",
+    note(StrCat(held_[at]->location, ": was held by ", silent[at]->who, "; waiting for up to ",
                 (kPeriods * silent[at]->every + std::chrono::milliseconds(999)).count() / 1000,
-                " s whether it lives"));
+                " s for a sign of life"));
   }
   for (; waited < most; waited += step) {
     RETURN_IF_ERROR(wait_(step, stop));

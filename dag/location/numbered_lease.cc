@@ -153,8 +153,7 @@ Status NumberedLease::CreateNext(std::string_view holder, const std::stop_token&
   ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
   ASSIGN_OR_RETURN(const bool exists, Exists(before));
   if (highest > number_) return LeaseIsLost(location_, "another run has taken it over");
-  if (highest < number_ || !exists)
-    return LeaseIsLost(location_, "somebody removed what says who writes there");
+  if (highest < number_ || !exists) return LeaseIsLost(location_, "somebody removed the lease of this run");
   return {};
 }
 
@@ -167,7 +166,7 @@ Status NumberedLease::WriteSign(const std::stop_token& stop) {
 
 Status NumberedLease::Renew(std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
-  if (highest < number_) return LeaseIsLost(location_, "somebody removed what says who writes there");
+  if (highest < number_) return LeaseIsLost(location_, "somebody removed the lease of this run");
   if (highest > number_) {
     ASSIGN_OR_RETURN(const bool ours, IsOurs(highest, stop));
     if (!ours) return LeaseIsLost(location_, "another run has taken it over");

@@ -30,10 +30,9 @@ class ExpectReader {
 
   std::vector<Expectation> Read(const YamlNode& node) {
     if (!IsCounted(type_)) {
-      Complain(node.at,
-               StrCat(where_, ": a stage of type ", type_.name,
-                      " counts no records, so that nothing can be expected of it; say it of the stage "
-                      "whose records it reads, or that reads its files"));
+      Complain(node.at, StrCat(where_, ": a stage of type ", type_.name,
+                               " counts no records, so that it takes no `expect`; give it to the stage whose "
+                               "records it reads, or to the stage that reads its files"));
       return {};
     }
     if (!node.is_map()) {

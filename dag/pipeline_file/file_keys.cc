@@ -13,7 +13,7 @@ const std::vector<ConfigKey>& LimitKeys() {
 
 const std::vector<ConfigKey>& StageKeys() {
   static const std::vector<ConfigKey> kKeys = {
-      {"type", ValueType::kString, "", Effect::kBytes, "What the stage does."},
+      {"type", ValueType::kString, "", Effect::kBytes, "The work that the stage does."},
       {"plugin", ValueType::kString, "~", Effect::kBytes,
        "The plugin that has the type, by name or by path; without it the type is one of this program's."},
       {"input", ValueType::kString, "~", Effect::kBytes, "The stage that it reads."},

@@ -25,7 +25,7 @@ inline constexpr std::array<FileKey, 6> kFileKeys = {{
     {"name", true, "Names the pipeline and its work directory: small letters, digits and `_`."},
     {"vars", false, "Texts and numbers that values refer to as `${name}`; `--set name=value` changes one."},
     {"env", false, "The environment variables that values may refer to as `${env:NAME}`."},
-    {"limits", false, "What a run may take of the machine."},
+    {"limits", false, "The most memory and disk that a run may take."},
     {"stages", true, "The stages by name, each with its `type` and keys."},
 }};
 
@@ -56,7 +56,7 @@ const std::vector<ConfigKey>& StageKeys();
 /// A map from named inputs to stages, for stages whose type has named inputs.
 inline constexpr FileKey kInputsKey = {
     "inputs", false,
-    "The same as the keys of the ports: `inputs: { tokenizer: words }` is `tokenizer: words`."};
+    "All named inputs in one map: `inputs: { tokenizer: words }` is the same as `tokenizer: words`."};
 
 /// A map from metrics to [low, high]. It is not a ValueType, and so not in StageKeys().
 inline constexpr FileKey kExpectKey = {

@@ -340,7 +340,7 @@ class Builder {
             {node.spec->at,
              StrCat("stage ", Named(*node.spec), " takes records that were made with the same ",
                     edge.named_input->name, ", but those of ", Named(*nodes_[*Above(node)].spec), " and ",
-                    Named(*nodes_[other].spec), " have another each")});
+                    Named(*nodes_[other].spec), " have different ones")});
         return false;
       }
     }

@@ -323,8 +323,8 @@ class FileReader {
     if (inputs != nullptr && inputs->is_null()) inputs = nullptr;
     const std::string where = StrCat(Name(stage), ": '", kInputsKey.name, "'");
     if (inputs != nullptr && !inputs->is_map())
-      return Complain(inputs->at,
-                      StrCat(where, " must be a map of ports to stages, and this is ", Describe(*inputs)));
+      return Complain(inputs->at, StrCat(where, " must be a map of named inputs to stages, and this is ",
+                                         Describe(*inputs)));
     for (const NamedInput& named_input : named_inputs) {
       const YamlNode* key = node.Find(named_input.name);
       const YamlNode* entry = inputs == nullptr ? nullptr : inputs->Find(named_input.name);
@@ -342,7 +342,7 @@ class FileReader {
     for (const YamlEntry& entry : inputs->entries)
       if (std::find(names.begin(), names.end(), entry.key) == names.end())
         Complain(entry.key_at,
-                 StrCat(where, ": unknown port '", entry.key, "'", DidYouMean(entry.key, names)));
+                 StrCat(where, ": unknown named input '", entry.key, "'", DidYouMean(entry.key, names)));
   }
 
   void ReadNamedInput(const NamedInput& named_input, const YamlNode& node, StageSpec& stage) {
@@ -413,7 +413,7 @@ class FileReader {
     if (job != nullptr && job->location_of_recipe) below = StrCat(kRunLocation, stage.name, "-*");
     const auto [taken, is_new] = places_.emplace(NormalLocation(StrCat(stage.out, "/", below)), stage.name);
     if (!is_new)
-      Complain(out->at, StrCat(who, " publishes at the same place as stage '", taken->second,
+      Complain(out->at, StrCat(who, " publishes at the same location as stage '", taken->second,
                                "': give it another 'out'"));
   }
 

@@ -65,7 +65,7 @@ std::string NameTable(std::string_view title, const Table& rows) {
 }
 
 std::string NamedInputTable(const std::vector<NamedInput>& named_inputs) {
-  std::string table = "| port | value | default | |\n| --- | --- | --- | --- |\n";
+  std::string table = "| named input | value | default | |\n| --- | --- | --- | --- |\n";
   for (const NamedInput& named_input : named_inputs) {
     const std::string_view fallback = named_input.inherited  ? "that of the nearest stage before"
                                       : named_input.required ? "required"

@@ -139,7 +139,7 @@ const YamlNode* Variables::ResolveEnvironment(std::string_view name, FilePositio
   if (found == environment_.end()) {
     const std::string hint = DidYouMean(name, KeysOf(environment_));
     Complain(at, StrCat("'${env:", name.substr(0, 64), "}' is not listed under 'env'",
-                        hint.empty() ? "; list there what the file reads of the environment" : hint));
+                        hint.empty() ? "; list there the variables that the file reads" : hint));
     return nullptr;
   }
   if (found->second) return found->second->broken ? nullptr : &*found->second;

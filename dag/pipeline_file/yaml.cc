@@ -101,7 +101,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) Fail(At(mark), "this alias stands inside what it refers to");
+    if (found == anchors_.end()) Fail(At(mark), "this alias is inside the value that it refers to");
     Count(CountNodes(found->second), At(mark));
     Put(found->second, 0);
   }
@@ -133,8 +133,8 @@ class TreeBuilder final : public YAML::EventHandler {
   void Count(std::size_t nodes, FilePosition at) {
     nodes_ += nodes;
     if (nodes_ > kMaxNodes)
-      Fail(at,
-           StrCat("a pipeline file has at most ", kMaxNodes, " values, aliases counted as what they repeat"));
+      Fail(at, StrCat("a pipeline file has at most ", kMaxNodes,
+                      " values, and an alias counts as the values that it repeats"));
   }
   YamlNode NewNode(YamlNode::Kind kind, const YAML::Mark& mark) {
     YamlNode node;
@@ -210,8 +210,8 @@ Mistake NotYaml(std::string_view text, const LineMap& lines, FilePosition at, st
     return {opens, StrCat("the quote ", mark, " that opens here is closed on line ", closes.line,
                           " only, where another was meant to open: close it where its text ends")};
   return {closes,
-          StrCat("text stands behind the quote ", mark,
-                 " that closes here: a quote inside a text is written ", mark == "'" ? "''" : "\\\"")};
+          StrCat("text follows the quote ", mark, " that closes here: a quote inside a text is written ",
+                 mark == "'" ? "''" : "\\\"")};
 }
 
 }  // namespace

@@ -128,10 +128,9 @@ Result<bool> BucketRun::LocalIsGood() {
   if (candidates_.empty()) {
     unsent_ = local >= 0;
     if (record["committed"].AsString().empty()) return true;
-    call_.Log(Level::kWarning,
-              StrCat(checkpoints_.uri(),
-                     ": the checkpoints that this machine had brought there "
-                     "are gone, so what it has of them is not gone on from: it trains anew"));
+    call_.Log(Level::kWarning, StrCat(checkpoints_.uri(),
+                                      ": the checkpoints that this machine had uploaded are "
+                                      "gone, so its own copies are not used: the training begins anew"));
     unsent_ = false;
     RETURN_IF_ERROR(Empty({}));
     return true;

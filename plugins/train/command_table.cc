@@ -39,7 +39,8 @@ Json ToJson(const TrainCommand& command) {
 const std::vector<TrainCommand>& TrainCommands() {
   static const TrainWord kEnvironment = {"--environment", "DIR",
                                          "The environment that runs it (default .pipe/trainer)"};
-  static const TrainWord kDirectory = {"--dir", "DIR", "Where the environment is (default .pipe/trainer)"};
+  static const TrainWord kDirectory = {"--dir", "DIR",
+                                       "The directory of the environment (default .pipe/trainer)"};
   static const std::vector<TrainCommand> kCommands = {
       {"trainer",
        "The trainer's environment, and whether a model fits a slice of TPUs",
@@ -49,11 +50,11 @@ const std::vector<TrainCommand>& TrainCommands() {
          {kDirectory,
           {"--extra",
            "WORD",
-           "What it computes on: a CPU (the default), a GPU, a TPU",
+           "The device of the training: a CPU (the default), a GPU, a TPU",
            {"cpu", "cuda", "tpu"}},
           {"--python", "PATH",
            "The interpreter to make it with, of Python 3.11 to 3.13 (default: one that is found)"}}},
-        {"check", "Say whether the environment is whole, and where its interpreter is", {kDirectory}},
+        {"check", "Say whether the environment is complete, and name its interpreter", {kDirectory}},
         {"fit",
          "Say before a TPU is rented whether a model fits it, in which pieces, and about how long it takes",
          {{"", "FILE", "A pipeline file, or the job.json of a run", {}, true},
@@ -63,25 +64,25 @@ const std::vector<TrainCommand>& TrainCommands() {
            {},
            false,
            true},
-          {"--stage", "NAME", "The stage `train` that is meant, where the file has several"},
+          {"--stage", "NAME", "The stage `train` to try, if the file has several"},
           {"--on", "SLICES", "The slices to try, such as v3-8,v5e-4"},
-          {"--price", "PER_HOUR", "Of a slice, so that the cost is said, too"},
+          {"--price", "PER_HOUR", "The price of a slice; the answer then has the cost, too"},
           {"--environment", "DIR",
            "An environment with libtpu (default .pipe/trainer-tpu, else that of the stage)"}}}}},
       {"sample",
-       "Write text that the model of a finished training goes on with",
+       "Continue a text with the model of a finished training",
        {{"",
          "RUN",
-         "The run's directory, the place that `train` published to, or the URI of either",
+         "The run's directory, the location that `train` published to, or the URI of either",
          {},
          true},
-        {"--prompt", "TEXT", "What the text begins with"},
-        {"--length", "N", "How many ids are written"},
+        {"--prompt", "TEXT", "The beginning of the text"},
+        {"--length", "N", "The number of ids to write"},
         {"--temperature", "T", "0 takes the likeliest id each time, more takes others as well"},
         {"--top-p", "P", "Only the likeliest ids that have this share together"},
-        {"--seed", "S", "Another one gives another text"},
+        {"--seed", "S", "Another seed gives another text"},
         kEnvironment,
-        {"--cache", "DIR", "Where the model of a bucket is kept (default .pipe/fetched)"}}},
+        {"--cache", "DIR", "The directory for models from buckets (default .pipe/fetched)"}}},
   };
   return kCommands;
 }

@@ -64,7 +64,7 @@ Status RunStep(std::string_view what, std::vector<std::string> argv, const std::
   const std::vector<std::string> tail = process->log().Tail();
   for (std::size_t at = tail.size() - std::min(tail.size(), kShownLines); at < tail.size(); ++at)
     call.Log(Level::kInfo, StrCat("| ", tail[at]));
-  return Status(Code::kUnavailable, StrCat(what, " ", exit.Describe(), "; all it said: ", log));
+  return Status(Code::kUnavailable, StrCat(what, " ", exit.Describe(), "; its whole output: ", log));
 }
 
 Status ClearDirectory(const std::string& directory) {

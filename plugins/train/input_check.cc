@@ -104,7 +104,7 @@ Status CheckMakers(const Json& settings, const Json& makers) {
   if (const Json& data = makers["data"]; !unknown(data)) {
     if (data["type"].AsString() != "write_packed")
       return Mismatch(StrCat("data: is made by a stage of type ", data["type"].AsString(),
-                             ", and the trainer reads what `write_packed` makes"));
+                             ", and the trainer reads artifacts of `write_packed` only"));
     RETURN_IF_ERROR(CheckRows(data["config"], "data"));
     std::vector<std::string> splits;
     for (const Json& split : data["splits"].AsArray()) splits.emplace_back(split.AsString());
@@ -128,7 +128,7 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
   Result<std::string> text = read(uri, kMostPacked);
   if (!text.ok() && text.status().code() == Code::kNotFound)
     return Mismatch(
-        StrCat(uri, ": there is no such file, so what stands at `data` is not what `write_packed` makes"));
+        StrCat(uri, ": there is no such file, so the artifact at `data` was not made by `write_packed`"));
   if (!text.ok()) return std::move(text).status();
   const Result<Json> packed = Json::Parse(*text);
   if (!packed.ok())
@@ -152,7 +152,7 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
   inputs.tokenizer_digest = DigestOf(bytes).ToHex();
   if (made_with["model_digest"].AsString() != inputs.tokenizer_digest)
     return Mismatch(StrCat("the rows of `data` were made with another tokenizer (",
-                           made_with["model_digest"].AsString(), ") than stands at `tokenizer` (", model,
+                           made_with["model_digest"].AsString(), ") than the one at `tokenizer` (", model,
                            ", ", inputs.tokenizer_digest, "): give both stages the same one"));
   ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
   ASSIGN_OR_RETURN(inputs.tokenizer_lineage, LineageOf(job.tokenizer_manifest, read));

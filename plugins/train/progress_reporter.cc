@@ -57,9 +57,10 @@ void ProgressReporter::Hear(const Json& event) {
                 event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
                 " epochs"));
   if (kind == "fit") Note(Readable(event["text"].AsString(), kMostText));
-  if (kind == "restore") Note(StrCat("goes on from the checkpoint at step ", event["step"].AsInt()));
+  if (kind == "restore")
+    Note(StrCat("the training goes on from the checkpoint at step ", event["step"].AsInt()));
   if (kind == "extend")
-    Note(StrCat("more steps: goes back from step ", event["from"].AsInt(),
+    Note(StrCat("more steps: the training goes back from step ", event["from"].AsInt(),
                 " to the checkpoint before the rate fell, at step ", event["to"].AsInt()));
   if (kind == "early_stop")
     Note(StrCat("stopped early at step ", event["step"].AsInt(), ": ",
@@ -68,7 +69,7 @@ void ProgressReporter::Hear(const Json& event) {
     Note(StrCat("step ", event["step"].AsInt(), ": ", Readable(event["prompt"].AsString(), kMostText), " | ",
                 Readable(event["text"].AsString(), kMostText)));
   if (kind == "rewind")
-    call_.Log(Level::kWarning, StrCat("the loss went astray: back from step ", event["from"].AsInt(),
+    call_.Log(Level::kWarning, StrCat("the training diverged: it goes back from step ", event["from"].AsInt(),
                                       " to the checkpoint at step ", event["to"].AsInt()));
   if (kind == "warn" && warnings_++ < kMostWarnings)
     call_.Log(Level::kWarning, StrCat("the trainer warns: ", Readable(event["text"].AsString(), 500)));

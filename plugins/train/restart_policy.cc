@@ -28,7 +28,7 @@ RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
     if (end.progressed) return Again(end, false);
     const bool killed = end.signal == 9 || end.code == 128 + 9;
     return Failed(Code::kUnavailable, end,
-                  killed ? "the kernel kills a process where memory is full: give it a smaller batch or "
+                  killed ? "the kernel kills a process when memory is full: give it a smaller batch or "
                            "model, or a larger machine"
                          : "it left no checkpoint to go on from");
   }

@@ -51,7 +51,7 @@ Status CheckExport(const std::string& run, const HostCall& call) {
   const std::string path = run + "/MANIFEST.json";
   std::error_code error;
   if (!fs::exists(path, error)) {
-    call.Log(Level::kWarning, StrCat(run, ": has no manifest yet, so nothing says what its export must be"));
+    call.Log(Level::kWarning, StrCat(run, ": has no manifest yet, so its export is not checked"));
     return {};
   }
   ASSIGN_OR_RETURN(const std::string text, call.storage().Read(fs::absolute(path).string(), kMostManifest));
@@ -87,8 +87,8 @@ Result<std::string> FindRun(const std::string& place) {
   if (!newest.empty()) return newest.string();
   return Status(Code::kNotFound,
                 StrCat(place,
-                       ": no run directory: neither job.json nor runs/*/job.json is there; name the place "
-                       "that a stage `train` published"));
+                       ": no run directory: neither job.json nor runs/*/job.json is there; name the "
+                       "location that a stage `train` published to"));
 }
 
 Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage& storage) {
@@ -108,7 +108,7 @@ Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage
   return runs.empty()
              ? Status(Code::kNotFound, StrCat(place,
                                               ": no run: neither job.json nor runs/*/job.json is there; name "
-                                              "the place that a stage `train` published"))
+                                              "the location that a stage `train` published to"))
              : Wrong(StrCat(place, ": holds several runs; name one: ", all));
 }
 

@@ -78,14 +78,14 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   job.threads = static_cast<int>(request["threads"].AsInt(1));
   ASSIGN_OR_RETURN(job.run_uri, Place(request["out"], "`out`"));
   const Json& inputs = request["inputs"];
-  ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "what stands at `data`"));
-  ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "what stands at `tokenizer`"));
+  ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "the artifact at `data`"));
+  ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
   job.kept = request["kept"].AsString();
   const bool elsewhere =
       IsElsewhere(job.run_uri) || IsElsewhere(job.data_uri) || IsElsewhere(job.tokenizer_uri);
   if (elsewhere && job.kept.empty())
     return Status(Code::kUnimplemented,
-                  "this program gives no directory for copies of what lies in a bucket; take a newer one");
+                  "this program gives no directory for copies of objects in buckets; take a newer program");
   job.run_dir = IsElsewhere(job.run_uri)
                     ? StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/')))
                     : job.run_uri;

@@ -178,7 +178,7 @@ class TrainingRun {
     const std::size_t shown = std::min(tail_.size(), kShownLines);
     for (std::size_t at = tail_.size() - shown; at < tail_.size(); ++at)
       call_.Log(Level::kInfo, StrCat("| ", tail_[at]));
-    return Status(decision.code, StrCat(decision.why, "; all it said: ", log_));
+    return Status(decision.code, StrCat(decision.why, "; its whole output: ", log_));
   }
 
   milliseconds Scaled(milliseconds time) const {

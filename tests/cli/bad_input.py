@@ -303,7 +303,7 @@ def outputs_that_hold_something_else():
         expect(broken, 2, "MANIFEST.json")
         place.stages["again"] = {**place.stages["text"]}
         twice = place.run()
-        expect(twice, 2, "publishes at the same place")
+        expect(twice, 2, "publishes at the same location")
         return "\n  ".join(["", other.err.strip(), run.err.strip(), broken.err.strip(), twice.err.strip()])
 
 

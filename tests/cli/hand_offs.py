@@ -94,7 +94,7 @@ def data_that_the_trainer_does_not_read():
         (docs + packed("mmap") + TRAIN, "data: rows in mmap, which the trainer does not read"),
         (docs.replace("validation", "test") + packed("raw16") + TRAIN, "data: there is no split 'validation', only train, test"),
         (docs + tfds(input="docs") + TRAIN,
-         "data: is made by a stage of type write_tfds, and the trainer reads what `write_packed` makes"))
+         "data: is made by a stage of type write_tfds, and the trainer reads artifacts of `write_packed` only"))
 
 
 def names_that_no_reader_finds():

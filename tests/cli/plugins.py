@@ -54,7 +54,7 @@ VARIANTS = {  # name: the fault, parts of the message
     "future": ({"major": "2"}, ("speaks version 2", "this program speaks version 1")),
     "nosymbol": ({"symbol": "another_entry"}, ("does not export `pipe_plugin_entry`",)),
     "crash": ({"before": CRASH}, ("crashed while loading (signal 11)",)),
-    "badjson": ({"json": "{"}, ("what `describe` replied", "is not JSON")),
+    "badjson": ({"json": "{"}, ("the reply of `describe`", "is not JSON")),
 }
 
 

@@ -303,7 +303,7 @@ def the_source_counts_by_its_bytes():
         text = place.source.read_bytes()
         place.source.unlink()
         gone = nothing(place)
-        check_says(gone.err, "no such file", "going by what earlier runs wrote down")
+        check_says(gone.err, "no such file", "the digests that earlier runs recorded are used")
         place.stages["text"]["shards"] = 2
         place.stages["text"]["version"] = "1.0.1"
         refused = place.run()

@@ -98,7 +98,7 @@ class Duel:
         what = f"{what}, then {following.file.parent.name}: {code}"
         # Killed after its manifest: the other recipe may not replace the published artifact.
         hold(code == 0 or (code == 2 and manifest), following, f"{what}: has to finish")
-        hold("looking for up to" not in following.messages(), following, f"{what}: waited on its own machine")
+        hold("waiting for up to" not in following.messages(), following, f"{what}: waited on its own machine")
         if code == 2:
             following = runs[recipes.index(recipe) ^ 1]
             hold(self.start(following).wait(timeout=100) == 0, following, f"{what}: has to finish")

@@ -67,7 +67,7 @@ def a_pattern_that_matches_nothing():
             path.unlink()
         gone = place.ok()
         check_units(gone)
-        check_says(gone.err, "no file has such a name", "going by what earlier runs wrote down")
+        check_says(gone.err, "no file has such a name", "the digests that earlier runs recorded are used")
         elsewhere(place)
         refused(place, says=["no file has such a name", "--from-log"])
         for pattern in ("tr*.txt", "x*.txt"):  # matches fewer of the files that were read, or none
@@ -87,7 +87,7 @@ def an_address_that_cannot_be_reached():
         server.stop()
         gone = place.ok()
         check_units(gone)
-        check_says(gone.err, "going by what earlier runs wrote down")
+        check_says(gone.err, "the digests that earlier runs recorded are used")
         elsewhere(place)
         refused(place, says=["an earlier run read corpus.txt, digest ", "--from-log"])
         place.stages["source"]["url"] = server.url.replace("corpus.txt", "other.txt")
@@ -111,7 +111,7 @@ def a_missing_tokenizer():
         ours.unlink()
         gone = place.ok()
         check_units(gone)
-        check_says(gone.err, "ours.model", "going by what earlier runs wrote down")
+        check_says(gone.err, "ours.model", "the digests that earlier runs recorded are used")
         place.stages["rows"]["out"] = str(place.root / "elsewhere")
         refused(place, says=["ours.model"])
         place.stages["rows"]["out"] = str(place.root / "rows")
@@ -152,7 +152,7 @@ def a_moved_corpus_with_everything_published():
         place.source.rename(place.root / "moved.txt")
         run = place.ok()
         check_units(run)
-        check_says(run.err, "no such file", "going by what earlier runs wrote down of it: corpus.txt, digest ",
+        check_says(run.err, "no such file", "the digests that earlier runs recorded are used: corpus.txt, digest ",
                    "read on 20")
 
 

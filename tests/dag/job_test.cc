@@ -181,7 +181,7 @@ TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {
   place.Ok("  model: { type: learn, input: docs, rounds: 1" + out);
   EXPECT_EQ(place.Ok("  model: { type: learn, input: docs, rounds: 1" + out).units, Lines{});
   const ToyOutcome more = place.Ok("  model: { type: learn, input: docs, rounds: 5" + out);
-  EXPECT_TRUE(Says(more.because, R"(goes on: {"rounds":1} -> {"rounds":5})"));
+  EXPECT_TRUE(Says(more.because, R"(the Job goes on: {"rounds":1} -> {"rounds":5})"));
   EXPECT_EQ(more.units, Lines{"done model/-"});
   EXPECT_EQ(place.hand.learnt, 2);
 }
@@ -193,7 +193,7 @@ TEST(JobTest, ForceRunsItAgain) {
   force.force = "model";
   const ToyOutcome forced = place.Ok(kLearn + kMark + kText, force);
   EXPECT_EQ(place.hand.learnt, 2);
-  EXPECT_TRUE(Says(forced.because, "text: made from what --force model makes again"));
+  EXPECT_TRUE(Says(forced.because, "text: it is made from outputs that --force model makes again"));
 }
 
 TEST(JobTest, OnlyWhatReadsItNeedsItsArtifact) {
@@ -230,7 +230,7 @@ TEST(NamedInputTest, AFileCountsByItsBytes) {
   std::filesystem::remove(place.path("my.model"));
   const ToyOutcome gone = place.Ok(mark + text);
   EXPECT_EQ(gone.units, Lines{});
-  EXPECT_TRUE(Says(gone.reports, "going by what earlier runs wrote down"));
+  EXPECT_TRUE(Says(gone.reports, "the digests that earlier runs recorded are used"));
   const std::string more = "  more: { type: write_tfds, input: marked, name: more, out: \"${out}\" }\n";
   EXPECT_TRUE(Says(place.Run(mark + text + more).refusals, "stage 'marked': "));
 }

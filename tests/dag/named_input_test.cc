@@ -79,7 +79,7 @@ TEST(NamedInputTest, EveryMistakeHasItsPlace) {
   EXPECT_EQ(MistakesIn(File("  used: { type: use, input: text, model: model, inputs: { model: model } }\n")),
             Lines{"p.yaml:7:66: stage 'used': 'inputs': 'model' is given twice"});
   EXPECT_EQ(MistakesIn(File("  used: { type: use, input: text, inputs: { model: model, wrds: model } }\n")),
-            Lines{"p.yaml:7:59: stage 'used': 'inputs': unknown port 'wrds'; did you mean 'words'?"});
+            Lines{"p.yaml:7:59: stage 'used': 'inputs': unknown named input 'wrds'; did you mean 'words'?"});
   EXPECT_EQ(
       MistakesIn(File("  used: { type: use, input: text, model: text }\n")),
       Lines{"p.yaml:7:42: stage 'used' (use) takes a whole artifact as its model, but 'text' (lines) gives "

@@ -324,7 +324,7 @@ TEST(PlanTest, ASourceThatIsGoneMattersOnlyToWhatReadsIt) {
   world.snapshot.files["source"].wanted = {{"u", false, {}}};
   const Plan plan = world.Make();
   EXPECT_TRUE(plan.nothing_to_do());
-  EXPECT_TRUE(Says(plan.reports, "u: no such file; going by what earlier runs wrote down"));
+  EXPECT_TRUE(Says(plan.reports, "u: no such file; the digests that earlier runs recorded are used"));
   EXPECT_EQ(plan.vanished.at("source"), "u: no such file; recorded: u, digest " + DigestOf("u").ToHex());
   const std::map<std::string, Snapshot::Published> published = world.snapshot.published;
   world.snapshot.published.clear();

@@ -70,7 +70,7 @@ TEST(VanishedSourceTest, APlaceThatIsOnlyReadGoesByItsManifest) {
   EXPECT_EQ(outcome.Count("done seen/-"), 1);
   EXPECT_EQ(outcome.units.size(), 1u);
   EXPECT_TRUE(std::any_of(outcome.reports.begin(), outcome.reports.end(), [](const std::string& report) {
-    return report.find("going by what earlier runs wrote down") != std::string::npos;
+    return report.find("the digests that earlier runs recorded are used") != std::string::npos;
   }));
   EXPECT_EQ(place.Ok(text + seen).units, std::vector<std::string>{}) << "and so does a plain run";
 }

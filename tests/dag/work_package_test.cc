@@ -64,7 +64,7 @@ TEST(WorkPackageTest, WhatIsWrongIsNamed) {
 TEST(WorkPackageTest, ARecordIsOfItsUnitAlone) {
   const std::string text = EncodeUnitRecord(Record(UnitState::kDone, "text/0000-00001", "a"));
   EXPECT_TRUE(ParseUnitRecord(text, "text/0000-00001").ok());
-  EXPECT_EQ(ParseUnitRecord(text, "text/0000-00002").status().message(), "line: of text/0000-00001");
+  EXPECT_EQ(ParseUnitRecord(text, "text/0000-00002").status().message(), "line: it is about text/0000-00001");
   std::string damaged = text;
   damaged[damaged.find("0000-00001")] = '1';
   EXPECT_EQ(ParseUnitRecord(damaged, "text/0000-00001").status().message(), "line: damaged");

@@ -122,9 +122,9 @@ TEST(PluginLoaderTest, BadDescriptionsAreRefusedWithThePlace) {
   CompilePlugin(directory, "command",
                 SmallPlugin("command", "{\"commands\": [{\"name\": \"x\", \"help\": \"y\"}]}"));
   PluginLoader loader = LoaderOf(directory);
-  ExpectRefused(loader.Load("torn"), Code::kInvalidArgument, {"what `describe` replied", "is not JSON"});
+  ExpectRefused(loader.Load("torn"), Code::kInvalidArgument, {"the reply of `describe`", "is not JSON"});
   ExpectRefused(loader.Load("wrong"), Code::kInvalidArgument,
-                {"what `describe` replied", "stages[0].version"});
+                {"the reply of `describe`", "stages[0].version"});
   ExpectRefused(loader.Load("command"), Code::kInvalidArgument,
                 {"has commands, and no extension pipe.commands/1"});
 }

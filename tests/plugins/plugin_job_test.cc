@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair(R"(call->reply(call->ctx, text_of("{\"objects\": [1]}"));)", "each once")));
 
 TEST_F(PluginAnswerTest, CodeWithoutAWordStillSaysSomething) {
-  EXPECT_EQ(After("return 12345;").status().message(), "plugin 'doing': failed without a word (internal)");
+  EXPECT_EQ(After("return 12345;").status().message(), "plugin 'doing': failed without a message (internal)");
 }
 
 TEST_F(PluginAnswerTest, FirstReasonCounts) {

@@ -90,7 +90,7 @@ TEST_F(VerifiedInputTest, DamageFailsTheStageBeforeTheJobBegins) {
   const Status status = Run();
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_TRUE(status.message().starts_with(
-      StrCat("what stands at `data` is not as it must be: ", place_, "/", shard, ": record ")))
+      StrCat("the artifact at `data` is not as it must be: ", place_, "/", shard, ": record ")))
       << status.message();
   EXPECT_NE(
       status.message().find("`pipe run FILE --force packed` makes the artifact again; 1 more finding, which "
@@ -115,8 +115,8 @@ TEST_F(VerifiedInputTest, WithoutAPlaceForTheRecordItIsReadEachTime) {
   WriteFile(place_ + "/.pipe", "a file where the directory should be");
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(Run().ok());
-    EXPECT_TRUE(
-        notes_.starts_with("`data`: what was verified cannot be written down, and is read again next time: "))
+    EXPECT_TRUE(notes_.starts_with(
+        "`data`: the list of verified objects cannot be written, and all are read again next time: "))
         << notes_;
     EXPECT_NE(notes_.find("`data`: verified 10 of 10 objects"), std::string::npos) << notes_;
   }

@@ -70,8 +70,9 @@ TEST_F(LockTest, ADeadOwnerIsTakenOverWithOneLine) {
   other.Kill();
   const auto lock = WorkLock::Take(work_, FakeClock());
   ASSERT_TRUE(lock.ok()) << lock.status().message();
-  EXPECT_EQ(log_, StrCat(work_, ": the last run (pid ", pid,
-                         ", since 1970-01-01T00:00:00Z) was killed; going on from what it finished\n"));
+  EXPECT_EQ(log_,
+            StrCat(work_, ": the last run (pid ", pid,
+                   ", since 1970-01-01T00:00:00Z) was killed; this run continues from its finished work\n"));
 }
 
 TEST_F(LockTest, AnOwnerOfAnEarlierBootEndedWithItsMachine) {

@@ -155,8 +155,9 @@ TEST_F(RunLogTest, GarbageIsPassedOverCountedAndReportedOnce) {
   const auto log = OpenLog();
   EXPECT_EQ(log->damaged_lines(), 4u);
   EXPECT_NE(log->FindDone("lines/0000-00000"), nullptr);
-  EXPECT_EQ(captured_.text(),
-            StrCat(path_, ": 4 torn or damaged line(s) passed over; what they said counts as not done\n"));
+  EXPECT_EQ(
+      captured_.text(),
+      StrCat(path_, ": 4 torn or damaged line(s) ignored; the work that they name counts as not done\n"));
 }
 
 TEST_F(RunLogTest, UnknownKindsAndKeysArePassedOver) {

@@ -134,7 +134,7 @@ TEST(PipelineFileTest, TypesAndTheirKeysAreChecked) {
   EXPECT_EQ(MistakesIn(FakeFile(
                 "  a: { type: fech }\n  b: { url: u }\n  c: { type: fetch, ulr: u }\n  d: { type: [x] }\n")),
             (Lines{"p.yaml:4:14: stage 'a': there is no stage type \"fech\"; did you mean 'fetch'?",
-                   "p.yaml:5:3: stage 'b': missing key 'type': what the stage does",
+                   "p.yaml:5:3: stage 'b': missing key 'type': the work that the stage does",
                    "p.yaml:6:3: stage 'c': missing key 'url': where the file is",
                    "p.yaml:6:21: stage 'c': unknown key 'ulr'; did you mean 'url'?",
                    "p.yaml:7:14: stage 'd': 'type' must be a text, and this is a list"}));
@@ -287,7 +287,7 @@ TEST(PipelineFileTest, NoTwoStagesPublishAtOnePlace) {
                                       " }\n  d: { type: publish, input: b, ", second, " }\n")));
   };
   EXPECT_EQ(with("name: n, out: \"gs://b/x\"", "name: n, out: \"gs://b/x/\""),
-            (Lines{"p.yaml:7:47: stage 'd' (publish) publishes at the same place as stage 'c': give it "
+            (Lines{"p.yaml:7:47: stage 'd' (publish) publishes at the same location as stage 'c': give it "
                    "another 'out'"}));
   EXPECT_EQ(with("name: n, out: o", "name: n, out: ./o//").size(), 1u);
   EXPECT_EQ(with("name: n, out: /o/./p", "name: n, out: /o/p").size(), 1u);

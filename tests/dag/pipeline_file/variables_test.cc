@@ -113,8 +113,8 @@ TEST(EnvironmentTest, IsReadOnlyWhereListed) {
   EXPECT_EQ(MistakesIn(FileWith("env: [TOKEN]\n", "\"${env:TOKNE}\""), WithEnvironment({{"TOKNE", "t"}})),
             (Lines{"p.yaml:5:26: '${env:TOKNE}' is not listed under 'env'; did you mean 'TOKEN'?"}));
   EXPECT_EQ(MistakesIn(FileWith("", "\"${env:HOME}\""), WithEnvironment({{"HOME", "h"}})),
-            (Lines{"p.yaml:4:26: '${env:HOME}' is not listed under 'env'; list there what the file reads of "
-                   "the environment"}));
+            (Lines{"p.yaml:4:26: '${env:HOME}' is not listed under 'env'; list there the variables "
+                   "that the file reads"}));
 }
 
 TEST(EnvironmentTest, AMissingOneIsReportedOnce) {

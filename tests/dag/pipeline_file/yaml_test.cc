@@ -101,9 +101,9 @@ TEST(YamlTest, AQuoteThatIsNotClosedIsNamedWhereItOpens) {
   EXPECT_EQ(MistakeIn("a:\n  - run: |\n      say \"hi\n    b: 'x\n  - c: 'y'\n"),
             "f:4:8: the quote ' that opens here is closed on line 5" + late);
   EXPECT_EQ(MistakeIn("a: 'it's'\n"),
-            "f:1:7: text stands behind the quote ' that closes here: a quote inside a text is written ''");
+            "f:1:7: text follows the quote ' that closes here: a quote inside a text is written ''");
   EXPECT_EQ(MistakeIn("a: \"b\" c\n"),
-            "f:1:6: text stands behind the quote \" that closes here: a quote inside a text is written \\\"");
+            "f:1:6: text follows the quote \" that closes here: a quote inside a text is written \\\"");
 }
 
 TEST(YamlTest, QuotesThatAreClosedAreNotBlamed) {
@@ -126,7 +126,7 @@ TEST(YamlTest, WhatAPipelineFileHasNoUseForIsRefused) {
   EXPECT_EQ(MistakeIn("a: 1\n---\nb: 2\n"),
             "f:2:1: a second YAML document begins here: a pipeline file is one document");
   EXPECT_EQ(MistakeIn("? [a]\n: b\n"), "f:1:3: a key must be a word, and this is a list");
-  EXPECT_EQ(MistakeIn("a: &x [*x]\n"), "f:1:8: this alias stands inside what it refers to");
+  EXPECT_EQ(MistakeIn("a: &x [*x]\n"), "f:1:8: this alias is inside the value that it refers to");
 }
 
 TEST(YamlTest, BombsAreRefused) {
@@ -136,8 +136,9 @@ TEST(YamlTest, BombsAreRefused) {
     for (int i = 0; i < 10; ++i) aliases += std::string("*") + static_cast<char>(c - 1) + ", ";
     aliases += "]\n";
   }
-  EXPECT_EQ(MistakeIn(aliases),
-            "f:4:36: a pipeline file has at most 10000 values, aliases counted as what they repeat");
+  EXPECT_EQ(
+      MistakeIn(aliases),
+      "f:4:36: a pipeline file has at most 10000 values, and an alias counts as the values that it repeats");
   EXPECT_EQ(MistakeIn(std::string(40, '[') + std::string(40, ']')), "f:1:33: nested deeper than 32 levels");
   EXPECT_EQ(ParseYaml(std::string(100000, '[')).mistakes.size(), 1u);
   EXPECT_EQ(ParseYaml(std::string(100000, '{')).mistakes.size(), 1u);

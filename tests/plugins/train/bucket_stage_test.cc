@@ -308,7 +308,7 @@ TEST_F(BucketStageTest, EmptiedBucketMeansAnew) {
   for (const std::string& name : Everything())
     if (name.starts_with("home/run/")) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
   ASSERT_TRUE(Run().ok()) << log_;
-  EXPECT_TRUE(Logged("it trains anew")) << log_;
+  EXPECT_TRUE(Logged("the training begins anew")) << log_;
   EXPECT_FALSE(Noted("goes on from"));
   EXPECT_EQ(Newest(), 20);
 }

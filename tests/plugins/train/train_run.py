@@ -176,7 +176,7 @@ def damaged_input(place, train):
     good = shard.read_bytes()
     shard.write_bytes(good[:30] + bytes([good[30] ^ 1]) + good[31:])
     err = trained_anew("damaged", code=1)
-    for piece in (f"what stands at `data` is not as it must be: {shard}: record 0 at byte 0: damaged: ",
+    for piece in (f"the artifact at `data` is not as it must be: {shard}: record 0 at byte 0: damaged: ",
                   "`pipe run FILE --force packed` makes the artifact again; 1 more finding, which `pipe verify "):
         check(piece in err, f"not said: {piece}\n{err}")
     shard.write_bytes(good)
