@@ -10,12 +10,12 @@
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/lineages.h"
-#include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/wanted_files.h"
+#include "dag/stage_location.h"
+#include "dag/stored_outputs.h"
 #include "dag/vanished_source.h"
-#include "storage/local_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -102,95 +102,6 @@ Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const Hash
   return side_files;
 }
 
-/// Returns the recipe of the marker. Empty: there is no marker, or it has no recipe that can be read.
-std::string MarkedRecipe(Store& store) {
-  const Result<std::optional<PublicationMarker>> marker = ReadMarker(store);
-  return marker.ok() && *marker ? (*marker)->recipe : std::string();
-}
-
-/// Returns the objects of others that must not be beside the artifact. Reads the list of names only if there
-/// may be some.
-Result<std::vector<std::string>> InTheWay(const LocationView& view) {
-  NameSet known;
-  if (view.manifest != nullptr)
-    for (std::string& name : NamesIn(*view.manifest)) known.insert(std::move(name));
-  const auto is_in_the_way = [&view](const std::string& name) { return IsInTheWay(view.tests, name); };
-  std::vector<ObjectInfo> own = OwnObjects(view.there);
-  std::vector<std::string> found;
-  if (std::none_of(own.begin(), own.end(), [&](const ObjectInfo& object) {
-        return !known.contains(object.name) && is_in_the_way(object.name);
-      }))
-    return found;
-  ASSIGN_OR_RETURN(const std::unique_ptr<LocationNames> list, LocationNames::Read(view.out, view.there));
-  ASSIGN_OR_RETURN(LocationContents contents, TellApart(view, *list));
-  std::copy_if(contents.others.begin(), contents.others.end(), std::back_inserter(found), is_in_the_way);
-  return found;
-}
-
-/// Fails if a directory or a device has the name of the manifest: it is no object, and no manifest can
-/// replace it.
-Status InPlaceOfManifest(const std::string& uri) {
-  const Result<Uri> location = Uri::Parse(uri);
-  if (!location.ok() || !location->is_local()) return {};
-  const Uri manifest = location->Join(kManifestName);
-  if (IdentifyFile(manifest.path).status().code() != Code::kInvalidArgument) return {};
-  return Status(Code::kDataLoss,
-                StrCat(manifest.ToString(),
-                       ": is no file but a directory or a device; move it elsewhere and run again"));
-}
-
-/// Returns whether a manifest exists and cannot be used; other failures may be temporary.
-bool SaysDamaged(const Status& status) {
-  return status.code() == Code::kDataLoss || status.code() == Code::kFailedPrecondition ||
-         status.code() == Code::kResourceExhausted;
-}
-
-/// Returns the state of `location`; `stage` and `tests` belong to the stage that publishes there.
-Result<Snapshot::Published> PublishedAt(const Environment& environment, const std::string& location,
-                                        const std::string& stage = {}, const NameTests& tests = {}) {
-  Snapshot::Published published;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(environment, location));
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
-  std::map<std::string_view, std::uint64_t> sizes;
-  for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
-  if (!sizes.contains(kManifestName)) {
-    if (published.damaged = InPlaceOfManifest(UriOfLocation(environment, location));
-        !published.damaged.ok()) {
-      published.in_the_way = {std::string(kManifestName)};
-      return published;
-    }
-    published.foreign = !sizes.contains(kMarkerName) && !OwnObjects(objects).empty();
-    if (sizes.contains(kMarkerName)) published.marker_recipe = MarkedRecipe(*store);
-    if (published.foreign) return published;
-    ASSIGN_OR_RETURN(published.in_the_way,
-                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, location}));
-    return published;
-  }
-  Result<Manifest> manifest = ReadManifest(*store, location);
-  for (const ObjectInfo& object : objects)
-    if (object.name == kManifestName) published.manifest_version = object.version;
-  if (!manifest.ok()) {
-    if (!SaysDamaged(manifest.status())) return std::move(manifest).status();
-    published.damaged = std::move(manifest).status();
-    ASSIGN_OR_RETURN(published.in_the_way,
-                     InTheWay({*store, objects, nullptr, tests, environment.log, stage, location}));
-    return published;
-  }
-  const auto check = [&](const StoredObject& object) {
-    const auto found = sizes.find(object.name);
-    if (found != sizes.end() && found->second == object.bytes) return;
-    if (published.whole) published.missing = object.name;
-    published.whole = false;
-  };
-  for (const ManifestShard& shard : manifest->shards) check(shard.object);
-  for (const StoredObject& sidecar : manifest->sidecars) check(sidecar);
-  for (const StoredObject& follower : manifest->followers) check(follower);
-  ASSIGN_OR_RETURN(published.in_the_way,
-                   InTheWay({*store, objects, &*manifest, tests, environment.log, stage, location}));
-  published.manifest = std::move(*manifest);
-  return published;
-}
-
 /// The lineage and the location that the log's newest line of `stage` names.
 struct LastLogged {
   const SegmentLine* segment = nullptr;
@@ -265,14 +176,6 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
     }
     if (!location.empty()) snapshot.published.emplace(spec.name, std::move(published));
   }
-  snapshot.at_location = [&environment](const std::string& location) {
-    return PublishedAt(environment, location);
-  };
-  snapshot.outputs = [&environment](const OutputKeys& keys,
-                                    const std::string& directory) -> Result<PartitionOutputs> {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
-    return PartitionOutputs::Load(*environment.log, keys, *store);
-  };
   return snapshot;
 }
 

@@ -1,4 +1,4 @@
-// Collects the snapshot before a run, so that planning needs no I/O.
+// Collects the snapshot before a run, for planning.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "dag/environment.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/snapshot.h"
 
 namespace pipeline {
 

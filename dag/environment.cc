@@ -1,6 +1,7 @@
 #include "dag/environment.h"
 
 #include "base/str.h"
+#include "dag/stage_location.h"
 
 namespace pipeline {
 

@@ -12,9 +12,9 @@
 #include "base/result.h"
 #include "dag/books/run_log.h"
 #include "dag/location/lease.h"
-#include "dag/plan.h"
 #include "dag/progress.h"
 #include "dag/records/intermediate.h"
+#include "dag/source_file.h"
 #include "storage/store.h"
 
 namespace pipeline {

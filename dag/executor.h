@@ -10,6 +10,7 @@
 #include "dag/environment.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
+#include "dag/snapshot.h"
 
 namespace pipeline {
 

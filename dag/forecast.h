@@ -8,6 +8,7 @@
 
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
+#include "dag/snapshot.h"
 
 namespace pipeline {
 

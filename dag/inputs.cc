@@ -68,7 +68,7 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
   }
 }
 
-Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
+Status CheckVanished(const Graph& graph, const Snapshot& snapshot, const StoredOutputs& stored,
                      const std::map<NodeId, VanishedSource>& vanished, Plan& plan) {
   if (!plan.refusals.empty() || vanished.empty()) return {};
   for (const PlannedSegment& segment : plan.segments) {
@@ -82,8 +82,8 @@ Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
     Snapshot::Published there;
     if (known != snapshot.published.end()) {
       there = known->second;
-    } else if (snapshot.at_location) {
-      ASSIGN_OR_RETURN(there, snapshot.at_location(segment.location));
+    } else {
+      ASSIGN_OR_RETURN(there, stored.at_location(segment.location));
     }
     const bool is_ours = there.manifest ? there.manifest->recipe() == segment.recipe()
                                         : there.marker_recipe == segment.recipe().ToHex();

@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
+#include "dag/snapshot.h"
+#include "dag/stored_outputs.h"
 #include "dag/vanished_source.h"
 
 namespace pipeline {
@@ -22,7 +24,7 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan);
 /// Refuses new publications from a source that is gone: a person has to confirm that it is the one that
 /// earlier runs read. An artifact with a manifest, or unfinished at its location, goes on. `vanished` is by
 /// node. Call it after CheckInputs; it looks at locations that only planning can name.
-Status CheckVanished(const Graph& graph, const Snapshot& snapshot,
+Status CheckVanished(const Graph& graph, const Snapshot& snapshot, const StoredOutputs& stored,
                      const std::map<NodeId, VanishedSource>& vanished, Plan& plan);
 
 }  // namespace pipeline

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "dag/books/lineage.h"
+#include "dag/partition_outputs.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/selection.h"
+#include "dag/snapshot.h"
 #include "dag/vanished_source.h"
 
 namespace pipeline {

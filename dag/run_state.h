@@ -12,6 +12,7 @@
 #include "dag/plan.h"
 #include "dag/prepare_segments.h"
 #include "dag/segment.h"
+#include "dag/snapshot.h"
 
 namespace pipeline {
 

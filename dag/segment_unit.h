@@ -15,6 +15,7 @@
 #include "dag/location/publishing.h"
 #include "dag/plan.h"
 #include "dag/segment.h"
+#include "dag/source_file.h"
 
 namespace pipeline {
 

@@ -9,7 +9,8 @@
 
 #include "dag/books/lineage.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/selection.h"
+#include "dag/snapshot.h"
 
 namespace pipeline {
 

@@ -14,7 +14,7 @@
 #include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
 #include "cli/workspace/workspace.h"
-#include "dag/plan.h"
+#include "dag/planner.h"
 
 namespace pipeline {
 
@@ -81,7 +81,7 @@ int Clean(const CleanOptions& options) {
   if (!options.all) {
     const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
     if (!snapshot.ok()) return Refuse(snapshot.status());
-    const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, {});
+    const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, StoredIn((*workspace)->environment()), {});
     if (!plan.ok()) return Refuse(plan.status());
     for (const std::string& left_out : plan->left_out)
       LogWarning(StrCat(options.pipeline.file, ": ", left_out));

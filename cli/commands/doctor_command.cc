@@ -31,7 +31,7 @@
 #include "cli/workspace/workspace.h"
 #include "dag/forecast.h"
 #include "dag/pipeline_file/stage_type.h"
-#include "dag/plan.h"
+#include "dag/planner.h"
 #include "stages/lines/dictionary.h"
 #include "storage/disk.h"
 #include "storage/local_error.h"
@@ -109,7 +109,7 @@ std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const Load
     if (!workspace.ok()) return std::nullopt;
     const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, stop);
     if (!snapshot.ok()) return std::nullopt;
-    const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, {});
+    const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, StoredIn((*workspace)->environment()), {});
     if (!plan.ok()) return std::nullopt;
     const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *snapshot, ThreadCount()).peak_disk_bytes;
     return bytes == 0 && !plan->nothing_to_do() ? std::nullopt : std::optional(bytes);  // no size is known

@@ -20,6 +20,7 @@
 #include "cli/workspace/work_result.h"
 #include "cli/workspace/workspace.h"
 #include "dag/executor.h"
+#include "dag/planner.h"
 #include "dag/work_package.h"
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
@@ -107,7 +108,8 @@ int OfferUnits(const PlanOptions& options) {
 
   const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals.token());
   if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
-  const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, options.selection);
+  const Result<Plan> plan =
+      MakePlan(loaded->graph, *snapshot, StoredIn((*workspace)->environment()), options.selection);
   if (!plan.ok()) return Refuse(plan.status());
   for (const std::string& report : plan->reports) LogWarning(report);
   for (const std::string& refusal : plan->refusals) LogError(StrCat(options.pipeline.file, ": ", refusal));

@@ -12,6 +12,7 @@
 #include "cli/terminal/refuse.h"
 #include "cli/workspace/work_result.h"
 #include "dag/forecast.h"
+#include "dag/planner.h"
 
 namespace pipeline {
 
@@ -65,7 +66,7 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPip
   }
   Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, signals.token());
   if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
-  Result<Plan> plan = MakePlan(loaded.graph, *snapshot, selection);
+  Result<Plan> plan = MakePlan(loaded.graph, *snapshot, StoredIn((*workspace)->environment()), selection);
   if (!plan.ok()) return Refuse(plan.status());
   if (!PrintReports(request.pipeline.file, *plan)) return kExitRefused;
   return PlannedRun{std::move(*workspace), std::move(*snapshot), std::move(*plan)};

@@ -11,6 +11,7 @@
 #include "cli/workspace/workspace.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
+#include "dag/snapshot.h"
 
 namespace pipeline {
 

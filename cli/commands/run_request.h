@@ -7,7 +7,7 @@
 
 #include "cli/terminal/command.h"
 #include "cli/workspace/pipeline_words.h"
-#include "dag/plan.h"
+#include "dag/selection.h"
 
 namespace pipeline {
 

@@ -21,6 +21,7 @@
 #include "cli/workspace/workspace.h"
 #include "dag/books/unit_id.h"
 #include "dag/executor.h"
+#include "dag/planner.h"
 #include "dag/segment_unit.h"
 #include "dag/work_package.h"
 #include "storage/local_store.h"
@@ -184,7 +185,8 @@ class OneUnit final {
     if (!snapshot.ok()) return Fail(options_, snapshot.status());
     Selection selection;
     selection.from_log = true;  // whoever planned has said so where it had to be said
-    const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, selection);
+    const Result<Plan> plan =
+        MakePlan(loaded->graph, *snapshot, StoredIn((*workspace)->environment()), selection);
     if (!plan.ok()) return Fail(options_, plan.status());
     if (!plan->refusals.empty())
       return Fail(options_, Status(Code::kInvalidArgument, plan->refusals.front()));

@@ -10,6 +10,7 @@
 #include "dag/books/run_log.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
+#include "dag/snapshot.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -1,9 +1,8 @@
-#include "dag/plan.h"
-
 #include <gtest/gtest.h>
 
 #include <iterator>
 
+#include "dag/planner.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace pipeline {
@@ -33,9 +32,12 @@ class World {
     corpus.input = {"/corpus/u", "u"};
     corpus.digest = DigestOf("u");
     snapshot.files["source"].files = {corpus};
-    snapshot.outputs = [this](const OutputKeys& keys,
-                              const std::string& directory) -> Result<PartitionOutputs> {
+    stored.outputs = [this](const OutputKeys& keys,
+                            const std::string& directory) -> Result<PartitionOutputs> {
       return Existing(keys, directory);
+    };
+    stored.at_location = [](const std::string&) -> Result<Snapshot::Published> {
+      return Snapshot::Published{};
     };
   }
   World(const World&) = delete;
@@ -55,7 +57,7 @@ class World {
   }
 
   Plan Make(const Selection& selection = {}) {
-    Result<Plan> plan = MakePlan(graph_, snapshot, selection);
+    Result<Plan> plan = MakePlan(graph_, snapshot, stored, selection);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     return plan.ok() ? std::move(*plan) : Plan{};
   }
@@ -93,6 +95,7 @@ class World {
 
   static constexpr std::uint32_t kPartitions = 2;
   Snapshot snapshot;
+  StoredOutputs stored;
   std::map<std::string, std::uint32_t> existing;  // by directory: how many pieces
 
  private:

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/str.h"
-#include "dag/plan.h"
+#include "dag/planner.h"
 #include "dag/records/reader_stage.h"
 #include "tests/support/fake_pipeline.h"
 #include "tests/support/fake_stages.h"
@@ -47,7 +47,7 @@ class ReaderPlanTest : public testing::Test {
     corpus.input = {"/corpus/u", "u"};
     corpus.digest = DigestOf("u");
     snapshot_.files["source"].files = {corpus};
-    snapshot_.outputs = [this](const OutputKeys& keys, const std::string&) -> Result<PartitionOutputs> {
+    stored_.outputs = [this](const OutputKeys& keys, const std::string&) -> Result<PartitionOutputs> {
       PartitionOutputs outputs;
       outputs.inputs().resize(keys.end_recipes.size());
       outputs.inputs()[0].end = InputEnd{2, 100, 2, {}};
@@ -55,7 +55,10 @@ class ReaderPlanTest : public testing::Test {
         outputs.inputs()[0].existing[partition] = {};
       return outputs;
     };
-    Result<Plan> plan = MakePlan(graph_, snapshot_, selection);
+    stored_.at_location = [](const std::string&) -> Result<Snapshot::Published> {
+      return Snapshot::Published{};
+    };
+    Result<Plan> plan = MakePlan(graph_, snapshot_, stored_, selection);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     return std::move(*plan);
   }
@@ -79,6 +82,7 @@ class ReaderPlanTest : public testing::Test {
   PipelineSpec spec_;
   Graph graph_;
   Snapshot snapshot_;
+  StoredOutputs stored_;
   std::map<std::string, std::vector<std::uint32_t>> existing_;
 };
 

@@ -10,6 +10,7 @@
 #include "cli/workspace/workspace.h"
 #include "dag/executor.h"
 #include "dag/pipeline_file/pipeline_file.h"
+#include "dag/planner.h"
 #include "tests/support/silent_progress.h"
 
 namespace pipeline {
@@ -86,7 +87,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   EXPECT_TRUE(workspace.ok()) << workspace.status().message();
   const auto snapshot = (*workspace)->TakeSnapshot(graph, {});
   EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();
-  const Result<Plan> plan = MakePlan(graph, *snapshot, selection);
+  const Result<Plan> plan = MakePlan(graph, *snapshot, StoredIn((*workspace)->environment()), selection);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   outcome.refusals = plan->refusals;
   outcome.reports = plan->reports;

@@ -9,6 +9,7 @@
 
 #include "dag/environment.h"
 #include "dag/plan.h"
+#include "dag/selection.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/toy_stages.h"
 

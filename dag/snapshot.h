@@ -1,0 +1,75 @@
+// Everything that is collected from disk and network before planning.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/status.h"
+#include "dag/books/lineage.h"
+#include "dag/books/manifest.h"
+#include "dag/source_file.h"
+
+namespace pipeline {
+
+/// Plain data.
+struct Snapshot {
+  struct Files {
+    struct Wanted {
+      std::string name;
+      bool is_pattern = false;       // `name` is a pattern that no file matches
+      std::optional<Digest> digest;  // of a file that exists or is pinned; absent: unknown
+    };
+    std::vector<SourceFile> files;  // empty if some are missing
+    Status missing;                 // not OK: why the source is not on this machine
+    std::vector<Wanted> wanted;     // if some are missing: all files, in their order
+  };
+  std::map<std::string, Files> files;  // by the stage that gives them
+  bool offline = false;                // no server was asked: a kUnavailable file may exist all the same
+  /// A file that a stage reads and no stage makes: at a named input, or from StageType::files.
+  struct SideFile {
+    std::string name;  // of the named input, or StageFile::name
+    std::string file;  // the last part of its path
+    Digest digest;
+    bool at_named_input = false;
+    bool of_machine = false;
+    Status missing;  // not OK: why it is not on this machine
+  };
+  std::map<std::string, std::vector<SideFile>> side_files;  // by stage; named inputs first, in table order
+  /// The state of the location of a stage that makes an artifact; the defaults: nothing is there.
+  struct Published {
+    std::optional<Manifest> manifest;
+    std::string manifest_version;  // as in ObjectInfo
+    bool whole = true;             // every object exists with the size in the manifest
+    std::string missing;           // the first object that does not
+    Status damaged;                // not OK: why the manifest that is there cannot be used
+    bool foreign = false;          // no manifest or marker, but objects of others
+    std::string marker_recipe;     // of the unfinished artifact, in hexadecimal; empty: unknown
+    /// Objects of others: the artifact would overwrite them, or include them for its readers.
+    std::vector<std::string> in_the_way;
+  };
+  /// By stage. Absent: the stage has no `out`, or the name of its location has the recipe.
+  std::map<std::string, Published> published;
+  /// The artifact of a publishing stage at an earlier location: where the log last saw it published, if
+  /// that is not the location now.
+  struct Elsewhere {
+    std::string location;
+    Manifest manifest;
+  };
+  std::map<std::string, Elsewhere> elsewhere;  // by stage; only complete artifacts
+  /// The last logged lineage of each stage, for explanations and for sources that are gone.
+  std::map<std::string, Lineage> logged;
+  std::map<std::string, std::int64_t> logged_when;  // milliseconds since 1970; absent: unknown
+  /// The last finished Job of a stage in the log: its recipe and, as JSON, the keys that say how far it
+  /// went.
+  struct LastJob {
+    Digest recipe;
+    std::string continues;
+  };
+  std::map<std::string, LastJob> jobs;  // by stage
+};
+
+}  // namespace pipeline

@@ -1,0 +1,20 @@
+// A file that a Source reads, as it was when it was hashed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/digest.h"
+#include "dag/pipeline_file/local_input.h"
+
+namespace pipeline {
+
+/// One file that a Source reads.
+struct SourceFile {
+  LocalInput input;
+  std::uint64_t size = 0;
+  Digest digest;           // of its bytes
+  std::string identity{};  // Environment::file_identity when it was hashed; empty: unknown
+};
+
+}  // namespace pipeline
