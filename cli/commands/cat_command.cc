@@ -26,7 +26,7 @@ struct CatOptions {
 };
 
 int Cat(const CatOptions& options) {
-  signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end
+  signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end of the process
   const Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
   if (!objects.ok()) {
     LogError(objects.status().message());
@@ -39,7 +39,7 @@ int Cat(const CatOptions& options) {
     if (printer.done() || !status.ok()) break;
     status = PrintObject(object, printer);
   }
-  const Status written = out.Finish();  // before the error: what could be read comes first
+  const Status written = out.Finish();  // before the error, so that the readable records come first
   if (!status.ok()) LogError(status.message());
   if (!written.ok()) LogError(written.message());
   return status.ok() && written.ok() ? kExitDone : kExitFailed;

@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 30;
 constexpr std::string_view kRunLogVersion = "# pipe run log v1";
 
-/// 16 digits: what is hashed has no meaning as a number.
+/// Returns 16 digits, because a hash has no meaning as a number.
 std::string Hex64(std::uint64_t word) {
   std::array<char, 16> digits{};
   const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
@@ -58,7 +58,7 @@ Json ValueAt(PartitionColumnType type, const PartitionRows::Column& column, std:
   return numbers;
 }
 
-/// A row of a partition, with the name of its split where that is known.
+/// Returns a row of a partition, with the name of its split if that is known.
 Json RowToJson(const PartitionFileReader& reader, const PartitionRows& rows, std::size_t row,
                const std::vector<std::string>& split_names) {
   const PartitionHead& head = rows.heads[row];
@@ -104,7 +104,8 @@ Status PrintPartition(std::shared_ptr<const ByteFile> file, const CatObject& obj
 
 // ----------------------------------------------------------------------------------------- spills
 
-/// A payload that is an example, bare or in a TFRecord frame, or a line; of any other only bytes are known.
+/// Prints a payload: an example, bare or in a TFRecord frame, or a line. Only the bytes of any other are
+/// known.
 void PrintPayload(std::string_view payload, const RecordOrigin& origin, RecordPrinter& printer) {
   for (const ExportFormat& format : ExportFormats())
     if (format.print_spilled != nullptr && format.print_spilled(payload, origin, printer)) return;
@@ -203,7 +204,7 @@ Status PrintQuarantine(const ByteFile& file, const CatObject& object, RecordPrin
   });
 }
 
-/// The fields by key; a key that stands several times has an array.
+/// Returns the fields by key; a key that occurs several times has an array.
 Json FieldsToJson(std::string_view fields) {
   Json json = Json::Object{};
   while (!fields.empty()) {
@@ -233,7 +234,7 @@ Status PrintRunLog(const ByteFile& file, RecordPrinter& printer) {
     if (number == 1 && line != kRunLogVersion)
       return Status(Code::kFailedPrecondition,
                     StrCat("line 1: not '", kRunLogVersion, "': written by another version"));
-    if (number == 1 || !ended) return true;  // a line without its end is still on its way
+    if (number == 1 || !ended) return true;  // a line without its end is still being written
     const std::optional<LineHead> head = ScanLine(line);
     if (!head) {
       if (damaged++ == 0) first_damaged = number;
@@ -257,7 +258,7 @@ Status PrintRunLog(const ByteFile& file, RecordPrinter& printer) {
 
 // -------------------------------------------------------------------------------------- tokenizers
 
-/// With the digits that tell it from every other float, and no more.
+/// Returns the score with only the digits that tell it from every other float.
 double ScoreOf(const SentencePiece& piece) {
   std::array<char, 32> digits{};
   const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), piece.score).ptr;

@@ -32,7 +32,7 @@ constexpr std::string_view kQuarantineFront = R"({"index":)";
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// The stage that a quarantine's directory is named after: "clean" of "clean-0123456789abcdef/...".
+/// Returns the stage that gave a quarantine's directory its name: "clean" for "clean-0123456789abcdef/...".
 std::string StageOfDirectory(std::string_view path) {
   path.remove_suffix(LastPart(path).size());
   if (path.empty()) return {};
@@ -41,7 +41,7 @@ std::string StageOfDirectory(std::string_view path) {
   return std::string(directory.substr(0, directory.rfind('-')));
 }
 
-/// The kind of an object that is no shard by its name.
+/// Returns the kind of an object by its name. Absent: it may be a shard or text.
 std::optional<ObjectKind> KindBySuffix(std::string_view name) {
   if (name.ends_with(".part")) return ObjectKind::kPartition;
   if (name.ends_with(".spill")) return ObjectKind::kSpill;
@@ -52,11 +52,11 @@ std::optional<ObjectKind> KindBySuffix(std::string_view name) {
 
 bool BeginsWithQuarantine(std::string_view front) {
   if (!front.starts_with(kQuarantineFront)) return false;
-  const std::size_t end = front.find('\n');  // absent where the first record is long
+  const std::size_t end = front.find('\n');  // npos: the first record is longer
   return end == std::string_view::npos || ParseQuarantineLine(front.substr(0, end));
 }
 
-/// The kind of an object that is no shard by its first bytes.
+/// Returns the kind of an object by its first bytes. Absent: it may be a shard or text.
 std::optional<ObjectKind> KindByFront(std::string_view front) {
   if (front.starts_with(kPartitionMagic)) return ObjectKind::kPartition;
   if (front.starts_with(kSpillMagic)) return ObjectKind::kSpill;
@@ -70,7 +70,7 @@ std::string LooksLike(std::string_view front, std::string_view name) {
   const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), name);
   if (!compression.ok()) return std::string(compression.status().message());
   if (!compression->is_plain()) return StrCat("it looks like ", compression->name());
-  // The last character may be cut by the end of what was read.
+  // The end of `front` may cut the last character.
   if (CleanUtf8Prefix(front) + 4 > front.size()) return "it looks like plain text";
   return "its first bytes are those of no format that is known here";
 }
@@ -109,7 +109,7 @@ class SharedFile final : public ByteFile {
   const std::shared_ptr<const ByteFile> file_;
 };
 
-/// By a path or URI, on whatever store.
+/// Opens a path or a URI on any store.
 Result<std::shared_ptr<const ByteFile>> OpenAnywhere(const std::string& what) {
   if (IsRemote(what)) {
     ASSIGN_OR_RETURN(RemoteFile file, OpenRemoteFile(what, {Patience::kPlan}, {}));
@@ -119,8 +119,8 @@ Result<std::shared_ptr<const ByteFile>> OpenAnywhere(const std::string& what) {
   return std::shared_ptr<const ByteFile>(std::move(file));
 }
 
-/// In the directory of `path`, then in the one above. A query is part of no name that could be told from
-/// another: an address with one has nothing beside it.
+/// Opens names in the directory of `path`, then in the one above. An address with a query has nothing beside
+/// it, because no other name can be made of it.
 OpenBeside BesideFile(const std::string& path) {
   return [path](std::string_view name) -> Result<std::unique_ptr<ByteFile>> {
     if (IsRemote(path) && ShownUrl(path) != path) return std::unique_ptr<ByteFile>();
@@ -137,7 +137,7 @@ OpenBeside BesideFile(const std::string& path) {
   };
 }
 
-/// The objects that the manifest names beside the shards.
+/// Opens the objects that the manifest names beside the shards.
 OpenBeside BesideShards(const std::shared_ptr<Store>& store, const Manifest& manifest) {
   std::set<std::string, std::less<>> names;
   for (const auto* const objects : {&manifest.sidecars, &manifest.followers})
@@ -200,8 +200,8 @@ std::vector<CatObject> ObjectsOfArtifact(const std::string& location, const std:
   return objects;
 }
 
-/// Of a directory without a manifest: partitions, spills or quarantine, each directory's by partition. Empty
-/// where anything else lies there.
+/// Returns the objects of a directory without a manifest: partitions, spills or quarantine, by directory and
+/// partition. Empty: it has other objects, too.
 Result<std::vector<CatObject>> ObjectsOfOutputs(const std::string& location,
                                                 const std::shared_ptr<Store>& store) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, store->List(""));
@@ -226,7 +226,7 @@ Result<std::vector<CatObject>> ObjectsOfOutputs(const std::string& location,
 Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
   if (IsRemote(what) && what.back() != '/') {
     Result<std::vector<CatObject>> object = ObjectOfFile(what);
-    // Else it may be the directory of an artifact; a web server shows people a page of it.
+    // Otherwise it may be the directory of an artifact, which a web server shows as a page for people.
     if (object.ok() ||
         (object.status().code() != Code::kNotFound && object.status().code() != Code::kFailedPrecondition))
       return object;

@@ -20,13 +20,14 @@ namespace pipeline {
 
 namespace {
 
-/// True for an artifact that lies in the work directory and is what a run is for: no stage reads it.
+/// True: the artifact is in the work directory and is the purpose of a run, because no stage reads it.
 bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
   return segment.location.starts_with(kWorkLocation) && node.readers.empty() &&
          node.named_input_readers.empty();
 }
 
-/// Directories of partition outputs that something still reads or goes on from.
+/// Returns the directories of partition outputs that are kept, or that an unfinished segment reads or
+/// continues.
 std::set<std::string> Needed(const LoadedPipeline& loaded, const Plan& plan) {
   std::set<std::string> needed;
   for (const PlannedSegment& segment : plan.segments) {
@@ -91,7 +92,7 @@ int Clean(const CleanOptions& options) {
   std::map<std::string, std::uint64_t> removed;  // bytes by directory, or by file of a source
   for (const std::string_view below : {"artifacts", "sources", "kept"}) {
     if (below == "sources" && needs_sources) continue;
-    // Copies that cost another fetch, and checkpoints that may be nowhere else yet.
+    // It has copies that would cost another download, and checkpoints that may be nowhere else yet.
     if (below == "kept" && !options.all) continue;
     const Status done =
         RemoveBelow((*workspace)->environment(), std::string(below), needed, options.dry_run, removed);

@@ -46,7 +46,8 @@ struct CpOptions {
 };
 
 constexpr int kTurns = 3;
-/// Objects: large ones, each of which holds 8 MiB on its way to a bucket, and others, which wait for answers.
+/// Objects that are copied at once. A large one holds 8 MiB of memory on its way to a bucket; the others
+/// mostly wait for answers.
 constexpr int kLargeAtOnce = 4, kAtOnce = 16;
 constexpr std::uint64_t kLarge = 1 << 20;
 
@@ -58,7 +59,7 @@ struct Item {
   std::function<RemoteFile()> open;  // as Listed::open
 };
 
-/// Something at the location to copy from that is not copied.
+/// An object that is not copied.
 struct LeftOut {
   std::string location;  // as it is shown
   std::string why;
@@ -72,12 +73,13 @@ struct Items {
 struct Target {
   std::unique_ptr<Store> store;
   Uri root;
-  /// Of a remote store that gets many: each would be a request away. Absent: each is asked for.
+  /// The objects of a remote store that gets many, because each would take a request. Absent: each is asked
+  /// for.
   std::optional<std::map<std::string, ObjectInfo>> there = std::nullopt;
 };
 
-/// An artifact is seen by nobody while it is copied: its manifest comes last, and before it the signs by
-/// which trainers know that it is complete.
+/// Returns the turn in which an object is copied. The manifest comes last, so that nobody sees an incomplete
+/// artifact; the signs by which trainers know that it is complete come before it.
 int TurnOf(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   if (last == kManifestName) return 2;
@@ -86,20 +88,20 @@ int TurnOf(std::string_view name) {
   return 0;
 }
 
-/// As it is shown: without secrets.
+/// Returns the location without secrets, for messages.
 std::string Shown(const std::string& location) {
   const Result<Uri> uri = Uri::Parse(location);
   return uri.ok() && uri->scheme->form == Scheme::Form::kWeb ? ShownUrl(location) : location;
 }
 
-/// What there is to copy, under the names that it has below `from`; one object has its own last name.
+/// Returns the objects to copy, with their names below `from`; a single object has its own last name.
 Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
                         const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(from));
   std::vector<Listed> found;
   const auto keep = [&](const Listed& listed) -> Status {
     found.push_back(listed);
-    // The first one tells what `from` is.
+    // The first object tells whether `from` is a directory.
     return recursive ? Status() : Status(Code::kCancelled, "enough");
   };
   const Status listed =
@@ -130,13 +132,13 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
   return items;
 }
 
-/// Whether the target can have an object of this name, by its name alone.
+/// OK: the target can have an object of this name; only the name is checked.
 Status CheckName(StoreOpener& stores, const Target& target, std::string_view name) {
   if (target.root.is_local()) return CheckLocalName(name);
   return stores.OpenerOf(target.root).CheckName(target.root.Join(name).path);
 }
 
-/// Directories that lack an object: nobody should take what is left there for the whole.
+/// Directories that lack an object, so that nobody takes their other objects for the whole.
 class Incomplete {
  public:
   /// The object `name` is not copied.
@@ -146,7 +148,7 @@ class Incomplete {
       directories_.emplace(name.substr(0, slash));
     directories_.emplace();
   }
-  /// Whether one beside `name`, or below that, is not copied.
+  /// Returns whether an object in the directory of `name`, or below it, is not copied.
   bool IsBeside(std::string_view name) const {
     const std::size_t slash = name.rfind('/');
     return directories_.contains(slash == std::string_view::npos ? std::string_view()
@@ -157,7 +159,7 @@ class Incomplete {
   std::set<std::string, std::less<>> directories_;
 };
 
-/// Takes out what the target cannot have.
+/// Removes the items that the target cannot have.
 void LeaveOut(StoreOpener& stores, const Target& target, Items& items, Incomplete& incomplete) {
   Incomplete directories;  // of the local target
   if (target.root.is_local())
@@ -178,11 +180,11 @@ void LeaveOut(StoreOpener& stores, const Target& target, Items& items, Incomplet
   items.wanted = std::move(wanted);
 }
 
-/// Opens where the items go; gives a single one the name that it gets there.
+/// Opens the target of the items, and gives a single item its name there.
 Result<Target> OpenTarget(StoreOpener& stores, const CpOptions& options, std::vector<Item>& items) {
   ASSIGN_OR_RETURN(Uri uri, Uri::Parse(options.to));
   Target target;
-  std::error_code ignored;  // what cannot be looked at cannot be written to, and that is said then
+  std::error_code ignored;  // a directory that cannot be read cannot be written to; the write reports it
   const bool into = options.to.back() == '/' || uri.path.empty() ||
                     (uri.is_local() && std::filesystem::is_directory(uri.path, ignored));
   if (!options.recursive && !into) {
@@ -196,10 +198,10 @@ Result<Target> OpenTarget(StoreOpener& stores, const CpOptions& options, std::ve
   return target;
 }
 
-/// Who may write and not look around leaves that to others.
+/// OK for a user who may write, but not list: others look and clean up there.
 Status Allowed(Status status) { return status.code() == Code::kPermissionDenied ? Status() : status; }
 
-/// Removes what killed processes left where something is going to be.
+/// Removes the temporaries of killed processes from the directories of the items.
 Status PrepareDirectories(const Target& target, const std::vector<Item>& items) {
   std::set<std::string> directories;
   for (const Item& item : items) directories.insert(ParentDirectory(target.root.Join(item.name).path));
@@ -207,12 +209,12 @@ Status PrepareDirectories(const Target& target, const std::vector<Item>& items) 
   return {};
 }
 
-/// Ends uploads that a killed process left, and looks at what is there.
+/// Ends uploads that killed processes left, and lists the objects of the target.
 Status Prepare(StoreOpener& stores, Target& target, const std::vector<Item>& items) {
   if (target.root.is_local()) return PrepareDirectories(target, items);
   if (items.empty()) return {};
   if (items.size() == 1) {
-    // A store at the object: its Sweep need not look at everything that lies beside.
+    // The store is opened at the object, so that its Sweep does not list the objects beside it.
     const std::string location = target.root.Join(items.front().name).ToString();
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, stores.Open(location));
     return Allowed(store->Sweep(""));
@@ -226,7 +228,8 @@ Status Prepare(StoreOpener& stores, Target& target, const std::vector<Item>& ite
 
 class Copying {
  public:
-  /// `left_out`: how many are not among the items; `incomplete`: by which.
+  /// `left_out`: the number of objects that are not among the items; `incomplete`: the directories that lack
+  /// them.
   Copying(StoreOpener& stores, Target& target, const std::vector<Item>& items, bool replaces,
           std::size_t left_out, Incomplete incomplete, std::stop_token stop)
       : stores_(stores),
@@ -247,7 +250,7 @@ class Copying {
     return left_out_ > 0;
   }
 
-  /// All items of one turn, several at a time; false where there is no use in going on.
+  /// Copies all items of one turn, several at a time. False: the next turn would be of no use.
   bool RunTurn(int turn) {
     next_ = 0;
     const auto work = [this, turn] {
@@ -294,13 +297,13 @@ class Copying {
     LogError(outcome.status().message());
     ++left_out_;
     incomplete_.Add(item.name);
-    // What is wrong with one object says nothing of the next; a server or a disk that fails does.
+    // A fault of one object does not concern the next one; a server or a disk that fails does.
     if (!is_of_item)
       ends_ = code != Code::kAlreadyExists && code != Code::kNotFound && code != Code::kDataLoss &&
               code != Code::kInvalidArgument && code != Code::kFailedPrecondition;
   }
 
-  /// `is_of_item`: a failure has nothing to do with the others.
+  /// `is_of_item`: a failure does not concern the other items.
   Result<CopyOutcome> Copy(const Item& item, int turn, std::atomic<std::uint64_t>& read, bool& is_of_item) {
     is_of_item = true;
     if (turn > 0) {
@@ -313,7 +316,7 @@ class Copying {
     }
     Result<CopyOutcome> outcome = CopyAsListed(item, item.open, read, is_of_item);
     if (!item.open || outcome.ok() || outcome.status().code() != Code::kDataLoss) return outcome;
-    // Perhaps it was replaced since the list was made; and then it is the new one that is wanted.
+    // The object may have been replaced since it was listed; then the new one is wanted.
     progress_->input_read -= read.exchange(0);
     return CopyAsListed(item, {}, read, is_of_item);
   }
@@ -325,8 +328,8 @@ class Copying {
     is_of_item = !IsRemote(item.from) && opened.status().code() == Code::kPermissionDenied;
     if (!opened.ok()) return std::move(opened).status();
     CopySource source = std::move(opened).value();
-    // What servers or the kernel copy by themselves, or what is sent from where it lies, is counted at its
-    // end.
+    // Bytes that servers or the kernel copy, or that are sent directly from a file, are counted at the end of
+    // the item.
     if (IsRemote(item.from) && Uri::Parse(item.from)->scheme != target_.root.scheme)
       source.file = std::make_shared<CountingFile>(
           source.file,
@@ -355,7 +358,7 @@ class Copying {
       ASSIGN_OR_RETURN(source.file, Shared(LocalFile::Open(uri.path)));
       return source;
     }
-    // By the opener that the target has, too: only objects of one account are copied by the servers.
+    // The opener is the target's, because servers copy only objects of one account.
     RemoteFile file;
     if (open) {
       file = open();
@@ -405,7 +408,7 @@ int Copy(const CpOptions& options) {
   StoreOpener stores;
   if (!to->scheme->writable) {
     const Result<std::unique_ptr<Store>> store = stores.Open(options.to);
-    return Refuse(signals, store.ok() ? (*store)->Sweep("") : store.status());  // which gives the reason
+    return Refuse(signals, store.ok() ? (*store)->Sweep("") : store.status());  // Sweep gives the reason
   }
   if (!to->is_local())
     if (const Status ready = stores.OpenerOf(*to).PrepareToWrite(); !ready.ok()) {

@@ -48,8 +48,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kLittleDisk = std::uint64_t{1} << 30;
 constexpr std::array<std::string_view, 4> kDictionaries = {"ipadic", "unidic", "naist", "ko"};
 
-/// One line per check on standard output. What is warned about meanwhile counts as one, too. Safe from any
-/// thread; one per program.
+/// Prints one line per check to standard output. Warnings and errors meanwhile are printed as checks, too.
+/// Safe from any thread; one per program.
 class CheckPrinter {
  public:
   CheckPrinter() {
@@ -67,7 +67,7 @@ class CheckPrinter {
     const std::string text = StrCat(kWords[static_cast<std::size_t>(level)], TerminalText(line), "\n");
     const Lock lock(mutex_);
     std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);  // the next check may take its time
+    std::fflush(stdout);  // the next check may take long
     any_wrong_ = any_wrong_ || level == CheckLevel::kWrong;
   }
   void Print(const Status& status, std::string_view good) {
@@ -97,8 +97,8 @@ Status AddUse(std::vector<LocationUse>& uses, const std::string& location, bool 
 
 // --------------------------------------------------------------------------------------- this machine
 
-/// What a run of the pipeline would add to the disk of its work directory, planned as `run -n` plans it;
-/// absent where it cannot be planned yet, which the other checks tell why.
+/// Returns the bytes that a run of the pipeline would add to the disk of its work directory, planned as by
+/// `run -n`. Absent: it cannot be planned yet, or no size is known; the other checks tell why.
 std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const LoadedPipeline& loaded,
                                       const std::stop_token& stop) {
   StatusDisplay display(false);
@@ -118,11 +118,11 @@ std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const Load
   return need;
 }
 
-/// Whether the directory can be written to, or made, and how much fits. `need`: of a run, where that is
-/// known.
+/// Checks whether the directory can be written to or made, and its free space. `need`: the bytes that a run
+/// needs. Absent: unknown.
 void CheckDirectory(const std::string& what, const std::string& path, std::optional<std::uint64_t> need,
                     CheckPrinter& printer) {
-  std::error_code ignored;  // then it is looked at further up
+  std::error_code ignored;  // then the directories above are tried
   fs::path there = fs::absolute(path, ignored);
   while (there.has_relative_path() && !fs::exists(there, ignored)) there = there.parent_path();
   if (!fs::is_directory(there, ignored))
@@ -153,7 +153,7 @@ void CheckDictionaries(CheckPrinter& printer) {
                          HowToInstall(kDictionaries.front())));
 }
 
-/// What the stages of a file need of this machine; adds the places that they name.
+/// Checks that this machine has the things that the stages need, and adds the locations that the stages name.
 void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, CheckPrinter& printer) {
   for (const Node& node : loaded.graph.nodes()) {
     const StageSpec& spec = *node.spec;
@@ -181,7 +181,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, C
   }
 }
 
-// --------------------------------------------------------------------------------------- places
+// ------------------------------------------------------------------------------------- locations
 
 void CheckHere(const LocationUse& use, CheckPrinter& printer) {
   if (!use.is_object) return CheckDirectory("directory", use.location.path, std::nullopt, printer);
@@ -193,7 +193,7 @@ void CheckHere(const LocationUse& use, CheckPrinter& printer) {
   printer.Print(CheckLevel::kOk, StrCat(use.location.path, ": ", HumanBytes(size)));
 }
 
-/// "a directory or gs://BUCKET/PATH": what can be written to.
+/// Returns the forms of writable locations: "a directory or gs://BUCKET/PATH".
 std::string WritableForms() {
   std::vector<std::string> forms = {"a directory"};
   for (const RemoteScheme* scheme : RemoteSchemes())
@@ -201,7 +201,7 @@ std::string WritableForms() {
   return Enumeration(forms, "or");
 }
 
-/// The checks of the locations of servers.
+/// The checks of remote locations.
 class RemoteChecks {
  public:
   RemoteChecks(CheckTeller tell, std::stop_token stop) : tell_(std::move(tell)), stop_(std::move(stop)) {}
@@ -212,7 +212,7 @@ class RemoteChecks {
                                               ": cannot be written to; name ", WritableForms()));
     CheckupOf(RemoteSchemeOf(use.location)).Check(use);
   }
-  /// `all`: also of schemes that no location had.
+  /// `all`: finishes schemes that no location had, too.
   void Finish(bool all) {
     for (const RemoteScheme* scheme : RemoteSchemes())
       if (all || checkups_.contains(scheme)) CheckupOf(*scheme).Finish();

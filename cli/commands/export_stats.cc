@@ -37,7 +37,7 @@ std::string Bar(std::uint64_t part, std::uint64_t largest) {
   return StrCat("  ", std::string(std::max<std::uint64_t>(1, part * kBarWidth / largest), '#'));
 }
 
-/// One row for each name: how many, which part of all, and a bar.
+/// Returns one row for each name: its count, its share and a bar.
 std::string Table(const std::vector<std::pair<std::string, std::uint64_t>>& rows) {
   std::uint64_t total = 0;
   std::uint64_t largest = 0;

@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-/// Somebody waits: a network that is down should not take minutes to be told.
+/// A person waits: a network that is down must be reported before minutes pass.
 constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(500),
                              .longest = std::chrono::milliseconds(4'000),
                              .attempts = 4,

@@ -33,7 +33,7 @@ namespace {
 constexpr std::string_view kLogPrefix = "log/";
 constexpr int kKeepGoing = 1'000'000;  // what can run is offered, whatever else has failed
 
-/// What workers on other machines and in other directories know it by.
+/// Returns the location in a form that is valid for workers in other directories and on other machines.
 Result<std::string> Absolute(const std::string& location) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
   return uri.is_local() ? std::filesystem::absolute(uri.path).string() : location;
@@ -51,7 +51,7 @@ Result<std::string> CopyLog(Store& store, const std::string& path) {
   return object;
 }
 
-/// Workers of the plan before may still read its log; those of older plans are gone or too late.
+/// Workers of the previous plan may still read its log; workers of older plans have ended or are too late.
 Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, store.List(kLogPrefix));
   for (const ObjectInfo& log : logs)
@@ -59,7 +59,7 @@ Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
   return {};
 }
 
-/// Whether it holds addresses that open what their owners did not open to everybody.
+/// Returns whether the work package has addresses with secrets, which open files that are not public.
 bool HoldsSecrets(const WorkPackage& work_package) {
   const auto is_secret = [](const std::string& text) { return WithoutSecret(text) != text; };
   return std::any_of(work_package.files.begin(), work_package.files.end(),
@@ -141,7 +141,7 @@ int OfferUnits(const PlanOptions& options) {
   work_package.group_memory = GroupMemory(run);
   work_package.files = (*workspace)->hashed();
   work_package.units = outcome.offered;
-  // Workers need them as they are; nobody else of this machine does.
+  // Workers need the secrets; other users of this machine must not read them.
   if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
   const Status written = Write(**store, std::move(work_package), (*workspace)->directory().log());
   if (!written.ok()) return Refuse(written);

@@ -17,7 +17,7 @@ namespace pipeline {
 
 namespace {
 
-/// As a word that can be pasted.
+/// Returns the word in a form that can be pasted into a shell.
 std::string ForShell(const std::string& word) {
   static constexpr std::string_view kPlain =
       "/._-:@%+=,0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -42,7 +42,7 @@ std::string ChainText(const Graph& graph, const PlannedSegment& segment, const P
   return text.empty() ? graph[segment.node].spec->name : text;
 }
 
-/// Its side inputs, each once.
+/// Returns the side inputs of a segment, each once.
 std::vector<std::string> SideInputsOf(const PlannedSegment& segment, const Plan& plan) {
   std::vector<std::string> names;
   for (const PlannedSegment::SideInput& side_input : segment.side_inputs) {
@@ -63,7 +63,7 @@ std::string_view StateText(const PlannedSegment& segment) {
 }
 
 void PrintCounts(const Manifest& manifest) {
-  for (const LineageStage& stage : manifest.lineage) {  // in the order in which records meet them
+  for (const LineageStage& stage : manifest.lineage) {  // in the order in which records pass the stages
     const auto found = manifest.counts.find(stage.stage);
     if (found == manifest.counts.end()) continue;
     const StageCounts& count = found->second;
@@ -75,7 +75,7 @@ void PrintCounts(const Manifest& manifest) {
   }
 }
 
-/// Where people find it.
+/// Returns the location in a form in which people find it.
 std::string ShownLocation(const PlannedSegment& segment) {
   if (!segment.location.starts_with(kWorkLocation)) return segment.location;
   return StrCat("artifacts/", segment.location.substr(kWorkLocation.size()), " of the work directory");

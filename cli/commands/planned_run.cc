@@ -26,7 +26,7 @@ std::vector<std::string> FailedStages(const RunLog& log) {
   return {stages.begin(), stages.end()};
 }
 
-/// With the work results of workers in the log, if the run is no dry run.
+/// Opens the workspace. If the run is no dry run, takes the work results of workers into its log.
 Result<std::unique_ptr<Workspace>> OpenWorkspace(const RunRequest& request, const PipelineSpec& spec,
                                                  Progress& progress) {
   ASSIGN_OR_RETURN(

@@ -22,7 +22,7 @@ namespace pipeline {
 
 namespace {
 
-/// Null where it has none of that name.
+/// Null: the plugin has no command of that name.
 const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) {
   const auto& commands = plugin.description().commands;
   const auto found = std::find_if(commands.begin(), commands.end(),
@@ -30,8 +30,8 @@ const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) 
   return found == commands.end() ? nullptr : &*found;
 }
 
-/// {"stages": [...]} of the plugin `name` in the file that `request` names. Mistakes of the file are told on
-/// standard error. No other plugin that the file names by a path is loaded.
+/// Returns {"stages": [...]}: the stages of the plugin `name` in the file that `request` names. Mistakes in
+/// the file go to standard error. No other plugin that the file names by a path is loaded.
 Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
   PipelineOptions options;
   options.file = request["file"].AsString();
@@ -60,14 +60,14 @@ CommandEntry EntryOf(const PluginCommand& command) {
   return entry;
 }
 
-/// What stands behind a flag may be its value.
+/// A word after a flag may be the flag's value.
 bool AsksForHelp(const std::vector<std::string>& words) {
   for (std::size_t at = 1; at < words.size(); ++at)
     if ((words[at] == "--help" || words[at] == "-h") && !words[at - 1].starts_with('-')) return true;
   return false;
 }
 
-/// Of the command that `words` name, or of the one behind it.
+/// Returns the help of the command that `words` name, or of its subcommand.
 std::string HelpFor(const PluginCommand& command, const std::vector<std::string>& words) {
   const CommandEntry entry = EntryOf(command);
   for (const CommandEntry& below : entry.commands)
@@ -118,7 +118,7 @@ int RunPluginCommand(const Call& call) {
     LogError(code.status().message());
     return kExitRefused;
   }
-  // One of these may be the plugin that was meant.
+  // A refused plugin may be the one with this command.
   for (const std::string& message : refused) LogWarning(message);
   std::fprintf(stderr, "%s\n", TerminalText(call.otherwise).c_str());
   return kExitRefused;

@@ -16,7 +16,7 @@ namespace pipeline {
 
 namespace {
 
-/// The last run that left a record; empty where none did.
+/// Returns the last run that left a record. Empty: none did.
 std::string LastRecorded(const WorkDir& work, const RunLog& log) {
   const std::vector<RunLine> runs = log.Runs();
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {

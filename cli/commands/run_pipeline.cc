@@ -30,7 +30,7 @@ std::string CommandLineOf(const Call& call) {
   return CommandLine(words);
 }
 
-/// Null after its mistakes are printed.
+/// Null: the file has mistakes, which are printed.
 std::unique_ptr<LoadedPipeline> Load(const RunRequest& request) {
   std::unique_ptr<LoadedPipeline> loaded =
       LoadPipeline(request.pipeline, request.dry_run ? LoadPurpose::kCheck : LoadPurpose::kRun);
@@ -65,7 +65,7 @@ int RunPipeline(const RunRequest& request, const Call& call) {
     return Refuse(fits);
 
   RunExecution execution(request.pipeline.file, *loaded, run, options, display);
-  // Before -n ends: it also says whether the limits hold.
+  // This comes before the end of -n, because it also tells whether the limits suffice.
   if (const Status prepared = execution.Prepare(); !prepared.ok()) return Refuse(prepared);
   const Status ready = PrepareStages(request, loaded->graph, run.plan);
   if (request.dry_run) {

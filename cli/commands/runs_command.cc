@@ -29,14 +29,14 @@ namespace pipeline {
 
 namespace {
 
-/// A run with what its record says of it.
+/// A run, with the numbers of its record.
 struct ListedRun {
   RunLine line;
   std::string outcome;  // "done", "failed", "cancelled", "running", "killed"
-  double duration = 0;  // seconds; 0 where nobody knows
+  double duration = 0;  // seconds; 0: unknown
   double cpu = 0;       // seconds of the processors, child processes included
   std::uint64_t peak_rss = 0, written = 0;
-  std::string page;  // path; empty where there is none
+  std::string page;  // path; empty: there is none
 };
 
 ListedRun Look(const WorkDir& work, const RunLine& line, bool held) {
@@ -112,7 +112,7 @@ int ListRuns(const RunsOptions& options) {
   if (!options.json && !runs.empty())
     out.Write(StrCat(Padded("RUN", 22), Padded("BEGAN", 22), Padded("OUTCOME", 11), Padded("TIME", 11),
                      Padded("CPU", 11), Padded("MEMORY", 11), Padded("WRITTEN", 11), "COMMAND\n"));
-  // The newest first: it is looked for most.
+  // The newest run comes first, because people look for it most.
   for (std::size_t at = 0; at < most; ++at) {
     const bool last = at == 0;
     const ListedRun run = Look(work, runs[runs.size() - 1 - at], last && WorkLock::IsHeld(work.path()));

@@ -22,7 +22,7 @@ namespace pipeline {
 
 namespace {
 
-/// Those of an artifact as its manifest has them: shards tell records alone.
+/// Adds the documents from the manifest of an artifact, because shards tell only records.
 void AddDocumentsOf(const std::string& location, ExportStats& stats) {
   const Result<ArtifactLocation> opened = OpenArtifactLocation(location);
   if (!opened.ok()) return;
@@ -32,7 +32,7 @@ void AddDocumentsOf(const std::string& location, ExportStats& stats) {
     if (split.documents > 0) stats.AddDocuments(split.documents);
 }
 
-/// Without the tokenizer that lies beside ids, a model or a vocabulary of text.
+/// Removes the tokenizer beside ids: a model, or a vocabulary as text.
 std::vector<CatObject> Exports(std::vector<CatObject> objects) {
   const ObjectKind first = objects.front().kind;
   std::erase_if(objects, [first](const CatObject& object) {
@@ -48,7 +48,7 @@ struct StatsOptions {
 };
 
 int PrintStats(const StatsOptions& options) {
-  signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end
+  signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end of the process
   Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
   if (!objects.ok()) {
     LogError(objects.status().message());
@@ -60,7 +60,7 @@ int PrintStats(const StatsOptions& options) {
   for (const CatObject& object : *objects) {
     const Status status = CountObject(object, stats);
     if (status.ok()) continue;
-    LogError(status.message());  // a part of the numbers would pass for the whole
+    LogError(status.message());  // a part of the numbers would look like the whole
     return status.code() == Code::kInvalidArgument ? kExitRefused : kExitFailed;
   }
   if (!stats.knows_documents()) AddDocumentsOf(options.target, stats);

@@ -27,18 +27,18 @@ namespace pipeline {
 
 namespace {
 
-/// What the log has of one stage.
+/// The work of one stage according to the log, and its state in the last run.
 struct StageStatus {
   std::uint64_t partitions = 0;
-  std::uint64_t partitions_of = 0;  // where every input's end is known
-  std::uint64_t inputs = 0;         // that were read to their end
+  std::uint64_t partitions_of = 0;  // of the inputs that were read to their end
+  std::uint64_t inputs = 0;         // read to their end
   std::uint64_t shards = 0;
   std::uint64_t records = 0;  // in partitions
   bool job_done = false;
   std::map<std::string, std::string> failures;  // unit -> reason
   std::string location;
-  std::string state;        // in the last run, by its record; empty where there is none
-  std::string passes_with;  // the stage at whose end its records are kept, where that is another one
+  std::string state;        // in the last run, by its record; empty: it has no record
+  std::string passes_with;  // the other stage at whose end its records are kept; empty: none
   bool logged = false;
 };
 
@@ -82,7 +82,8 @@ LastRun LookAtRun(const WorkDir& directory, const RunLine& line) {
   return last;
 }
 
-/// What a later run made good is no failure any more: the stage is whole in that run, or was found so.
+/// Failures before a successful run no longer count: the stage became complete in that run, or was complete
+/// already.
 void AddState(const LastRun& last, const RecordedStage& stage, StageStatus& status) {
   status.state = StateOf(*last.record, stage);
   if (!stage.segment.empty() && stage.segment != stage.name) status.passes_with = stage.segment;

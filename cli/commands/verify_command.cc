@@ -52,7 +52,7 @@ std::string Summary(const VerifyReport& report) {
                 HumanBytes(report.bytes));
 }
 
-/// True when nothing is wrong. Prints in either case.
+/// Prints the report. True: nothing is wrong.
 bool PrintReport(const std::string& location, const VerifyReport& report) {
   if (!report.beside.empty())
     Print(StrCat(location, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
@@ -76,7 +76,7 @@ bool PrintReport(const std::string& location, const VerifyReport& report) {
   return count == 0;
 }
 
-/// Reads all of it, and writes down what is good for those that read it next.
+/// Verifies the whole artifact, and writes down for its next readers which objects are good.
 Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int threads, const LengthFilter& filter,
                                     std::stop_token stop) {
   ASSIGN_OR_RETURN(const Manifest manifest, ReadManifestOf(location, stop));
@@ -84,7 +84,7 @@ Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int thread
   VerifyRules rules;
   rules.threads = threads, rules.verified = &verified, rules.filter = &filter;
   Result<VerifyReport> report = VerifyArtifact(BuiltinTables(), *location.store, manifest, rules, stop);
-  if (!report.ok()) return report;  // what is known already stays
+  if (!report.ok()) return report;  // the earlier file about good objects stays
   if (const Status written = WriteVerified(*location.store, manifest, verified, stop); !written.ok())
     LogInfo(StrCat(location.name,
                    ": what was verified cannot be written down, and is read again before a training: ",
@@ -98,8 +98,8 @@ struct VerifyOptions {
   std::string tokenizer;         // the trainer's; empty: the one beside the data set
 };
 
-/// Why the loss of the trainer that somebody asks about cannot be counted; empty where it can, or where the
-/// place says by itself what is wrong with it.
+/// Returns the reason why a trainer's loss cannot be counted. Empty: it can, or the location has a fault that
+/// is reported later.
 std::string WhyNotCounted(const ArtifactLocation& location, const VerifyOptions& options,
                           const LengthFilter& filter, const std::stop_token& stop) {
   const Result<Manifest> manifest = ReadManifestOf(location, stop);

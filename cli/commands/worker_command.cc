@@ -40,7 +40,7 @@ int ExitOf(const Status& status) {
     case Code::kCancelled:
     case Code::kUnavailable:
     case Code::kResourceExhausted:
-    case Code::kAlreadyExists:  // another worker was quicker: the next look finds its record
+    case Code::kAlreadyExists:  // another worker was quicker: the next try finds its record
     case Code::kFailedPrecondition: return kExitTryAgain;
     case Code::kDataLoss: return kExitBadData;
     case Code::kNotFound: return kExitNoInput;
@@ -65,7 +65,7 @@ int Fail(const WorkerOptions& options, const Status& why, int code) {
 }
 int Fail(const WorkerOptions& options, const Status& why) { return Fail(options, why, ExitOf(why)); }
 
-/// A directory of this process, gone with it.
+/// A directory of this process, which is removed with this object.
 class Scratch {
  public:
   explicit Scratch(const std::string& below) {
@@ -77,8 +77,8 @@ class Scratch {
       status_ = SystemError(StrCat("making the directory ", path_.string()), error.value());
       return;
     }
-    status_ =
-        MakeOwnDirectory(path_);  // that of a worker which died with this number is ours, and is emptied
+    // The directory of a dead worker with the same process id becomes ours, and is emptied.
+    status_ = MakeOwnDirectory(path_);
     if (!status_.ok()) return;
     for (const auto& left : std::filesystem::directory_iterator(path_, error))
       if (std::filesystem::remove_all(left, error); error) break;
@@ -86,7 +86,7 @@ class Scratch {
   }
   ~Scratch() {
     if (!status_.ok()) return;  // it may be somebody else's
-    std::error_code ignored;    // nothing needs it any more, and nothing depends on its going
+    std::error_code ignored;    // nothing needs the directory any more
     std::filesystem::remove_all(path_, ignored);
   }
   Scratch(const Scratch&) = delete;
@@ -99,7 +99,7 @@ class Scratch {
   Status status_;
 };
 
-/// The log of this worker: the plan's, and what workers of the same stage did since.
+/// Begins the log of this worker with the plan's log; AddRecords adds the results of other workers.
 Status PrepareLog(Store& store, const WorkPackage& work_package, const std::string& scratch) {
   ASSIGN_OR_RETURN(const std::string text, ReadObject(store, work_package.log, kLargestLog));
   LocalStore local(scratch);
@@ -107,7 +107,7 @@ Status PrepareLog(Store& store, const WorkPackage& work_package, const std::stri
 }
 
 Status AddRecords(Store& store, const std::string& stage, RunLog& log) {
-  std::vector<std::string> unreadable;  // told and removed by the next `pipe plan`
+  std::vector<std::string> unreadable;  // the next `pipe plan` reports and removes them
   ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(store, stage + "/", unreadable));
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) continue;
@@ -123,7 +123,7 @@ const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
   return nullptr;
 }
 
-/// Whether this program makes of the file what the plan asks for.
+/// OK: this program makes the same recipe of the file as the plan.
 Status CheckRecipe(const WorkPackage& work_package, const Plan& plan, const std::string& unit,
                    const std::string& stage) {
   const PlannedSegment* segment = SegmentOf(plan, stage);
@@ -184,7 +184,7 @@ class OneUnit final {
     const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, signals_.token());
     if (!snapshot.ok()) return Fail(options_, snapshot.status());
     Selection selection;
-    selection.from_log = true;  // whoever planned has said so where it had to be said
+    selection.from_log = true;  // `pipe plan` has this flag if it is needed
     const Result<Plan> plan =
         MakePlan(loaded->graph, *snapshot, StoredIn((*workspace)->environment()), selection);
     if (!plan.ok()) return Fail(options_, plan.status());
@@ -213,7 +213,7 @@ class OneUnit final {
     return run;
   }
 
-  /// Leaves a record of each line that says what was done or found damaged; a failure only ends this worker.
+  /// Stores a work result for each unit that is done or found damaged; a failure only ends this worker.
   Status Tell(const RunLog& log, const UnitLine& line, std::atomic<bool>& damaged) {
     if (line.state == UnitState::kFailed) return {};
     if (line.state == UnitState::kVoid) damaged = true;
@@ -221,8 +221,8 @@ class OneUnit final {
     return StoreWorkResult(*store_, {line, segment == nullptr ? "[]" : segment->lineage});
   }
 
-  /// A stage that may not go on fails again however often it is tried. Where shards and artifacts are
-  /// written, the same code says that another worker was quicker.
+  /// A stage that refuses to go on fails again at each try. If a unit writes shards or an artifact, the same
+  /// code means that another worker was quicker.
   int ExitOfUnit(const Status& why) const {
     if (why.Detail<SourceChanged>() != nullptr) return kExitNoInput;
     const std::optional<UnitId> unit = ParseUnitId(options_.unit);

@@ -10,9 +10,8 @@ using std::chrono::duration;
 using std::chrono::seconds;
 
 constexpr Pace::Time kWindow = seconds(60);
-constexpr Pace::Time kLeast = seconds(2);  // of what is known before anything is said
-constexpr Pace::Time kStandsStill =
-    seconds(5);  // or three times what its steps take, where these take longer
+constexpr Pace::Time kLeast = seconds(2);        // of observation before the first estimate
+constexpr Pace::Time kStandsStill = seconds(5);  // or three mean steps, if these take longer
 constexpr std::size_t kMostPoints = 512;
 
 }  // namespace

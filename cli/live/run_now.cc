@@ -87,7 +87,7 @@ void WriteNow(const std::string& directory, const RunNow& now) {
   if (file == nullptr) return;
   const std::string text = EncodeNow(now);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  // Whoever reads it sees the one before, or this one whole.
+  // A reader sees the whole old file or the whole new one.
   if (std::fclose(file) != 0 || !written || std::rename(part.c_str(), path.c_str()) != 0)
     std::remove(part.c_str());
 }

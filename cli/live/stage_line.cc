@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNames = 3;
 
-/// "1-4, 6" of 0, 1, 2, 3, 5.
+/// Returns "1-4, 6" for 0, 1, 2, 3, 5.
 std::string Ranges(const std::set<std::size_t>& numbers) {
   std::string text;
   for (auto at = numbers.begin(); at != numbers.end();) {
@@ -68,7 +68,7 @@ std::string StageLine::Text() const {
   for (const Segment& segment : segments_)
     if (segment.done) done.insert(segment.stages.begin(), segment.stages.end());
   if (names_.empty()) return {};
-  // A stage that several segments share works on for the one that is not done.
+  // A stage of several segments still works for the segment that is not done.
   if (now.empty())
     return done.empty() ? std::string() : StrCat(done.size(), " of ", names_.size(), " stages done");
   std::string names;

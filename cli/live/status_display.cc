@@ -49,7 +49,7 @@ TerminalSize SizeOfTerminal() {
   return found;
 }
 
-/// "45% eta 3m20s ": nothing of what is not known.
+/// Returns "45% eta 3m20s ", without the unknown parts.
 std::string Share(std::uint64_t done, std::uint64_t of, const Pace& pace, Pace::Time now) {
   if (of == 0) return {};
   const auto share =
@@ -63,7 +63,7 @@ std::string PerSecond(const Pace& pace, Pace::Time now) {
   return StrCat(HumanBytes(static_cast<std::uint64_t>(pace.Rate(now))), "/s");
 }
 
-/// The stage that was busiest since the last look, as the one to make faster.
+/// Returns the stage that was busiest since the last call, which limits the speed.
 std::string Limiting(const RunningUnit& unit, std::vector<std::uint64_t>& last_busy) {
   std::size_t busiest = 0;
   std::uint64_t most = 0;
@@ -80,16 +80,16 @@ std::string Limiting(const RunningUnit& unit, std::vector<std::uint64_t>& last_b
 
 }  // namespace
 
-/// A running unit with what is needed for its rate.
+/// A running unit, with the values for its rate.
 struct StatusDisplay::Shown {
   std::shared_ptr<const RunningUnit> unit;
   Pace::Time since = SystemClock().Monotonic();
-  Pace read;  // of a Job: as it counts
+  Pace read;  // for a Job: its own count
   Pace text;
   std::vector<std::uint64_t> last_busy;
 };
 
-/// A file on its way here.
+/// A file that is being downloaded.
 struct StatusDisplay::Download {
   std::uint64_t here = 0;
   std::uint64_t of = 0;
@@ -156,7 +156,7 @@ void StatusDisplay::Finished(std::string_view unit, const Status&) {
   std::erase_if(units_, [unit](const std::unique_ptr<Shown>& shown) { return shown->unit->unit == unit; });
 }
 
-/// For programs that follow along; people see the same in the line of the unit.
+/// Only programs get this; people see the same in the line of the unit.
 void StatusDisplay::Logged(std::string_view unit, std::uint64_t records, std::uint64_t bytes) {
   if (!json_) return;
   Json json;
@@ -188,7 +188,7 @@ void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uin
   if (found == downloads_.end()) found = downloads_.emplace(file, std::make_unique<Download>()).first;
   found->second->here = here;
   found->second->of = of;
-  // The first that is heard of is no speed: an earlier run may have fetched it.
+  // The bytes of the first call give no speed, because an earlier run may have fetched them.
   found->second->pace.Note(SystemClock().Monotonic(), here);
 }
 
@@ -227,7 +227,7 @@ void StatusDisplay::Draw() {
     return;
   }
   const TerminalSize size = SizeOfTerminal();
-  // What has scrolled away cannot be taken back.
+  // Lines that scrolled away cannot be erased.
   const std::size_t most = std::max<std::size_t>(size.rows, 3) - 1;
   if (lines.size() > most) {
     const std::size_t more = lines.size() - most + 1;
@@ -250,7 +250,7 @@ std::vector<std::string> StatusDisplay::Lines() {
       StrCat(Duration(duration<double>(now - began_).count()), stages.empty() ? "" : "  ", stages));
   for (const auto& [file, download] : downloads_) lines.push_back(LineOf(file, *download, now));
   for (const std::unique_ptr<Shown>& shown : units_) {
-    // Shards are told of by stage, below.
+    // Shards are shown by stage, below.
     const std::optional<UnitId> unit = ParseUnitId(shown->unit->unit);
     if (unit && std::holds_alternative<ShardId>(unit->part)) continue;
     lines.push_back(LineOf(*shown, now));
@@ -271,7 +271,7 @@ std::string StatusDisplay::LineOf(std::string_view file, Download& download, Pac
                 PerSecond(download.pace, now));
 }
 
-/// What a Job says of itself, with the time that is left by its pace.
+/// Returns a Job's own message, with the time that is left at its pace.
 std::string StatusDisplay::LineOfJob(Shown& shown, const std::string& said, Pace::Time now) {
   const std::uint64_t done = shown.unit->done.load(std::memory_order_relaxed);
   const std::uint64_t of = shown.unit->of.load(std::memory_order_relaxed);

@@ -100,7 +100,7 @@ std::string Percent(double part, double whole) {
   if (percent == 0) return "0 %";
   if (percent < 0.01) return "< 0.01 %";
   if (percent < 1) return Fixed(percent, 2) + " %";
-  // A hundred is said of all of it only.
+  // Only the whole is 100 %.
   if (percent < 100 && percent >= 99.95) return "> 99.9 %";
   return Fixed(percent, percent >= 100 ? 0 : 1) + " %";
 }

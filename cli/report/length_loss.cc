@@ -22,7 +22,7 @@ Result<std::string> ReadModel(const std::string& location, std::stop_token stop)
   std::error_code error;
   const bool is_file = uri.is_local()
                            ? !std::filesystem::is_directory(uri.path, error)
-                           : uri.LastPart().ends_with("model");  // sentencepiece_model, as one seed calls it
+                           : uri.LastPart().ends_with("model");  // a usual name is sentencepiece_model
   if (!is_file) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(location));
     return ReadObject(*store, kTokenizerModelFile, kMaxTokenizerModelBytes, std::move(stop));

@@ -17,22 +17,22 @@ namespace pipeline {
 namespace {
 
 constexpr int kWidth = 140, kHeight = 54;  // of a stage
-constexpr int kGap = 82;                   // between columns, where what flows is written
+constexpr int kGap = 82;                   // between columns; the counts are written there
 constexpr int kRow = 78;                   // from one stage to the next in its column
-constexpr int kThread = 30;                // the same for a line that only passes by
+constexpr int kThread = 30;                // the same for a line that only passes the column
 constexpr int kMargin = 14;                // above and below
-constexpr std::size_t kBandColumns = 5;  // as many as a page is wide; the others go below, like lines of text
-constexpr int kBandGap = 52;             // between bands
-constexpr int kTurn = 18;                // room at the sides for lines that go on in the next band
+constexpr std::size_t kBandColumns = 5;    // fit on a page; the others go below, like lines of text
+constexpr int kBandGap = 52;               // between bands
+constexpr int kTurn = 18;                  // room at the sides for lines that go on in the next band
 
 using StageId = TypedId<struct RecordedStage>;  // position in RunRecord::stages
 using EdgeId = TypedId<struct Edge>;
 
-/// What takes room in a column: a stage, or a line on its way to a column further on.
+/// An item that takes room in a column: a stage, or a line on its way to a later column.
 struct Item {
   std::variant<StageId, EdgeId> drawn;
-  StageId order;      // among equals, the order of the file
-  double wanted = 0;  // height at which what it comes from lies
+  StageId order;      // order of items at the same height: that of the file
+  double wanted = 0;  // height of the item that it comes from
   double y = 0;       // of its middle
 
   const StageId* stage() const { return std::get_if<StageId>(&drawn); }
@@ -48,7 +48,7 @@ struct Point {
   double x = 0, y = 0;
 };
 
-/// `text` cut to so many columns of a terminal: wide characters take two.
+/// Returns `text` cut to `columns` columns of a terminal; wide characters take two.
 std::string Fitted(std::string_view text, int columns) {
   std::string out;
   while (!text.empty()) {
@@ -99,7 +99,7 @@ class Drawing {
     for (const StageId at : column_.ids()) {
       for (const std::string& input : At(at).inputs) {
         const auto from = ids_.find(input);
-        // Inputs stand before readers; what says otherwise is no record of ours.
+        // In our records an input comes before its readers; a record with another order is not ours.
         if (from == ids_.end() || from->second >= at) continue;
         column_[at] = std::max(column_[at], column_[from->second] + 1);
         edges_.push_back({from->second, at, {}});
@@ -112,8 +112,8 @@ class Drawing {
         items_[column].push_back({at, edges_[at].to});
   }
 
-  /// Column by column, each thing as near as can be to the height of what it comes from: lines stay
-  /// straight, and what branches off goes below.
+  /// Sets the heights, column by column. Each item is as near as possible to the height of the item that it
+  /// comes from: lines stay straight, and branches go below.
   void Arrange() {
     for (std::vector<Item>& column : items_) {
       for (Item& item : column) item.wanted = Wanted(item);
@@ -210,7 +210,8 @@ class Drawing {
     return StrCat("C", half, " ", Num(y), " ", half, " ", Num(to_y), " ", Num(to_x), " ", Num(to_y));
   }
 
-  /// From the end of a band around to the beginning of the next one. Lines from one stage share the way.
+  /// Returns the path from the end of a band around to the beginning of the next one. Lines from one stage
+  /// share it.
   std::string Turn(StageId from, std::size_t band, Point at, Point to) const {
     const std::set<StageId>& crossing = crossings_.at(band);
     const auto rank = static_cast<double>(std::distance(crossing.begin(), crossing.find(from)));
@@ -228,7 +229,7 @@ class Drawing {
                   corner({left, to.y}, to));
   }
 
-  /// What left the stage, once for all who read it.
+  /// Returns the counts that left the stage, once for all its readers.
   std::string Flow(StageId at) const {
     const RecordedStage& stage = At(at);
     const bool read =
@@ -278,7 +279,7 @@ class Drawing {
   std::size_t per_band_ = 1;
   int side_ = 1;              // room left and right of all
   std::vector<double> tops_;  // of the bands
-  /// By band, the stages whose lines come into it from the one above.
+  /// For each band, the stages whose lines come into it from the band above.
   std::map<std::size_t, std::set<StageId>> crossings_;
   double bottom_ = 0;
 };

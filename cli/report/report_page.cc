@@ -23,14 +23,14 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMostBytes =
-    (2 << 20) - (64 << 10);           // of all sections; the rest is for what is around them
+    (2 << 20) - (64 << 10);           // of all sections; the rest is for the page around them
 constexpr std::size_t kStages = 200;  // rows of a table
 constexpr std::size_t kReasons = 200;
 constexpr std::size_t kNotes = 200;
 constexpr std::size_t kFailures = 50;
 constexpr std::size_t kTextBytes = 1000;  // of one message
 
-/// A message, cut to what is fit to be read.
+/// Returns a message, cut to a length that people can read.
 std::string Message(const std::string& text) {
   if (text.size() <= kTextBytes) return HtmlText(text);
   std::size_t end = kTextBytes;
@@ -71,7 +71,7 @@ std::string Header(const RunRecord& record) {
 }
 
 std::string Tile(std::string_view label, std::string_view value, std::string_view note) {
-  // "74.7 MiB": the unit steps back behind the number.
+  // "74.7 MiB": the unit is smaller than the number.
   const std::size_t space = value.find(' ');
   const bool split = space != std::string_view::npos && value.find(' ', space + 1) == std::string_view::npos;
   const std::string number = split ? StrCat(HtmlText(value.substr(0, space)), " <small>",
@@ -81,10 +81,10 @@ std::string Tile(std::string_view label, std::string_view value, std::string_vie
                 "</dd></div>\n");
 }
 
-/// Exact while that is easy to read.
+/// Returns the exact number if it is easy to read, otherwise three digits of it.
 std::string Counted(std::uint64_t number) { return number < 1'000'000 ? Grouped(number) : Short(number); }
 
-/// Records that left the stage; of one that only writes what comes, those that it wrote.
+/// Returns the records that left the stage; if it counted none that came or left, the records that it wrote.
 std::uint64_t LeftOf(const RecordedCounts& counts) {
   if (counts.counts.records_out > 0 || counts.counts.records_in > 0) return counts.counts.records_out;
   std::uint64_t written = 0;
@@ -92,7 +92,7 @@ std::uint64_t LeftOf(const RecordedCounts& counts) {
   return written;
 }
 
-/// What the whole run comes to.
+/// Returns the sums of the whole run.
 std::string Tiles(const RunRecord& record) {
   std::uint64_t published = 0, shards = 0, records = 0, text = 0, source_records = 0;
   for (const RecordedStage& stage : record.stages) {
@@ -157,7 +157,7 @@ std::map<std::string, double> BusyOf(const RunRecord& record) {
   return busy;
 }
 
-/// A share where records went on or did not; of a stage that makes more of them, how many of each.
+/// Returns the share of the records that went on; a factor, if the stage makes several records of one.
 std::string Kept(const StageCounts& sums) {
   const auto in = static_cast<double>(sums.records_in), out = static_cast<double>(sums.records_out);
   return out <= in ? Percent(out, in) : StrCat("&times; ", Fixed(out / in, 2));
@@ -211,13 +211,14 @@ std::string Examples(const RunRecord& record, const std::string& stage, const st
   return items.empty() ? items : StrCat("<ul class=\"examples\">", items, "</ul>");
 }
 
-/// Of those in, where the count is of these records; ids, files and lines have no share of them.
+/// Returns the count's share of the records that came in. Empty: ids, files or lines are counted.
 std::string ShareOf(std::string_view fate, std::uint64_t count, std::uint64_t records) {
   if (fate == "tally" || count > records) return {};
   return Percent(static_cast<double>(count), static_cast<double>(records));
 }
 
-/// The counts that say that records were `wanted` ("dropped"), or, where that is empty, all others.
+/// Returns the counts of records with the fate `wanted` ("dropped"). If `wanted` is empty: the counts of all
+/// fates but "dropped".
 std::string ReasonTable(const RunRecord& record, std::string_view wanted, std::string_view without) {
   std::string rows;
   std::size_t shown = 0, all = 0;
@@ -245,7 +246,7 @@ std::string ReasonTable(const RunRecord& record, std::string_view wanted, std::s
       rows, "</tbody></table></div>\n");
 }
 
-/// `text` as a link where it can be one from here; a relative path holds no scheme.
+/// Returns `text` as a link to the relative path `link`, which has no scheme. Without a path: only the text.
 std::string Linked(const std::string& link, const std::string& text) {
   if (link.empty()) return HtmlText(text);
   std::string href;
@@ -366,7 +367,8 @@ std::string ReportPage(const RunRecord& record) {
   }
   const std::string main = StrCat("<main>\n", head, "<nav aria-label=\"Sections\">\n", nav, "</nav>\n",
                                   Tiles(record), failures, "</header>\n", body, "</main>\n");
-  // Only a script that knows a digest of the whole page runs: nothing in the page can know it.
+  // A browser runs only a script with this nonce. It is a digest of all text of the page, so the text cannot
+  // contain it.
   const std::string nonce = DigestOf(main).ToHex();
   return StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -33,7 +33,7 @@ std::string Fact(std::string_view name, const std::string& html) {
   return html.empty() ? html : StrCat("<dt>", HtmlText(name), "</dt><dd>", html, "</dd>\n");
 }
 
-/// Every key called `seed`, wherever it stands in `config`.
+/// Adds the value of each key `seed`, at any depth of `config`.
 void FindSeeds(const Json& config, std::vector<std::string>& seeds) {
   for (const auto& [name, value] : config.AsObject()) {
     if (name == "seed" && !value.is_object() && !value.is_array()) seeds.push_back(ValueText(value));
@@ -86,7 +86,7 @@ std::string BeforeSection(const RunRecord& record) {
   if (before.differences.size() > kDifferences)
     items += StrCat("<li>and ", Grouped(before.differences.size() - kDifferences), " more</li>");
   const std::string id = HtmlText(before.id);
-  // An id of ours is digits and a dash; anything else is no part of a link.
+  // Our ids have only digits and a dash; any other id gets no link.
   const bool plain = before.id.find_first_not_of("0123456789-") == std::string::npos;
   std::string took = before.duration > 0 ? Span(before.duration) : std::string();
   if (before.cpu > 0) took += StrCat(", ", Span(before.cpu), " of processors");

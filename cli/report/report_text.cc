@@ -12,10 +12,10 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kStages = 24;      // whose samples are shown
-constexpr std::size_t kPairsOfMany = 4;  // per stage, where many stages have some
+constexpr std::size_t kStages = 24;      // stages whose samples are shown
+constexpr std::size_t kPairsOfMany = 4;  // per stage, if many stages have pairs
 constexpr std::size_t kFewStages = 8;
-constexpr std::size_t kCharacters = 600;  // of one sample; a collector cuts before that
+constexpr std::size_t kCharacters = 600;  // of one sample; the collector cuts samples to fewer
 
 struct Character {
   char32_t code_point = 0;
@@ -38,7 +38,7 @@ std::vector<char32_t> CodePoints(const std::vector<Character>& characters) {
   return code_points;
 }
 
-/// A character as it can be seen: what has no shape by its number.
+/// Returns a visible form of the character; a character without a shape is shown by its number.
 std::string Visible(const Character& character) {
   if (character.code_point == U'\n') return "<span class=\"cp\">&#9166;</span><br>";
   if (character.code_point == U'\t') return "<span class=\"cp\">&#8677;</span>";
@@ -47,7 +47,7 @@ std::string Visible(const Character& character) {
   return HtmlText(character.bytes);
 }
 
-/// `marked` says which characters stand out, in an element of the name `tag`.
+/// `marked` tells which characters are in an element of the name `tag`.
 std::string Shown(const Sample& sample, const std::vector<Character>& characters,
                   const std::vector<bool>& marked, std::string_view tag) {
   std::string html;
@@ -91,7 +91,7 @@ std::uint64_t Sum(const std::vector<std::uint64_t>& counts) {
   return sum;
 }
 
-/// The length below which so large a part of the records lies, as if they were spread evenly in a class.
+/// Returns the length below which the share `part` of the records lies, if they are spread evenly in a class.
 std::uint64_t Quantile(const std::vector<std::uint64_t>& lengths, double part) {
   const double wanted = part * static_cast<double>(Sum(lengths));
   double passed = 0;
@@ -107,7 +107,7 @@ std::uint64_t Quantile(const std::vector<std::uint64_t>& lengths, double part) {
   return 0;
 }
 
-/// Where a class begins on an axis of logarithms, in doublings; empty records stand in front.
+/// Returns the begin of a class on a logarithmic axis, in doublings; empty records are in front, at -1.
 double PositionOf(std::size_t length_class) {
   return length_class == 0 ? -1 : std::log2(static_cast<double>(LengthFloor(length_class)));
 }
@@ -115,10 +115,10 @@ double PositionOf(std::size_t length_class) {
 struct Point {
   std::string stage;
   const TextProfile* profile = nullptr;
-  const TextProfile* before = nullptr;  // of what its first input gave; null where nothing is known
+  const TextProfile* before = nullptr;  // of the first input that has one; null: none has
 };
 
-/// Stages after which text is not what it was before.
+/// Returns the stages whose text differs from the text before them.
 std::vector<Point> PointsOf(const RunRecord& record) {
   std::vector<Point> points;
   for (const RecordedStage& stage : record.stages) {
@@ -137,7 +137,7 @@ std::vector<Point> PointsOf(const RunRecord& record) {
   return points;
 }
 
-/// Records per doubling, so that classes of unlike width compare.
+/// Returns the share of records per doubling, so that classes of different width can be compared.
 double Density(const TextProfile& profile, std::size_t at) {
   if (at >= profile.lengths.size() || profile.records == 0) return 0;
   const double share = static_cast<double>(profile.lengths[at]) / static_cast<double>(profile.records);

@@ -17,7 +17,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kCurveBins = 240;
-constexpr double kRateWindow = 1.0 / 60;  // of the run: rates are of about that time
+constexpr double kRateWindow = 1.0 / 60;  // of the run: the time over which a rate is taken
 constexpr std::size_t kLoadBins = 240;
 constexpr std::size_t kBars = 300;  // units of one stage that are drawn one by one
 constexpr std::size_t kLanes = 8;
@@ -80,7 +80,7 @@ std::vector<Tick> TicksOf(double duration) {
 
 // ----------------------------------------------------------------------------------------- curves
 
-/// A quantity over time by what was sampled of it.
+/// A quantity over time, computed from its samples.
 class Sampled {
  public:
   template <class Get>
@@ -99,8 +99,8 @@ class Sampled {
     return before->second + part * (after->second - before->second);
   }
 
-  /// Per second, of a quantity that only grows; each over a little more than its bin, since what comes
-  /// batch by batch would look like noise.
+  /// Returns rates per second of a quantity that only grows. Each is taken over a little more than its bin,
+  /// because growth in batches would look like noise.
   Values Rates(double duration, std::size_t bins) const {
     Values rates;
     const double width = duration / static_cast<double>(bins);
@@ -113,7 +113,7 @@ class Sampled {
     return rates;
   }
 
-  /// The highest in each bin: a peak must not get lost.
+  /// Returns the highest value of each bin, so that no peak is lost.
   Values Levels(double duration, std::size_t bins) const {
     Values levels;
     const double width = duration / static_cast<double>(bins);
@@ -144,14 +144,14 @@ std::string Said(double value, Unit unit) {
 struct Series {
   std::string name;
   Values values;
-  std::string summary;  // shown while no moment is pointed at
+  std::string summary;  // shown while the pointer is at no moment
 };
 
 struct Chart {
   std::string title;
   Unit unit = Unit::kBytes;
   std::vector<Series> series;
-  double least_top = 0;  // of the axis
+  double least_top = 0;  // least value at the top of the axis
 };
 
 std::string Path(const Values& values, double top) {
@@ -232,7 +232,7 @@ std::vector<Chart> ChartsOf(const RunRecord& record, double duration) {
   for (Series& series : memory.series)
     series.summary = Bytes(*std::max_element(series.values.begin(), series.values.end()));
 
-  // What the disk lost meanwhile is not said: others write there, too.
+  // The free space of the disk is not shown, because other programs write there, too.
   Chart& disk = charts.emplace_back(Chart{"Written", Unit::kBytes, {}, 1 << 20});
   disk.series.push_back({"committed", levels([](const RecordedMoment& at) { return at.written; }), {}});
   if (record.moments.back().to_disk > 0)
@@ -243,7 +243,7 @@ std::vector<Chart> ChartsOf(const RunRecord& record, double duration) {
 
 // ------------------------------------------------------------------------------------------ units
 
-/// What ran under one stage's name.
+/// The units and commits of one stage.
 struct Row {
   std::string stage;
   std::vector<const RecordedUnit*> units;  // by begin
@@ -293,7 +293,7 @@ std::string Bar(const RecordedUnit& unit, std::size_t lane, double duration) {
                 "px\" title=\"", HtmlText(title), "\"></i>");
 }
 
-/// The first lane that is free when each unit begins; absent where that takes too many.
+/// Returns for each unit the first lane that is free when it begins. Absent: that takes too many lanes.
 std::optional<std::vector<std::size_t>> LanesOf(const Row& row) {
   if (row.units.size() > kBars) return std::nullopt;
   std::vector<std::size_t> lanes;
@@ -310,7 +310,7 @@ std::optional<std::vector<std::size_t>> LanesOf(const Row& row) {
   return lanes;
 }
 
-/// How many units ran at once, for more of them than can be drawn.
+/// Returns the curve of the number of units that ran at once, if they are too many to be drawn, and its top.
 std::pair<std::string, double> Load(const Row& row, double duration) {
   Values load(kLoadBins);
   const double width = duration / kLoadBins;

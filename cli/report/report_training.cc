@@ -25,7 +25,7 @@ double RoundStep(double value) {
   return 10 * power;
 }
 
-/// What is drawn, and where in the drawing it lies.
+/// The range of the values that are drawn, and their positions in the drawing.
 class Frame {
  public:
   void Take(double step, double loss) {
@@ -36,7 +36,7 @@ class Frame {
     last_ = any_ ? std::max(last_, step) : step;
     any_ = true;
   }
-  /// Room around what was taken in; no point divides by nothing.
+  /// Adds room around the values, and prevents a division by zero.
   void Close() {
     if (high_ - low_ < 1e-9) low_ -= 0.5, high_ += 0.5;
     const double room = 0.05 * (high_ - low_);
@@ -151,7 +151,7 @@ std::string Samples(const RecordedTraining& training) {
   std::string items;
   for (const RecordedTraining::Sample& sample : training.samples) {
     const std::string_view language = LanguageOf(sample.prompt + sample.text);
-    // A trainer may repeat the prompt in front of what it wrote.
+    // A trainer may repeat the prompt in front of its own text.
     std::string_view text = sample.text;
     if (text.starts_with(sample.prompt)) text.remove_prefix(sample.prompt.size());
     items += StrCat("<li", language.empty() ? "" : StrCat(" lang=\"", language, "\""), "><time>step ",

@@ -11,10 +11,10 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kUnits = 100;   // that are shown one by one
-constexpr std::size_t kStages = 200;  // whose sums are shown
+constexpr std::size_t kUnits = 100;   // units that are shown one by one
+constexpr std::size_t kStages = 200;  // stages whose sums are shown
 
-/// What the units of one stage come to.
+/// The sums of the units of one stage.
 struct Sums {
   std::uint64_t units = 0, failed = 0, stopped = 0;
   RecordedUnit all;  // `end` is the sum of their times

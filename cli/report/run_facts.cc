@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kExamplesPerReason = 3;
 constexpr std::size_t kExampleBytes = 240;
-constexpr std::size_t kQuarantineObjects = 16;    // looked into per stage
+constexpr std::size_t kQuarantineObjects = 16;    // read per stage
 constexpr std::size_t kQuarantineRecords = 4096;  // of each
 
 std::string_view StateText(const PlannedSegment& segment) {
@@ -38,7 +38,7 @@ std::string_view StateText(const PlannedSegment& segment) {
   return segment.copy_from.empty() ? "run" : "copy";
 }
 
-/// From `directory` to the artifact at `place`; empty where that is no path.
+/// Returns the path from `directory` to the artifact at `location`. Empty: it is not on this machine.
 std::string LinkTo(const std::string& location, const std::string& directory) {
   const Result<Uri> uri = Uri::Parse(location);
   if (!uri.ok() || !uri->is_local()) return {};
@@ -49,7 +49,7 @@ std::string LinkTo(const std::string& location, const std::string& directory) {
   return to.lexically_normal().lexically_relative(from.lexically_normal()).string();
 }
 
-/// The stages whose records or artifacts it reads, each once.
+/// Returns the stages whose records or artifacts `node` reads, each once.
 std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
   std::vector<std::string> inputs;
   const auto add = [&](std::optional<NodeId> from) {
@@ -58,8 +58,8 @@ std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
     if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) inputs.push_back(name);
   };
   add(node.input);
-  const std::vector<NamedInputSpec>& given =
-      node.spec->named_inputs;  // what is inherited flows along the line anyway
+  // An inherited named input is not listed, because it comes along the line of stages.
+  const std::vector<NamedInputSpec>& given = node.spec->named_inputs;
   for (const NamedInputEdge& edge : node.named_inputs)
     if (std::any_of(given.begin(), given.end(), [&](const NamedInputSpec& named_input) {
           return named_input.named_input == edge.named_input;
@@ -68,8 +68,8 @@ std::vector<std::string> InputsOf(const Graph& graph, const Node& node) {
   return inputs;
 }
 
-/// Where the stage of `node`, which publishes, leaves its artifact; empty where no segment of `plan` is of
-/// it.
+/// Returns the location at which the stage of `node` publishes. Empty: the stage names none, and `plan` has
+/// no segment of it.
 std::string LocationIn(const Plan& plan, const Graph& graph, const Node& node) {
   std::string location = LocationOfStage(*node.spec);
   for (const PlannedSegment& segment : plan.segments)
@@ -77,7 +77,7 @@ std::string LocationIn(const Plan& plan, const Graph& graph, const Node& node) {
   return location;
 }
 
-/// The nodes that a segment runs, or that its artifact was made by.
+/// Returns the nodes that a segment runs, or the nodes that made its artifact.
 std::vector<NodeId> NodesOf(const Graph& graph, const PlannedSegment& segment) {
   std::vector<NodeId> nodes = segment.chain.empty() ? graph.Lineage(segment.node) : segment.chain;
   if (segment.files) nodes.push_back(*segment.files);
@@ -93,7 +93,7 @@ void Place(const PlannedSegment& segment, RecordedStage& stage) {
       stage.quarantine = StrCat("quarantine/", WorkDir::ArtifactName(made.stage, made.recipe));
 }
 
-/// `bytes` as text that can be shown: what is no UTF-8 as \xNN.
+/// Returns `bytes` as text that can be shown; bytes that are no UTF-8 become \xNN.
 std::string Legible(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
@@ -116,7 +116,7 @@ RecordedExample ExampleOf(const std::string& stage, const Quarantined& record) {
           end < record.bytes.size()};
 }
 
-/// The first records of each reason; `wanted` is what there may be at most.
+/// Adds the first kExamplesPerReason records of each reason in the quarantine of `stage`.
 void AddExamples(Store& work, const RecordedStage& stage, std::vector<RecordedExample>& examples) {
   const Result<std::vector<ObjectInfo>> objects = work.List(stage.quarantine + "/");
   if (!objects.ok()) return;
@@ -130,12 +130,12 @@ void AddExamples(Store& work, const RecordedStage& stage, std::vector<RecordedEx
       if (taken[record.reason]++ < kExamplesPerReason) examples.push_back(ExampleOf(stage.name, record));
       return {};
     });
-    // Enough, or a file that is being written or damaged: an example less.
+    // Enough records were seen, or the object is incomplete or damaged and gives fewer examples.
     if (!outcome.ok()) continue;
   }
 }
 
-/// Adds what the lines of one segment say.
+/// Adds up the log lines of one segment.
 class SegmentSums {
  public:
   SegmentSums(const std::string& segment, RunRecord& record) : segment_(segment), record_(record) {
@@ -209,7 +209,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
       stage.vanished = vanished->second;
     stages.push_back(std::move(stage));
   }
-  // A stage may have a part in several: what a segment runs goes before one that only exists.
+  // A stage may be in several segments: one that runs goes before one that only exists.
   for (const bool wanted : {true, false}) {
     for (const PlannedSegment& segment : plan.segments) {
       if ((segment.state == PlannedSegment::State::kWanted) != wanted) continue;

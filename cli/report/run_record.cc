@@ -50,7 +50,7 @@ std::uint64_t CountOf(const Json& json) {
 }
 std::uint64_t CountOf(const Json& json, std::string_view member) { return CountOf(json[member]); }
 
-/// A time or a sum of times: never negative, so that nothing is drawn outside.
+/// Returns a time or a sum of times; it is never negative, so that nothing is drawn outside of a chart.
 double SecondsOf(const Json& json) { return std::clamp(json.AsDouble(), 0.0, 1e12); }
 double SecondsOf(const Json& json, std::string_view member) { return SecondsOf(json[member]); }
 
@@ -130,7 +130,7 @@ void TakeUnit(const Json& json, RunRecord& record) {
   for (const auto& [stage, seconds] : json["busy"].AsObject()) unit.busy.emplace(stage, SecondsOf(seconds));
   unit.failed = TextOf(json, "failed");
   unit.stopped = json["stopped"].AsBool();
-  // Before there was a word for it, a stop was written as a failure with this text.
+  // Earlier versions wrote a stop as a failure with this text.
   if (unit.failed == "stopped") unit.stopped = true, unit.failed.clear();
   unit.cpu = SecondsOf(json, "cpu");
   unit.child_cpu = SecondsOf(json, "child_cpu");
@@ -236,7 +236,7 @@ constexpr std::array kTakers = {
     Taker{"pair", TakePair},       Taker{"counts", TakeCounts},     Taker{"example", TakeExample},
     Taker{"reached", TakeReached}, Taker{"complete", TakeComplete}, Taker{"end", TakeEnd}};
 
-/// Absent where it is no object with a kind.
+/// Absent: the line is no object with a kind.
 std::optional<Json> EventOf(std::string_view line) {
   Result<Json> json = Json::Parse(line);
   if (!json.ok() || !(*json)["event"].is_string()) return std::nullopt;

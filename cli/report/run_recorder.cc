@@ -20,7 +20,7 @@ using std::chrono::duration;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPeriod{50};
-constexpr int kSamplesPerPeriod = 1'024;  // then it doubles
+constexpr int kSamplesPerPeriod = 1'024;  // then the period doubles
 constexpr double kTold = 1;               // seconds from one RunNow to the next, at least
 
 std::uint64_t ReadBy(const RunningUnit& unit) { return unit.input_read.load(std::memory_order_relaxed); }
@@ -182,13 +182,13 @@ void RunRecorder::Loop() {
   for (int taken = 1;; ++taken) {
     Look();
     Lock lock(mutex_);
-    if (file_ != nullptr) std::fflush(file_);  // for who looks at it meanwhile, and after a kill
+    if (file_ != nullptr) std::fflush(file_);  // for readers during the run and after a kill
     if (taken % kSamplesPerPeriod == 0) period *= 2;
     if (ended_.WaitFor(lock, period, [this]() REQUIRES(mutex_) { return !recording_; })) return;
   }
 }
 
-/// Processes are looked at without the lock: there may be many.
+/// Looks at the processes without the lock, because there may be many.
 void RunRecorder::Look(bool fresh) {
   const TreeUse& tree = tree_.Look(fresh);
   Lock lock(mutex_);

@@ -14,10 +14,10 @@ constexpr std::uint64_t kDenseRecords = 65'536;
 constexpr std::uint64_t kStride = 2'048;
 constexpr std::size_t kPairs = 8;             // kept per stage
 constexpr std::size_t kShownBytes = 480;      // of a sample, about 160 characters of Japanese
-constexpr std::size_t kLeadBytes = 120;       // of what is the same before the first difference
-constexpr std::size_t kReadBytes = 64 << 10;  // of one record: a long one is checked by its front
+constexpr std::size_t kLeadBytes = 120;       // of equal text before the first difference
+constexpr std::size_t kReadBytes = 64 << 10;  // of one record; only the front of a longer one is compared
 
-/// Bits of `value` spread over all 64: the finaliser of MurmurHash3.
+/// Spreads the bits of `value` over all 64: the finaliser of MurmurHash3.
 std::uint64_t Mix(std::uint64_t value) {
   value = (value ^ value >> 33) * 0xff51afd7ed558ccdULL;
   value = (value ^ value >> 33) * 0xc4ceb9fe1a85ec53ULL;
@@ -30,7 +30,8 @@ std::uint64_t OriginHash(PartitionId partition, std::uint64_t index) {
 
 bool IsTail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-/// All of a record at one point; of a record that a stage made several of, those below each other.
+/// The whole text of a record at one point. If a stage made several records of it: their texts, with line
+/// ends between them.
 struct Whole {
   std::string text;
   std::vector<std::uint32_t> marks;
@@ -60,7 +61,7 @@ Whole At(const Batch& batch, std::uint64_t index) {
   return whole;
 }
 
-/// `whole` from `begin`, at most kShownBytes, cut between characters.
+/// Returns at most kShownBytes of `whole` from `begin` on, cut between characters.
 Sample Cut(const Whole& whole, std::size_t begin) {
   std::size_t end = std::min(whole.text.size(), begin + kShownBytes);
   while (end < whole.text.size() && end > begin && IsTail(whole.text[end])) --end;
@@ -73,7 +74,7 @@ Sample Cut(const Whole& whole, std::size_t begin) {
   return sample;
 }
 
-/// Where to begin showing both: a little before they differ.
+/// Returns the begin of both samples: a little before the first difference.
 std::size_t WindowBegin(const Whole& before, const Whole& after) {
   const std::size_t both = std::min(before.text.size(), after.text.size());
   std::size_t same = 0;
@@ -84,7 +85,8 @@ std::size_t WindowBegin(const Whole& before, const Whole& after) {
   return begin;
 }
 
-/// Of pairs that read the same, as pages repeat what all of them say, the one with the smallest hash.
+/// Keeps the kPairs pairs with the smallest hashes. Equal pairs, from text that many pages repeat, count as
+/// one.
 void Keep(std::vector<SamplePair>& pairs, SamplePair pair) {
   const auto same = std::find_if(pairs.begin(), pairs.end(), [&pair](const SamplePair& other) {
     return other.before == pair.before && other.after == pair.after;
@@ -128,7 +130,7 @@ class SampleCollector::Looking final : public BatchProbe {
     seen.ran = seen.ran || stage > 0;
     const bool has_text = batch.text.size() == batch.heads.size();
     for (Record& record : records_) {
-      if (!has_text) {  // the record goes on in another form: it is not gone
+      if (!has_text) {  // the record has another form now: it is not dropped
         record.last = {};
         continue;
       }
@@ -154,7 +156,7 @@ class SampleCollector::Looking final : public BatchProbe {
   }
 
   SampleCollector& collector_;
-  const std::vector<std::string>& stages_;  // of the segment, which outlives the probe
+  const std::vector<std::string>& stages_;  // owned by the segment, which outlives the probe
   std::vector<Record> records_;
 };
 
@@ -165,7 +167,7 @@ std::unique_ptr<BatchProbe> SampleCollector::Watch(const Batch& batch,
   std::vector<Looking::Record> records;
   std::uint64_t next = 0;
   for (std::uint64_t at = batch.heads.front().index; at <= last; at = next) {
-    // One of each block, at a place that its own number decides.
+    // One record of each block is picked; the block's number decides which one.
     const std::uint64_t stride = SampleStride(batch.partition, at);
     const std::uint64_t block = at / stride;
     const std::uint64_t pick = block * stride + OriginHash(batch.partition, ~block) % stride;

@@ -13,7 +13,8 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kHidden = "***";
-constexpr std::size_t kShortestSecret = 4;  // replacing "1" everywhere would hide nothing but the text
+// Shorter secrets, such as "1", are not replaced in a text, because other text has them too.
+constexpr std::size_t kShortestSecret = 4;
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -27,7 +28,7 @@ void Replace(std::string& text, const std::string& what) {
     text.replace(at, what.size(), kHidden);
 }
 
-/// As the words of a command are shown: NAME=VALUE and URLs.
+/// Hides secrets in NAME=VALUE and in URLs, as in the words of a command.
 std::string WithoutNamed(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals != std::string::npos && text.find("://") > equals && IsSecretName(text.substr(0, equals)))
@@ -47,7 +48,7 @@ const LineageStage* Find(const Lineage& lineage, const std::string& stage) {
   return nullptr;
 }
 
-/// What the plan says of `stage`: of a segment that runs, else of one whose output exists.
+/// Returns the entry of `stage` in the plan: in a segment that runs, otherwise in another segment.
 const LineageStage* MadeBy(const Plan& plan, const std::string& stage) {
   for (const bool wanted : {true, false})
     for (const PlannedSegment& segment : plan.segments)
@@ -62,7 +63,7 @@ std::vector<std::string> SecretsIn(const std::map<std::string, std::string>& var
   std::vector<std::string> secrets;
   for (const auto& [name, value] : variables)
     if (!value.empty() && (name.starts_with("env:") || IsSecretName(name))) secrets.push_back(value);
-  // One may be the beginning of another one.
+  // The longest come first, because one may be the beginning of another.
   std::sort(secrets.begin(), secrets.end(),
             [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   return secrets;

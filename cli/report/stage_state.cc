@@ -9,11 +9,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kReadFailures = 200;  // of a segment, for the stage that they name
+constexpr std::size_t kReadFailures = 200;  // of a segment, in which names of stages are searched
 
 std::string_view StageOfUnit(std::string_view unit) { return unit.substr(0, unit.find('/')); }
 
-/// Old records say it in a note alone.
+/// Records of earlier versions have it only in a note.
 bool IsComplete(const RunRecord& record, const std::string& segment) {
   if (record.completed.contains(segment)) return true;
   if (!record.reached.empty()) return false;
@@ -31,7 +31,7 @@ bool IsReached(const RunRecord& record, const std::string& segment) {
          std::any_of(record.logged.begin(), record.logged.end(), of_it);
 }
 
-/// Messages of a unit of several stages say which one it was.
+/// The message of a unit with several stages names the stage that failed.
 bool NamesStage(std::string_view why, const RecordedStage& stage) {
   return why.find(StrCat("stage '", stage.name, "'")) != std::string_view::npos;
 }

@@ -16,7 +16,7 @@ struct Range {
 
 using enum CharacterClass;
 
-/// By first character. Letters of a block stand before the signs around them.
+/// Sorted by first character. A few signs inside a block of letters count as letters.
 constexpr std::array kRanges = {
     Range{U'\t', U'\r', kSpace},      Range{U' ', U' ', kSpace},        Range{U'!', U'/', kSymbol},
     Range{U'0', U'9', kDigit},        Range{U':', U'@', kSymbol},       Range{U'A', U'Z', kLatin},

@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kSteps = 1000;  // twice as many at most, while it reads
+constexpr std::size_t kSteps = 1000;  // during the reading at most twice as many
 constexpr std::size_t kScores = 200;
 constexpr std::size_t kSamples = 24;
 constexpr std::size_t kStages = 16;
@@ -26,7 +26,7 @@ std::int64_t StepOf(const Json& event) { return std::max<std::int64_t>(event["st
 
 std::string TextOf(const Json& value) { return std::string(value.AsString().substr(0, kTextBytes)); }
 
-/// Keeps every second of those before, so that a long training stays whole.
+/// If there are too many items, keeps every second one, so that all parts of a long training stay visible.
 template <class Item>
 void Thin(std::vector<Item>& items, std::size_t most) {
   if (items.size() < 2 * most) return;
@@ -51,7 +51,7 @@ void Take(const Json& event, RecordedTraining& training) {
   } else if (kind == "baseline") {
     RecordedTraining::Score score = ScoreOf(event, "name", "nats_per_token");
     const auto same = [&](const RecordedTraining::Score& other) { return other.name == score.name; };
-    std::erase_if(training.baselines, same);  // a trainer that was started again says it again
+    std::erase_if(training.baselines, same);  // a trainer that starts again repeats it
     if (training.baselines.size() < kScores) training.baselines.push_back(std::move(score));
   } else if (kind == "sample") {
     training.samples.push_back({StepOf(event), TextOf(event["prompt"]), TextOf(event["text"])});
@@ -108,8 +108,8 @@ std::vector<RecordedTraining> ReadTrainings(std::istream& lines) {
   std::vector<RecordedTraining> trainings;
   for (std::string line; std::getline(lines, line);) {
     const Result<Json> json = Json::Parse(line);
-    if (!json.ok()) continue;  // torn, where the run was killed
-    // Of several workers that say the same, the first counts.
+    if (!json.ok()) continue;  // the run was killed while it wrote the line
+    // All workers tell the same; only the first one counts.
     if ((*json)["event"]["worker"].AsInt() != 0) continue;
     const std::string stage = TextOf((*json)["stage"]);
     const auto is_it = [&](const RecordedTraining& other) { return other.stage == stage; };

@@ -21,7 +21,7 @@ std::vector<RecordedTraining> TrainingsOf(const WorkDir& work, const std::string
   return ReadTrainings(said);
 }
 
-/// Empty where the record does not say.
+/// Empty: the record does not tell.
 std::string RecipeIn(const RunRecord& record, const std::string& stage) {
   for (const RecordedStage& recorded : record.stages)
     if (recorded.name == stage) return recorded.recipe;

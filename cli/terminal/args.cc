@@ -22,9 +22,9 @@ struct TypedAssignments {
   Assignments& to;
   std::vector<std::string> values;
 };
-using AllAssignments = std::deque<TypedAssignments>;  // CLI11 refers to the values
+using AllAssignments = std::deque<TypedAssignments>;  // a deque, because CLI11 holds references to the values
 
-/// As CLI11 takes them: "-n,--dry-run", "FILE".
+/// Returns the names in the form that CLI11 expects: "-n,--dry-run", "FILE".
 std::string NamesOf(const Word& word) {
   if (word.flags.empty()) return word.value;
   std::string names;
@@ -32,7 +32,7 @@ std::string NamesOf(const Word& word) {
   return names;
 }
 
-/// Where CLI11 stores the values.
+/// Returns the vector in which CLI11 stores the values.
 std::vector<std::string>& Typed(const Word& word, Assignments& to, AllAssignments& assignments) {
   assignments.push_back({word, to, {}});
   return assignments.back().values;

@@ -6,7 +6,7 @@ namespace pipeline {
 
 namespace {
 
-/// East Asian wide and full width, and emoji; combining marks are 0.
+/// Returns 2 for emoji and East Asian wide and full-width characters, 0 for combining marks, otherwise 1.
 std::size_t ColumnsOf(char32_t c) {
   if ((c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0x3099 && c <= 0x309A) ||
       (c >= 0xFE00 && c <= 0xFE0F))
@@ -19,7 +19,7 @@ std::size_t ColumnsOf(char32_t c) {
   return wide ? 2 : 1;
 }
 
-/// The first character of `text`, which is taken away; a byte that begins none is one by itself.
+/// Removes the first character from `text` and returns it. A byte that begins no character counts as one.
 char32_t Take(std::string_view& text) {
   const auto byte = static_cast<unsigned char>(text.front());
   const std::size_t length = byte < 0x80       ? 1

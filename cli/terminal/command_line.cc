@@ -38,7 +38,7 @@ bool IsPlain(char c) {
 std::string Quoted(const std::string& word) {
   const bool safe = std::all_of(word.begin(), word.end(),
                                 [](char c) { return IsPlain(c) && c != '*' && c != '?' && c != '&'; });
-  // The stars that we put there need no quotes: nobody types them back.
+  // The stars of kHidden need no quotes, because nobody types them.
   if (!word.empty() &&
       (safe || (word.find(kHidden) != std::string::npos && std::all_of(word.begin(), word.end(), IsPlain))))
     return word;
@@ -77,13 +77,13 @@ std::string WithoutSecret(std::string_view value) {
   std::string shown(value.substr(0, scheme + 3));
   std::string_view rest = value.substr(scheme + 3);
   const Scheme* known = FindScheme(value.substr(0, scheme));
-  if (known != nullptr && known->form != Scheme::Form::kWeb) return shown += rest;  // which has no query
+  if (known != nullptr && known->form != Scheme::Form::kWeb) return shown += rest;  // it has no query
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     shown += kHidden;
     rest.remove_prefix(at);
   }
-  // What a parameter is called does not tell whether it opens a door.
+  // The name of a parameter does not tell whether its value is a secret.
   const std::size_t query = rest.find_first_of("?#");
   if (query == std::string_view::npos) return shown += rest;
   return StrCat(shown, rest.substr(0, query), "?", kHidden);

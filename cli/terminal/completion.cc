@@ -14,7 +14,7 @@ std::string Joined(const std::vector<std::string>& parts, std::string_view betwe
   return text;
 }
 
-/// `text` with `before` in front of each of `special`.
+/// Returns `text` with `before` in front of each character that is in `special`.
 std::string Escaped(std::string_view text, std::string_view special, std::string_view before) {
   std::string out;
   for (const char c : text) {
@@ -24,7 +24,7 @@ std::string Escaped(std::string_view text, std::string_view special, std::string
   return out;
 }
 
-/// In single quotes as bash and zsh take it.
+/// Returns `text` in single quotes, for bash and zsh.
 std::string Quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -39,7 +39,8 @@ std::vector<std::string> Names(const std::vector<CommandEntry>& commands) {
   return names;
 }
 
-/// What bash completes behind `command`, whose name is `called`: values of options, and the options.
+/// The cases of bash's script for each command: the values of options, and the options. `called` is the
+/// command's name; for a subcommand, its parent's name and a hyphen come first.
 struct BashCases {
   std::string values, options;
 
@@ -64,7 +65,7 @@ struct BashCases {
   }
 };
 
-/// One alternative of _arguments, without quotes: `*{-n,--dry-run}[help]:N:(a b)`.
+/// Returns one alternative of _arguments; without its quotes: `*{-n,--dry-run}[help]:N:(a b)`.
 std::string ZshSpec(const CommandWord& word) {
   const std::string help = Escaped(word.help, "[]:\\", "\\");
   std::string action = ":";
@@ -88,7 +89,7 @@ std::string ZshArguments(const CommandEntry& command) {
 
 std::string FishQuoted(std::string_view text) { return StrCat("'", Escaped(text, "'\\", "\\"), "'"); }
 
-/// What fish completes where `condition` holds.
+/// Returns the completions of fish that apply if `condition` is true.
 std::string FishWords(const CommandEntry& command, const std::string& condition) {
   std::string script;
   const std::string here = StrCat("complete -c pipe -n '", condition, "'");

@@ -35,7 +35,8 @@ void EventFile::Write(std::string_view stage, const Json& event) {
   const Lock lock(mutex_);
   Open();
   if (given_up_) return;
-  // Line by line: whoever follows the file sees whole lines, and the last ones when a run is killed.
+  // Each line is flushed: a reader of the growing file sees whole lines, and a killed run leaves its last
+  // ones.
   if (std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0) return;
   given_up_ = true;
   LogWarning(StrCat("events are not kept any more: ", SystemError(path_, errno).message()));

@@ -32,7 +32,7 @@ constexpr std::string_view kRefused =
     "memory.max of the "
     "cgroup) or give a smaller -j; what is finished stands, and the same command goes on from there\n";
 
-/// Nothing that allocates, and no destructor: other threads go on meanwhile.
+/// Allocates nothing and runs no destructor, because other threads still run.
 [[noreturn]] void End(std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts)
     if (write(STDERR_FILENO, part.data(), part.size()) < 0) break;
@@ -49,9 +49,10 @@ constexpr std::string_view kRefused =
       if (error.code() == std::errc::resource_unavailable_try_again) End({kNoThread});
       if (error.code() == std::errc::not_enough_memory) End({kNoMemory});
     } catch (const std::runtime_error& error) {
-      // oneTBB says so where it cannot have a worker; what else is thrown is caught where it is wrapped.
+      // oneTBB throws this if it cannot start a worker thread. The files that wrap libraries catch all
+      // others.
       End({"error: ", error.what(), kRefused});
-    } catch (const std::exception&) {  // said by the handler that was there before
+    } catch (const std::exception&) {  // the former handler reports it
     }
   }
   if (before != nullptr) before();

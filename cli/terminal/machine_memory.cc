@@ -21,7 +21,7 @@ std::optional<std::string> FirstLine(const std::string& path) {
   return line;
 }
 
-/// Absent for "max", and for what is no number.
+/// Absent: the text is "max", or no number.
 std::optional<std::uint64_t> Number(const std::string& text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -29,8 +29,8 @@ std::optional<std::uint64_t> Number(const std::string& text) {
   return number;
 }
 
-/// Takes the least of what `file` says in the directory `group` of the hierarchy at `mount`, and in those
-/// above.
+/// Lowers `memory` to the least number in the files `file` of the directory `group` and of the directories
+/// above it, in the hierarchy at `mount`.
 void Lower(const std::string& mount, std::string group, const char* file, MachineMemory& memory) {
   for (;;) {
     const std::optional<std::string> line = FirstLine(StrCat(mount, group, "/", file));

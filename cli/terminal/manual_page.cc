@@ -6,7 +6,7 @@ namespace pipeline {
 
 namespace {
 
-/// One line of running text: no character of it is a request to roff.
+/// Returns one line of running text, in which roff takes no character for a request.
 std::string Line(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -41,7 +41,7 @@ std::string Usage(const CommandEntry& command, std::string_view called) {
   return StrCat(usage, options ? " [OPTION ...]" : "");
 }
 
-/// The command, or those behind it.
+/// Returns the section of the command; of a command with subcommands, their sections instead.
 std::string Section(const CommandEntry& command, std::string_view called) {
   std::string page;
   for (const CommandEntry& below : command.commands)

@@ -27,7 +27,7 @@ Status Output::Finish() {
   return failure_;
 }
 
-/// `all`: nothing follows; else the first byte of a control character may wait for its second.
+/// `all`: no bytes follow. Otherwise the first byte of a control character may wait for its second byte.
 void Output::Flush(bool all) {
   const bool waits = !all && buffer_.ends_with('\xC2');
   if (waits) buffer_.pop_back();

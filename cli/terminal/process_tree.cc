@@ -36,7 +36,7 @@ std::uint64_t PeakOf(int who) {
   return static_cast<std::uint64_t>(usage.ru_maxrss) << 10;
 }
 
-/// 0 where the system does not tell.
+/// 0: the system does not tell.
 std::uint64_t ResidentBytes() {
   std::FILE* const file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -46,7 +46,8 @@ std::uint64_t ResidentBytes() {
   return read == 2 ? std::uint64_t{resident} * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// The child of ours that `process` descends from, or whose group it is in; 0: none.
+/// Returns the child of this process from which `process` descends, or whose group it is in. 0: there is
+/// none.
 pid_t RootOf(const ProcessLook& process, const std::map<pid_t, const ProcessLook*>& all, pid_t self) {
   const ProcessLook* at = &process;
   for (int steps = 0; steps < 100; ++steps) {
@@ -55,7 +56,7 @@ pid_t RootOf(const ProcessLook& process, const std::map<pid_t, const ProcessLook
     if (parent == all.end() || parent->second == at) break;
     at = parent->second;
   }
-  // Who lost its parent was given to another one, and is in the group still.
+  // A process whose parent ended has another parent now, but is still in its group.
   const auto leader = all.find(process.group);
   return leader != all.end() && leader->second->parent == self ? process.group : 0;
 }
@@ -67,7 +68,7 @@ std::uint64_t ProcessTree::PeakOfOne() { return std::max(PeakOf(RUSAGE_SELF), Pe
 const TreeUse& ProcessTree::Look(bool fresh) {
   const nanoseconds now = SystemClock().Monotonic();
   if (fresh || now >= next_) {
-    // One that is waited for meanwhile would be seen neither here nor there, or in both.
+    // A child that is waited for between the two calls would count in neither sum, or in both.
     for (int tries = 0; tries < 4; ++tries) {
       waited_for_ = CpuOf(RUSAGE_CHILDREN);
       LookAtChildren();
@@ -75,8 +76,8 @@ const TreeUse& ProcessTree::Look(bool fresh) {
     }
     next_ = now + std::max(kPeriod, kTimesItsCost * (SystemClock().Monotonic() - now));
   }
-  // What was killed together with who would have waited for it is in no sum of the kernel any more; and the
-  // clocks of processes that live are coarser. A sum of times does not go back.
+  // If a process is killed together with its parent, no sum of the kernel has its time any more; and the
+  // clocks of living processes are coarser. The sums here must never decrease, so the largest one counts.
   use_.child_cpu = std::max(use_.child_cpu, waited_for_ + living_cpu_);
   use_.cpu = std::max(use_.cpu, CpuOf(RUSAGE_SELF) + use_.child_cpu);
   use_.resident = ResidentBytes() + use_.child_resident;

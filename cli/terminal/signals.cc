@@ -15,11 +15,11 @@ sigset_t Watched() {
   sigset_t set;
   sigemptyset(&set);
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
-    // The kernel would keep one that is ignored and blocked for whoever waits for it.
+    // The kernel would keep an ignored signal that is blocked, and sigwait would get it.
     struct sigaction now = {};
     if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
   }
-  sigaddset(&set, SIGUSR1);  // from the destructor alone: ends the loop
+  sigaddset(&set, SIGUSR1);  // only the destructor sends it, to end the loop
   return set;
 }
 
@@ -28,7 +28,7 @@ sigset_t Watched() {
 SignalWatch::SignalWatch() {
   const sigset_t set = Watched();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // inherited by every thread that is made later
-  signal(SIGPIPE, SIG_IGN);                   // a closed pipe is an error of write, not the end
+  signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write, not the end of the process
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -48,7 +48,7 @@ void SignalWatch::Loop() {
       continue;
     }
     const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
-    // Nothing half-done counts, so leaving on the spot is safe; only work is lost.
+    // Nothing unfinished counts, so an exit at once is safe; only work is lost.
     if (exit_code_.exchange(code) != 0) _exit(code);
     LogInfo("stopping: what is finished will be committed; once more to leave at once");
     stop_.request_stop();

@@ -16,7 +16,8 @@ namespace pipeline {
 
 void PrepareProcess() {
   for (int number = 0; number <= 2; ++number)
-    // The lowest free number is this one. What is written there is an error, as to a closed one.
+    // open() returns the lowest free number, which is this one. A write to it fails, as to a closed
+    // descriptor.
     if (fcntl(number, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) < 0) break;
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
@@ -24,7 +25,7 @@ void PrepareProcess() {
 
 namespace {
 
-/// Of a pipe or a socket; also long after a write failed.
+/// Returns whether a pipe or a socket has lost its reader, also long after the write that failed.
 bool ReaderIsGone() {
   pollfd output = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;

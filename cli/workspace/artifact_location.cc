@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMaxMarkerBytes = 1 << 20;
 
-/// "stage 'text'", by what a run laid down; "a stage" where that cannot be told.
+/// Returns "stage 'text'", from the marker of a run. "a stage": the marker does not tell.
 std::string StageOf(const Result<std::string>& marker) {
   const Result<Json> json = marker.ok() ? Json::Parse(*marker) : Result<Json>(marker.status());
   const std::string_view stage = json.ok() ? (*json)["stage"].AsString() : std::string_view();

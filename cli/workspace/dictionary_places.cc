@@ -20,7 +20,8 @@ DictionaryPlaces FindDictionaryPlaces() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return locations;
   const std::filesystem::path bin = program.parent_path();
-  // Unpacked beside each other; installed below one prefix; CLONE/build/PRESET/bin.
+  // In this order: unpacked beside the program; installed below the same prefix; built in
+  // CLONE/build/PRESET/bin.
   for (const char* location : {"dictionaries", "../share/pipe/dictionaries", "../../../.dictionaries"})
     locations.push_back((bin / location).lexically_normal().string());
   return locations;

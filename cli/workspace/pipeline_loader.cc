@@ -30,13 +30,14 @@ Result<std::string> ReadText(const std::string& path) {
   return text;
 }
 
-/// Whether the file says which code runs: where it is asked to be run, or somebody says so. Whoever only
-/// looks at a file that came from elsewhere runs nothing of it.
+/// Returns whether plugins that the file names are loaded: if the file runs, or if the user allows it. A
+/// command that only looks at a file from elsewhere must not run code of it.
 bool MayLoadPlugins(const PipelineOptions& options, LoadPurpose purpose) {
   return options.allow_plugin || purpose == LoadPurpose::kRun || purpose == LoadPurpose::kOffer;
 }
 
-/// False, after saying so, where a run would hold more memory than there is: it would be killed hours later.
+/// Returns false, after a message, if a run would need more memory than there is: it would be killed hours
+/// later.
 bool FitsMachine(const std::string& file, LoadPurpose purpose, const PipelineSpec& spec) {
   if (purpose == LoadPurpose::kRead) return true;
   const MachineMemory memory = FindMachineMemory();

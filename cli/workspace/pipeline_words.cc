@@ -6,8 +6,8 @@ namespace pipeline {
 
 namespace {
 
-/// Why `path` cannot be a work directory; empty where it may. The program would make a directory of that
-/// name.
+/// Returns the reason why `path` cannot be a work directory. Empty: it can. Without this check the program
+/// would create a directory of that name.
 std::string WhyNoWork(const std::string& path) {
   if (path.find("://") != std::string::npos)
     return StrCat(path, ": a work directory lies on a disk of this machine; give a path");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kVariable = "PIPE_PLUGINS";
 
-/// The path of the running program; empty where the kernel does not say.
+/// Returns the path of the running program. Empty: the kernel does not tell.
 std::string ProgramPath() {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());

@@ -24,7 +24,7 @@ namespace pipeline {
 
 namespace {
 
-/// Tells about a long hashing once per so many bytes.
+/// Bytes from one note about a long hashing to the next.
 constexpr std::uint64_t kTellEvery = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::size_t kReadBytes = 1 << 20;
@@ -33,16 +33,16 @@ std::string IdentityOf(const FileIdentity& identity) {
   return StrCat(identity.size, " ", identity.mtime_ns, " ", identity.inode, " ", identity.ctime_ns);
 }
 
-/// The same but for ctime.
+/// Returns the identity without ctime.
 std::string_view WithoutCtime(std::string_view identity) { return identity.substr(0, identity.rfind(' ')); }
 
-/// Names the address without saying it: secrets may stand in a query.
+/// Names the address by a digest, because a query may have secrets.
 std::string IdentityOf(const std::string& url, std::uint64_t size, const std::string& version) {
   return StrCat(DigestOf(url).ToHex(), " ", size, " ", version);
 }
 
-/// "0123456789abcdef-ja.txt.xz": two addresses with one name lie side by side. What is pinned has one name at
-/// every address.
+/// "0123456789abcdef-ja.txt.xz": the digest tells two addresses with one file name apart. A pinned file has
+/// one name for all its addresses.
 std::string PartName(const LocalInput& input) {
   const std::string& checksum = input.checksum;
   if (!checksum.empty())
@@ -57,7 +57,7 @@ std::string PartName(const LocalInput& input) {
 Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat(kRemoteFileKind, identity)); }
 Digest DigestOfPinned(const std::string& checksum) { return DigestOf(StrCat(kPinnedFileKind, checksum)); }
 
-/// Whom transfers are counted for: all buckets of a scheme have one server.
+/// Returns the server whose transfers are counted together; all buckets of a scheme have one server.
 std::string ServerOf(const std::string& url) {
   const Result<Uri> uri = Uri::Parse(url);
   if (!uri.ok()) return {};
@@ -75,7 +75,7 @@ RemoteAsk AskOf(const LocalInput& input, Patience patience) {
   return {patience, std::chrono::seconds(input.stall), std::chrono::seconds(input.silence)};
 }
 
-/// What is sent encoded only, before anybody fetches it.
+/// A remote file before its download that its server sends only encoded.
 class EncodedRemote final : public RangedFile {
  public:
   EncodedRemote(std::uint64_t size, Status why) : size_(size), why_(std::move(why)) {}
@@ -90,7 +90,7 @@ class EncodedRemote final : public RangedFile {
   const Status why_;
 };
 
-/// A body that is one of the transfers from its server, and keeps to a rate.
+/// A body that counts as one of the transfers from its server, and keeps a rate.
 class RateLimitedBody final : public ByteReader {
  public:
   RateLimitedBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> location,
@@ -111,7 +111,7 @@ class RateLimitedBody final : public ByteReader {
   static constexpr std::size_t kRateLimitedBytes = std::size_t{16} << 10;
   const std::unique_ptr<ServerGate::Place> location_;
   const std::unique_ptr<ByteReader> body_;
-  const std::shared_ptr<RateLimit> rate_;  // null: any
+  const std::shared_ptr<RateLimit> rate_;  // null: no limit
   const std::stop_token stop_;
 };
 
@@ -165,7 +165,7 @@ Result<SourceFile> SourceFiles::Look(const LocalInput& input, std::stop_token st
 }
 
 Result<SourceFile> SourceFiles::LookAtLocal(const LocalInput& input, std::stop_token stop) {
-  // Taken before the bytes are: a change in between shows when the file is read.
+  // The identity is taken before the digest, so that a later reader notices a change in between.
   ASSIGN_OR_RETURN(const FileIdentity before, IdentifyFile(input.path));
   std::uint64_t told = 0;
   const HashProgress progress = [&](std::uint64_t done, std::uint64_t of) {
@@ -181,8 +181,8 @@ Result<SourceFile> SourceFiles::LookAtLocal(const LocalInput& input, std::stop_t
   return SourceFile{input, now.size, DigestOfPinned(input.checksum), IdentityOf(before)};
 }
 
-/// What the checksum of bytes with this digest is, is written down beside what arrives: the file is read for
-/// it once.
+/// The checksum of bytes with this digest is stored beside the part files, so that the file is read for it
+/// only once.
 Status SourceFiles::CheckPin(const LocalInput& input, const Digest& digest, std::stop_token stop) const {
   ASSIGN_OR_RETURN(const Checksum wanted, ParseChecksum(input.checksum));
   LocalStore store(directory_);
@@ -195,7 +195,7 @@ Status SourceFiles::CheckPin(const LocalInput& input, const Digest& digest, std:
     progress_.Note(StrCat("reading ", input.name, " once for its checksum"));
     ASSIGN_OR_RETURN(const Checksum computed, ChecksumOfFile(input.path, wanted.kind, std::move(stop)));
     found = ToString(computed);
-    if (network_ == Network::kMayAsk)  // else this run leaves nothing behind
+    if (network_ == Network::kMayAsk)  // an offline run leaves no files
       RETURN_IF_ERROR(WriteObject(store, name, found, Condition::ReplaceAny()).status());
   }
   if (found == ToString(wanted)) return {};
@@ -234,7 +234,7 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
   return file;
 }
 
-/// Its size, from whoever answers first; nobody is asked where all of it is here.
+/// Takes the size from the first server that answers. Asks no server if the whole file is here.
 Result<SourceFiles::Remote> SourceFiles::LookAtPinned(const LocalInput& input, std::stop_token stop) const {
   Remote remote{input, StrCat("pinned ", input.checksum)};
   const std::optional<PartState> before = Journal(input);
@@ -250,8 +250,8 @@ Result<SourceFiles::Remote> SourceFiles::LookAtPinned(const LocalInput& input, s
     if (found.ok()) {
       const std::uint64_t size = found->bytes->size();
       if (!any) any = size;
-      // What is half here goes on; a size whose bytes turned out wrong, of which the journal has no identity,
-      // is taken last.
+      // A part file continues with its own size. If the journal has a size without an identity, the bytes of
+      // that size were wrong, so it is the last choice.
       const bool is_same = before && before->identity == remote.identity;
       if (is_same ? size != before->size : before && before->identity.empty() && size == before->size)
         continue;
@@ -293,7 +293,7 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url
   input.path = url;
   RemoteFile found;
   if (!is_pinned) {
-    // Not under the lock: a server may take minutes. Two units that open one file at once both ask.
+    // The lock is not held, because a server may take minutes. If two units open one file at once, both ask.
     ASSIGN_OR_RETURN(found, Ask(input, Patience::kRun, stop));
   }
   std::shared_ptr<ArrivingFile> arriving;
@@ -305,7 +305,7 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url
                     StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
     std::weak_ptr<ArrivingFile>& shared = arriving_[PartName(remote.input)];
     if (!remote.is_dropped) arriving = shared.lock();
-    if (!arriving) {  // where it was dropped, after all who read what was there
+    if (!arriving) {  // after a drop, this waits until all readers of the old bytes have ended
       ASSIGN_OR_RETURN(arriving, is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
       shared = arriving;
       remote.came_anew = ReadDropNote(PartPath(remote.input), remote.identity).has_value();
@@ -316,7 +316,7 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url
   return std::shared_ptr<ByteFile>(std::move(arriving));
 }
 
-/// What is there now; where its server sends it encoded, with readers that fail with EncodedBody.
+/// Returns the remote file as it is now. If its server sends it encoded, its readers fail with EncodedBody.
 Result<RemoteFile> SourceFiles::Ask(const LocalInput& input, Patience patience, std::stop_token stop) const {
   Result<RemoteFile> found = OpenRemoteFile(input.path, AskOf(input, patience), std::move(stop));
   const EncodedBody* const encoded = found.status().Detail<EncodedBody>();
@@ -326,7 +326,7 @@ Result<RemoteFile> SourceFiles::Ask(const LocalInput& input, Patience patience, 
     return Status(Code::kFailedPrecondition,
                   StrCat(ShownUrl(input.path), ": the server sends it encoded (", facts.coding,
                          ") and tells neither its size nor a version; pin it by `checksum`, or download it"));
-  // Nobody knows the size of the file; it is not empty.
+  // The size of the decoded file is unknown; it is not empty.
   auto bytes = std::make_shared<EncodedRemote>(std::max<std::uint64_t>(facts.size, 1), found.status());
   std::string version = facts.Version();
   return RemoteFile{std::move(bytes), std::move(version), {}, false, {}, std::move(facts)};
@@ -351,11 +351,11 @@ std::unique_ptr<EncodedFile> SourceFiles::Decoded(const LocalInput& input, std::
   return std::make_unique<EncodedFile>(std::move(urls), std::move(means));
 }
 
-/// Asks nobody: what is here may be all of it.
+/// Asks no server, because the whole file may be here.
 Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& remote) {
   const LocalInput& input = remote.input;
   const bool has_mirrors = !input.mirrors.empty();
-  // Opened later, by the thread of the file, which ends before this does.
+  // The thread of the file calls it later, and ends before this object does.
   const auto open = [this, input, has_mirrors](
                         const std::string& url, std::uint64_t size, bool is_last,
                         std::stop_token stop) -> Result<std::shared_ptr<const RangedFile>> {
@@ -366,7 +366,7 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginPinned(const Remote& rem
     return RateLimited(std::move(found.bytes), url, input, position, true);
   };
   RetryMeans means{.policy = PolicyOf(AskOf(input, Patience::kRun))};
-  if (!has_mirrors) means.policy.patience = {};  // which its reader had
+  if (!has_mirrors) means.policy.patience = {};  // the reader of the only address waited already
   auto file = std::make_shared<MirroredFile>(
       AddressesOf(input), remote.size, open, [this](std::string_view line) { progress_.Note(line); }, means);
   Download download = DownloadOf(remote);
@@ -387,7 +387,7 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
                                                                 const RemoteFile& found) {
   const std::string& url = remote.input.path;
   Download download = DownloadOf(remote);
-  // What may turn out wrong at its end is not decoded before: no log line is ever taken back for it.
+  // A file whose end may prove it wrong is not read before its end, because no log line is ever taken back.
   const bool has_sum = found.crc32c.has_value() && !remote.input.in_part;
   download.whole_first = found.version.empty() || has_sum;
   if (has_sum) download.crc32c = found.crc32c;
@@ -397,7 +397,7 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
   };
   std::shared_ptr<const RangedFile> rate_limited = RateLimited(
       found.bytes, url, remote.input, Position::kLast, found.takes_ranges && !found.version.empty());
-  // Parts of what nothing tells from another version cannot be put together.
+  // Without a version, nothing would show that the parts belong to different versions of the file.
   const bool in_parts = found.takes_ranges && !found.version.empty();
   auto fetched = std::make_shared<ParallelFile>(std::move(rate_limited),
                                                 in_parts ? ConnectionsOf(remote.input, url) : 1);
@@ -417,12 +417,12 @@ Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
   {
     const Lock lock(mutex_);
     const auto found = remotes_.find(path);
-    // The bytes of what is pinned are what they should be.
+    // The bytes of a pinned file match its checksum.
     if (found == remotes_.end() || !found->second.input.checksum.empty()) return why;
     Remote& remote = found->second;
     const std::string part = PartPath(remote.input);
     if (ReadDropNote(part, remote.identity)) {
-      if (!remote.came_anew) return {};  // of the bytes that another unit has found damaged
+      if (!remote.came_anew) return {};  // another unit found these bytes damaged before
       return Status(why.code(), StrCat(why.message(),
                                        "; it was fetched anew once, and is no better: the server's file is "
                                        "damaged; what came is kept as ",
@@ -489,7 +489,7 @@ Result<bool> SourceFiles::IsUnchanged(const SourceFile& file, const std::string&
   if (IsRemote(file.input.path) || WithoutCtime(now) != WithoutCtime(before)) return false;
   const Result<SourceFile> found = Look(file.input, std::move(stop));
   if (!found.ok() && found.status().code() != Code::kDataLoss) return found.status();
-  // kDataLoss: it changes at this moment, or is no longer what it is pinned to.
+  // kDataLoss: the file changes at this moment, or no longer matches its checksum.
   return found.ok() && found->digest == file.digest;
 }
 

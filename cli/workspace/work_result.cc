@@ -34,7 +34,7 @@ Status TakeBackOf(Workspace& workspace, const std::string& work_package) {
   return taken.status();
 }
 
-/// The objects of the places that records name, with their sizes; each place is listed once.
+/// The objects at the locations that records name, with their sizes. Each location is listed once.
 class Locations {
  public:
   explicit Locations(const Environment& environment) : environment_(environment) {}
@@ -59,11 +59,12 @@ class Locations {
   std::map<std::pair<bool, std::string>, std::map<std::string, std::uint64_t>> listed_;
 };
 
-/// OK where everything that the records say was done lies here.
+/// OK: the objects of all units that are done according to the records exist.
 Status CheckOutputs(const Workspace& workspace, Store& store, const std::string& work_package) {
   std::vector<std::string> unreadable;
   ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, ReadWorkResults(store, "", unreadable));
-  std::set<std::string> damaged;  // in front of what is done, and known not to be good
+  // Records of damaged units come before those of finished units.
+  std::set<std::string> damaged;
   Locations locations(workspace.environment());
   for (const UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
@@ -91,7 +92,7 @@ Status TakeBackFrom(Workspace& workspace, const std::string& work_package) {
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
   Status here = CheckOutputs(workspace, *store, work_package);
-  // Another machine's directory may be seen as it was some seconds ago.
+  // Changes by another machine may become visible some seconds later.
   for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
     here = CheckOutputs(workspace, *store, work_package);

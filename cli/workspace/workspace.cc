@@ -30,7 +30,7 @@ namespace {
 constexpr std::string_view kHolderName = "holder";
 constexpr std::uint64_t kMaxHolderBytes = 100;
 
-/// Names this work directory among those of all machines; made by its first run.
+/// Returns the name of this work directory among those of all machines; its first run makes it.
 Result<std::string> HolderOf(Store& work) {
   Result<std::string> known = ReadObject(work, kHolderName, kMaxHolderBytes);
   if (known.ok() && !known->empty()) return known;
@@ -39,8 +39,9 @@ Result<std::string> HolderOf(Store& work) {
   return made;
 }
 
-/// kInvalidArgument where the directory at that path is not the one in which the plan was made, but, say,
-/// another machine's: what a worker left there nobody would find. Another machine may see a new file late.
+/// kInvalidArgument: the directory at that path is not the plan's, but perhaps another machine's, where
+/// nobody would find a worker's output. It checks several times, because another machine may see a new file
+/// late.
 Status CheckShared(const WorkPackage& work_package) {
   constexpr int kLooks = 7;
   LocalStore work(work_package.work);
@@ -58,7 +59,7 @@ Status CheckShared(const WorkPackage& work_package) {
           "; a worker needs the directory itself, under the same path, as a network file system gives it"));
 }
 
-/// How this process holds the locations where it publishes.
+/// Returns the terms of the leases with which this process publishes.
 Result<LeaseTerms> LeaseTermsOf(Store& work) {
   LeaseTerms terms;
   ASSIGN_OR_RETURN(terms.holder, HolderOf(work));
