@@ -63,7 +63,7 @@ Command CatCommand() {
                  .to = &options->json},
                 {.flags = {"-l", "--limit"},
                  .value = "N",
-                 .help = "That many records, then end",
+                 .help = "Print at most N records",
                  .to = &options->limit}},
       .run = [options](const Call&) { return Cat(*options); },
   };

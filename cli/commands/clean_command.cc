@@ -68,8 +68,8 @@ int Clean(const CleanOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   if (!loaded->spec.unseen.empty() && !options.all) {
-    LogError(StrCat("nothing is removed: what stage '", loaded->spec.unseen.front().name,
-                    "' needs is not known without its plugin; --allow-plugin loads it"));
+    LogError(StrCat("nothing is removed: the needs of stage '", loaded->spec.unseen.front().name,
+                    "' are not known without its plugin; --allow-plugin loads it"));
     return kExitRefused;
   }
   StatusDisplay display(false);
@@ -117,10 +117,12 @@ Command CleanCommand() {
       .help = "Remove intermediates that nothing unfinished needs",
       .words = Joined(
           PipelineWords(options->pipeline),
-          {{.flags = {"-n", "--dry-run"}, .help = "Say what would be removed", .to = &options->dry_run},
+          {{.flags = {"-n", "--dry-run"},
+            .help = "Show the names and sizes, and remove nothing",
+            .to = &options->dry_run},
            {.flags = {"--all"},
-            .help = "All but logs, reports and quarantines: what unfinished stages could go on from, "
-                    "kept and trained, too",
+            .help = "Remove all but logs, reports and quarantines: also the intermediates of unfinished "
+                    "stages, kept files and checkpoints",
             .to = &options->all}}),
       .run = [options](const Call&) { return Clean(*options); },
   };

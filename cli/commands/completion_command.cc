@@ -23,7 +23,7 @@ Command CompletionCommand() {
   const auto shell = std::make_shared<std::string>();
   return {
       .name = "completion",
-      .help = "Print what completes these words in a shell: source <(pipe completion bash)",
+      .help = "Print the completion of these words for a shell: source <(pipe completion bash)",
       .words = {{.value = "SHELL",
                  .help = "bash, zsh or fish",
                  .required = true,

@@ -116,7 +116,7 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
     return items;
   }
   if (!recursive)
-    return Status(Code::kInvalidArgument, StrCat(from, ": is a directory; -r copies what is below it"));
+    return Status(Code::kInvalidArgument, StrCat(from, ": is a directory; -r copies all that is below it"));
   const std::size_t above = self.size() + (self.back() == '/' ? 0 : 1);
   for (Listed& one : found) {
     if (!one.no_object.empty()) {
@@ -338,7 +338,7 @@ class Copying {
     if (target_.root.is_local()) to.part = KeptPartPath(target_.root.Join(item.name).path);
     to.went_on = [&](std::uint64_t bytes) {
       LogInfo(StrCat(to.shown, ": ", HumanBytes(bytes), " of ", HumanBytes(item.size),
-                     " are here from a copy before; this one goes on behind them"));
+                     " are here from an earlier copy; this one goes on behind them"));
       progress_->input_read += bytes;
       read += bytes;
     };
@@ -434,7 +434,7 @@ int Copy(const CpOptions& options) {
   display.Stop();
   std::printf("%s\n", TerminalText(copying.Summary()).c_str());
   if (signals.exit_code() != 0) {
-    LogInfo("stopped; what was copied stands: the same command goes on with the rest");
+    LogInfo("stopped; the copied objects are kept: the same command goes on with the rest");
     return signals.exit_code();
   }
   return copying.left_out_any() ? kExitFailed : kExitDone;
@@ -446,20 +446,20 @@ Command CpCommand() {
   const auto options = std::make_shared<CpOptions>();
   return {
       .name = "cp",
-      .help = "Copy from any place to any other; what is there already is left alone",
+      .help = "Copy from any place to any other; objects that exist there are left alone",
       .words = {{.value = "FROM",
                  .help = "An object; with -r a directory",
                  .required = true,
                  .to = &options->from},
                 {.value = "TO",
-                 .help = "A name for it; or a directory, which ends in / or is there",
+                 .help = "A name for it; or a directory, which ends in / or exists",
                  .required = true,
                  .to = &options->to},
                 {.flags = {"-r", "--recursive"},
                  .help = "Copy all below FROM to the same names below TO",
                  .to = &options->recursive},
                 {.flags = {"--force"},
-                 .help = "Replace what is there with other bytes",
+                 .help = "Replace objects that exist with other bytes",
                  .to = &options->replaces}},
       .run = [options](const Call&) { return Copy(*options); },
   };

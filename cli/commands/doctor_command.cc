@@ -161,7 +161,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, C
     const auto tell = [&](Status status, std::string_view good) {
       printer.Print(std::move(status).Annotate(stage), StrCat(stage, ": ", good));
     };
-    if (spec.type->prepare) tell(spec.type->prepare(spec.config), "has what it needs of this machine");
+    if (spec.type->prepare) tell(spec.type->prepare(spec.config), "this machine has all that it needs");
     if (spec.type->files) tell(spec.type->files(spec.config).status(), "its files are here");
     if (const FileListKind* list = spec.type->file_list()) {
       const Result<std::vector<LocalInput>> inputs = list->local_inputs(spec.config);
@@ -275,8 +275,8 @@ int Diagnose(const DoctorOptions& options) {
     CheckDirectory("work directory", work, need, printer);
     if (const auto limit = loaded->spec.disk_limit; limit && need && *need > *limit)
       printer.Print(CheckLevel::kWrong,
-                    StrCat("limits.disk of ", HumanBytes(*limit), " cannot hold the about ",
-                           HumanBytes(*need), " that a run takes at its peak; raise it"));
+                    StrCat("limits.disk of ", HumanBytes(*limit), " is too small: a run takes about ",
+                           HumanBytes(*need), " at its peak; raise it"));
     CheckStages(*loaded, uses, printer);
   } else if (uses.empty()) {
     CheckDirectory("work directory", options.pipeline.work.empty() ? ".pipe" : options.pipeline.work,
@@ -307,7 +307,7 @@ Command DoctorCommand() {
   const auto options = std::make_shared<DoctorOptions>();
   return {
       .name = "doctor",
-      .help = "Check credentials, buckets and this machine, and say what mends what is wrong",
+      .help = "Check credentials, buckets and this machine, and name a remedy for each fault",
       .words = Joined({{.value = "PLACE",
                         .help = "Places to read and write, or the pipeline file that names them",
                         .to = &options->locations}},

@@ -30,7 +30,7 @@ Command GraphCommand() {
   const auto options = std::make_shared<GraphOptions>();
   return {
       .name = "graph",
-      .help = "Draw the stages and who reads whom",
+      .help = "Draw the stages and their inputs",
       .words = Joined(PipelineWords(options->pipeline), {{.flags = {"--format"},
                                                           .value = "TEXT",
                                                           .help = "mermaid or dot",

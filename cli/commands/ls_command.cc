@@ -85,13 +85,13 @@ Command LsCommand() {
   const auto options = std::make_shared<LsOptions>();
   return {
       .name = "ls",
-      .help = "List what lies at places: directories, buckets, one file of a web server",
+      .help = "List the objects at places: directories, buckets, one file of a web server",
       .words = {{.value = "PLACE",
                  .help = "A path, gs://BUCKET/PATH or https://HOST/FILE",
                  .required = true,
                  .to = &options->locations},
                 {.flags = {"-l", "--long"},
-                 .help = "SIZE, CRC32C and PLACE, tabs between them; - where not known",
+                 .help = "SIZE, CRC32C and PLACE, tabs between them; - if unknown",
                  .to = &options->is_long},
                 {.flags = {"-r", "--recursive"},
                  .help = "Every object below, not directories",

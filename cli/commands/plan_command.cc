@@ -157,12 +157,12 @@ Command PlanCommand() {
   const auto options = std::make_shared<PlanOptions>();
   return {
       .name = "plan",
-      .help = "Hand out what can run now to workers; say how many units that are, 0 when all is done",
+      .help = "Offer the units that can run now to workers; print their number, 0 if all is done",
       .words = Joined(PipelineWords(options->pipeline),
                       {FromLogWord(options->selection.from_log),
                        {.flags = {"-o", "--output"},
                         .value = "PLACE",
-                        .help = "Directory or URI that the plan is written below",
+                        .help = "Directory or URI below which the work package is written",
                         .required = true,
                         .to = &options->output},
                        ThreadsWord(options->threads)}),

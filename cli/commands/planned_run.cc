@@ -37,7 +37,8 @@ Result<std::unique_ptr<Workspace>> OpenWorkspace(const RunRequest& request, cons
           request.dry_run && !request.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk));
   if (request.dry_run) return workspace;
   if (const Status taken = TakeBackAny(*workspace); !taken.ok())
-    LogWarning(StrCat("what workers did cannot be looked at (", taken.message(), "); it may be done again"));
+    LogWarning(
+        StrCat("the results of workers cannot be read (", taken.message(), "); their units may run again"));
   return workspace;
 }
 
@@ -80,8 +81,8 @@ Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, co
   const auto limit = loaded.spec.disk_limit;
   if (!limit || forecast.peak_disk_bytes <= *limit) return {};
   return Status(Code::kInvalidArgument,
-                StrCat("limits.disk of ", HumanBytes(*limit), " cannot hold the about ",
-                       HumanBytes(forecast.peak_disk_bytes), " that this run takes at its peak"));
+                StrCat("limits.disk of ", HumanBytes(*limit), " is too small: this run takes about ",
+                       HumanBytes(forecast.peak_disk_bytes), " at its peak; raise it"));
 }
 
 }  // namespace pipeline

@@ -53,7 +53,7 @@ Command ReportCommand() {
   const auto options = std::make_shared<PipelineOptions>();
   return {
       .name = "report",
-      .help = "Write the page about the last run again, from what the run left, and say where it is",
+      .help = "Write the page about the last run again, from the files of the run, and print its path",
       .words = PipelineWords(*options),
       .run = [options](const Call&) { return Report(*options); },
   };

@@ -11,7 +11,7 @@ Command RetryCommand() {
   request->only_failed = true;
   return {
       .name = "retry",
-      .help = "Run the part of the last run that failed, and what it needs",
+      .help = "Run the part of the last run that failed, and all that it needs",
       .words = RunWords(*request),
       .run = [request](const Call& call) { return RunPipeline(*request, call); },
   };

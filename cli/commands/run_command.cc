@@ -22,7 +22,7 @@ std::vector<Word> SelectionWords(Selection& selection) {
        .to = &selection.until},
       {.flags = {"--force"},
        .value = "STAGE",
-       .help = "Run this stage even if it is up to date; replaces what it published",
+       .help = "Run this stage even if it is up to date; its published artifact is replaced",
        .to = &selection.force},
   };
 }
@@ -33,7 +33,7 @@ Command RunCommand() {
   const auto request = std::make_shared<RunRequest>();
   return {
       .name = "run",
-      .help = "Run what is not done yet; a run that was cut off goes on where it was",
+      .help = "Run the stages that are not done yet; an interrupted run goes on where it was",
       .words = Joined(RunWords(*request), SelectionWords(request->selection)),
       .run = [request](const Call& call) { return RunPipeline(*request, call); },
   };

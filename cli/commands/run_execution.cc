@@ -69,7 +69,7 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
   if (outcome.lost_lease || (outcome.failures.empty() && !cancelled)) LogError(outcome.status.message());
   kept.End(cancelled ? "cancelled" : "failed", outcome, samples_);
-  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; what is finished stands: `", command_line,
+  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; finished work is kept: `", command_line,
                  "` goes on from there"));
   return cancelled ? signals.exit_code() : kExitFailed;
 }

@@ -137,7 +137,7 @@ Command RunsCommand() {
       .help = "List the runs, the newest first: outcome, time, processors, memory, and how each was called",
       .words = Joined(
           PipelineWords(options->pipeline),
-          {{.flags = {"-l", "--limit"}, .value = "N", .help = "That many runs", .to = &options->limit},
+          {{.flags = {"-l", "--limit"}, .value = "N", .help = "List at most N runs", .to = &options->limit},
            {.flags = {"--json"}, .help = "As JSON, with the path of each report", .to = &options->json}}),
       .run = [options](const Call&) { return ListRuns(*options); },
   };

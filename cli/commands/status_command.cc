@@ -255,7 +255,7 @@ Command StatusCommand() {
   const auto options = std::make_shared<StatusOptions>();
   return {
       .name = "status",
-      .help = "Say what is done, what failed and why, and where things are",
+      .help = "Show which stages are done, which failed and why, and the places of their artifacts",
       .words = Joined(PipelineWords(options->pipeline),
                       {{.flags = {"--json"}, .help = "As JSON", .to = &options->json}}),
       .run = [options](const Call&) { return PrintStatus(*options); },

@@ -36,7 +36,7 @@ int Validate(const PipelineOptions& options) {
   if (!loaded) return kExitRefused;
   ReportMissing(loaded->graph);
   const std::size_t count = loaded->spec.unseen.size();
-  const std::string unseen = count == 0 ? "" : StrCat("; ", count, " not looked at: --allow-plugin");
+  const std::string unseen = count == 0 ? "" : StrCat("; ", count, " left out without --allow-plugin");
   return PrintText(
       StrCat(options.file, ": ", loaded->spec.stages.size(), " stages, no mistakes", unseen, "\n"));
 }

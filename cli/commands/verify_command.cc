@@ -59,8 +59,8 @@ bool PrintReport(const std::string& location, const VerifyReport& report) {
                  report.beside.size() == 1 ? "it, and it was" : "them, and they were", " not read"));
   if (!report.sealed)
     Print(StrCat(location, ": ", kManifestName,
-                 " is unsealed: an earlier version wrote it, and what it says of totals, "
-                 "counts and facts is held against nothing"));
+                 " is unsealed: an earlier version wrote it, and its totals, counts and "
+                 "facts are not checked"));
   std::uint64_t count = 0;
   for (const auto* const all : {&report.findings, &report.strays})
     for (const Findings& findings : *all) {
@@ -87,7 +87,7 @@ Result<VerifyReport> VerifyLocation(const ArtifactLocation& location, int thread
   if (!report.ok()) return report;  // the earlier file about good objects stays
   if (const Status written = WriteVerified(*location.store, manifest, verified, stop); !written.ok())
     LogInfo(StrCat(location.name,
-                   ": what was verified cannot be written down, and is read again before a training: ",
+                   ": the verified objects cannot be written down, and are read again before a training: ",
                    written.message()));
   return report;
 }
@@ -157,8 +157,8 @@ Command VerifyCommand() {
   return {
       .name = "verify",
       .help =
-          "Read every record of an artifact again and check all that can be checked; what is good is "
-          "written down beside it, and not read again before a training",
+          "Read every record of an artifact again and check all that can be checked; good "
+          "objects are written down beside it, and not read again before a training",
       .words = {{.value = "PLACE",
                  .help = "Directory of an artifact: as `out` names it, or in a work directory",
                  .required = true,
@@ -167,7 +167,7 @@ Command VerifyCommand() {
                  .value = "N",
                  .help =
                      "A trainer's longest line, its end mark included: how much of a TFDS data set of texts "
-                     "it drops; by default that which the data set was written for",
+                     "it drops; by default the one that the data set was written for",
                  .range = WordRange{1, 1 << 30},
                  .to = &options->max_tokens},
                 {.flags = {"--tokenizer"},

@@ -144,7 +144,8 @@ class OneUnit final {
   int Run() {
     const std::size_t slash = options_.unit.rfind('/');
     if (slash == std::string::npos || slash == 0)
-      return Fail(options_, Status(Code::kInvalidArgument, "is no unit: STAGE/PART"), kExitUsage);
+      return Fail(options_, Status(Code::kInvalidArgument, "is no unit; a unit has the form STAGE/PART"),
+                  kExitUsage);
     stage_ = options_.unit.substr(0, slash);
     Result<std::unique_ptr<Store>> store = OpenStore(options_.plan);
     if (!store.ok()) return Fail(options_, store.status(), kExitUsage);
@@ -237,7 +238,7 @@ class OneUnit final {
     if (!outcome.failures.empty()) return ExitOfUnit(outcome.failures.front().why);
     if (!outcome.status.ok()) return Fail(options_, outcome.status);
     if (damaged)
-      return Fail(options_, Status(Code::kNotFound, "what it reads is damaged; plan again"), kExitNoInput);
+      return Fail(options_, Status(Code::kNotFound, "its input is damaged; plan again"), kExitNoInput);
     if (log.FindDone(options_.unit) != nullptr) return kExitDone;
     if (!outcome.ran)
       return Fail(options_, Status(Code::kInvalidArgument, "the plan has no such unit that can run now"),
@@ -257,11 +258,11 @@ Command WorkerCommand() {
   const auto options = std::make_shared<WorkerOptions>();
   return {
       .name = "worker",
-      .help = "Run one unit of a plan that was handed out",
+      .help = "Run one unit of a work package",
       .wrong_words_exit = kExitUsage,
       .words = {{.flags = {"--plan"},
                  .value = "PLACE",
-                 .help = "Where the plan was handed out",
+                 .help = "The place of the work package, as given to pipe plan",
                  .required = true,
                  .to = &options->plan},
                 {.flags = {"--unit"},
@@ -271,7 +272,7 @@ Command WorkerCommand() {
                  .to = &options->unit},
                 {.flags = {"--scratch"},
                  .value = "DIR",
-                 .help = "Directory for what it needs meanwhile",
+                 .help = "Directory for temporary files",
                  .to = &options->scratch},
                 ThreadsWord(options->threads)},
       .run =

@@ -88,7 +88,7 @@ std::string LengthLossHtml(const RunRecord& record) {
     if (stage.longest_line == "any") {
       html += StrCat(
           "lines may have any length. A trainer that drops long ones, as transformer-lm-japanese "
-          "those above its max_target_length, may drop a part of this data set: <code>pipe verify ",
+          "does above its max_target_length, may drop a part of this data set: <code>pipe verify ",
           HtmlText(stage.location), " --tokenizer MODEL --max-tokens N</code> says how much.</p>\n");
       continue;
     }
@@ -99,10 +99,11 @@ std::string LengthLossHtml(const RunRecord& record) {
     };
     const std::string limit = HtmlText(stage.longest_line);
     const std::uint64_t left = counted("over_max_tokens"), split = counted("split_long");
-    html += StrCat("a trainer that drops lines of more than ", limit, " tokens drops ",
-                   left == 0 ? std::string("none of this data set")
-                             : StrCat(Grouped(left), " parts of it, each a character of more tokens"),
-                   ". ");
+    html +=
+        StrCat("a trainer that drops lines of more than ", limit, " tokens drops ",
+               left == 0 ? std::string("none of this data set")
+                         : StrCat(Grouped(left), " parts of it, each a single character with more tokens"),
+               ". ");
     if (split == 0)
       html += "No line was longer.";
     else

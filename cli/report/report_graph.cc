@@ -76,7 +76,7 @@ class Drawing {
     const std::string width = Num(2 * side_ + static_cast<double>(across) * (kWidth + kGap) - kGap);
     std::string svg = StrCat("<svg class=\"graph\" role=\"img\" width=\"", width, "\" height=\"",
                              Num(bottom_), "\" viewBox=\"0 0 ", width, " ", Num(bottom_), "\" aria-label=\"",
-                             record_.stages.size(), " stages and who reads whom\">\n");
+                             record_.stages.size(), " stages and their inputs\">\n");
     for (const Edge& edge : edges_) svg += Line(edge);
     for (const StageId at : column_.ids()) svg += Flow(at);
     for (const StageId at : column_.ids()) svg += Box(at);

@@ -242,7 +242,7 @@ std::string ReasonTable(const RunRecord& record, std::string_view wanted, std::s
       "class=\"reasons\"><thead><tr>"
       "<th scope=\"col\">Stage</th><th scope=\"col\" style=\"text-align:left\">Reason, with records as they "
       "came in</th>"
-      "<th scope=\"col\">Count</th><th scope=\"col\">Of those in</th></tr></thead><tbody>\n",
+      "<th scope=\"col\">Count</th><th scope=\"col\">Share of records in</th></tr></thead><tbody>\n",
       rows, "</tbody></table></div>\n");
 }
 
@@ -283,7 +283,7 @@ std::string Outputs(const RunRecord& record) {
   if (rows.empty()) return "<p class=\"lead\">This pipeline publishes nothing.</p>\n";
   return StrCat(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Outputs\"><table><thead><tr>",
-      "<th scope=\"col\">Stage</th><th scope=\"col\" style=\"text-align:left\">Place</th><th "
+      "<th scope=\"col\">Stage</th><th scope=\"col\" style=\"text-align:left\">Location</th><th "
       "scope=\"col\">Documents</th>"
       "<th scope=\"col\">Records</th><th scope=\"col\">Shards</th><th "
       "scope=\"col\">Size</th></tr></thead><tbody>\n",
@@ -295,7 +295,7 @@ std::string Notes(const RunRecord& record) {
   for (const RecordedStage& stage : record.stages)
     if (!stage.vanished.empty())
       items += StrCat("<li><time></time><span>", HtmlText(stage.name),
-                      " went by what an earlier run wrote down: ", Message(stage.vanished), "</span></li>");
+                      " used the log of an earlier run: ", Message(stage.vanished), "</span></li>");
   for (std::size_t at = 0; at < std::min(record.notes.size(), kNotes); ++at)
     items += StrCat("<li><time>", Span(record.notes[at].at), "</time><span>", Message(record.notes[at].text),
                     "</span></li>");
@@ -320,9 +320,9 @@ std::string Facts(const RunRecord& record) {
       "<dl class=\"facts\">\n", Fact("pipe", HtmlText(begin.version)), Fact("Libraries", libraries),
       Fact("Machine", machine), Fact("Run", StrCat("<code>", HtmlText(begin.id), "</code>")),
       Fact("Files",
-           "<a href=\"events.jsonl\">events.jsonl</a> has what this page is made from; "
-           "<a href=\"../../run.log\">run.log</a> decides what is done; records that were set aside are in "
-           "<a href=\"../../quarantine/\">quarantine</a>"),
+           "<a href=\"events.jsonl\">events.jsonl</a> has the data of this page; "
+           "<a href=\"../../run.log\">run.log</a> lists the finished units; records that were set aside are "
+           "in <a href=\"../../quarantine/\">quarantine</a>"),
       "</dl>\n");
 }
 
@@ -344,11 +344,11 @@ std::string ReportPage(const RunRecord& record) {
       {"over-time", "Over time", TimeCharts(record)},
       {"training", "Training", TrainingSection(record.trainings)},
       {"numbers", "Stages in numbers", record.stages.empty() ? std::string() : StageTable(record)},
-      {"took", "What it took", UnitSection(record)},
+      {"took", "Time and memory", UnitSection(record)},
       {"dropped", "Dropped", ReasonTable(record, "dropped", "No stage dropped a record.")},
       {"set-aside", "Altered, set aside and counted", ReasonTable(record, "", {})},
       {"samples", "Before and after", SampleSection(record)},
-      {"text", "What the text is made of", ProfileSection(record)},
+      {"text", "Lengths and characters of the text", ProfileSection(record)},
       {"outputs", "Outputs", Outputs(record) + LengthLossHtml(record)},
       {"made-of", "How it was made", RecipeSection(record)},
       {"before", "The run before", BeforeSection(record)},

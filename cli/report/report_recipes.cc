@@ -89,7 +89,7 @@ std::string BeforeSection(const RunRecord& record) {
   // Our ids have only digits and a dash; any other id gets no link.
   const bool plain = before.id.find_first_not_of("0123456789-") == std::string::npos;
   std::string took = before.duration > 0 ? Span(before.duration) : std::string();
-  if (before.cpu > 0) took += StrCat(", ", Span(before.cpu), " of processors");
+  if (before.cpu > 0) took += StrCat(", ", Span(before.cpu), " of processor time");
   if (before.peak_rss > 0) took += StrCat(", ", HumanBytes(before.peak_rss), " of memory at most");
   return StrCat(
       "<dl class=\"facts\">\n",
@@ -100,8 +100,8 @@ std::string BeforeSection(const RunRecord& record) {
       Fact("Outcome", HtmlText(before.outcome.empty()          ? "killed"
                                : before.outcome == "cancelled" ? "stopped"
                                                                : before.outcome)),
-      Fact("Took", took), "</dl>\n<h3>What differs</h3>\n",
-      items.empty() ? "<p class=\"lead\">Nothing: the same stages, made of the same.</p>\n"
+      Fact("Took", took), "</dl>\n<h3>Differences</h3>\n",
+      items.empty() ? "<p class=\"lead\">None: the stages and all that makes them are the same.</p>\n"
                     : StrCat("<ul class=\"plain differences\">", items, "</ul>\n"));
 }
 

@@ -310,8 +310,8 @@ std::string ProfileSection(const RunRecord& record) {
   std::uint64_t sampled = 0;
   for (const Point& point : points) sampled = std::max(sampled, point.profile->sampled);
   return StrCat("<p class=\"lead\">From ", Grouped(sampled),
-                " records, picked by where they come from; stages that changed "
-                "nothing in them are left out.</p>\n",
+                " records, picked by their place in the sources; stages that changed "
+                "none of them are left out.</p>\n",
                 Lengths(points), Classes(points));
 }
 

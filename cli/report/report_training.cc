@@ -141,7 +141,7 @@ std::string Scores(const RecordedTraining& training) {
     rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score.name, score);
   return StrCat(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Evaluations\"><table><thead><tr>",
-      "<th scope=\"col\">Evaluation</th><th scope=\"col\" style=\"text-align:left\">Of</th>",
+      "<th scope=\"col\">Evaluation</th><th scope=\"col\" style=\"text-align:left\">Name</th>",
       "<th scope=\"col\">Nats per token</th><th scope=\"col\">Perplexity</th>",
       "<th scope=\"col\">Bits per byte</th><th scope=\"col\">Bits per character</th>",
       "</tr></thead><tbody>\n", rows, "</tbody></table></div>\n");
@@ -158,8 +158,7 @@ std::string Samples(const RecordedTraining& training) {
                     Grouped(static_cast<std::uint64_t>(sample.step)), "</time><span><b>",
                     HtmlText(sample.prompt), "</b>", HtmlText(text), "</span></li>");
   }
-  return items.empty() ? items
-                       : StrCat("<h3>What the model wrote</h3><ol class=\"notes\">", items, "</ol>\n");
+  return items.empty() ? items : StrCat("<h3>Text of the model</h3><ol class=\"notes\">", items, "</ol>\n");
 }
 
 std::string Goodput(const RecordedTraining& training) {

@@ -89,7 +89,7 @@ std::string StageSums(const RunRecord& record) {
         StrCat("<p class=\"hint\">", Span(all - cpu),
                " of the whole run went to threads that belong to no unit: decoding, reading ahead, planning "
                "shards, this record.</p>\n");
-  return StrCat(Head("Stage", "Stages by what they took"), rows, "</tbody></table></div>\n", hint);
+  return StrCat(Head("Stage", "Stages with their time and memory"), rows, "</tbody></table></div>\n", hint);
 }
 
 }  // namespace

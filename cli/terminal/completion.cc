@@ -82,7 +82,7 @@ std::string ZshSpec(const CommandWord& word) {
 }
 
 std::string ZshArguments(const CommandEntry& command) {
-  std::string text = StrCat("_arguments ", Quoted("(- *)--help[its words]"));
+  std::string text = StrCat("_arguments ", Quoted("(- *)--help[Show the words of the command]"));
   for (const CommandWord& word : command.words) text += StrCat(" \\\n      ", ZshSpec(word));
   return text;
 }
@@ -136,7 +136,7 @@ _pipe() {
   elif [[ -n $names ]]; then
     command+=-${COMP_WORDS[2]}
   fi
-  # A value is completed behind its option. What has no words of its own is a file: -o default.
+  # A value is completed behind its option. A value without a list of words is a file: -o default.
   ((COMP_CWORD > 1)) && case $command:${COMP_WORDS[COMP_CWORD - 1]} in
 )",
                 cases.values, R"(  esac

@@ -20,17 +20,15 @@ std::terminate_handler before = nullptr;
 
 constexpr std::string_view kNoMemory =
     "error: out of memory: raise the limit (ulimit -v, memory.max of the cgroup) or set limits.memory lower; "
-    "what is "
-    "finished stands, and the same command goes on from there\n";
+    "finished work is kept, and the same command goes on from there\n";
 constexpr std::string_view kNoThread =
-    "error: no further thread can be had: raise the limit on processes (ulimit -u, pids.max of the cgroup) "
-    "or on memory "
-    "(ulimit -v), or give a smaller -j; what is finished stands, and the same command goes on from there\n";
+    "error: the system gives no further thread: raise the limit on processes (ulimit -u, pids.max of the "
+    "cgroup) or on memory (ulimit -v), or give a smaller -j; finished work is kept, and the same command "
+    "goes on from there\n";
 
 constexpr std::string_view kRefused =
-    ": the system refuses what the program needs: raise its limits (ulimit -u and -v, pids.max and "
-    "memory.max of the "
-    "cgroup) or give a smaller -j; what is finished stands, and the same command goes on from there\n";
+    ": the system refuses memory or threads: raise its limits (ulimit -u and -v, pids.max and memory.max "
+    "of the cgroup) or give a smaller -j; finished work is kept, and the same command goes on from there\n";
 
 /// Allocates nothing and runs no destructor, because other threads still run.
 [[noreturn]] void End(std::initializer_list<std::string_view> parts) {

@@ -65,16 +65,17 @@ std::string ManualPage(const CommandTable& table, std::string_view version) {
              ".SH COMMANDS\n");
   for (const CommandEntry& command : table.commands) page += Section(command, "pipe ");
   page += StrCat(".SH EXIT STATUS\n", Line(table.footer));
-  page += StrCat(
-      ".SH ENVIRONMENT\n.TP\n.B PIPE_WORK\n", Line("The work directory, where --work is not given."),
-      ".TP\n.B PIPE_PLUGINS\n", Line("Directories of plugins, with colons between them."),
-      ".TP\n.B GOOGLE_APPLICATION_CREDENTIALS\n", Line("Credentials for buckets; else those of gcloud."));
+  page += StrCat(".SH ENVIRONMENT\n.TP\n.B PIPE_WORK\n", Line("The work directory, if --work is not given."),
+                 ".TP\n.B PIPE_PLUGINS\n", Line("Directories of plugins, with colons between them."),
+                 ".TP\n.B GOOGLE_APPLICATION_CREDENTIALS\n",
+                 Line("Credentials for buckets; else those of gcloud."));
   page += StrCat(
       ".SH FILES\n.TP\n.B .pipe/NAME\n",
       Line("The work directory of the pipeline NAME: its log, intermediate files, reports of its runs."));
-  page += StrCat(".SH SEE ALSO\n",
-                 Line("`pipe reference` prints all stages and their keys, `pipe schema` a JSON Schema for "
-                      "editors, `pipe completion SHELL` what completes these words in bash, zsh or fish."));
+  page +=
+      StrCat(".SH SEE ALSO\n",
+             Line("`pipe reference` prints all stages and their keys, `pipe schema` a JSON Schema for "
+                  "editors, `pipe completion SHELL` the completion of these words for bash, zsh or fish."));
   return page;
 }
 

@@ -50,7 +50,7 @@ void SignalWatch::Loop() {
     const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
     // Nothing unfinished counts, so an exit at once is safe; only work is lost.
     if (exit_code_.exchange(code) != 0) _exit(code);
-    LogInfo("stopping: what is finished will be committed; once more to leave at once");
+    LogInfo("stopping: finished work will be committed; a second signal ends the program at once");
     stop_.request_stop();
   }
 }

@@ -21,7 +21,7 @@ Result<std::string> ReadText(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
   if (file->size() > kLargestFile)
     return Status(Code::kInvalidArgument,
-                  StrCat(path, ": is ", HumanBytes(file->size()), ", no pipeline file"));
+                  StrCat(path, ": is ", HumanBytes(file->size()), ", too large for a pipeline file"));
   std::string text(file->size(), '\0');
   if (text.empty()) return text;
   const ByteFile& bytes = *file;
@@ -91,7 +91,7 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
     }
   for (const UnseenStage& stage : loaded->spec.unseen)
     LogWarning(StrCat(options.file, ":", stage.at.line, ":", stage.at.column, ": stage '", stage.name,
-                      "': not looked at: --allow-plugin (", stage.why, ")"));
+                      "': is left out without --allow-plugin (", stage.why, ")"));
   for (const std::string& warning : loaded->spec.warnings) LogWarning(StrCat(options.file, ": ", warning));
   std::vector<Mistake> mistakes;
   loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);

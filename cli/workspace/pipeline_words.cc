@@ -30,10 +30,11 @@ std::vector<Word> PipelineFlags(PipelineOptions& options) {
        .to = &options.set},
       {.flags = {"--subset"},
        .value = "N|P%",
-       .help = "A trial: the first N documents of each file, or a part of all; below OUT/subset-VALUE",
+       .help =
+           "A trial: the first N documents of each file, or a share of all; output is below OUT/subset-VALUE",
        .to = &options.subset},
       {.flags = {"--allow-plugin"},
-       .help = "Load a plugin that the file names by its path also where nothing runs",
+       .help = "Load a plugin that the file names by its path, even if nothing runs",
        .to = &options.allow_plugin},
       {.flags = {"--work"},
        .value = "DIR",
@@ -46,7 +47,7 @@ std::vector<Word> PipelineFlags(PipelineOptions& options) {
 
 Word FromLogWord(bool& from_log) {
   return {.flags = {"--from-log"},
-          .help = "Publish anew from a source that is gone, by what earlier runs wrote down of it",
+          .help = "Publish again from a source that is gone, with the log of earlier runs",
           .to = &from_log};
 }
 

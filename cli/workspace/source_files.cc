@@ -140,8 +140,7 @@ SourceFiles::SourceFiles(std::string directory, DigestCache& digests, Network ne
 
 Result<std::vector<LocalInput>> SourceFiles::Find(const LocalInput& pattern, std::stop_token stop) const {
   if (network_ == Network::kOffline)
-    return Status(Code::kUnavailable,
-                  StrCat(pattern.path, ": was not asked which objects these are (--ask does)"));
+    return Status(Code::kUnavailable, StrCat(pattern.path, ": was not asked for its objects (--ask does)"));
   ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRemoteFiles(pattern.path, std::move(stop)));
   if (found.size() > 1 && !pattern.checksum.empty())
     return Status(Code::kInvalidArgument, StrCat(pattern.path, ": stands for ", found.size(),
@@ -228,7 +227,7 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
   if (!is_new && known->second.input.checksum != input.checksum)
     return Status(
         Code::kInvalidArgument,
-        StrCat(ShownUrl(input.path), ": stands in two places, with `checksum` in one of them only, ",
+        StrCat(ShownUrl(input.path), ": is named in two places, with `checksum` in one of them only, ",
                "or with another; write the same in both"));
   known->second = std::move(remote);
   return file;
@@ -425,15 +424,15 @@ Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
       if (!remote.came_anew) return {};  // another unit found these bytes damaged before
       return Status(why.code(), StrCat(why.message(),
                                        "; it was fetched anew once, and is no better: the server's file is "
-                                       "damaged; what came is kept as ",
+                                       "damaged; the download is kept as ",
                                        part));
     }
     RETURN_IF_ERROR(WriteDropNote(part, {remote.identity, from, false}));
     remote.is_dropped = true;
     remote.came_anew = false;
   }
-  progress_.Note(StrCat(why.message(), "; what is here of it is dropped from byte ", from,
-                        " on, and fetched anew once"));
+  progress_.Note(
+      StrCat(why.message(), "; its bytes here are dropped from byte ", from, " on, and fetched anew once"));
   return {};
 }
 

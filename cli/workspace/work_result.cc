@@ -74,12 +74,12 @@ Status CheckOutputs(const Workspace& workspace, Store& store, const std::string&
       if (is_here) continue;
       return Status(
           Code::kFailedPrecondition,
-          StrCat(record.line.unit, ": a worker did it, and what it made is not here: ", object.name, " in ",
-                 record.line.location, "; workers need the same work directory (",
-                 workspace.directory().path(),
-                 ") and the same places as `pipe plan`, as a network file system gives them. Bring it here, "
-                 "or remove ",
-                 work_package, "/done to have it done again"));
+          StrCat(
+              record.line.unit, ": a worker finished it, but its output is not here: ", object.name, " in ",
+              record.line.location, "; workers need the same work directory (", workspace.directory().path(),
+              ") and the same locations as `pipe plan`, as a network file system gives them; copy it here, "
+              "or remove ",
+              work_package, "/done to run the unit again"));
     }
   }
   return {};

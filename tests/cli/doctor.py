@@ -163,7 +163,7 @@ stages:
     huge = doctor.look(environment, *one, "--set", "stages.source.text_size=100TiB")
     says(huge["warning"], "work directory .pipe/tiny", " free where about ", " may be needed")
     tight = doctor.look(environment, *one, "--set", "limits.disk=1", code=1)
-    says(tight["wrong"], "limits.disk of 1 B cannot hold the about ", "raise it")
+    says(tight["wrong"], "limits.disk of 1 B is too small: a run takes about ", "raise it")
     check("hidden" not in found["all"], found["all"])
     check(list(buckets.items("shelf")) == ["in/c.txt"], "left something behind")
     check(not (doctor.root / ".pipe").exists(), "made a work directory")

@@ -169,7 +169,7 @@ def a_run_that_was_cut_off_goes_on():
         told = [event for event in events if event["event"] == "stage" and "no such file" in event.get("vanished", "")]
         check(len(told) == 1 and "corpus.txt, digest" in told[0]["vanished"], f"no record tells of it: {told}")
         page = max(place.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime_ns).read_text()
-        check_says(page, "went by what an earlier run wrote down", "corpus.txt")
+        check_says(page, "used the log of an earlier run", "corpus.txt")
 
 
 def a_new_place_from_a_vanished_source():

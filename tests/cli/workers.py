@@ -228,7 +228,7 @@ def elsewhere(program, root):
     swap(other, own)
     records = sorted(shared.place.rglob("done/**/*.json"))
     for _ in range(2):
-        plan_ends(shared, 2, "docs/0000-00000: a worker did it, and what it made is not here: ", str(shared.work), "/done")
+        plan_ends(shared, 2, "docs/0000-00000: a worker finished it, but its output is not here: ", str(shared.work), "/done")
     if sorted(shared.place.rglob("done/**/*.json")) != records:
         fail("records were taken back", shared)
     # Its outputs are copied here: the work counts.
@@ -243,7 +243,7 @@ def elsewhere(program, root):
     unit = next(unit for unit in more if "-of-" in unit)
     expect(shared, unit, DONE)
     shared.out.rename(shared.out.with_name("out-elsewhere"))
-    plan_ends(shared, 2, f"{unit}: a worker did it, and what it made is not here: ")
+    plan_ends(shared, 2, f"{unit}: a worker finished it, but its output is not here: ")
     shutil.rmtree(shared.place / "done")
     if unit not in shared.plan():
         fail("without the record the unit is not handed out again", shared)

@@ -97,7 +97,7 @@ TEST(VerifyTest, WritesDownWhatIsGoodAndReadsAllOfItAgain) {
   const SmallDataSet again = GoodDataSet(dir / "out");
   const Ran ran = RunPipe({"verify", set.place()});
   EXPECT_EQ(ran.exit_code, 0) << ran.out;
-  EXPECT_NE(ran.err.find("what was verified cannot be written down"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("the verified objects cannot be written down"), std::string::npos) << ran.err;
 }
 
 TEST(VerifyTest, EditedManifestIsRefused) {

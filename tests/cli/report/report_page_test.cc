@@ -226,9 +226,9 @@ TEST(ReportPageTest, SaysWhatATrainerDropsThatFiltersByLength) {
                               "several: it would have dropped them."),
       std::string::npos);
   record.counts["text"].counts.reasons = {{"over_max_tokens", 2}};
-  EXPECT_NE(
-      ReportPage(record).find("drops 2 parts of it, each a character of more tokens. No line was longer."),
-      std::string::npos);
+  EXPECT_NE(ReportPage(record).find(
+                "drops 2 parts of it, each a single character with more tokens. No line was longer."),
+            std::string::npos);
   stage.longest_line = "any";
   EXPECT_NE(ReportPage(record).find(
                 "<code>pipe verify out/a &lt;b&gt; --tokenizer MODEL --max-tokens N</code> says "

@@ -97,7 +97,7 @@ def report(place):
     """The page of the last run that trained."""
     page = max(place.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime).read_text()
     for piece in ("<h2>Training</h2>", 'class="loss"', "<path class=\"line s0\" d=\"M", "bigram_kn", "Bits per character",
-                  "5.2500", "4.5000", "What the model wrote", "は猫である&lt;b&gt;", "Where the time went", "51.2 k"):
+                  "5.2500", "4.5000", "Text of the model", "は猫である&lt;b&gt;", "Where the time went", "51.2 k"):
         check(piece in page, f"not in the report: {piece}")
     check("<b>&<" not in page and "は猫である<b>" not in page, "the report takes a sample for markup")
 
