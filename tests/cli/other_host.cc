@@ -1,10 +1,9 @@
 // Preloaded into a program, makes a directory one of a network file system as seen from another machine:
 //
 //   OTHER_HOST_BOOT   the boot id of that machine
-//   OTHER_HOST_ROOT   the directory; below it listings leave out what is younger than 3 s, and some renames
-//   and links
-//                     that came about report a failure
-//   OTHER_HOST_SEED   which of them
+//   OTHER_HOST_ROOT   the directory; below it listings leave out entries younger than 3 s, and some renames
+//                     and links that succeeded report a failure
+//   OTHER_HOST_SEED   selects these renames and links
 //
 // Locks are granted to everybody, everywhere.
 #include <dirent.h>

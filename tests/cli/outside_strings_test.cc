@@ -30,7 +30,7 @@ void AddCommand(OutsideStrings& strings, const CommandEntry& command) {
   }
 }
 
-/// Every match of `pattern` in the sources of the program and of the trainer; its first group.
+/// Returns the first group of every match of `pattern` in the sources of the program and of the trainer.
 std::vector<std::string> FoundInSources(const std::string& pattern) {
   std::vector<std::string> found;
   const std::regex expression(pattern);
@@ -80,7 +80,7 @@ stages:
 )");
   }
 
-  /// What the command prints; it must end with 0.
+  /// Returns the output of the command, whose exit code must be 0.
   std::string Pipe(std::vector<std::string> words) {
     words.insert(words.begin(), PIPE_PROGRAM);
     const auto child = ChildProcess::Start({.argv = words, .directory = dir_.path().string()});

@@ -16,7 +16,7 @@
 namespace pipeline {
 namespace {
 
-/// What the commands say of `place`, with the name of the temporary directory left out.
+/// Returns the output of the commands about `place`, without the name of the temporary directory.
 std::string Said(const TempDir& dir, const std::string& place) {
   std::string said;
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
@@ -30,7 +30,7 @@ std::string Said(const TempDir& dir, const std::string& place) {
   return said;
 }
 
-/// The files that the first pass of the stage leaves of one partition of lines, in `place`.
+/// Writes to `place` the files that the first pass of the stage makes of one partition of lines.
 void WriteOutputs(const PublishedKind& kind, const std::string& place) {
   StageContext context;
   context.name = "out";
@@ -51,7 +51,7 @@ void WriteOutputs(const PublishedKind& kind, const std::string& place) {
   ASSERT_TRUE((*sink)->Commit({}).ok());
 }
 
-/// "KIND SCENE" with all that is said then.
+/// Returns the output of the commands by "KIND SCENE".
 std::map<std::string, std::string> SaidOf(const PublishedKind& kind) {
   std::map<std::string, std::string> said;
   const TempDir dir;

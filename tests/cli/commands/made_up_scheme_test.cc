@@ -138,7 +138,7 @@ class MadeUpSchemeTest : public testing::Test {
   }
   ~MadeUpSchemeTest() override { InstallSchemes(); }
 
-  /// What `pipe` prints with these words.
+  /// Returns the output of `pipe` with these words.
   static std::string Output(std::vector<std::string> words, int exit_code) {
     words.insert(words.begin(), "pipe");
     std::vector<char*> argv;

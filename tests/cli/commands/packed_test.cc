@@ -1,4 +1,4 @@
-// `pipe cat` of what write_packed left.
+// `pipe cat` of the output of write_packed.
 #include "stages/export/packed/packed.h"
 
 #include <gtest/gtest.h>

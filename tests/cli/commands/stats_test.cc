@@ -47,7 +47,7 @@ TEST(StatsTest, CountsPartitionsAsJson) {
       "\n");
 }
 
-/// What --json says; the test fails where the exit code is another than 0.
+/// Returns the output of --json. The test fails if the exit code is not 0.
 Json Stats(const std::string& place) {
   const Ran ran = RunPipe({"stats", place, "--json"});
   EXPECT_EQ(ran.exit_code, 0) << place << ": " << ran.err;

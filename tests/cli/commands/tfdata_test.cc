@@ -1,4 +1,4 @@
-// `pipe cat` of what write_tfdata left.
+// `pipe cat` of the output of write_tfdata.
 #include "stages/export/tfdata/tfdata.h"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ TEST(PaceTest, SaysNothingBeforeItKnows) {
   EXPECT_NEAR(pace.Rate(seconds(13)), 10, 0.01);
 }
 
-/// A tokenizer reads its text in a second, and then trains for two minutes: of that nobody knows the end.
+/// A tokenizer reads its text in a second, and then trains for two minutes without a known end.
 TEST(PaceTest, WhatStandsStillHasNoEnd) {
   Pace pace;
   for (int at = 0; at <= 30; ++at) pace.Note(milliseconds(100 * at), static_cast<std::uint64_t>(33 * at));

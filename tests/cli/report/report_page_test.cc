@@ -44,7 +44,7 @@ RunRecord LineOf(std::size_t stages) {
 
 Sample SampleOf(std::string text) { return {std::move(text), {}, false, false}; }
 
-/// `evil` wherever a record holds text of others.
+/// Returns a record with `evil` in each text that comes from others.
 RunRecord RecordWith(const std::string& evil) {
   RunRecord record = LineOf(1);
   record.begin = {evil, evil, evil, evil, evil, 1769860800000, {{evil, evil}}, 2, 1, 1, 1};

@@ -60,7 +60,7 @@ std::variant<Call, Reply> Parse(const std::vector<Command>& commands, std::vecto
   return ParseArgs(commands, static_cast<int>(argv.size()), argv.data());
 }
 
-/// The reply to words that are wrong.
+/// Returns the reply to words that are wrong or ask for help.
 Reply ReplyTo(std::vector<std::string> words) {
   Bound bound;
   const std::vector<Command> commands = Table(bound);
