@@ -45,7 +45,7 @@ void Failures::InvalidateUnsettled(SegmentState& state, std::uint32_t number, st
 }
 
 void Failures::Invalidate(SegmentState& state, PartitionId id, std::string_view why) {
-  state.voided.insert(id);
+  state.voided.emplace(id, why);
   if (state.inputs[id.input].outputs.existing.erase(id.partition) > 0)
     Log(UnitState::kVoid, ToString(UnitId{state.name(), id}), 0, std::string(why));
   for (SegmentState* reader : state.readers) Invalidate(*reader, id, why);

@@ -54,7 +54,8 @@ struct SegmentState {
   std::set<PartitionId> remade;  // partitions that were found damaged once before
   /// Partitions that this run logged of an input that is still being read: its source may turn out changed.
   std::set<PartitionId> unsettled;
-  std::set<PartitionId> voided;  // made from a source that turned out changed
+  /// Partitions that units which run now make from bytes that are void, and why: they are void once logged.
+  std::map<PartitionId, std::string> voided;
 
   // Second pass.
   ArtifactSummary summary;               // of the partition outputs, checked

@@ -42,8 +42,12 @@ UnitContext UnitRunner::ContextOf(SegmentState& state) {
     const Lock lock(run_.mutex);
     const PartitionId id = existing.output.id;
     const std::string unit = ToString(UnitId{state.name(), id});
-    if (state.voided.contains(id))
-      return run_.failures.Log(UnitState::kVoid, unit, 0, std::string(kSourceChanged));
+    if (const auto why = state.voided.extract(id)) {
+      run_.failures.Log(UnitState::kVoid, unit, 0, why.mapped());
+      state.inputs[id.input].begun.erase(id.partition);
+      if (state.upstream != nullptr && state.upstream->exists(id)) state.Offer(id);
+      return run_.Wake();
+    }
     if (state.upstream == nullptr) state.unsettled.insert(id);
     state.inputs[id.input].outputs.existing.insert_or_assign(id.partition, std::move(existing));
     for (SegmentState* reader : state.readers) reader->Offer(id);
@@ -133,6 +137,9 @@ void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std:
     state.phase = SegmentState::Phase::kFailed;  // no unit of it starts in this run any more
   for (SegmentState* reader : state.readers) {
     reader->phase = SegmentState::Phase::kFailed;
+    // Units of the reader that run now have read such outputs, and log what they made of them later.
+    for (const std::uint32_t partition : reader->inputs[number].begun)
+      reader->voided.emplace(PartitionId{number, partition}, why);
     InvalidateInput(*reader, number, why);
   }
 }
@@ -241,8 +248,13 @@ void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& wh
   input.outputs.existing.erase(id.partition);
   input.begun.erase(id.partition);
   if (producer.upstream) producer.Offer(id);
-  for (SegmentState* reader : producer.readers)
-    if (producer.planned->varies && reader->exists(id)) Remake(*reader, id, why);
+  for (SegmentState* reader : producer.readers) {
+    if (!producer.planned->varies) break;  // the same bytes come out again
+    if (reader->exists(id))
+      Remake(*reader, id, why);
+    else if (reader->inputs[id.input].begun.contains(id.partition))  // it runs, with the earlier bytes
+      reader->voided.emplace(id, std::string(why.message()));
+  }
   producer.publisher.reset();
   if (producer.phase != SegmentState::Phase::kFailed) producer.phase = SegmentState::Phase::kPartitions;
   run_.Wake();

@@ -81,7 +81,8 @@ struct FeedState {
   Mutex mutex;
   StageCounts origin GUARDED_BY(mutex);         // counts of stage 0 that Next has not forwarded yet
   std::uint64_t records GUARDED_BY(mutex) = 0;  // given to the command, or about to be
-  std::uint64_t new_records GUARDED_BY(mutex) = 0, new_bytes = 0;  // those that Next has not counted yet
+  std::uint64_t new_records GUARDED_BY(mutex) = 0;  // those that Next has not counted yet
+  std::uint64_t new_bytes GUARDED_BY(mutex) = 0;    // their text
   std::optional<PartitionEnd> end GUARDED_BY(mutex);
 };
 

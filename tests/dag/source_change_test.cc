@@ -1,11 +1,14 @@
 // What a source that fails, or changes while it is read, takes back of what was made of it.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "tests/support/toy_run.h"
@@ -33,6 +36,12 @@ class AtPartition final : public RecordObserver {
   const std::string source_;
   std::once_flag once_;
 };
+
+/// Waits for at most ten seconds.
+void WaitUntil(const std::function<bool()>& is_so) {
+  for (int tries = 0; tries < 1000 && !is_so(); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
 
 void Append(const std::string& path, std::string_view text) {
   std::ofstream file(path, std::ios::app | std::ios::binary);
@@ -107,6 +116,82 @@ TEST(SourceChangeTest, AFailureHidesNoChange) {
     EXPECT_NE(failure.find("was changed since this run began"), std::string::npos) << failure;
   EXPECT_GT(outcome.Count("done other/0001-"), 1);
   EXPECT_EQ(outcome.Count("void other/"), outcome.Count("done other/0001-"));
+}
+
+const std::string kRead =
+    "  long: { type: decompress, input: source, partition: 120, max_record_bytes: 1KiB, on_long: fail }\n"
+    "  cut: { type: split, input: long, splits: { train: rest } }\n"
+    "  text: { type: write_tfds, input: cut, name: toy, out: \"${out}\" }\n"
+    "  more: { type: write_tfds, input: cut, name: more, out: \"${out}\" }\n";
+
+TEST(SourceChangeTest, AReaderThatStillRunsLeavesNothingOfADamagedSource) {
+  ToyPlace place;
+  MakeLong(place);
+  std::atomic<bool> running = false;  // a unit that reads a partition of the damaged source
+  AtPartition reads(
+      {1, 0},
+      [&] {
+        running = true;
+        WaitUntil([&] { return place.Logged("void"); });  // the outputs of the source
+      },
+      "cut");
+  place.watch = &reads;
+  place.adjust = [&](Environment& environment) {
+    environment.drop_damaged = [&](const std::string&, const Status&) -> Status {
+      WaitUntil([&] { return running.load(); });
+      return {};
+    };
+  };
+  const ToyOutcome outcome = place.Run(kRead, {}, kAll);
+  EXPECT_TRUE(running) << "the test is about such a unit";
+  EXPECT_NE(outcome.code, Code::kOk);
+  for (const std::string stage : {"cut", "text", "more"})
+    EXPECT_EQ(outcome.Count("void " + stage + "/0001-"), outcome.Count("done " + stage + "/0001-")) << stage;
+}
+
+const std::string kSaid =
+    "  said: { type: exec, input: docs, command: [cat] }\n"
+    "  text: { type: write_tfds, input: said, name: toy, out: \"${out}\" }\n"
+    "  model: { type: learn, input: docs }\n"
+    "  more: { type: shelve, input: said, model: model, name: more, out: \"${out}\" }\n";
+
+/// Calls `then` once, at the end of a partition of `text`.
+class AtEndOfText final : public RecordObserver {
+ public:
+  explicit AtEndOfText(std::function<void()> then) : then_(std::move(then)) {}
+  std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>& stages) override {
+    if (batch.partition == PartitionId{1, 0} && batch.closes && stages.back() == "text")
+      std::call_once(once_, then_);
+    return nullptr;
+  }
+
+ private:
+  const std::function<void()> then_;
+  std::once_flag once_;
+};
+
+TEST(SourceChangeTest, AReaderThatStillRunsReadsAPartitionAgainThatIsMadeAgainAndMayDiffer) {
+  ToyPlace place;
+  std::atomic<bool> spoilt = false;
+  AtEndOfText spoils([&] {
+    const std::string path = place.PartitionOutput("said", "0001-00000.part");
+    std::string bytes = ReadFile(path);
+    bytes[bytes.size() / 2] ^= 1;
+    WriteFile(path, bytes);
+    spoilt = true;
+    WaitUntil([&] { return place.Logged("void"); });  // `more` reads the same partition
+  });
+  place.watch = &spoils;
+  place.hand.in_learn = [&](const JobRequest&) -> Status {  // `more` begins after this
+    WaitUntil([&] { return spoilt.load(); });
+    return {};
+  };
+  const ToyOutcome outcome = place.Ok(kSaid);
+  EXPECT_TRUE(spoilt);
+  for (const std::string unit : {"said/0001-00000", "text/0001-00000"}) {
+    EXPECT_EQ(outcome.Count("void " + unit), 1) << unit;
+    EXPECT_GE(outcome.Count("done " + unit), 1) << unit;
+  }
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.unit = unit;
   Environment environment = (*workspace)->environment();
   environment.watch = watch;
+  if (adjust) adjust(environment);
   Executor executor(graph, *plan, *snapshot, environment, options);
   Status ready = executor.Prepare();
   if (ready.ok() && mode != ExecutionMode::kOneUnit) ready = executor.MarkLocations({});
@@ -142,6 +143,10 @@ std::vector<std::string> ToyPlace::Files(const std::string& below) const {
           StrCat(fs::relative(entry.path(), dir_.path() / below).string(), "\n", ReadFile(entry.path())));
   std::sort(files.begin(), files.end());
   return files;
+}
+
+bool ToyPlace::Logged(std::string_view text) const {
+  return ReadFile(path("work/run.log")).find(text) != std::string::npos;
 }
 
 std::string ToyPlace::PartitionOutput(const std::string& stage, const std::string& name) const {

@@ -44,10 +44,13 @@ class ToyPlace {
   /// The path of a file in a directory STAGE-* of the work directory.
   std::string PartitionOutput(const std::string& stage, const std::string& name) const;
   std::string path(std::string_view name) const { return dir_ / name; }
+  /// Returns whether the log has this text now; also during a run.
+  bool Logged(std::string_view text) const;
 
   ToyHand hand;
   std::uint64_t memory = std::uint64_t{4} << 30;
-  RecordObserver* watch = nullptr;  // sees the batches of the next runs; null: nobody does
+  std::function<void(Environment&)> adjust{};  // changes the environment of the next runs; may be empty
+  RecordObserver* watch = nullptr;             // sees the batches of the next runs; null: nobody does
 
  private:
   TempDir dir_;

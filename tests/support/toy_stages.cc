@@ -10,6 +10,7 @@
 #include "dag/records/sink.h"
 #include "dag/records/transform.h"
 #include "stages/export/tfds/write_tfds.h"
+#include "stages/lines/exec.h"
 #include "stages/lines/split.h"
 #include "stages/sources/decompress.h"
 #include "stages/sources/download.h"
@@ -274,8 +275,8 @@ StageType ShelveType() {
 }  // namespace
 
 Registry ToyRegistry(ToyHand& hand) {
-  return Registry({DownloadType(), DecompressType(), SplitType(), WriteTfdsType(), LearnType(hand),
-                   LookType(), MarkType(hand), PickType(), ShelveType()});
+  return Registry({DownloadType(), DecompressType(), SplitType(), ExecType(), WriteTfdsType(),
+                   LearnType(hand), LookType(), MarkType(hand), PickType(), ShelveType()});
 }
 
 }  // namespace pipeline

@@ -18,7 +18,7 @@ struct ToyHand {
   std::string list_path{};                              // the file that `mark` takes, where there is one
 };
 
-/// download, decompress, split and write_tfds, and
+/// download, decompress, split, exec and write_tfds, and
 ///   learn (Job; keys salt, rounds, needs): the text of all records to an artifact, `model`, whose first
 ///     line is the salt; its facts have the number of records;
 ///   look (Job, takes an artifact): writes down what objects its input has;
