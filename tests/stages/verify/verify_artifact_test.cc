@@ -116,7 +116,7 @@ TEST(VerifyArtifactTest, RecipesAreHeldAgainstTheirLineage) {
   EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: its tokenizer has another recipe than its lineage"));
   wrong = manifest;
   wrong.lineage.back().named_inputs[0].lineage.back().version = 7;
-  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: tokenizer: stage text: its recipe is not made"));
+  EXPECT_TRUE(Finds(found(wrong), "lineage: stage text: tokenizer: stage text: its recipe is not that"));
 }
 
 TEST(VerifyArtifactTest, TotalsOfPartitionsAreTheirSums) {

@@ -88,7 +88,7 @@ TEST(BertTest, RefusesWhatTheTrainerWouldNotTakeOrUnderstand) {
   EXPECT_EQ(WhyNot("input_ids", TfInt64List{2, 3}),
             "not an example of BERT: input_ids: has 2 values where 8 were asked for");
   EXPECT_EQ(WhyNot("masked_lm_weights", TfInt64List{1, 0}),
-            "not an example of BERT: masked_lm_weights: not 2 floats");
+            "not an example of BERT: masked_lm_weights: is no list of 2 floats");
   EXPECT_EQ(WhyNot("more", TfInt64List{1}), "not an example of BERT: has 8 features where 7 were asked for");
   EXPECT_EQ(WhyNot("input_mask", TfInt64List{1, 0, 1, 1, 1, 1, 0, 0}),
             "not an example of BERT: input_mask: value 2 is 1");

@@ -166,7 +166,7 @@ TEST(WriteTfdataTest, WhatCannotBeIsRefused) {
   EXPECT_TRUE(refused("name", "").starts_with("name: "));
   EXPECT_TRUE(refused("names", Json(Json::Object{{"test", "x"}})).find("'test'") != std::string::npos);
   EXPECT_TRUE(refused("names", Json(Json::Object{{"train", "x"}})).find("numbered") != std::string::npos);
-  EXPECT_TRUE(refused("names", Json(Json::Object{{"validation", "tfdata.json"}})).find("taken") !=
+  EXPECT_TRUE(refused("names", Json(Json::Object{{"validation", "tfdata.json"}})).find("used twice") !=
               std::string::npos);
   EXPECT_TRUE(refused("shuffle", "none").starts_with("shuffle: none: "));
   EXPECT_TRUE(refused("eval_ids", -1).starts_with("eval_ids: "));
