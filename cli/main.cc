@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/kill_switch.h"
@@ -21,7 +22,7 @@ int main(int argc, char** argv) {
   SayLastWords(kExitFailed);
   if (argc == 2 && argv[1] == kTrainingCommand) return RunTrainingChild();
   const std::vector<Command> commands = Commands();
-  const std::variant<Call, Reply> parsed = ParseArgs(commands, argc, argv);
+  const std::variant<Call, Reply> parsed = ParseArgs(commands, VersionText, argc, argv);
   if (const Reply* reply = std::get_if<Reply>(&parsed)) {
     std::fputs(TerminalText(reply->text).c_str(), reply->exit_code == 0 ? stdout : stderr);
     return FinishStandardOutput(reply->exit_code);

@@ -75,11 +75,13 @@ constexpr std::uint64_t kProgram = 48 << 20;  // code, dictionaries mapped by li
 constexpr std::uint64_t kGrowth =
     6;  // a batch of text with its columns, payload and scratch (measured, bench/)
 constexpr std::size_t kMostWaiting = 2;
+constexpr std::uint64_t kMebibyte = 1 << 20;
 
 /// The numbers that divide `limits.memory` among the units that run at the same time.
 struct MemoryNeeds {
-  std::uint64_t limit = 0;  // limits.memory without the models
-  int units = 1;            // first-pass units that run at the same time
+  std::uint64_t limit = 0;   // limits.memory
+  std::uint64_t models = 0;  // of all stages of the segment
+  int units = 1;             // first-pass units that run at the same time
   int threads = 1;
   std::uint64_t batch_bytes = 0;
   std::uint64_t partition_bytes = 0;  // one open partition in the Sink
@@ -96,7 +98,7 @@ Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
   const auto units = static_cast<std::uint64_t>(std::max(needs.units, 1));
   const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
   const auto least_tokens = static_cast<std::uint64_t>(needs.threads) + 1;
-  const std::uint64_t fixed = kProgram + units * least_tokens * per_batch;
+  const std::uint64_t fixed = kProgram + needs.models + units * least_tokens * per_batch;
   // One partition is written while the one before is committed; each waiting partition is one more.
   for (std::size_t waiting = kMostWaiting + 1; waiting-- > 0;) {
     const std::uint64_t partitions = units * (2 + waiting) * needs.partition_bytes;
@@ -111,8 +113,8 @@ Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
       Code::kInvalidArgument,
       StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
              HumanBytes(needs.partition_bytes), " for each of ", needs.units, " inputs and ", needs.threads,
-             " threads; give it ", HumanBytes(fixed + units * 2 * needs.partition_bytes),
-             ", or lower `partition` of the source, or -j"));
+             " threads; give it ", (fixed + units * 2 * needs.partition_bytes + kMebibyte - 1) / kMebibyte,
+             "MiB", ", or lower `partition` of the source, or -j"));
 }
 
 std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
@@ -143,7 +145,7 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
   if (models >= needs.limit)
     return Status(Code::kInvalidArgument, StrCat(stage, ": limits.memory of ", HumanBytes(needs.limit),
                                                  " cannot hold its model of ", HumanBytes(models)));
-  needs.limit -= models;
+  needs.models = models;
   needs.units = std::max(streams, 1);
   needs.threads = scope.options->threads;
   needs.batch_bytes = scope.options->batch_bytes;

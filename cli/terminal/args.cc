@@ -65,9 +65,10 @@ void AddWord(CLI::App& command, const Word& word, AllAssignments& assignments) {
 }
 
 /// `assignments` outlives `app`.
-void Define(CLI::App& app, const std::vector<Command>& commands, AllAssignments& assignments) {
+void Define(CLI::App& app, const std::vector<Command>& commands, const std::function<std::string()>& version,
+            AllAssignments& assignments) {
   app.name("pipe");
-  app.set_version_flag("--version", StrCat("pipe ", PIPE_VERSION));
+  app.set_version_flag("--version", version);
   app.require_subcommand(1);
   app.footer(std::string(kProgramFooter));
   app.get_formatter()->column_width(kHelpColumn);
@@ -111,7 +112,8 @@ std::string Assign(const AllAssignments& assignments) {
 
 }  // namespace
 
-std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands, int argc, char** argv) {
+std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands,
+                                    const std::function<std::string()>& version, int argc, char** argv) {
   std::string help_word = "--help";
   std::vector<char*> asked = {argv[0]};  // `pipe help COMMAND` is `pipe COMMAND --help`
   if (argc > 1 && std::string_view(argv[1]) == "help") {
@@ -127,7 +129,7 @@ std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands, int ar
 
   AllAssignments assignments;
   CLI::App app{std::string(kProgramHelp)};
-  Define(app, commands, assignments);
+  Define(app, commands, version, assignments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

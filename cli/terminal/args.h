@@ -2,6 +2,7 @@
 // name.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,7 +17,8 @@ struct Reply {
   int exit_code = 0;  // 0: print the text on stdout; else on stderr
 };
 
-/// `commands` outlives the call.
-std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands, int argc, char** argv);
+/// `commands` outlives the call. `version` returns the text of --version.
+std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands,
+                                    const std::function<std::string()>& version, int argc, char** argv);
 
 }  // namespace pipeline

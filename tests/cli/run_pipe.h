@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 
 namespace pipeline {
@@ -24,7 +25,8 @@ inline int RunPipeUncaptured(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   const std::vector<Command> commands = Commands();
-  const std::variant<Call, Reply> parsed = ParseArgs(commands, static_cast<int>(argv.size()), argv.data());
+  const std::variant<Call, Reply> parsed =
+      ParseArgs(commands, VersionText, static_cast<int>(argv.size()), argv.data());
   const Call* const call = std::get_if<Call>(&parsed);
   return call == nullptr ? std::get<Reply>(parsed).exit_code : RunCall(*call);
 }

@@ -158,6 +158,19 @@ TEST(JobTest, AFailureKeepsWhatDependsOnItFromRunning) {
   EXPECT_EQ(place.Ok(kLearn + kMark + kText).Count("done text/train"), 2);
 }
 
+TEST(JobTest, TheMemoryThatARefusalNamesIsEnough) {
+  ToyPlace place;
+  place.memory = std::uint64_t{60} << 20;  // `mark` takes 32 MiB of it
+  const ToyOutcome refused = place.Run(kLearn + kMark + kText, {}, 5);
+  ASSERT_EQ(refused.failures.size(), 1u);
+  const std::string& why = refused.failures[0];
+  EXPECT_NE(why.find("limits.memory of 60.0 MiB"), std::string::npos) << why;
+  const std::size_t number = why.find("give it ");
+  ASSERT_NE(number, std::string::npos) << why;
+  place.memory = std::stoull(why.substr(number + 8)) << 20;
+  place.Ok(kLearn + kMark + kText);
+}
+
 TEST(JobTest, ADamagedPartitionIsMadeAgainAndTheJobRunsAgain) {
   ToyPlace place;
   bool damaged = false;

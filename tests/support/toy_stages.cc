@@ -97,6 +97,7 @@ class MarkWorker final : public Worker {
 class Mark final : public Transform {
  public:
   explicit Mark(std::string mark) : mark_(std::move(mark)) {}
+  std::uint64_t memory() const override { return std::uint64_t{32} << 20; }
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     return std::unique_ptr<Worker>(std::make_unique<MarkWorker>(mark_));
   }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 
 namespace pipeline {
@@ -40,9 +41,17 @@ TEST(CommandsTest, TwoTablesShareNoValues) {
   const std::vector<Command> one = Commands(), other = Commands();
   std::string pipe = "pipe", cat = "cat", where = "somewhere", json = "--json";
   std::vector<char*> argv = {pipe.data(), cat.data(), where.data(), json.data()};
-  ASSERT_TRUE(std::holds_alternative<Call>(ParseArgs(one, 4, argv.data())));
+  ASSERT_TRUE(std::holds_alternative<Call>(ParseArgs(one, VersionText, 4, argv.data())));
   EXPECT_TRUE(CatsJson(one));
   EXPECT_FALSE(CatsJson(other));
+}
+
+TEST(VersionTextTest, NamesTheCommitTheAbiAndTheLibrariesOfRecipes) {
+  const std::string text = VersionText();
+  EXPECT_TRUE(text.starts_with("pipe ")) << text;
+  for (const std::string_view line :
+       {"\ncommit ", "\nplugin ABI 1.", "\nicu ", "\nmecab ", "\nsentencepiece "})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
 }  // namespace

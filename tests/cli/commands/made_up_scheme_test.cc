@@ -11,6 +11,7 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/source_files.h"
@@ -144,7 +145,8 @@ class MadeUpSchemeTest : public testing::Test {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     const std::vector<Command> commands = Commands();
-    const std::variant<Call, Reply> parsed = ParseArgs(commands, static_cast<int>(argv.size()), argv.data());
+    const std::variant<Call, Reply> parsed =
+        ParseArgs(commands, VersionText, static_cast<int>(argv.size()), argv.data());
     const Call* call = std::get_if<Call>(&parsed);
     if (call == nullptr) return std::get<Reply>(parsed).text;
     testing::internal::CaptureStdout();

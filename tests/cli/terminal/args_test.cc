@@ -57,7 +57,8 @@ std::variant<Call, Reply> Parse(const std::vector<Command>& commands, std::vecto
   words.insert(words.begin(), "pipe");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  return ParseArgs(commands, static_cast<int>(argv.size()), argv.data());
+  return ParseArgs(
+      commands, [] { return std::string("pipe 9.9"); }, static_cast<int>(argv.size()), argv.data());
 }
 
 /// Returns the reply to words that are wrong or ask for help.
