@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-WANTED = ("bin/pipe", "lib/pipe/plugins/train.so", "lib/pipe/plugins/train/pipe_trainer/__main__.py",
+WANTED = ("bin/pipe", "lib/pipe/plugins/pipe_train.so", "lib/pipe/plugins/train/pipe_trainer/__main__.py",
           "lib/pipe/plugins/train/requirements-cpu.txt", "share/pipe/pipelines/quickstart.yaml",
           "share/pipe/dictionaries.txt", "share/doc/pipe/README.md")
 
@@ -45,9 +45,10 @@ def main(build):
             sys.exit(f"--version says {lines}")
         expect(run(pipe, "plugins", cwd=place), "train", str(prefix))
         # The trainer's requirements are found beside the plugin.
-        expect(run(pipe, "trainer", "check", "--dir", "absent", cwd=place, code=2), "absent")
+        expect(run(pipe, "trainer", "check", "--dir", "absent", cwd=place, code=1), "pipe trainer setup")
         # A run through the whole program.
-        (place / "text.txt").write_text("猫が鳴く。\n犬も鳴く。\n\n" * 50, encoding="utf-8")
+        (place / "text.txt").write_text("".join(f"{number}匹の猫が鳴く。\n犬も鳴く。\n\n" for number in range(200)),
+                                        encoding="utf-8")
         expect(run(pipe, "validate", prefix / "share/pipe/pipelines/quickstart.yaml", "--set", "corpus=text.txt", cwd=place),
                "quickstart.yaml")
         run(pipe, "run", prefix / "share/pipe/pipelines/quickstart.yaml", "--set", "corpus=text.txt", "--set", "out=out",
