@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "cli/workspace/part_name.h"
 #include "dag/vanished_source.h"
 #include "formats/content_coding.h"
 #include "storage/local_file.h"
@@ -18,6 +19,7 @@
 #include "storage/remote/http/paced_file.h"
 #include "storage/remote/http/parallel_file.h"
 #include "storage/remote/http/part_file.h"
+#include "storage/remote/http/retry.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -28,6 +30,7 @@ namespace {
 constexpr std::uint64_t kTellEvery = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::size_t kReadBytes = 1 << 20;
+constexpr std::chrono::milliseconds kReadersPause{10};
 
 std::string IdentityOf(const FileIdentity& identity) {
   return StrCat(identity.size, " ", identity.mtime_ns, " ", identity.inode, " ", identity.ctime_ns);
@@ -39,19 +42,6 @@ std::string_view WithoutCtime(std::string_view identity) { return identity.subst
 /// Names the address by a digest, because a query may have secrets.
 std::string IdentityOf(const std::string& url, std::uint64_t size, const std::string& version) {
   return StrCat(DigestOf(url).ToHex(), " ", size, " ", version);
-}
-
-/// "0123456789abcdef-ja.txt.xz": the digest tells two addresses with one file name apart. A pinned file has
-/// one name for all its addresses.
-std::string PartName(const LocalInput& input) {
-  const std::string& checksum = input.checksum;
-  if (!checksum.empty())
-    return StrCat(DigestOf(checksum).ToHex().substr(0, 16), "-", checksum.substr(0, checksum.find(':')));
-  std::string name = "file";
-  if (const Result<Uri> uri = Uri::Parse(input.path); uri.ok() && !uri->LastPart().empty())
-    name = uri->LastPart();
-  std::replace(name.begin(), name.end(), '\0', '_');
-  return StrCat(DigestOf(input.path).ToHex().substr(0, 16), "-", name.substr(0, 100));
 }
 
 Digest DigestOfRemote(const std::string& identity) { return DigestOf(StrCat(kRemoteFileKind, identity)); }
@@ -225,10 +215,9 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
   const Lock lock(mutex_);
   const auto [known, is_new] = remotes_.try_emplace(input.path, remote);
   if (!is_new && known->second.input.checksum != input.checksum)
-    return Status(
-        Code::kInvalidArgument,
-        StrCat(ShownUrl(input.path), ": is named in two places, with `checksum` in one of them only, ",
-               "or with another; write the same in both"));
+    return Status(Code::kInvalidArgument,
+                  StrCat(ShownUrl(input.path),
+                         ": is named in two places with different `checksum`; write the same in both"));
   known->second = std::move(remote);
   return file;
 }
@@ -281,38 +270,46 @@ Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path, std
 }
 
 Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url, std::stop_token stop) {
-  bool is_pinned = false;
   LocalInput input;
   {
     const Lock lock(mutex_);
     if (const auto looked_at = remotes_.find(url); looked_at != remotes_.end())
       input = looked_at->second.input;
-    is_pinned = !input.checksum.empty();
   }
   input.path = url;
   RemoteFile found;
-  if (!is_pinned) {
+  if (input.checksum.empty()) {
     // The lock is not held, because a server may take minutes. If two units open one file at once, both ask.
     ASSIGN_OR_RETURN(found, Ask(input, Patience::kRun, stop));
   }
   std::shared_ptr<ArrivingFile> arriving;
-  {
-    const Lock lock(mutex_);
-    Remote& remote = remotes_[url];
-    if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
-      return Status(Code::kDataLoss,
-                    StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
-    std::weak_ptr<ArrivingFile>& shared = arriving_[PartName(remote.input)];
-    if (!remote.is_dropped) arriving = shared.lock();
-    if (!arriving) {  // after a drop, this waits until all readers of the old bytes have ended
-      ASSIGN_OR_RETURN(arriving, is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
-      shared = arriving;
-      remote.came_anew = ReadDropNote(PartPath(remote.input), remote.identity).has_value();
-      remote.is_dropped = false;
-    }
+  while (!arriving) {
+    ASSIGN_OR_RETURN(arriving, Share(url, found));
+    // Readers of dropped bytes end first. They may need the lock for that.
+    if (!arriving) RETURN_IF_ERROR(SystemPause().For(kReadersPause, stop));
   }
   RETURN_IF_ERROR(arriving->WaitUntilSized(std::move(stop)));
   return std::shared_ptr<ByteFile>(std::move(arriving));
+}
+
+/// Returns the file that arrives, or begins it. Null: its bytes are dropped, and some of their readers have
+/// not ended.
+Result<std::shared_ptr<ArrivingFile>> SourceFiles::Share(const std::string& url, const RemoteFile& found) {
+  const Lock lock(mutex_);
+  Remote& remote = remotes_[url];
+  const bool is_pinned = !remote.input.checksum.empty();
+  if (!is_pinned && IdentityOf(url, found.bytes->size(), found.version) != remote.identity)
+    return Status(Code::kDataLoss,
+                  StrCat(ShownUrl(url), ": changed since this run was planned; run it again"));
+  std::weak_ptr<ArrivingFile>& shared = arriving_[PartName(remote.input)];
+  if (remote.is_dropped && !shared.expired()) return std::shared_ptr<ArrivingFile>();
+  if (std::shared_ptr<ArrivingFile> arriving = shared.lock()) return arriving;
+  ASSIGN_OR_RETURN(std::shared_ptr<ArrivingFile> arriving,
+                   is_pinned ? BeginPinned(remote) : BeginVersion(remote, found));
+  shared = arriving;
+  remote.came_anew = ReadDropNote(PartPath(remote.input), remote.identity).has_value();
+  remote.is_dropped = false;
+  return arriving;
 }
 
 /// Returns the remote file as it is now. If its server sends it encoded, its readers fail with EncodedBody.

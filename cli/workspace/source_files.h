@@ -68,6 +68,7 @@ class SourceFiles {
   Result<Remote> LookAtPinned(const LocalInput& input, std::stop_token stop) const;
   std::optional<PartState> Journal(const LocalInput& input) const;
   Result<std::shared_ptr<ByteFile>> OpenRemote(const std::string& url, std::stop_token stop);
+  Result<std::shared_ptr<ArrivingFile>> Share(const std::string& url, const RemoteFile& found);
   Result<std::shared_ptr<ArrivingFile>> BeginPinned(const Remote& remote);
   Result<std::shared_ptr<ArrivingFile>> BeginVersion(const Remote& remote, const RemoteFile& found);
   Result<RemoteFile> Ask(const LocalInput& input, Patience patience, std::stop_token stop) const;

@@ -172,14 +172,15 @@ class Case:
         self.servers.append(Server(answer))
         return self.servers[-1]
 
-    def start(self, answer, code, words=(), file="corpus.txt", mirror=None, mirror_file="corpus.txt", **keys):
-        """The first run; if `code` is 0, its bytes must be those of a run from a local file."""
+    def start(self, answer, code, words=(), file="corpus.txt", mirror=None, mirror_file="corpus.txt", stages="",
+              **keys):
+        """The first run, with more `stages`; if `code` is 0, its bytes must be those of a run from a local file."""
         server = self.serve(answer)
         if mirror:
             keys["mirrors"] = self.serve(mirror).base + mirror_file
         more = "".join(f", {key}: \"{value}\"" if isinstance(value, str) else f", {key}: {value}"
                        for key, value in keys.items())
-        line = text_line("hostile", shards=1).replace('url: "${corpus}"', f'url: "${{corpus}}"{more}')
+        line = text_line("hostile", shards=1).replace('url: "${corpus}"', f'url: "${{corpus}}"{more}') + stages
         self.run = Run(self.program, self.root / self.name, line)
         self.source = ("--set", f"corpus={server.base}{file}")
         self.again(code, words)
@@ -460,6 +461,16 @@ def one_wrong_range(it):
     server = it.start(answer, 0, ("fetched anew once", "dropped from byte"), file="corpus.txt.xz")
     if server.gets != 2:
         raise Wrong(f"asked {server.gets} times")
+
+
+@case
+def one_wrong_range_that_several_stages_read(it):
+    """Each of them reads the new bytes, and none waits for another for ever."""
+    stages = "".join(f"  again{number}: {{ type: decompress, input: source, partition: 32KiB }}\n" for number in range(3))
+
+    def answer(to, _):
+        to.file(SPOILT if to.command == "GET" and to.number == 1 else BLOCKS)
+    it.start(answer, 0, "fetched anew once", file="corpus.txt.xz", stages=stages)
 
 
 @case
