@@ -42,6 +42,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     PackedSegments others;
     Require(ParsePackedRow(row, back, &others).ok() && back == ids && others == segments);
   }
+  std::vector<std::uint32_t> weights;
+  if (ParsePackedRow(bytes, ids, nullptr, &weights).ok() && !weights.empty()) {
+    std::string row;
+    AppendPackedExample(row, ids, nullptr, weights);
+    std::vector<std::uint32_t> back, others;
+    Require(ParsePackedRow(row, back, nullptr, &others).ok() && back == ids && others == weights);
+  }
   for (const std::uint32_t id_bytes : {2u, 4u}) {
     if (!ParseRawIds(bytes, id_bytes, ids).ok()) continue;
     std::string raw;

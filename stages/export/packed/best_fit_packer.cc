@@ -15,7 +15,8 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 class BestFitPacker final : public RowPacker {
  public:
-  BestFitPacker(const RowRules& rules, TakeRow row) : rules_(rules), take_(std::move(row)) {}
+  BestFitPacker(const RowRules& rules, TakeRow row, std::unique_ptr<TargetWeights> weights)
+      : RowPacker(std::move(weights)), rules_(rules), take_(std::move(row)) {}
 
  private:
   /// At most seq_len ids of one document.
@@ -27,10 +28,11 @@ class BestFitPacker final : public RowPacker {
 
   std::size_t Room() const override { return rules_.seq_len - open_.facts.length; }
 
-  Status Take(std::span<const std::uint32_t> ids, std::string_view text) override {
+  Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool scored) override {
     ids_.insert(ids_.end(), ids.begin(), ids.end());
+    if (has_weights()) id_weights_.insert(id_weights_.end(), ids.size(), scored ? 1 : 0);
     open_.facts.length += static_cast<std::uint32_t>(ids.size());
-    RETURN_IF_ERROR(CountText(text, open_.facts));
+    if (scored) RETURN_IF_ERROR(CountText(text, open_.facts));
     // The end of the line follows in any case: a document never ends here.
     return open_.facts.length == rules_.seq_len ? ClosePiece(false) : Status();
   }
@@ -46,10 +48,11 @@ class BestFitPacker final : public RowPacker {
     return {};
   }
 
-  Status EndLine(bool of_document) override {
+  Status EndLine(bool of_document, bool scored) override {
     ids_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
+    if (has_weights()) id_weights_.push_back(scored ? 1 : 0);
     ++open_.facts.length;
-    RETURN_IF_ERROR(CountText("\n", open_.facts));
+    if (scored) RETURN_IF_ERROR(CountText("\n", open_.facts));
     return of_document || open_.facts.length == rules_.seq_len ? ClosePiece(of_document) : Status();
   }
 
@@ -90,6 +93,7 @@ class BestFitPacker final : public RowPacker {
   Status Emit(std::uint32_t piece, const std::vector<std::uint32_t>& next) {
     const Piece& front = pieces_[piece];
     row_.assign(1, front.continues ? ids_[front.begin - 1] : rules_.eos_id);
+    if (has_weights()) row_weights_.assign(1, 0);
     segments_.clear();
     PackedRowFacts facts;
     std::uint64_t bytes = 0;
@@ -98,6 +102,8 @@ class BestFitPacker final : public RowPacker {
       if (!first || !part.continues) segments_.push_back(static_cast<std::uint32_t>(row_.size()));
       const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(part.begin);
       row_.insert(row_.end(), begin, begin + part.facts.length);
+      for (std::uint64_t at = part.begin; has_weights() && at < part.begin + part.facts.length; ++at)
+        row_weights_.push_back(id_weights_[at]);
       bytes += part.facts.bytes;
       facts.chars += part.facts.chars;
     }
@@ -107,22 +113,25 @@ class BestFitPacker final : public RowPacker {
     facts.bytes = static_cast<std::uint32_t>(bytes);
     facts.length = static_cast<std::uint32_t>(row_.size());
     row_.resize(rules_.seq_len + std::size_t{1}, rules_.fill_id);
-    return take_(row_, facts, segments_);
+    if (has_weights()) row_weights_.resize(row_.size());
+    return take_(row_, facts, segments_, row_weights_);
   }
 
   const RowRules rules_;
   const TakeRow take_;
-  std::vector<std::uint32_t> ids_;  // of all pieces, one behind the other
-  std::vector<Piece> pieces_;       // in the order of the corpus
-  Piece open_;                      // the piece that receives ids
+  std::vector<std::uint32_t> ids_;        // of all pieces, one behind the other
+  std::vector<std::uint8_t> id_weights_;  // of these ids; empty: rows have none
+  std::vector<Piece> pieces_;             // in the order of the corpus
+  Piece open_;                            // the piece that receives ids
   std::uint32_t rows_ = 0;
-  std::vector<std::uint32_t> row_, segments_;  // used in Emit alone
+  std::vector<std::uint32_t> row_, segments_, row_weights_;  // used in Emit alone
 };
 
 }  // namespace
 
-std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row) {
-  return std::make_unique<BestFitPacker>(rules, std::move(row));
+std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row,
+                                            std::unique_ptr<TargetWeights> weights) {
+  return std::make_unique<BestFitPacker>(rules, std::move(row), std::move(weights));
 }
 
 }  // namespace pipeline

@@ -14,7 +14,6 @@ namespace pipeline {
 namespace {
 
 constexpr int kDigits = 5;
-constexpr std::string_view kAllFeatures = "positions, segment_ids, tokens";
 constexpr std::uint32_t kLeastLength = 2;  // a row has at least one target
 
 // Tags of the messages around the list of an Example: fields of bytes; the last one is int64_list.
@@ -60,13 +59,14 @@ std::string ObjectName(std::string_view split, std::uint32_t shard, std::uint32_
 
 /// The lengths inside the entry of one feature, from the inside out.
 struct EntrySize {
+  EntrySize() = default;
   EntrySize(std::string_view name, std::span<const std::uint32_t> numbers) {
     for (const std::uint32_t number : numbers) values += VarintSize(number);
     list = SubSize(values);
     feature = SubSize(list);
     entry = SubSize(name.size()) + SubSize(feature);
   }
-  std::size_t values = 0, list, feature, entry;
+  std::size_t values = 0, list = 0, feature = 0, entry = 0;
 };
 
 void PutEntry(std::string& out, std::string_view name, const EntrySize& size,
@@ -86,16 +86,56 @@ void PutEntry(std::string& out, std::string_view name, const EntrySize& size,
   }
 }
 
+/// The features of a row, and the size of the Example that they make. The arguments outlive it.
+class RowFeatures {
+ public:
+  RowFeatures(std::span<const std::uint32_t> ids, const PackedSegments* segments,
+              std::span<const std::uint32_t> weights) {
+    if (segments != nullptr) {  // sorted by name
+      Add(kPackedPositions, segments->positions);
+      Add(kPackedSegmentIds, segments->ids);
+    }
+    Add(kPackedFeature, ids);
+    if (!weights.empty()) Add(kPackedWeights, weights);
+  }
+
+  std::size_t bytes() const { return SubSize(entries_); }
+  void Put(std::string& out) const {
+    PutSub(out, kFirst, entries_);
+    for (const Feature& feature : features_)
+      if (!feature.name.empty()) PutEntry(out, feature.name, feature.size, feature.numbers);
+  }
+
+ private:
+  struct Feature {
+    std::string_view name = {};  // empty: absent
+    std::span<const std::uint32_t> numbers = {};
+    EntrySize size = {};
+  };
+
+  void Add(std::string_view name, std::span<const std::uint32_t> numbers) {
+    Feature& feature = features_[count_++];
+    feature = {name, numbers, EntrySize(name, numbers)};
+    entries_ += SubSize(feature.size.entry);
+  }
+
+  std::array<Feature, 4> features_;
+  std::size_t count_ = 0;
+  std::size_t entries_ = 0;  // their bytes
+};
+
 Status NoRow(std::string_view why) { return Status(Code::kDataLoss, StrCat("not a packed row: ", why)); }
 
-Status TakeNumbers(const TfExample& features, std::string_view name, std::vector<std::uint32_t>& taken) {
+/// `noun` names one of the numbers.
+Status TakeNumbers(const TfExample& features, std::string_view name, std::string_view noun,
+                   std::vector<std::uint32_t>& taken) {
   taken.clear();
   const auto* const numbers = std::get_if<TfInt64List>(&features.at(name));
   if (numbers == nullptr) return NoRow(StrCat("its feature ", name, " is no int64 list"));
   taken.reserve(numbers->size());
   for (const std::int64_t number : *numbers) {
     if (number < 0 || number > UINT32_MAX)
-      return NoRow(StrCat("value ", taken.size(), " is ", number, ", which is no id"));
+      return NoRow(StrCat("value ", taken.size(), " is ", number, ", which is no ", noun));
     taken.push_back(static_cast<std::uint32_t>(number));
   }
   return {};
@@ -133,44 +173,35 @@ PackedSegments SegmentsOf(std::span<const std::uint32_t> begins, std::uint32_t l
   return segments;
 }
 
-void AppendPackedExample(std::string& out, std::span<const std::uint32_t> ids,
-                         const PackedSegments* segments) {
-  const EntrySize tokens(kPackedFeature, ids);
-  if (segments == nullptr) {
-    PutSub(out, kFirst, SubSize(tokens.entry));
-    return PutEntry(out, kPackedFeature, tokens, ids);
-  }
-  const EntrySize of_ids(kPackedSegmentIds, segments->ids),
-      of_positions(kPackedPositions, segments->positions);
-  PutSub(out, kFirst, SubSize(tokens.entry) + SubSize(of_ids.entry) + SubSize(of_positions.entry));
-  PutEntry(out, kPackedPositions, of_positions, segments->positions);  // sorted by name
-  PutEntry(out, kPackedSegmentIds, of_ids, segments->ids);
-  PutEntry(out, kPackedFeature, tokens, ids);
+void AppendPackedExample(std::string& out, std::span<const std::uint32_t> ids, const PackedSegments* segments,
+                         std::span<const std::uint32_t> weights) {
+  RowFeatures(ids, segments, weights).Put(out);
 }
 
-void AppendPackedRow(std::string& out, std::span<const std::uint32_t> ids, const PackedSegments* segments) {
-  std::size_t features = SubSize(EntrySize(kPackedFeature, ids).entry);
-  if (segments != nullptr)
-    features += SubSize(EntrySize(kPackedSegmentIds, segments->ids).entry) +
-                SubSize(EntrySize(kPackedPositions, segments->positions).entry);
-  AppendTfRecordHeader(out, SubSize(features));
+void AppendPackedRow(std::string& out, std::span<const std::uint32_t> ids, const PackedSegments* segments,
+                     std::span<const std::uint32_t> weights) {
+  const RowFeatures features(ids, segments, weights);
+  AppendTfRecordHeader(out, features.bytes());
   const std::size_t begin = out.size();
-  AppendPackedExample(out, ids, segments);
+  features.Put(out);
   AppendTfRecordFooter(out, begin);
 }
 
-Status ParsePackedRow(std::string_view example, std::vector<std::uint32_t>& ids, PackedSegments* segments) {
+Status ParsePackedRow(std::string_view example, std::vector<std::uint32_t>& ids, PackedSegments* segments,
+                      std::vector<std::uint32_t>* weights) {
   ids.clear();
   ASSIGN_OR_RETURN(const TfExample features, ParseTfExample(example));
-  const bool three = segments != nullptr;
-  const std::string_view wanted = three ? kAllFeatures : kPackedFeature;
-  std::string names;
+  std::string wanted, names;
+  if (segments != nullptr) wanted = StrCat(kPackedPositions, ", ", kPackedSegmentIds, ", ");
+  wanted += kPackedFeature;
+  if (weights != nullptr) wanted += StrCat(", ", kPackedWeights);
   for (const auto& [name, feature] : features) names += StrCat(names.empty() ? "" : ", ", name);
   if (names != wanted) return NoRow(StrCat("its features are {", names, "}, not {", wanted, "}"));
-  RETURN_IF_ERROR(TakeNumbers(features, kPackedFeature, ids));
-  if (!three) return {};
-  RETURN_IF_ERROR(TakeNumbers(features, kPackedSegmentIds, segments->ids));
-  return TakeNumbers(features, kPackedPositions, segments->positions);
+  RETURN_IF_ERROR(TakeNumbers(features, kPackedFeature, "id", ids));
+  if (weights != nullptr) RETURN_IF_ERROR(TakeNumbers(features, kPackedWeights, "weight", *weights));
+  if (segments == nullptr) return {};
+  RETURN_IF_ERROR(TakeNumbers(features, kPackedSegmentIds, "id", segments->ids));
+  return TakeNumbers(features, kPackedPositions, "id", segments->positions);
 }
 
 void AppendRawIds(std::string& out, std::span<const std::uint32_t> ids, std::uint32_t id_bytes) {

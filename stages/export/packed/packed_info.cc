@@ -13,28 +13,31 @@ namespace {
 constexpr std::string_view kVersionKey = "pipe_packed";
 constexpr std::uint32_t kVersion = 1;       // of Examples in TFRecords, without segments
 constexpr std::uint32_t kOtherVersion = 2;  // of all forms that a reader of version 1 would misread
+constexpr std::uint32_t kNewest = 3;        // of rows with weights
 
-void Put(Json& json, const PackedTotals& totals) {
+void Put(Json& json, const PackedInfo& info, const PackedTotals& totals) {
   json["rows"] = totals.rows;
   json["tokens"] = totals.tokens;
   json["targets"] = totals.tokens - totals.rows;
   json["bytes"] = totals.bytes;
   json["chars"] = totals.chars;
+  if (info.weights) json["scored"] = totals.scored;
 }
 
 std::uint32_t VersionOf(const PackedInfo& info) {
+  if (info.weights) return kNewest;
   return info.encoding == PackedEncoding::kExample && !info.segments ? kVersion : kOtherVersion;
 }
 
 Json ToJson(const PackedInfo& info, const PackedSplit& split) {
   Json json;
-  Put(json, split.totals());
+  Put(json, info, split.totals());
   if (info.best_fit) json["padding"] = std::round(info.padding(split.totals()) * 1e6) / 1e6;
   json["left_out"] = split.left_out;
   Json::Array shards;
   for (const PackedShard& shard : split.shards) {
     Json& element = shards.emplace_back();
-    Put(element, shard.totals);
+    Put(element, info, shard.totals);
     element["object"] = shard.object;
     element["index"] = shard.index;
   }
@@ -42,30 +45,34 @@ Json ToJson(const PackedInfo& info, const PackedSplit& split) {
   return json;
 }
 
-PackedTotals TotalsFromJson(JsonFields& fields, std::string_view where, Status& status) {
+PackedTotals TotalsFromJson(JsonFields& fields, std::string_view where, bool weights, Status& status) {
   PackedTotals totals = {fields.Number("rows"), fields.Number("tokens"), fields.Number("bytes"),
-                         fields.Number("chars")};
+                         fields.Number("chars"), 0};
   const std::uint64_t targets = fields.Number("targets");
   if (status.ok() && (totals.tokens < totals.rows || targets != totals.tokens - totals.rows))
     status = Status(Code::kDataLoss, StrCat(where, "targets: ", targets, " with ", totals.tokens,
                                             " tokens in ", totals.rows, " rows"));
+  if (weights) totals.scored = fields.Number("scored");
+  if (status.ok() && totals.scored > targets)
+    status = Status(Code::kDataLoss,
+                    StrCat(where, "scored: ", totals.scored, ", where there are ", targets, " targets"));
   return totals;
 }
 
-PackedSplit SplitFromJson(const std::string& name, const Json& json, Status& status) {
+PackedSplit SplitFromJson(const std::string& name, const Json& json, bool weights, Status& status) {
   PackedSplit split;
   split.name = name;
   const std::string where = StrCat("splits.", name, '.');
   JsonFields fields(json, where, status);
   split.left_out = fields.Number("left_out");
-  const PackedTotals totals = TotalsFromJson(fields, where, status);
+  const PackedTotals totals = TotalsFromJson(fields, where, weights, status);
   for (const Json& element : fields.Array("shards")) {
     const std::string inner = StrCat(where, "shards[", split.shards.size(), "].");
     JsonFields parts(element, inner, status);
     PackedShard& shard = split.shards.emplace_back();
     shard.object = parts.Text("object");
     shard.index = parts.Text("index");
-    shard.totals = TotalsFromJson(parts, inner, status);
+    shard.totals = TotalsFromJson(parts, inner, weights, status);
     if (!status.ok()) return split;
   }
   if (status.ok() && totals != split.totals())
@@ -81,6 +88,7 @@ PackedTotals& PackedTotals::operator+=(const PackedTotals& other) {
   tokens += other.tokens;
   bytes += other.bytes;
   chars += other.chars;
+  scored += other.scored;
   return *this;
 }
 
@@ -112,6 +120,7 @@ std::string PackedInfoJson(const PackedInfo& info) {
   if (info.encoding != PackedEncoding::kExample) json["encoding"] = PackedEncodingName(info.encoding);
   if (info.best_fit) json["packing"] = kBestFitPacking;
   if (info.segments) json["segments"] = true;
+  if (info.weights) json["weights"] = true;
   json["fill_id"] = info.fill_id;
   json["tokenizer"] = ToJson(info.tokenizer);
   json["splits"] = Json::Object{};
@@ -125,9 +134,9 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   Status status;
   JsonFields fields(*json, "", status);
   const std::uint64_t version = fields.Number(kVersionKey);
-  if (status.ok() && version != kVersion && version != kOtherVersion)
+  if (status.ok() && (version < kVersion || version > kNewest))
     return Status(Code::kFailedPrecondition, StrCat(kVersionKey, ": ", version, " where this program reads ",
-                                                    kOtherVersion, "; use the program that wrote it"));
+                                                    kNewest, "; use the program that wrote it"));
   PackedInfo info;
   const std::string_view encoding = (*json)["encoding"].AsString("example");
   const std::optional<PackedEncoding> known = PackedEncodingOf(encoding);
@@ -138,6 +147,7 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
     return Status(Code::kDataLoss, StrCat("packing: '", packing, "' is unknown"));
   info.best_fit = packing == kBestFitPacking;
   info.segments = (*json)["segments"].AsBool();
+  info.weights = (*json)["weights"].AsBool();
   if (status.ok() && version != VersionOf(info))
     return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " does not fit rows in ", encoding));
   info.seq_len = fields.Number32("seq_len");
@@ -147,7 +157,7 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   const std::string type = fields.Text("dtype");
   const Json& tokenizer = fields.Object("tokenizer");
   for (const auto& [name, split] : fields.Object("splits").AsObject())
-    info.splits.push_back(SplitFromJson(name, split, status));
+    info.splits.push_back(SplitFromJson(name, split, info.weights, status));
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
   if (feature != kPackedFeature || type != info.dtype())
@@ -155,6 +165,8 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
                                           kPackedFeature, " of ", info.dtype()));
   if (info.segments && !HasExamples(info.encoding))
     return Status(Code::kDataLoss, StrCat("segments: there is no room for them in ", encoding));
+  if (info.weights && !HasExamples(info.encoding))
+    return Status(Code::kDataLoss, StrCat("weights: there is no room for them in ", encoding));
   if (info.encoding == PackedEncoding::kRaw16 && info.tokenizer.vocab_size > kMostOfRaw16)
     return Status(Code::kDataLoss,
                   StrCat("a vocabulary of ", info.tokenizer.vocab_size, " pieces does not fit raw16"));

@@ -15,8 +15,9 @@ namespace pipeline {
 struct PackedTotals {
   std::uint64_t rows = 0;
   std::uint64_t tokens = 0;  // the sum of lengths; a row has one target fewer than tokens
-  std::uint64_t bytes = 0;   // of the text of the targets
+  std::uint64_t bytes = 0;   // of the text of the targets; with weights, of the scored targets
   std::uint64_t chars = 0;
+  std::uint64_t scored = 0;  // targets that the loss counts; 0 without weights
   PackedTotals& operator+=(const PackedTotals& other);
   bool operator==(const PackedTotals&) const = default;
 };
@@ -50,6 +51,7 @@ struct PackedInfo {
   PackedEncoding encoding = PackedEncoding::kExample;
   bool best_fit = false;
   bool segments = false;
+  bool weights = false;  // each row has a weight for each id
   /// The NumPy name of the ids' type.
   std::string_view dtype() const;
   /// The share of padding among the ids of `totals`; 0 if there are no ids.

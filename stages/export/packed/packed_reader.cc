@@ -37,7 +37,8 @@ class PackedView final : public ExampleView {
   std::optional<std::string> LineOf(std::uint64_t index, const TfExample& example) const override {
     const bool segments = example.contains(kPackedSegmentIds) && example.contains(kPackedPositions);
     const TfInt64List* const ids = NumbersOf(example, kPackedFeature);
-    if (ids == nullptr || example.size() != (segments ? 3u : 1u)) return ExampleView::LineOf(index, example);
+    const std::size_t features = (segments ? 3u : 1u) + (example.contains(kPackedWeights) ? 1u : 0u);
+    if (ids == nullptr || example.size() != features) return ExampleView::LineOf(index, example);
     const std::size_t length = index < rows_.size() ? rows_[index].facts.length : ids->size();
     std::string line;
     for (std::size_t at = 0; at < std::min(length, ids->size()); ++at)
@@ -78,6 +79,17 @@ NextExample RawRowsOf(std::unique_ptr<ByteReader> input, std::uint64_t size, con
     RETURN_IF_ERROR(ParseRawIds(row, id_bytes, ids));
     return std::optional(TfExample{{kPackedFeature, TfInt64List(ids.begin(), ids.end())}});
   };
+}
+
+/// Returns the row with weights in a payload that waits in a spill; absent: it is none.
+std::optional<TfExample> WeightedRowIn(std::string_view payload) {
+  constexpr std::size_t kNumbers = kPackedWeightedNumbers * sizeof(std::uint32_t);
+  if (payload.size() <= kNumbers) return std::nullopt;
+  const std::string_view behind = payload.substr(kNumbers);
+  Result<TfExample> row = ParseTfExample(TfRecordIn(behind).value_or(behind));
+  if (!row.ok() || NumbersOf(*row, kPackedFeature) == nullptr || NumbersOf(*row, kPackedWeights) == nullptr)
+    return std::nullopt;
+  return std::move(row).value();
 }
 
 class PackedReader final : public ExportReader {
@@ -148,6 +160,10 @@ bool IsPackedFile(const NamedFile& file) {
 bool PrintSpilledRow(std::string_view payload, const RecordOrigin& origin, RecordOutput& output) {
   constexpr std::size_t kFacts = kPackedIndexNumbers * sizeof(std::uint32_t);
   if (payload.size() <= kFacts || TfRecordIn(payload)) return false;
+  if (const std::optional<TfExample> weighted = WeightedRowIn(payload)) {
+    PrintExample(*weighted, 0, PackedView({}), origin, output);
+    return true;
+  }
   const std::string_view behind = payload.substr(kFacts);
   const std::optional<std::string_view> record = TfRecordIn(behind);
   if (!record && ParseTfExample(payload).ok()) return false;

@@ -12,18 +12,20 @@ namespace {
 
 class StreamPacker final : public RowPacker {
  public:
-  StreamPacker(const RowRules& rules, TakeRow row) : rules_(rules), take_(std::move(row)) {
+  StreamPacker(const RowRules& rules, TakeRow row, std::unique_ptr<TargetWeights> weights)
+      : RowPacker(std::move(weights)), rules_(rules), take_(std::move(row)) {
     row_.reserve(std::size_t{rules_.seq_len} + 1);
-    row_.push_back(rules_.eos_id);
+    Begin(rules_.eos_id);
   }
 
  private:
   std::size_t Room() const override { return rules_.seq_len + std::size_t{1} - row_.size(); }
 
-  Status Take(std::span<const std::uint32_t> ids, std::string_view text) override {
+  Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool scored) override {
     BeginSegment();
     row_.insert(row_.end(), ids.begin(), ids.end());
-    RETURN_IF_ERROR(CountText(text, facts_));
+    if (has_weights()) row_weights_.insert(row_weights_.end(), ids.size(), scored ? 1 : 0);
+    if (scored) RETURN_IF_ERROR(CountText(text, facts_));
     return row_.size() > rules_.seq_len ? Emit() : Status();
   }
 
@@ -36,11 +38,12 @@ class StreamPacker final : public RowPacker {
   }
 
   /// The end of a line counts as one byte and one character, whichever id encodes it.
-  Status EndLine(bool of_document) override {
+  Status EndLine(bool of_document, bool scored) override {
     BeginSegment();
     row_.push_back(of_document ? rules_.eos_id : rules_.newline_id.value_or(rules_.eos_id));
     between_documents_ = of_document;
-    RETURN_IF_ERROR(CountText("\n", facts_));
+    if (has_weights()) row_weights_.push_back(scored ? 1 : 0);
+    if (scored) RETURN_IF_ERROR(CountText("\n", facts_));
     return row_.size() > rules_.seq_len ? Emit() : Status();
   }
 
@@ -48,19 +51,27 @@ class StreamPacker final : public RowPacker {
     facts_.length = static_cast<std::uint32_t>(row_.size());
     const std::uint32_t last = row_.back();
     row_.resize(rules_.seq_len + std::size_t{1}, rules_.fill_id);
-    RETURN_IF_ERROR(take_(row_, facts_, segments_));
-    row_.assign(1, last);
+    if (has_weights()) row_weights_.resize(row_.size());
+    RETURN_IF_ERROR(take_(row_, facts_, segments_, row_weights_));
     segments_.clear();
     facts_ = {};
+    Begin(last);
     return {};
+  }
+
+  /// Begins a row with this id, which is context.
+  void Begin(std::uint32_t context) {
+    row_.assign(1, context);
+    if (has_weights()) row_weights_.assign(1, 0);
   }
 
   const RowRules rules_;
   const TakeRow take_;
-  std::vector<std::uint32_t> row_;       // the ids of the open row; never full between calls
-  std::vector<std::uint32_t> segments_;  // of the open row
-  PackedRowFacts facts_;                 // bytes and chars of the open row
-  bool between_documents_ = true;        // the next id is the first of a document
+  std::vector<std::uint32_t> row_;          // the ids of the open row; never full between calls
+  std::vector<std::uint32_t> segments_;     // of the open row
+  std::vector<std::uint32_t> row_weights_;  // of its ids; empty: rows have none
+  PackedRowFacts facts_;                    // bytes and chars of the open row
+  bool between_documents_ = true;           // the next id is the first of a document
 };
 
 /// Returns kInternal if ids, ends and text do not belong together.
@@ -77,15 +88,20 @@ Status CheckLine(std::span<const std::uint32_t> ids, std::span<const std::uint32
 
 Status RowPacker::Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
                       std::string_view text, std::uint64_t document) {
-  if (in_line_) RETURN_IF_ERROR(EndLine(document != document_));
+  if (in_line_) RETURN_IF_ERROR(Close(document != document_));
   in_line_ = true;
   document_ = document;
   RETURN_IF_ERROR(CheckLine(ids, ends, text));
+  of_line_.clear();
+  if (weights_) weights_->Weigh(ids, of_line_);
+  if (weights_ && of_line_.size() != ids.size())
+    return Status(Code::kInternal,
+                  StrCat("packed rows: ", of_line_.size(), " weights for ", ids.size(), " ids"));
   std::size_t begin = 0;  // in the text
   for (std::size_t at = 0; at < ids.size();) {
-    const std::size_t count = std::min(ids.size() - at, Room());
+    const std::size_t count = CountAlike(at, at + std::min(ids.size() - at, Room()));
     const std::size_t end = ends[at + count - 1];
-    RETURN_IF_ERROR(Take(ids.subspan(at, count), text.substr(begin, end - begin)));
+    RETURN_IF_ERROR(Take(ids.subspan(at, count), text.substr(begin, end - begin), !weights_ || of_line_[at]));
     at += count;
     begin = end;
   }
@@ -93,12 +109,29 @@ Status RowPacker::Add(std::span<const std::uint32_t> ids, std::span<const std::u
 }
 
 Status RowPacker::Finish() {
-  if (in_line_) RETURN_IF_ERROR(EndLine(true));
+  if (in_line_) RETURN_IF_ERROR(Close(true));
   return GiveRest();
 }
 
-std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row) {
-  return std::make_unique<StreamPacker>(rules, std::move(row));
+Status RowPacker::Close(bool of_document) {
+  if (!weights_) return EndLine(of_document, true);
+  const bool scored = weights_->WeighEnd(of_document);
+  scored_ += scored ? 1 : 0;
+  if (of_document && std::exchange(scored_before_, scored_) == scored_) ++unscored_documents_;
+  return EndLine(of_document, scored);
+}
+
+std::size_t RowPacker::CountAlike(std::size_t at, std::size_t end) {
+  if (!weights_) return end - at;
+  std::size_t count = 1;
+  while (at + count < end && of_line_[at + count] == of_line_[at]) ++count;
+  if (of_line_[at]) scored_ += count;
+  return count;
+}
+
+std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row,
+                                           std::unique_ptr<TargetWeights> weights) {
+  return std::make_unique<StreamPacker>(rules, std::move(row), std::move(weights));
 }
 
 Status CountText(std::string_view text, PackedRowFacts& facts) {

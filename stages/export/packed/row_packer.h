@@ -7,10 +7,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "stages/export/packed/packed.h"
+#include "stages/export/packed/target_weights.h"
 
 namespace pipeline {
 
@@ -22,14 +24,17 @@ struct RowRules {
   std::optional<std::uint32_t> newline_id;  // absent: eos ends each line
 };
 
-/// Called for each row with its seq_len + 1 ids and the positions at which segments begin, ascending,
-/// without the first. The arguments are valid during the call.
-using TakeRow = std::function<Status(std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-                                     std::span<const std::uint32_t> segments)>;
+/// Called for each row with its seq_len + 1 ids, the positions at which segments begin, ascending, without
+/// the first, and the weights of the ids; empty: there are none. The arguments are valid during the call.
+using TakeRow =
+    std::function<Status(std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
+                         std::span<const std::uint32_t> segments, std::span<const std::uint32_t> weights)>;
 
 /// Packs one split of one partition. One thread at a time.
 class RowPacker {
  public:
+  /// `weights` null: rows have none, and each target is scored.
+  explicit RowPacker(std::unique_ptr<TargetWeights> weights) : weights_(std::move(weights)) {}
   virtual ~RowPacker() = default;
 
   /// Call with lines in order. `ends` is parallel to `ids`: the ascending byte offset at which each id ends
@@ -39,28 +44,47 @@ class RowPacker {
   /// The last call.
   Status Finish();
 
+  /// Scored targets so far, and ended documents without any; both 0 without weights.
+  std::uint64_t scored() const { return scored_; }
+  std::uint64_t unscored_documents() const { return unscored_documents_; }
+
+ protected:
+  bool has_weights() const { return weights_ != nullptr; }
+
  private:
   /// Maximum number of ids for the next call of Take: at least one.
   virtual std::size_t Room() const = 0;
-  /// Adds ids of the open line and their text.
-  virtual Status Take(std::span<const std::uint32_t> ids, std::string_view text) = 0;
-  /// Ends the open line, and its document if `of_document`.
-  virtual Status EndLine(bool of_document) = 0;
+  /// Adds ids of the open line and their text. All of them are scored targets, or none.
+  virtual Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool scored) = 0;
+  /// Ends the open line, and its document if `of_document`. `scored`: the id of the end is a scored target.
+  virtual Status EndLine(bool of_document, bool scored) = 0;
   /// Gives the remaining rows.
   virtual Status GiveRest() = 0;
 
+  Status Close(bool of_document);
+  /// Returns how many of the ids from `at` to `end` on have the weight of the first, and counts them.
+  std::size_t CountAlike(std::size_t at, std::size_t end);
+
+  const std::unique_ptr<TargetWeights> weights_;
+  std::vector<bool> of_line_;   // the weights of the ids of the last line
   bool in_line_ = false;        // the last line is not ended yet
   std::uint64_t document_ = 0;  // of the last line
+  std::uint64_t scored_ = 0, unscored_documents_ = 0;
+  std::uint64_t scored_before_ = 0;  // scored_ where the open document began
 };
 
 /// `packing: stream`; holds one row in memory.
-std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row);
+std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row,
+                                           std::unique_ptr<TargetWeights> weights = nullptr);
 
 /// `packing: best_fit`; holds all ids until Finish, which then gives the rows.
-std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row);
+std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row,
+                                            std::unique_ptr<TargetWeights> weights = nullptr);
 
 /// Upper bound of the memory of NewBestFitPacker for this much text.
-constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes) { return 5 * text_bytes; }
+constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes, bool weights) {
+  return (weights ? 6 : 5) * text_bytes;
+}
 
 /// Adds `text` to the counts of a row. kResourceExhausted if a count is too large for an index.
 Status CountText(std::string_view text, PackedRowFacts& facts);

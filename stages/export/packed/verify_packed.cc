@@ -1,6 +1,7 @@
 #include "stages/export/packed/verify_packed.h"
 
 // Verifies packed rows. Their bytes: stages/export/packed/packed.md.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -28,7 +29,8 @@ class RowCheck {
     const std::uint32_t id_bytes = PackedIdBytes(info_.encoding, info_.tokenizer.vocab_size);
     const Status parsed = id_bytes > 0
                               ? ParseRawIds(record.bytes, id_bytes, ids_)
-                              : ParsePackedRow(record.bytes, ids_, info_.segments ? &segments_ : nullptr);
+                              : ParsePackedRow(record.bytes, ids_, info_.segments ? &segments_ : nullptr,
+                                               info_.weights ? &weights_ : nullptr);
     if (!parsed.ok()) return std::string(parsed.message());
     if (ids_.size() != info_.seq_len + std::size_t{1})
       return StrCat("has ", ids_.size(), " ids where each row has ", info_.seq_len + std::size_t{1});
@@ -38,8 +40,16 @@ class RowCheck {
                       " pieces");
     if (info_.segments)
       if (std::string wrong = WrongWithSegments(); !wrong.empty()) return wrong;
+    if (info_.weights)
+      if (std::string wrong = WrongWithWeights(); !wrong.empty()) return wrong;
+    scored_ += static_cast<std::uint64_t>(std::count(weights_.begin(), weights_.end(), 1u));
+    ++good_;
     return index_ == nullptr ? std::string() : WrongWithEntry(record);
   }
+
+  /// Rows whose numbers are right, and their scored targets.
+  std::uint64_t good() const { return good_; }
+  std::uint64_t scored() const { return scored_; }
 
  private:
   std::string WrongWithSegments() const {
@@ -61,6 +71,14 @@ class RowCheck {
     return {};
   }
 
+  std::string WrongWithWeights() const {
+    if (weights_.size() != ids_.size())
+      return StrCat("has ", weights_.size(), " weights for ", ids_.size(), " ids");
+    for (std::size_t at = 0; at < weights_.size(); ++at)
+      if (weights_[at] > 1) return StrCat("weight ", at, " is ", weights_[at], ", neither 0 nor 1");
+    return weights_.front() == 0 ? "" : "weight 0 is 1, and the first id is context only";
+  }
+
   std::string WrongWithEntry(const ShardRecord& record) const {
     if (record.number >= index_->size()) return "is not in the index";
     const PackedIndexEntry& entry = (*index_)[record.number];
@@ -71,6 +89,10 @@ class RowCheck {
       if (ids_[at] != info_.fill_id)
         return StrCat("id ", at, " is ", ids_[at], " where the index says that the row is filled from id ",
                       entry.facts.length);
+    for (std::size_t at = entry.facts.length; at < weights_.size(); ++at)
+      if (weights_[at] != 0)
+        return StrCat("weight ", at, " is 1 where the index says that the row is filled from id ",
+                      entry.facts.length);
     return {};
   }
 
@@ -78,6 +100,8 @@ class RowCheck {
   const PackedIndex* const index_;
   std::vector<std::uint32_t> ids_;
   PackedSegments segments_;
+  std::vector<std::uint32_t> weights_;  // empty: rows have none
+  std::uint64_t good_ = 0, scored_ = 0;
 };
 
 /// Verifies rows with packed.json and the index of each shard.
@@ -172,8 +196,20 @@ class PackedCheck final : public ExportCheck {
     if (PackedIdBytes(info_->encoding, info_->tokenizer.vocab_size) > 0)
       return VerifyRawRows(file, shard, wrong, findings, counts);
     if (info_->encoding == PackedEncoding::kArrayRecord)
-      return VerifyArrayRecords(file, shard, wrong, findings, counts);
-    return VerifyRecords(file, shard, wrong, stop(), findings, counts);
+      RETURN_IF_ERROR(VerifyArrayRecords(file, shard, wrong, findings, counts));
+    else
+      RETURN_IF_ERROR(VerifyRecords(file, shard, wrong, stop(), findings, counts));
+    VerifyScored(check, shard, findings);
+    return {};
+  }
+
+  /// Only where each row could be counted: the others have findings of their own.
+  void VerifyScored(const RowCheck& check, const ManifestShard& shard, Findings& findings) const {
+    const PackedShard* const packed = FindShard(shard);
+    if (!info_->weights || packed == nullptr || check.good() != shard.records) return;
+    if (check.scored() != packed->totals.scored)
+      findings.Add(StrCat("its rows have ", check.scored(), " scored targets where ", kPackedInfoFile,
+                          " says ", packed->totals.scored));
   }
 
   using WrongWithRecord = std::function<std::string(const ShardRecord& record)>;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "formats/array_record.h"
+#include "formats/coding.h"
 #include "formats/megatron_index.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
@@ -28,6 +29,8 @@ constexpr std::string_view kSegmentsKey = "segments";
 // Counts of the stage.
 constexpr std::string_view kRowIds = "row_ids";
 constexpr std::string_view kFillIds = "fill_ids";
+constexpr std::string_view kScoredOf = "scored_of_";  // before the name of a split
+constexpr std::string_view kUnscoredDocuments = "unscored_documents";
 
 /// The rules of rows and of their encoding.
 struct PackedRules {
@@ -36,7 +39,9 @@ struct PackedRules {
   PackedEncoding encoding = PackedEncoding::kExample;
   bool best_fit = false;
   bool segments = false;
+  WeightRule weights;
 
+  bool has_weights() const { return weights.open != nullptr; }
   std::uint32_t id_bytes() const { return PackedIdBytes(encoding, vocab_size); }
 };
 
@@ -44,8 +49,8 @@ struct PackedRules {
 /// rows of a split have numbers from 0; the shuffle uses them as origins.
 class PackedSink final : public Sink {
  public:
-  PackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules, std::size_t splits)
-      : rows_(std::move(rows)), rules_(rules), streams_(splits) {}
+  PackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules, const std::vector<std::string>& splits)
+      : rows_(std::move(rows)), rules_(rules), splits_(splits), streams_(splits.size()) {}
 
   Status Write(const Batch& batch) override {
     RETURN_IF_ERROR(Check(batch));
@@ -70,6 +75,13 @@ class PackedSink final : public Sink {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);
     }
+    for (std::size_t split = 0; split < streams_.size(); ++split) {
+      if (!streams_[split]) continue;
+      if (const std::uint64_t scored = streams_[split]->scored(); scored > 0)
+        output.reasons.emplace(StrCat(kScoredOf, splits_[split]), scored);
+      if (const std::uint64_t without = streams_[split]->unscored_documents(); without > 0)
+        output.reasons[std::string(kUnscoredDocuments)] += without;
+    }
     return output;
   }
 
@@ -91,31 +103,37 @@ class PackedSink final : public Sink {
   std::unique_ptr<RowPacker> NewStream(std::uint8_t split) {
     const auto take = [this, split, index = std::uint64_t{0}](
                           std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-                          std::span<const std::uint32_t> segments) mutable -> Status {
+                          std::span<const std::uint32_t> segments,
+                          std::span<const std::uint32_t> weights) mutable -> Status {
       row_ids_ += ids.size();
       fill_ids_ += ids.size() - facts.length;
       std::string& payload = rows_.open_row();
       AppendPackedRowFacts(payload, facts);
-      AppendRow(payload, ids, facts, segments);
+      if (!weights.empty())
+        PutU32(payload, static_cast<std::uint32_t>(std::count(weights.begin(), weights.end(), 1u)));
+      AppendRow(payload, ids, facts, segments, weights);
       return rows_.Close({index++, 0, 0, 0}, split);
     };
-    return rules_.best_fit ? NewBestFitPacker(rules_.rows, take) : NewStreamPacker(rules_.rows, take);
+    std::unique_ptr<TargetWeights> weights = rules_.has_weights() ? rules_.weights.open() : nullptr;
+    return rules_.best_fit ? NewBestFitPacker(rules_.rows, take, std::move(weights))
+                           : NewStreamPacker(rules_.rows, take, std::move(weights));
   }
 
   void AppendRow(std::string& payload, std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-                 std::span<const std::uint32_t> segments) {
+                 std::span<const std::uint32_t> segments, std::span<const std::uint32_t> weights) {
     if (const std::uint32_t bytes = rules_.id_bytes(); bytes > 0) return AppendRawIds(payload, ids, bytes);
     PackedSegments of_row;
     if (rules_.segments) of_row = SegmentsOf(segments, facts.length, ids.size());
     const PackedSegments* const wanted = rules_.segments ? &of_row : nullptr;
     if (rules_.encoding == PackedEncoding::kExample)
-      AppendPackedRow(payload, ids, wanted);
+      AppendPackedRow(payload, ids, wanted, weights);
     else
-      AppendPackedExample(payload, ids, wanted);
+      AppendPackedExample(payload, ids, wanted, weights);
   }
 
   MadeRows rows_;
   const PackedRules rules_;
+  const std::vector<std::string> splits_;
   std::vector<std::unique_ptr<RowPacker>> streams_;  // by split; null: no record of it yet
   std::uint64_t row_ids_ = 0, fill_ids_ = 0;         // of all rows
 };
@@ -133,10 +151,11 @@ class ArrayRecordForm final : public ShardForm {
 PackedTotals TotalsOf(const ShardOutput& output) {
   PackedTotals totals;
   totals.rows = output.records;
-  if (output.sums.size() != kPackedIndexNumbers) return totals;
+  if (output.sums.size() < kPackedIndexNumbers) return totals;
   totals.tokens = output.sums[0];
   totals.bytes = output.sums[1];
   totals.chars = output.sums[2];
+  if (output.sums.size() == kPackedWeightedNumbers) totals.scored = output.sums[3];
   return totals;
 }
 
@@ -146,14 +165,33 @@ std::string Percent(double share) {
   return StrCat(tenths / 10, ".", tenths % 10);
 }
 
+std::string NothingScored(std::string_view split, const WeightRule& weights) {
+  return StrCat("split '", split,
+                "' has no scored target, so that its loss would be 0 / 0: ", weights.nothing_scored);
+}
+
+/// Returns the published form of entries that have a number of scored targets at their end.
+std::string WithoutScored(std::string_view entries) {
+  constexpr std::size_t kEntry = kPackedEntryBytes + sizeof(std::uint32_t);
+  std::string published;
+  published.reserve(entries.size() / kEntry * kPackedEntryBytes);
+  for (std::size_t at = 0; at < entries.size(); at += kEntry)
+    published += entries.substr(at, kPackedEntryBytes);
+  return published;
+}
+
 /// `info` has the tokenizer; this function adds the splits, which it makes of the shards.
-std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
-                     const std::vector<ShardOutput>& outputs, const std::vector<std::uint64_t>& left_out) {
+Result<std::string> Describe(PackedInfo info, const WeightRule& weights, const std::vector<Shard>& shards,
+                             const std::vector<ShardOutput>& outputs,
+                             const std::vector<std::uint64_t>& left_out) {
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (info.splits.empty() || info.splits.back().name != shards[i].split)
       info.splits.push_back({shards[i].split, left_out[info.splits.size()], {}});
     info.splits.back().shards.push_back({shards[i].object, shards[i].index, TotalsOf(outputs[i])});
   }
+  for (const PackedSplit& split : info.splits)  // `equal` may have left out the only rows with one
+    if (info.weights && split.totals().scored == 0)
+      return Status(Code::kFailedPrecondition, NothingScored(split.name, weights));
   if (info.best_fit)
     for (const PackedSplit& split : info.splits)
       LogInfo(StrCat("split '", split.name, "': ", Percent(info.padding(split.totals())),
@@ -161,17 +199,18 @@ std::string Describe(PackedInfo info, const std::vector<Shard>& shards,
   return PackedInfoJson(info);
 }
 
-ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const ArtifactInput& tokenizer,
-                   const TokenizerFacts& facts) {
+ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const WeightRule& weights,
+                   const ArtifactInput& tokenizer, const TokenizerFacts& facts) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
   const PackedEncoding encoding = info.encoding;
   rules.object_name = [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return PackedShardName(split, number, count, encoding);
   };
-  rules.index = ShardIndex{kPackedIndexNumbers,
+  rules.index = ShardIndex{info.weights ? kPackedWeightedNumbers : kPackedIndexNumbers,
                            [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
                              return PackedIndexName(split, number, count, encoding);
                            }};
+  if (info.weights) rules.index->encode = WithoutScored;
   if (encoding == PackedEncoding::kMmap)
     rules.index->encode = [type = MegatronTypeOf(facts.vocab_size),
                            ids = info.seq_len + 1](std::string_view entries) {
@@ -179,13 +218,13 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const Ar
     };
   if (encoding == PackedEncoding::kArrayRecord)
     rules.form = [] { return std::make_unique<ArrayRecordForm>(); };
-  rules.describe = [info, tokenizer, facts](const std::vector<Shard>& shards,
-                                            const std::vector<ShardOutput>& outputs,
-                                            const std::vector<std::uint64_t>& left_out) -> Result<Sidecars> {
+  rules.describe = [info, weights, tokenizer, facts](
+                       const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
+                       const std::vector<std::uint64_t>& left_out) -> Result<Sidecars> {
     ASSIGN_OR_RETURN(std::string model, ReadTokenizerModel(tokenizer, facts));
+    ASSIGN_OR_RETURN(std::string described, Describe(info, weights, shards, outputs, left_out));
     Sidecars sidecars;
-    sidecars.before_manifest.push_back(
-        {std::string(kPackedInfoFile), Describe(info, shards, outputs, left_out)});
+    sidecars.before_manifest.push_back({std::string(kPackedInfoFile), std::move(described)});
     sidecars.before_manifest.push_back({std::string(kPackedModelFile), std::move(model)});
     return sidecars;
   };
@@ -195,7 +234,7 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const Ar
 class WritePacked final : public ShardedStage {
  public:
   WritePacked(const PackedRules& rules, const ShardRules& shards)
-      : ShardedStage(shards), rules_(rules), splits_(shards.splits.size()) {}
+      : ShardedStage(shards), rules_(rules), splits_(shards.splits) {}
 
   /// Null, because rows cross the borders of batches; the Sink makes them in order.
   const Transform* encoder() const override { return nullptr; }
@@ -204,16 +243,34 @@ class WritePacked final : public ShardedStage {
     return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    // A row; with segments, also the segment and the position of each id.
-    const std::uint64_t lists = rules_.segments ? 3 : 1;
+    // A row; with segments, also the segment and the position of each id; with weights, that of each id.
+    const std::uint64_t lists = (rules_.segments ? 3 : 1) + (rules_.has_weights() ? 1 : 0);
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
-    return ShardedStage::partition_memory(text_bytes) + row * splits_ +
-           (rules_.best_fit ? BestFitMemory(text_bytes) : 0);
+    return ShardedStage::partition_memory(text_bytes) + row * splits_.size() +
+           (rules_.best_fit ? BestFitMemory(text_bytes, rules_.has_weights()) : 0);
+  }
+  Status CheckCounts(const ArtifactTotals& totals) const override {
+    RETURN_IF_ERROR(ShardedStage::CheckCounts(totals));
+    std::string failures;
+    for (const std::string& split : splits_)
+      if (rules_.has_weights() && !totals.counts.reasons.contains(StrCat(kScoredOf, split)))
+        failures += StrCat(failures.empty() ? "" : "; ", NothingScored(split, rules_.weights));
+    return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
+  }
+  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
+                                            const std::vector<PartitionOutput>& outputs) const override {
+    std::uint64_t left_out = 0;
+    for (const PartitionOutput& output : outputs)
+      if (const auto found = output.committed.reasons.find(std::string(kUnscoredDocuments));
+          found != output.committed.reasons.end())
+        left_out += found->second;
+    if (left_out > 0) LogInfo(StrCat("documents left out of the loss, without a scored target: ", left_out));
+    return ShardedStage::Plan(artifact, outputs);
   }
 
  private:
   const PackedRules rules_;
-  const std::size_t splits_;
+  const std::vector<std::string> splits_;
 };
 
 PackedEncoding EncodingOf(const Json& config) {
@@ -257,7 +314,7 @@ Status CheckTokenizer(const Json& config, const Schema&, const TokenizerFacts& f
   return {};
 }
 
-Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
+Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const ChooseWeights& weights) {
   const auto tokenizer = context.artifacts.find(kTokenizerInput);
   if (tokenizer == context.artifacts.end())
     return Status(Code::kFailedPrecondition, "write_packed needs the tokenizer that made its ids");
@@ -275,6 +332,9 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
                            ? rules.rows.eos_id
                            : static_cast<std::uint32_t>(facts.pad_id);
   if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
+  if (weights) {
+    ASSIGN_OR_RETURN(rules.weights, weights(context, facts));
+  }
 
   PackedInfo info;
   info.seq_len = rules.rows.seq_len;
@@ -282,10 +342,11 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   info.encoding = rules.encoding;
   info.best_fit = rules.best_fit;
   info.segments = rules.segments;
+  info.weights = rules.has_weights();
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
   return std::unique_ptr<SinkStage>(
-      std::make_unique<WritePacked>(rules, RulesOf(context, info, tokenizer->second, facts)));
+      std::make_unique<WritePacked>(rules, RulesOf(context, info, rules.weights, tokenizer->second, facts)));
 }
 
 Status Check(const Json& config, Schema&) {
@@ -308,7 +369,7 @@ double Padding(const StageCounts& counts) {
 
 }  // namespace
 
-StageType WritePackedType() {
+StageType WritePackedType(const ChooseWeights& weights) {
   StageType type;
   type.name = "write_packed";
   type.help = "Writes rows of token ids, packed without gaps, that language model trainers read.";
@@ -341,11 +402,14 @@ StageType WritePackedType() {
        .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
        .inherited = true}};
   type.reasons = {Tally(std::string(kRowIds), "Ids of all rows, with `packing: best_fit`."),
-                  Tally(std::string(kFillIds), "Ids that fill rows; see `padding`.")};
+                  Tally(std::string(kFillIds), "Ids that fill rows; see `padding`."),
+                  Tally(StrCat(kScoredOf, "*"), "Targets of the split of that name that the loss counts."),
+                  Tally(std::string(kUnscoredDocuments),
+                        "Documents that are left out of the loss, because none of their targets is scored.")};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.kind = SinkKind{.make = Make,
+  type.kind = SinkKind{.make = [weights](const StageContext& context) { return Make(context, weights); },
                        .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey},
                        .names = {IsOwnName, IsReadName}};
   return type;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "dag/pipeline_file/registry.h"
+#include "stages/export/packed/target_weights.h"
 
 namespace pipeline {
 
-StageType WritePackedType();
+/// `weights` chooses the weights of the rows for a configuration. Null: they have none.
+StageType WritePackedType(const ChooseWeights& weights = {});
 
 }  // namespace pipeline

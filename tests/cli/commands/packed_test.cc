@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/cli/run_pipe.h"
+#include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/packed_artifact.h"
 
 namespace pipeline {
@@ -35,6 +36,16 @@ TEST(PackedArtifactTest, CatPrintsIdsAndWithJsonWhatTheIndexKeeps) {
   std::filesystem::remove(place + "/" + PackedIndexName("train", 0, 2));
   const Ran alone = RunPipe({"cat", place + "/" + PackedShardName("train", 0, 2), "--json", "-l", "1"});
   EXPECT_FALSE(Json::Parse(alone.out)->Has("length"));
+}
+
+TEST(PackedArtifactTest, CatPrintsWeightsWithJsonAlone) {
+  const TempDir dir;
+  PublishPacked(dir / "plain");
+  PublishPacked(dir / "weighted", Json::Object{}, ChooseAfterFirst(250));
+  EXPECT_EQ(RunPipe({"cat", dir / "weighted"}).out, RunPipe({"cat", dir / "plain"}).out);
+  const Json row = *Json::Parse(RunPipe({"cat", dir / "weighted", "--json", "-l", "1"}).out);
+  EXPECT_EQ(row["features"]["weights"].AsArray().size(), 5u);
+  EXPECT_EQ(RunPipe({"verify", dir / "weighted"}).exit_code, 0);
 }
 
 Json InEncoding(const std::string& encoding) {

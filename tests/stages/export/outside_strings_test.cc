@@ -48,10 +48,10 @@ TEST(OutsideStringsOfExportsTest, Packed) {
     strings.Add("encoding", PackedEncodingName(encoding));
     strings.Add("object", PackedShardName("<split>", 1, 2, encoding));
     strings.Add("object", PackedIndexName("<split>", 1, 2, encoding));
-    PackedInfo info{128, 0, FullFacts(), {}, encoding, true, HasExamples(encoding)};
-    info.splits = {{"<split>", 1, {{"<object>", "<index>", {1, 2, 3, 4}}}}};
-    [[maybe_unused]] const auto& [seq_len, fill_id, tokenizer, splits, its_encoding, best_fit, segments] =
-        info;
+    PackedInfo info{128, 0, FullFacts(), {}, encoding, true, HasExamples(encoding), HasExamples(encoding)};
+    info.splits = {{"<split>", 1, {{"<object>", "<index>", {1, 2, 3, 4, 1}}}}};
+    [[maybe_unused]] const auto& [seq_len, fill_id, tokenizer, splits, its_encoding, best_fit, segments,
+                                  weights] = info;
     const Json json = Parsed(PackedInfoJson(info));
     strings.AddMembers(StrCat("member of ", kPackedInfoFile), json);
     for (const std::string_view member : {"pipe_packed", "dtype", "encoding", "packing", "feature"})
@@ -60,12 +60,16 @@ TEST(OutsideStringsOfExportsTest, Packed) {
                     json[member].is_string() ? std::string(json[member].AsString()) : json[member].Dump());
   }
   strings.Add("packing", kStreamPacking).Add("packing", kBestFitPacking);
-  for (const std::string_view feature : {kPackedFeature, kPackedSegmentIds, kPackedPositions})
+  for (const std::string_view feature : {kPackedFeature, kPackedSegmentIds, kPackedPositions, kPackedWeights})
     strings.Add("feature", feature);
   std::string example;
   const std::vector<std::uint32_t> ids = {1, 2, 3};
   const PackedSegments segments{{1, 1, 2}, {0, 1, 0}};
   AppendPackedExample(example, ids, &segments);
+  strings.Add("digest of an example", DigestOf(example).ToHex());
+  const std::vector<std::uint32_t> weights = {0, 0, 1};
+  example.clear();
+  AppendPackedExample(example, ids, nullptr, weights);
   strings.Add("digest of an example", DigestOf(example).ToHex());
   EXPECT_TRUE(ArePinned(strings, "packed"));
 }

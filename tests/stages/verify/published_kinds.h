@@ -14,6 +14,7 @@
 #include "stages/export/bert/write_bert.h"
 #include "stages/export/jsonl/write_jsonl.h"
 #include "stages/export/tfds/write_tfds.h"
+#include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/tfdata/tfdata_artifact.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/stages/verify/published_artifact.h"
@@ -91,11 +92,12 @@ inline Json ShardedConfig() {
   return config;
 }
 
-inline PublishedKind PackedKind(const std::string& name, Json more, ShardLayout layout, std::string wrong) {
+inline PublishedKind PackedKind(const std::string& name, Json more, ShardLayout layout, std::string wrong,
+                                const ChooseWeights& weights = {}) {
   more["shuffle"]["seed"] = 0;
   more["shards"] = 2;
   more["seq_len"] = 4;
-  return {"packed_" + name, WritePackedType(), std::move(more), std::move(layout), std::move(wrong)};
+  return {"packed_" + name, WritePackedType(weights), std::move(more), std::move(layout), std::move(wrong)};
 }
 
 inline std::vector<PublishedKind> PublishedKinds() {
@@ -123,6 +125,7 @@ inline std::vector<PublishedKind> PublishedKinds() {
   kinds.push_back(PackedKind("raw32", encoded("raw32"), PlainLayout(20), std::string(20, '\xff')));
   kinds.push_back(PackedKind("mmap", encoded("mmap"), PlainLayout(10), std::string(10, '\xff')));
   kinds.push_back(PackedKind("array_record", encoded("array_record"), ArrayRecordLayout(), "\xff"));
+  kinds.push_back(PackedKind("weights", {}, TfRecordLayout(), "\xff", ChooseAfterFirst(250)));
 
   kinds.push_back({"jsonl", WriteJsonlType(), keys({{"unit", "record"}, {"task", "text"}}), PlainLayout(0),
                    "{\"other\":\"x\"}\n"});

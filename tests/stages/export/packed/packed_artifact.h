@@ -9,7 +9,8 @@
 namespace pipeline {
 
 /// Rows of five ids: train in two shards, validation in two. `more` are keys of the stage.
-inline Manifest PublishPacked(const std::string& place, const Json& more = Json::Object{}) {
+inline Manifest PublishPacked(const std::string& place, const Json& more = Json::Object{},
+                              const ChooseWeights& weights = {}) {
   auto tokenizer = std::make_shared<MapStore>();
   (*tokenizer)["spm.model"] = "a model";
   StageContext context;
@@ -20,7 +21,7 @@ inline Manifest PublishPacked(const std::string& place, const Json& more = Json:
   for (const auto& [key, value] : more.AsObject()) context.config[key] = value;
   context.schema.splits = {"train", "validation"};
   context.artifacts["tokenizer"] = {tokenizer, "", ToJson(PipeTokenizer("a model"))};
-  return PublishAt(place, WritePackedType(), context, BatchesOf(RandomPackedCorpus(1, 20)));
+  return PublishAt(place, WritePackedType(weights), context, BatchesOf(RandomPackedCorpus(1, 20)));
 }
 
 }  // namespace pipeline

@@ -80,7 +80,8 @@ inline Batch PackedBatch(PartitionId id, const std::vector<PackedLine>& lines, s
 
 /// write_packed with a tokenizer of the facts `facts` whose model is `model`.
 inline Result<std::unique_ptr<SinkStage>> MakeWritePacked(Json config, Json facts, std::string_view model,
-                                                          std::vector<std::string> splits) {
+                                                          std::vector<std::string> splits,
+                                                          const ChooseWeights& weights = {}) {
   auto directory = std::make_shared<MapStore>();
   (*directory)["spm.model"] = model;
   StageContext context;
@@ -88,7 +89,7 @@ inline Result<std::unique_ptr<SinkStage>> MakeWritePacked(Json config, Json fact
   context.config = std::move(config);
   context.schema.splits = std::move(splits);
   context.artifacts["tokenizer"] = {directory, "", std::move(facts)};
-  return WritePackedType().sink()->make(context);
+  return WritePackedType(weights).sink()->make(context);
 }
 
 /// Pass 1 over all partitions, in batches of so many lines.

@@ -65,12 +65,43 @@ TEST(PackedInfoTest, SaysHowRowsLieAndHowMuchFillsThem) {
       << "who reads 1 reads this as well";
 }
 
+TEST(PackedInfoTest, CountsTheScoredTargetsOfWeightedRows) {
+  EXPECT_EQ(PackedInfoJson(Example()).find("scored"), std::string::npos);
+  EXPECT_EQ(PackedInfoJson(Example()).find("weights"), std::string::npos);
+  PackedInfo info = Example();
+  info.weights = true;
+  info.splits[0].shards[0].totals.scored = 3;
+  const auto read = ParsePackedInfo(PackedInfoJson(info));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, info);
+  const Json good = *Json::Parse(PackedInfoJson(info));
+  EXPECT_EQ(good["pipe_packed"].AsInt(), 3);
+  EXPECT_TRUE(good["weights"].AsBool());
+  EXPECT_EQ(good["splits"]["train"]["scored"].AsInt(), 3);
+  Json json = good;
+  json["pipe_packed"] = 2;
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 2 does not fit rows in example");
+  json = good;
+  json["splits"]["train"]["scored"] = 2;
+  EXPECT_EQ(WhyNot(json), "splits.train: its totals are not the sums over its shards");
+  json["splits"]["train"]["scored"] = 6;
+  EXPECT_EQ(WhyNot(json), "splits.train.scored: 6, where there are 5 targets");
+  json["splits"]["train"].Remove("scored");
+  EXPECT_EQ(WhyNot(json), "splits.train.scored: missing");
+  json = good;
+  json["encoding"] = "raw16";
+  json["dtype"] = "uint16";
+  EXPECT_EQ(WhyNot(json), "weights: there is no room for them in raw16");
+}
+
 TEST(PackedInfoTest, NamesWhatIsWrong) {
   const Json good = *Json::Parse(PackedInfoJson(Example()));
   ASSERT_EQ(WhyNot(good), "");
   Json json = good;
+  json["pipe_packed"] = 4;
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 4 where this program reads 3; use the program that wrote it");
   json["pipe_packed"] = 3;
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 3 where this program reads 2; use the program that wrote it");
+  EXPECT_EQ(WhyNot(json), "pipe_packed: 3 does not fit rows in example");
   json["pipe_packed"] = 2;
   EXPECT_EQ(WhyNot(json), "pipe_packed: 2 does not fit rows in example");
   json = good;

@@ -107,6 +107,39 @@ TEST(PackedTest, SegmentsStandBesideTheIds) {
   EXPECT_EQ(alone, example);
 }
 
+TEST(PackedTest, WeightsStandBehindTheIds) {
+  const Ids ids = {2, 300, 5, 2, 0}, weights = {0, 0, 1, 1, 0};
+  std::string row;
+  AppendPackedRow(row, ids, nullptr, weights);
+  // The example of stages/export/packed/packed.md.
+  EXPECT_EQ(row.substr(12, row.size() - kTfRecordOverhead),
+            "\x0a\x2c\x0a\x14\x0a\x06tokens\x12\x0a\x1a\x08\x0a\x06\x02\xac\x02\x05\x02\x00"
+            "\x0a\x14\x0a\x07weights\x12\x09\x1a\x07\x0a\x05\x00\x00\x01\x01\x00"sv);
+  Ids read, back;
+  PackedSegments segments;
+  const std::string_view example = std::string_view(row).substr(12, row.size() - kTfRecordOverhead);
+  ASSERT_TRUE(ParsePackedRow(example, read, nullptr, &back).ok());
+  EXPECT_EQ(read, ids);
+  EXPECT_EQ(back, weights);
+  EXPECT_EQ(WhyNoRow(example), "not a packed row: its features are {tokens, weights}, not {tokens}");
+  const PackedSegments both = SegmentsOf(std::vector<std::uint32_t>{1}, 4, 5);
+  std::string all;
+  AppendPackedExample(all, ids, &both, weights);
+  EXPECT_EQ(all, ExampleOf({{"tokens", TfInt64List(ids.begin(), ids.end())},
+                            {"weights", TfInt64List(weights.begin(), weights.end())},
+                            {"segment_ids", TfInt64List{1, 2, 2, 2, 0}},
+                            {"positions", TfInt64List{0, 0, 1, 2, 0}}}));
+  ASSERT_TRUE(ParsePackedRow(all, read, &segments, &back).ok());
+  EXPECT_EQ(segments, both);
+  EXPECT_EQ(back, weights);
+  EXPECT_EQ(ParsePackedRow(ExampleOf({{"tokens", TfInt64List{1}}, {"weights", TfInt64List{-1}}}), read,
+                           nullptr, &back)
+                .message(),
+            "not a packed row: value 0 is -1, which is no weight");
+  EXPECT_EQ(ParsePackedRow(kShard.substr(12, 25), read, nullptr, &back).message(),
+            "not a packed row: its features are {tokens}, not {tokens, weights}");
+}
+
 TEST(PackedTest, RawIdsAreLittleEndian) {
   std::string two, four;
   AppendRawIds(two, Ids{1, 0x1234}, 2);

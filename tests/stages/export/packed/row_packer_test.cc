@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/stages/export/packed/after_first.h"
+
 namespace pipeline {
 namespace {
 
@@ -27,28 +29,38 @@ struct Line {
 struct Row {
   Ids ids;
   PackedRowFacts facts;
+  Ids weights = {};  // empty: none
   bool operator==(const Row&) const = default;
 };
 
 RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, kFill, kNewline}; }
 RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
 
-using NewPacker = std::unique_ptr<RowPacker> (*)(const RowRules&, TakeRow);
+using NewPacker = std::unique_ptr<RowPacker> (*)(const RowRules&, TakeRow, std::unique_ptr<TargetWeights>);
 
 std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines,
-                      NewPacker packing = NewStreamPacker, std::vector<Ids>* segments = nullptr) {
+                      NewPacker packing = NewStreamPacker, std::vector<Ids>* segments = nullptr,
+                      std::unique_ptr<TargetWeights> target_weights = nullptr,
+                      std::uint64_t* unscored_documents = nullptr) {
   std::vector<Row> rows;
-  const auto packer = packing(rules, [&](std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-                                         std::span<const std::uint32_t> begins) {
-    if (segments != nullptr) segments->emplace_back(begins.begin(), begins.end());
-    rows.push_back({Ids(ids.begin(), ids.end()), facts});
-    return Status();
-  });
+  std::uint64_t scored = 0;
+  const auto packer = packing(
+      rules,
+      [&](std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
+          std::span<const std::uint32_t> begins, std::span<const std::uint32_t> weights) {
+        if (segments != nullptr) segments->emplace_back(begins.begin(), begins.end());
+        rows.push_back({Ids(ids.begin(), ids.end()), facts, Ids(weights.begin(), weights.end())});
+        for (const std::uint32_t weight : weights) scored += weight;
+        return Status();
+      },
+      std::move(target_weights));
   for (const Line& line : lines) {
     const Status added = packer->Add(line.ids, line.ends, line.text, line.document);
     EXPECT_TRUE(added.ok()) << added.message();
   }
   EXPECT_TRUE(packer->Finish().ok());
+  EXPECT_EQ(packer->scored(), scored);
+  if (unscored_documents != nullptr) *unscored_documents = packer->unscored_documents();
   return rows;
 }
 
@@ -110,7 +122,8 @@ TEST(RowPackerTest, AnIdMayHoldNoText) {
 
 TEST(RowPackerTest, RefusesEndsThatDoNotFit) {
   const auto add = [](const Line& line) {
-    const auto packer = NewStreamPacker(WithNewline(4), [](auto, const auto&, auto) { return Status(); });
+    const auto packer =
+        NewStreamPacker(WithNewline(4), [](auto, const auto&, auto, auto) { return Status(); });
     return packer->Add(line.ids, line.ends, line.text, line.document).code();
   };
   EXPECT_EQ(add({{1, 2}, {1}, "ab", 0}), Code::kInternal);
@@ -120,7 +133,7 @@ TEST(RowPackerTest, RefusesEndsThatDoNotFit) {
 
 TEST(RowPackerTest, AFailureOfTheTakerComesBack) {
   const auto packer = NewStreamPacker(
-      WithNewline(1), [](auto, const auto&, auto) { return Status(Code::kResourceExhausted, "full"); });
+      WithNewline(1), [](auto, const auto&, auto, auto) { return Status(Code::kResourceExhausted, "full"); });
   const Line line = Letters("ab", 0);
   EXPECT_EQ(packer->Add(line.ids, line.ends, line.text, 0).message(), "full");
 }
@@ -234,6 +247,89 @@ TEST(BestFitTest, EveryIdIsATargetOnceAndShortDocumentsAreWhole) {
     ASSERT_TRUE(all.empty());
     ASSERT_TRUE(whole.empty()) << "a document that a row holds was cut";
     ASSERT_EQ(counted, bytes);
+  }
+}
+
+/// Weights that open behind the first letter from `letter` on.
+std::unique_ptr<TargetWeights> From(char letter) {
+  return std::make_unique<AfterFirst>(100 + static_cast<std::uint32_t>(letter));
+}
+
+TEST(WeightedRowsTest, ARowThatCutsADocumentGoesOnInTheNext) {
+  // eos a Z | b newline c | eos d eos, with weights behind Z: their text alone is counted.
+  std::uint64_t unscored = 0;
+  const std::vector<Line> lines = {Letters("azb", 0), Letters("c", 0), Letters("d", 1)};
+  EXPECT_EQ(Pack(WithNewline(2), lines, NewStreamPacker, nullptr, From('z'), &unscored),
+            (std::vector<Row>{{{2, 197, 222}, {3, 0, 0}, {0, 0, 0}},
+                              {{222, 198, 4}, {3, 2, 2}, {0, 1, 1}},
+                              {{4, 199, 2}, {3, 2, 2}, {0, 1, 1}},
+                              {{2, 200, 2}, {3, 0, 0}, {0, 0, 0}}}));
+  EXPECT_EQ(unscored, 1u) << "d";
+}
+
+TEST(WeightedRowsTest, BestFitMovesWeightsWithTheirIds) {
+  std::uint64_t unscored = 0;
+  // Cut into a z b c and d eos; x z y eos has no room beside the rest, which e eos takes.
+  const std::vector<Line> lines = {Letters("azbcd", 0), Letters("xzy", 1), Letters("e", 2)};
+  EXPECT_EQ(Pack(WithNewline(4), lines, NewBestFitPacker, nullptr, From('z'), &unscored),
+            (std::vector<Row>{{{2, 197, 222, 198, 199}, {5, 2, 2}, {0, 0, 0, 1, 1}},
+                              {{199, 200, 2, 201, 2}, {5, 2, 2}, {0, 1, 1, 0, 0}},
+                              {{2, 220, 222, 221, 2}, {5, 2, 2}, {0, 0, 0, 1, 1}}}));
+  EXPECT_EQ(unscored, 1u) << "e";
+}
+
+TEST(WeightedRowsTest, PaddingHasNoWeight) {
+  for (const NewPacker packing : {NewPacker(NewStreamPacker), NewPacker(NewBestFitPacker)})
+    EXPECT_EQ(Pack(WithNewline(5), {Letters("za", 0)}, packing, nullptr, From('z')),
+              (std::vector<Row>{{{2, 222, 197, 2, 0, 0}, {4, 2, 2}, {0, 0, 1, 1, 0, 0}}}));
+}
+
+TEST(WeightedRowsTest, ACharacterCountsWhereItsFirstByteIsScored) {
+  // The id 12 opens the rest, in the middle of the bytes of the second character.
+  const std::vector<Line> lines = {{{10, 11, 12, 13, 11}, {3, 4, 5, 6, 9}, "猫猫猫", 0}};
+  EXPECT_EQ(
+      Pack(WithNewline(9), lines, NewStreamPacker, nullptr, std::make_unique<AfterFirst>(12)),
+      (std::vector<Row>{{{2, 10, 11, 12, 13, 11, 2, 0, 0, 0}, {7, 5, 2}, {0, 0, 0, 0, 1, 1, 1, 0, 0, 0}}}));
+}
+
+TEST(WeightedRowsTest, RefusesAnotherNumberOfWeights) {
+  struct Fewer final : TargetWeights {
+    void Weigh(std::span<const std::uint32_t> ids, std::vector<bool>& weights) override {
+      weights.resize(ids.size() - 1);
+    }
+    bool WeighEnd(bool) override { return true; }
+  };
+  const auto packer = NewStreamPacker(
+      WithNewline(4), [](auto, const auto&, auto, auto) { return Status(); }, std::make_unique<Fewer>());
+  const Line line = Letters("ab", 0);
+  EXPECT_EQ(packer->Add(line.ids, line.ends, line.text, 0).message(), "packed rows: 1 weights for 2 ids");
+}
+
+TEST(WeightedRowsTest, RowsAreThoseWithoutWeights) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Line> lines;
+    for (std::uint64_t document = 0; document < random() % 10; ++document)
+      for (std::size_t left = 1 + random() % 3; left-- > 0;) {
+        std::string text;
+        for (std::size_t letters = random() % 9; letters > 0; --letters)
+          text.push_back(static_cast<char>('a' + random() % 26));
+        lines.push_back(Letters(text, document));
+      }
+    const RowRules rules = WithNewline(static_cast<std::uint32_t>(1 + random() % 12));
+    for (const NewPacker packing : {NewPacker(NewStreamPacker), NewPacker(NewBestFitPacker)}) {
+      const std::vector<Row> plain = Pack(rules, lines, packing);
+      const std::vector<Row> weighted = Pack(rules, lines, packing, nullptr, From('x'));
+      ASSERT_EQ(weighted.size(), plain.size());
+      for (std::size_t row = 0; row < plain.size(); ++row) {
+        ASSERT_EQ(weighted[row].ids, plain[row].ids);
+        ASSERT_EQ(weighted[row].facts.length, plain[row].facts.length);
+        ASSERT_EQ(weighted[row].weights.size(), plain[row].ids.size());
+        std::uint64_t scored = 0;
+        for (const std::uint32_t weight : weighted[row].weights) scored += weight;
+        ASSERT_EQ(weighted[row].facts.bytes, scored) << "each of these ids is one byte";
+      }
+    }
   }
 }
 

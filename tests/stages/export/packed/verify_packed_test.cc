@@ -10,6 +10,7 @@
 #include "formats/megatron_index.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
+#include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/packed_artifact.h"
 #include "tests/stages/verify/found.h"
 
@@ -90,6 +91,55 @@ TEST(VerifyPackedTest, SegmentsAreChecked) {
   EXPECT_TRUE(Finds(with({{1, 2, 2}, {0, 0, 1}}), at + "has 3 segment ids and 3 positions for 5 ids"));
   EXPECT_TRUE(Finds(with({{1, 3, 3, 3, 3}, {0, 0, 1, 2, 3}}), at + "segment id 1 is 3 behind 1"));
   EXPECT_TRUE(Finds(with({{1, 2, 2, 2, 2}, {0, 0, 1, 1, 2}}), at + "position 3 is 1 where it must be 2"));
+}
+
+TEST(VerifyPackedTest, WeightsAreChecked) {
+  for (const std::string encoding : {"example", "array_record"}) {
+    const TempDir dir;
+    PublishPacked(dir / "out", Json(Json::Object{{"encoding", Json(encoding)}}), ChooseAfterFirst(250));
+    EXPECT_EQ(FoundIn(dir / "out"), std::vector<std::string>()) << encoding;
+  }
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place, Json::Object{}, ChooseAfterFirst(250));
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  const auto with = [&](const std::vector<std::uint32_t>& weights) {
+    std::string shard;
+    AppendPackedRow(shard, std::vector<std::uint32_t>{2, 5, 5, 5, 5}, nullptr, weights);
+    Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+    return FoundIn(place);
+  };
+  const std::string at = kShard + ": record 0 at byte 0: ";
+  EXPECT_TRUE(Finds(with({0, 1, 1}), at + "has 3 weights for 5 ids"));
+  EXPECT_TRUE(Finds(with({0, 0, 2, 0, 0}), at + "weight 2 is 2, neither 0 nor 1"));
+  EXPECT_TRUE(Finds(with({1, 0, 0, 0, 0}), at + "weight 0 is 1, and the first id is context only"));
+  EXPECT_TRUE(Finds(with({}), at + "not a packed row: its features are {tokens}, not {tokens, weights}"));
+  Forge(place, manifest, kShard, good);
+
+  const std::string name(kPackedInfoFile);
+  PackedInfo info = *ParsePackedInfo(ReadFile(place + "/" + name));
+  const std::uint64_t scored = info.splits[0].shards[0].totals.scored--;
+  Forge(place, manifest, name, PackedInfoJson(info));
+  EXPECT_TRUE(Finds(FoundIn(place), kShard + ": its rows have " + std::to_string(scored) +
+                                        " scored targets where packed.json says " +
+                                        std::to_string(scored - 1)));
+}
+
+TEST(VerifyPackedTest, PaddingWithAWeightIsFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishPacked(place, Json::Object{}, ChooseAfterFirst(250));
+  std::string entries = ReadFile(place + "/" + kIndex);
+  entries[8] = 3;  // the length of row 0
+  Put(place, kIndex, entries);
+  std::string shard;
+  AppendPackedRow(shard, std::vector<std::uint32_t>{2, 5, 5, 0, 0}, nullptr,
+                  std::vector<std::uint32_t>{0, 0, 1, 0, 1});
+  Forge(place, manifest, kShard, shard);
+  EXPECT_TRUE(Finds(FoundIn(place),
+                    "record 0 at byte 0: weight 4 is 1 where the index says that the row is "
+                    "filled from id 3"));
 }
 
 TEST(VerifyPackedTest, AMegatronIndexOfOtherRowsIsFound) {

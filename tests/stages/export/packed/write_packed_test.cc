@@ -10,6 +10,7 @@
 #include "formats/tfrecord.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
+#include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/packed_corpus.h"
 #include "tests/stages/shards/shuffle_fixture.h"
 
@@ -47,9 +48,9 @@ struct Published {
 /// Both passes and the description.
 std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& facts,
                                    const PackedCorpus& corpus, std::size_t batch_lines = 16,
-                                   std::uint64_t memory = kMemory) {
+                                   std::uint64_t memory = kMemory, const ChooseWeights& weights = {}) {
   auto published = std::make_unique<Published>();
-  const auto stage = MakeWritePacked(config, ToJson(facts), kModel, {"train", "validation"});
+  const auto stage = MakeWritePacked(config, ToJson(facts), kModel, {"train", "validation"}, weights);
   EXPECT_TRUE(stage.ok()) << stage.status().message();
   MapStore artifact;
   const std::vector<PartitionOutput> outputs = WritePackedPieces(**stage, artifact, corpus, batch_lines);
@@ -73,6 +74,7 @@ struct Row {
   std::vector<std::uint32_t> ids;
   PackedRowFacts facts;
   PackedSegments segments = {};
+  std::vector<std::uint32_t> weights = {};
 };
 
 /// The records of a shard, whatever its encoding.
@@ -120,7 +122,8 @@ std::vector<Row> RowsOf(Published& published, const PackedShard& shard) {
     const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
     const Status parsed = id_bytes > 0
                               ? ParseRawIds(records[at], id_bytes, row.ids)
-                              : ParsePackedRow(records[at], row.ids, info.segments ? &row.segments : nullptr);
+                              : ParsePackedRow(records[at], row.ids, info.segments ? &row.segments : nullptr,
+                                               info.weights ? &row.weights : nullptr);
     EXPECT_TRUE(parsed.ok()) << parsed.message();
     row.facts = entries[at].facts;
     if (info.encoding == PackedEncoding::kMmap) continue;
@@ -313,6 +316,79 @@ TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
               1e-9);
 }
 
+TEST(WritePackedTest, WeightsGoWithTheirRows) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  for (const std::string encoding : {"example", "array_record"})
+    for (const std::string packing : {"stream", "best_fit"})
+      for (const Json& base : {Config(13), Unshuffled(13)}) {
+        const Json config = With(With(base, "encoding", encoding), "packing", packing);
+        const auto plain = Publish(config, PipeTokenizer(kModel), corpus);
+        const auto found = Publish(config, PipeTokenizer(kModel), corpus, 16, kMemory, ChooseAfterFirst(250));
+        EXPECT_FALSE(plain->info.weights);
+        ASSERT_TRUE(found->info.weights);
+        for (std::size_t split = 0; split < 2; ++split) {
+          PackedTotals totals;
+          for (std::size_t shard = 0; shard < found->info.splits[split].shards.size(); ++shard) {
+            const std::vector<Row> rows = RowsOf(*found, found->info.splits[split].shards[shard]);
+            const std::vector<Row> others = RowsOf(*plain, plain->info.splits[split].shards[shard]);
+            ASSERT_EQ(rows.size(), others.size());
+            for (std::size_t row = 0; row < rows.size(); ++row) {
+              EXPECT_EQ(rows[row].ids, others[row].ids);
+              EXPECT_EQ(rows[row].facts.length, others[row].facts.length);
+              EXPECT_LE(rows[row].facts.bytes, others[row].facts.bytes);
+              const auto scored = std::count(rows[row].weights.begin(), rows[row].weights.end(), 1u);
+              totals += {1, rows[row].facts.length, rows[row].facts.bytes, rows[row].facts.chars,
+                         static_cast<std::uint64_t>(scored)};
+            }
+          }
+          EXPECT_EQ(totals, found->info.splits[split].totals());
+          EXPECT_GT(totals.scored, 0u);
+          EXPECT_LT(totals.scored, totals.tokens - totals.rows);
+          EXPECT_LT(totals.bytes, plain->info.splits[split].totals().bytes);
+        }
+        for (const std::size_t batch_lines : {1u, 1000u})
+          EXPECT_EQ(Publish(config, PipeTokenizer(kModel), corpus, batch_lines, 1000, ChooseAfterFirst(250))
+                        ->out.objects(),
+                    found->out.objects());
+      }
+}
+
+TEST(WritePackedTest, BytesWithWeightsStayTheSame) {
+  const auto published = Publish(Config(13), PipeTokenizer(kModel), RandomPackedCorpus(3, 20), 16, kMemory,
+                                 ChooseAfterFirst(250));
+  Hasher hasher;
+  for (const auto& [name, bytes] : published->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
+  EXPECT_EQ(hasher.Finish().ToHex(), "f1360dd763f061eb3246e24e0b152358")
+      << "other bytes: raise the version of write_packed";
+}
+
+TEST(WritePackedTest, ASplitWithoutAScoredTargetIsRefused) {
+  const PackedCorpus corpus = RandomPackedCorpus(2, 20);
+  const auto stage = MakeWritePacked(Config(13), ToJson(PipeTokenizer(kModel)), kModel,
+                                     {"train", "validation"}, ChooseAfterFirst(400));
+  MapStore artifact, out;
+  const std::vector<PartitionOutput> outputs = WritePackedPieces(**stage, artifact, corpus, 16);
+  ArtifactTotals totals;
+  totals.splits["train"].records = totals.splits["validation"].records = 1;
+  std::uint64_t unscored = 0;
+  for (const PartitionOutput& output : outputs)
+    for (const auto& [reason, count] : output.committed.reasons) {
+      totals.counts.Add(reason, count);
+      if (reason == "unscored_documents") unscored += count;
+    }
+  EXPECT_EQ(unscored, 40u);
+  const std::string why = "' has no scored target, so that its loss would be 0 / 0: no id opens it";
+  EXPECT_EQ((*stage)->CheckCounts(totals).message(), "split 'train" + why + "; split 'validation" + why);
+  totals.counts.Add("scored_of_train", 1);
+  EXPECT_EQ((*stage)->CheckCounts(totals).message(), "split 'validation" + why);
+  // `equal` may leave out all rows with one, which nothing before the shards shows.
+  const auto plan = (*stage)->Plan(artifact, outputs);
+  const auto shards = WriteAll(**plan, out, kMemory);
+  const Status described = (*plan)->Describe(*shards).status();
+  EXPECT_EQ(described.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(described.message(), "split 'train" + why);
+}
+
 TEST(WritePackedTest, RefusesAnEncodingThatDoesNotFit) {
   TokenizerFacts facts = PipeTokenizer(kModel);
   facts.vocab_size = 65537;
@@ -403,13 +479,17 @@ TEST(WritePackedTest, ChecksItsKeys) {
   EXPECT_EQ(WritePackedType().check(hosts, schema).message(), "hosts: 0: must be from 1 to 1000000");
 }
 
-TEST(WritePackedTest, SegmentsAreInTheMemoryOfAPartition) {
+TEST(WritePackedTest, SegmentsAndWeightsAreInTheMemoryOfAPartition) {
   const auto memory_of = [](bool segments) {
     const auto stage = MakeWritePacked(With(Config(1 << 20), "segments", segments),
                                        ToJson(PipeTokenizer(kModel)), kModel, {"train"});
     return (*stage)->partition_memory(1 << 20);
   };
   EXPECT_EQ(memory_of(true) - memory_of(false), 2 * sizeof(std::uint32_t) * ((1 << 20) + 1));
+  const auto weighted = MakeWritePacked(Config(1 << 20), ToJson(PipeTokenizer(kModel)), kModel, {"train"},
+                                        ChooseAfterFirst(250));
+  EXPECT_EQ((*weighted)->partition_memory(1 << 20) - memory_of(false),
+            sizeof(std::uint32_t) * ((1 << 20) + 1));
 }
 
 }  // namespace
