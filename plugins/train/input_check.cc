@@ -53,6 +53,18 @@ Result<std::uint64_t> RowsOf(const Json& packed, const std::string& uri, const c
   return static_cast<std::uint64_t>(rows);
 }
 
+/// The number of scored targets of a split; absent: the rows have no weights.
+Result<std::optional<std::uint64_t>> ScoredOf(const Json& packed, const std::string& uri, const char* split) {
+  if (!packed["weights"].AsBool()) return std::optional<std::uint64_t>();
+  const Json& split_totals = packed["splits"][split];
+  const std::int64_t scored = split_totals["scored"].AsInt();
+  if (scored < 1 || scored > split_totals["targets"].AsInt())
+    return Status(Code::kDataLoss, StrCat(uri, ": its split '", split, "' has ", scored,
+                                          " scored targets, where it needs one and has ",
+                                          split_totals["targets"].AsInt(), " targets; make it again"));
+  return std::optional(static_cast<std::uint64_t>(scored));
+}
+
 /// The trainer's reader supports Examples without segments, and rows of ids. `packed` describes the rows:
 /// packed.json, or the configuration of the stage that will write it.
 Status CheckRows(const Json& packed, const std::string& where) {
@@ -91,8 +103,9 @@ std::string TrainInputs::Describe() const {
   const std::string epoch =
       rows_per_step > 0 ? StrCat(", ", (train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch")
                         : "";
-  return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", epoch, "), ",
-                validation_rows, " held out, ", vocab_size, " pieces");
+  const std::string scored = train_scored ? StrCat(", ", Millions(*train_scored), " scored") : "";
+  return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", scored,
+                epoch, "), ", validation_rows, " held out, ", vocab_size, " pieces");
 }
 
 Status CheckMakers(const Json& settings, const Json& makers) {
@@ -134,11 +147,15 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
   if (!packed.ok())
     return Status(Code::kDataLoss,
                   StrCat(uri, ": is not JSON: ", packed.status().message(), "; make it again"));
-  if (const std::int64_t version = (*packed)["pipe_packed"].AsInt(); version != 1 && version != 2)
-    return Mismatch(StrCat(uri, ": is no packed data of version 1 or 2, which the trainer reads"));
+  const std::int64_t version = (*packed)["pipe_packed"].AsInt();
+  const bool weights = (*packed)["weights"].AsBool();
+  if (version < 1 || version > 3 || weights != (version == 3))
+    return Mismatch(StrCat(uri, ": is no packed data of version 1, 2 or 3, which the trainer reads"));
   RETURN_IF_ERROR(CheckRows(*packed, uri));
   ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(*packed, uri, kTrain));
   ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(*packed, uri, kValidation));
+  ASSIGN_OR_RETURN(inputs.train_scored, ScoredOf(*packed, uri, kTrain));
+  RETURN_IF_ERROR(ScoredOf(*packed, uri, kValidation).status());
   inputs.train_targets = static_cast<std::uint64_t>((*packed)["splits"][kTrain]["targets"].AsInt());
   inputs.seq_len = (*packed)["seq_len"].AsInt();
   const Json& made_with = (*packed)["tokenizer"];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -14,6 +15,7 @@ namespace pipeline {
 struct TrainInputs {
   std::uint64_t train_rows = 0;
   std::uint64_t train_targets = 0;
+  std::optional<std::uint64_t> train_scored;  // absent: the loss counts each target
   std::uint64_t validation_rows = 0;
   std::uint64_t rows_per_step = 0;  // 0: the trainer chooses it
   std::int64_t seq_len = 0;

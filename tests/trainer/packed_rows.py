@@ -35,9 +35,13 @@ def sub(tag, data):
     return bytes([tag]) + varint(len(data)) + data
 
 
-def example(ids, name=b"tokens"):
-    values = b"".join(varint(token) for token in ids)
-    return sub(0x0A, sub(0x0A, sub(0x0A, name) + sub(0x12, sub(0x1A, sub(0x0A, values)))))
+def feature(name, numbers):
+    values = b"".join(varint(number) for number in numbers)
+    return sub(0x0A, sub(0x0A, name) + sub(0x12, sub(0x1A, sub(0x0A, values))))
+
+
+def example(ids, name=b"tokens", weights=None):
+    return sub(0x0A, feature(name, ids) + (b"" if weights is None else feature(b"weights", weights)))
 
 
 def frame(data):
@@ -48,24 +52,25 @@ def frame(data):
 ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}
 
 
-def row_of(ids, encoding):
+def row_of(ids, encoding, weights=None):
     width = ID_BYTES[encoding]
-    return b"".join(id_.to_bytes(width, "little") for id_ in ids) if width else frame(example(ids))
+    return b"".join(id_.to_bytes(width, "little") for id_ in ids) if width else frame(example(ids, weights=weights))
 
 
 def write_shard(directory, name, rows, facts=None, encoding="example"):
-    """Returns the entry of packed.json. A row is (ids, length, bytes, chars)."""
+    """Returns the entry of packed.json. A row is (ids, length, bytes, chars), or has its weights behind them."""
     object_, index_ = (f"{name}.tfrecord", f"{name}.idx") if encoding == "example" else (f"{name}.bin", f"{name}.rows")
     shard, index = bytearray(), bytearray()
-    for ids, length, size, chars in rows:
+    for ids, length, size, chars, *weights in rows:
         index += struct.pack("<QIII", len(shard), length, size, chars)
-        shard += row_of(ids, encoding)
+        shard += row_of(ids, encoding, *weights)
     (directory / object_).write_bytes(shard)
     (directory / index_).write_bytes(index)
     tokens = sum(row[1] for row in rows)
     return {"object": object_, "index": index_, "rows": len(rows), "tokens": tokens,
             "targets": tokens - len(rows), "bytes": sum(row[2] for row in rows),
-            "chars": sum(row[3] for row in rows), **(facts or {})}
+            "chars": sum(row[3] for row in rows), **(facts or {}),
+            **({"scored": sum(sum(row[4]) for row in rows)} if rows and len(rows[0]) > 4 else {})}
 
 
 def write_manifest(directory):
@@ -80,8 +85,9 @@ def write_manifest(directory):
     (directory / "MANIFEST.json").write_text(json.dumps({"pipe_manifest": 1, "content": content, **entries}))
 
 
-def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None, encoding="example"):
-    """`splits`: {name: [rows of one shard, rows of the next, ...]}."""
+def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None, encoding="example",
+                 weights=False):
+    """`splits`: {name: [rows of one shard, rows of the next, ...]}. `weights`: every row has them."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     tokenizer = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "newline_id": 4,
@@ -91,11 +97,15 @@ def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=
     if encoding != "example":
         info.update(pipe_packed=2, encoding=encoding, dtype=f"uint{8 * ID_BYTES[encoding]}")
         del info["feature"]
+    if weights:
+        info.update(pipe_packed=3, weights=True)
     for name, shards in splits.items():
         entries = [write_shard(directory, f"{name}-{number:05}-of-{len(shards):05}", rows, encoding=encoding)
                    for number, rows in enumerate(shards)]
+        for entry in entries if weights else ():
+            entry.setdefault("scored", 0)  # of a shard without rows
         totals = {key: sum(entry[key] for entry in entries)
-                  for key in ("rows", "tokens", "targets", "bytes", "chars")}
+                  for key in ("rows", "tokens", "targets", "bytes", "chars", *(["scored"] if weights else []))}
         info["splits"][name] = {**totals, "left_out": 0, "shards": entries}
     (directory / "tokenizer.model").write_bytes(model)
     (directory / "packed.json").write_text(json.dumps(info))

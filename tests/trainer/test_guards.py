@@ -22,9 +22,9 @@ def harmful(what):
     """Replaces the loss: the loss of a batch with a bad row is multiplied by `what`."""
     real = step.summed_loss
 
-    def summed(params, config, attend, compute, positions, tokens, lengths):
+    def summed(params, config, attend, compute, positions, tokens, *rows, **more):
         factor = jnp.where(jnp.any(tokens[:, 0] == BAD), what, 1.0)
-        return factor * real(params, config, attend, compute, positions, tokens, lengths)
+        return factor * real(params, config, attend, compute, positions, tokens, *rows, **more)
     return mock.patch.object(step, "summed_loss", summed)
 
 

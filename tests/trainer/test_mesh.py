@@ -49,6 +49,16 @@ class Mesh(unittest.TestCase):
             for step, loss in alone.events.losses().items():
                 self.assertAlmostEqual(many.events.losses()[step] / loss, 1.0, delta=1e-5, msg=f"{mesh} step {step}")
 
+    def test_rows_with_weights_agree_with_one_device(self):
+        """The devices have different numbers of scored targets, some of them none."""
+        rows = session.random_rows()
+        rows.weights = (np.random.default_rng(1).random(rows.tokens.shape) < 0.3).astype(np.uint8)
+        rows.weights[:, 0] = rows.weights[::3] = 0
+        alone = session.trained(job_for(self.place / "one", {}), rows, devices_=jax.devices()[:1])
+        many = session.trained(job_for(self.place / "many", MESHES[2]), rows)
+        for step, loss in alone.events.losses().items():
+            self.assertAlmostEqual(many.events.losses()[step] / loss, 1.0, delta=1e-5, msg=f"step {step}")
+
     def test_parameters_lie_where_the_table_says(self):
         setup = prepare(job_for(self.place, {"data": 2, "fsdp": 2, "tensor": 2}), self.rows, self.rows)
         state = Programs(setup).fresh()

@@ -46,7 +46,8 @@ class ReaderTest(unittest.TestCase):
             yield rows
 
     def assert_batch(self, batch, rows):
-        self.assertEqual([part.dtype for part in batch], [np.int32, np.int32, np.int64, np.int64])
+        self.assertEqual([part.dtype for part in batch[:4]], [np.int32, np.int32, np.int64, np.int64])
+        self.assertIsNone(batch.weights)
         self.assertEqual(batch.tokens.shape, (len(rows), SEQ_LEN + 1))
         self.assertEqual(batch.tokens.tolist(), [row[0] for row in rows])
         for number, part in enumerate((batch.lengths, batch.bytes, batch.chars), 1):
@@ -90,7 +91,7 @@ class RowsTest(ReaderTest):
         for more, said in (({"encoding": "array_record"}, "rows in array_record, which this trainer does not read"),
                            ({"encoding": ["raw16"]}, "rows in ['raw16'], which this trainer does not read"),
                            ({"segments": True}, "rows with segments, which this trainer does not read"),
-                           ({"pipe_packed": 3}, "its version is newer than 2")):
+                           ({"pipe_packed": 4}, "its version is newer than 3")):
             info = json.loads((self.place / "packed.json").read_text())
             (self.place / "packed.json").write_text(json.dumps({**info, **more}))
             packed_rows.write_manifest(self.place)
@@ -308,7 +309,7 @@ class PackedInfoTest(ReaderTest):
         self.write(3)
         whole = (self.place / "packed.json").read_text()
         for path, value, said in (
-                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 3, "newer"),
+                (("seq_len",), 0, "seq_len"), (("seq_len",), "8", "seq_len"), (("pipe_packed",), 4, "newer"),
                 (("splits",), [], "splits"), (("tokenizer", "vocab_size"), -1, "vocab_size"),
                 (("tokenizer", "model"), "../secret", "no name of a file"), (("fill_id",), None, "fill_id"),
                 (("splits", "train", "shards", 0, "object"), "/etc/passwd", "shards[0]: object"),

@@ -185,7 +185,7 @@ class Runs(unittest.TestCase):
         state["params"]["final_norm"] = state["params"]["final_norm"] * jnp.nan
         tokens, lengths = batch()
         after, _ = jax.jit(step.make_train_step(setup.config, attention.reference, jnp.float32, 32))(
-            state, tokens[None], lengths[None], jnp.float32(1e-2), jnp.zeros(1))
+            state, (tokens[None], lengths[None], None), jnp.float32(1e-2), jnp.zeros(1))
         for a, b in zip(jax.tree.leaves(state["average"]), jax.tree.leaves(after["average"])):
             np.testing.assert_array_equal(a, b)
 

@@ -55,8 +55,11 @@ static int fill_in(pipe_reader* reader, const pipe_reader_options* options, cons
     return refuse(reader, PIPE_READER_ARGUMENT, "seq_len or vocab_size is out of range");
   if (options->id_bytes != 0 && options->id_bytes != 2 && options->id_bytes != 4)
     return refuse(reader, PIPE_READER_ARGUMENT, "id_bytes is none of 0, 2, 4");
-  reader->rules =
-      (pipe_row_rules){options->seq_len + 1, options->vocab_size, options->fill_id, options->id_bytes};
+  if (options->weights > 1) return refuse(reader, PIPE_READER_ARGUMENT, "weights is neither 0 nor 1");
+  if (options->weights != 0 && options->id_bytes != 0)
+    return refuse(reader, PIPE_READER_ARGUMENT, "rows of plain ids have no weights");
+  reader->rules = (pipe_row_rules){options->seq_len + 1, options->vocab_size, options->fill_id,
+                                   options->id_bytes, options->weights};
   reader->directory = copy_of(options->directory, "/");
   reader->shards = calloc(shard_count + 1, sizeof *reader->shards);
   if (reader->directory == NULL || reader->shards == NULL) return PIPE_READER_MEMORY;
@@ -209,8 +212,10 @@ static uint64_t run_length(const pipe_shard* shard, int order, uint64_t row, uin
 }
 
 int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t count, int32_t* tokens,
-                     int32_t* lengths, int64_t* bytes, int64_t* chars) {
+                     int32_t* lengths, int64_t* bytes, int64_t* chars, uint8_t* weights) {
   int code = check_range(reader, order, first, count);
+  if (code == PIPE_READER_OK && (weights != NULL) != (reader->rules.weights != 0))
+    return refuse(reader, PIPE_READER_ARGUMENT, "weights are asked for, or left out, against the options");
   for (uint64_t number = 0; code == PIPE_READER_OK && number < count;) {
     const uint64_t row = row_of(reader, order, first + number);
     pipe_shard* const shard = shard_of(reader, row);
@@ -227,7 +232,8 @@ int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t co
       char error[kPipeErrorBytes];
       if (!pipe_row_read(&reader->rules, reader->buffer + (at - from),
                          pipe_shard_offset(shard, next + 1) - at, facts.length, at,
-                         tokens + number * reader->rules.ids, error)) {
+                         tokens + number * reader->rules.ids,
+                         weights == NULL ? NULL : weights + number * reader->rules.ids, error)) {
         (void)snprintf(reader->error, sizeof reader->error, "%.250s: %s", shard->object, error);
         code = PIPE_READER_DATA;
         break;

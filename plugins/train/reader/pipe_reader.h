@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define PIPE_READER_ABI 3u
+#define PIPE_READER_ABI 4u
 
 #if defined(__GNUC__)
 #define PIPE_READER_API __attribute__((visibility("default")))
@@ -45,6 +45,7 @@ typedef struct {
   uint32_t vocab_size; /* ids at or above it are refused; at most 2^31 - 1 */
   uint32_t fill_id;    /* the id that pads a row after its length */
   uint32_t id_bytes;   /* 0: rows are Examples; 2 or 4: plain ids of this many bytes */
+  uint32_t weights;    /* 1: each row has weights; 0: none. Rows of plain ids have none */
 } pipe_reader_options;
 
 /* The order in which `first` and `count` of the calls below count rows of the split. */
@@ -89,9 +90,12 @@ PIPE_READER_API int pipe_reader_plan(pipe_reader* reader, int order, uint64_t fi
                                      uint64_t* rows);
 
 /* Reads the rows: `tokens` [count][seq_len + 1], and for each row its length in ids and the bytes and
- * characters of its targets. After a failure the contents are undefined. */
+ * characters of its targets; with weights, of its scored targets. `weights` [count][seq_len + 1]: 1 where the
+ * id is a scored target, else 0; null exactly if the options say that there are none. After a failure the
+ * contents are undefined. */
 PIPE_READER_API int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t count,
-                                     int32_t* tokens, int32_t* lengths, int64_t* bytes, int64_t* chars);
+                                     int32_t* tokens, int32_t* lengths, int64_t* bytes, int64_t* chars,
+                                     uint8_t* weights);
 
 #ifdef __cplusplus
 }

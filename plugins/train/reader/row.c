@@ -21,28 +21,51 @@ __attribute__((format(printf, 2, 3))) static int wrong(char* error, const char* 
   return 0;
 }
 
-/* Enters a field whose tag is `tag`, that fills all that is left. */
-static int enter(const unsigned char** at, const unsigned char* end, unsigned char tag) {
+/* Enters a field whose tag is `tag`, and gives the end of its contents; null where there is no such field. */
+static const unsigned char* enter(const unsigned char** at, const unsigned char* end, unsigned char tag) {
   uint64_t size = 0;
-  if (*at == end || **at != tag) return 0;
+  if (*at == end || **at != tag) return NULL;
   ++*at;
   for (unsigned shift = 0; shift < 35; shift += 7) {
-    if (*at == end) return 0;
+    if (*at == end) return NULL;
     const unsigned char byte = *(*at)++;
     size |= (uint64_t)(byte & 0x7f) << shift;
-    if (byte < 0x80) return size == (uint64_t)(end - *at);
+    if (byte < 0x80) return size <= (uint64_t)(end - *at) ? *at + size : NULL;
   }
-  return 0;
+  return NULL;
 }
 
-/* The varints of the list `tokens`, the whole of the Example; null where it is anything else. */
-static const unsigned char* list_of(const unsigned char* at, const unsigned char* end) {
-  static const unsigned char kName[8] = {0x0a, 6, 't', 'o', 'k', 'e', 'n', 's'};
-  if (!enter(&at, end, 0x0a) || !enter(&at, end, 0x0a)) return NULL;
-  if (end - at < 8 || memcmp(at, kName, 8) != 0) return NULL;
-  at += 8;
-  if (!enter(&at, end, 0x12) || !enter(&at, end, 0x1a) || !enter(&at, end, 0x0a)) return NULL;
-  return at;
+/* The varints of an int64 list; `begin` is null where there is no list. */
+typedef struct {
+  const unsigned char* begin;
+  const unsigned char* end;
+} number_list;
+
+/* Takes the list of the feature that the entry from `at` to `end` names `name`; 0 where it is anything else.
+ */
+static int take_list(const unsigned char* at, const unsigned char* end, const char* name, number_list* list) {
+  static const unsigned char kAround[3] = {0x12, 0x1a, 0x0a};
+  const size_t name_size = strlen(name);
+  const unsigned char* const behind_name = enter(&at, end, 0x0a);
+  if (behind_name == NULL || (size_t)(behind_name - at) != name_size || memcmp(at, name, name_size) != 0)
+    return 0;
+  at = behind_name;
+  for (unsigned depth = 0; depth < sizeof kAround; ++depth)
+    if (enter(&at, end, kAround[depth]) != end) return 0;
+  *list = (number_list){at, end};
+  return at == end || end[-1] < 0x80;
+}
+
+/* The lists `tokens` and `weights`, the second of which may be absent, if they are the whole Example. */
+static int take_lists(const unsigned char* at, const unsigned char* end, number_list* tokens,
+                      number_list* weights) {
+  *weights = (number_list){NULL, NULL};
+  if (enter(&at, end, 0x0a) != end) return 0;
+  const unsigned char* const first_end = enter(&at, end, 0x0a);
+  if (first_end == NULL || !take_list(at, first_end, "tokens", tokens)) return 0;
+  if (first_end == end) return 1;
+  at = first_end;
+  return enter(&at, end, 0x0a) == end && take_list(at, end, "weights", weights);
 }
 
 static uint64_t word_at(const unsigned char* bytes) {
@@ -95,6 +118,12 @@ static uint64_t numbers_of(const unsigned char* at, const unsigned char* end, ui
   return found;
 }
 
+static uint64_t count_of(number_list list) {
+  uint64_t count = 0;
+  for (const unsigned char* at = list.begin; at < list.end; ++at) count += *at < 0x80;
+  return count;
+}
+
 /* The ids of a row that is nothing else. */
 static int take_ids(const pipe_row_rules* rules, const unsigned char* bytes, uint64_t size, uint64_t at,
                     int32_t* tokens, char* error) {
@@ -109,9 +138,9 @@ static int take_ids(const pipe_row_rules* rules, const unsigned char* bytes, uin
   return 1;
 }
 
-/* The ids of an Example in a frame. */
+/* The ids of an Example in a frame; `weights`: its list of them. */
 static int take_example(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint64_t at,
-                        int32_t* tokens, char* error) {
+                        int32_t* tokens, number_list* weights, char* error) {
   if (size < kPipeFrameOverhead)
     return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " bytes by its index, too few for one", at,
                  size);
@@ -126,20 +155,54 @@ static int take_example(const pipe_row_rules* rules, const unsigned char* frame,
   if (little_endian(end, 4) != pipe_masked_crc32c(data, data_size))
     return wrong(error, "damaged at byte %" PRIu64 ": the CRC of the data does not fit", at);
 
-  const unsigned char* const list = list_of(data, end);
-  if (list == NULL || (list < end && end[-1] >= 0x80))
+  number_list list;
+  if (!take_lists(data, end, &list, weights))
     return wrong(error, "the row at byte %" PRIu64 " is no Example of one int64 list \"tokens\"", at);
-  const uint64_t ids = numbers_of(list, end, rules->vocab_size, rules->ids, tokens);
+  if (rules->weights != 0 && weights->begin == NULL)
+    return wrong(error, "the row at byte %" PRIu64 " has no weights", at);
+  if (rules->weights == 0 && weights->begin != NULL)
+    return wrong(error, "the row at byte %" PRIu64 " has weights, which packed.json does not name", at);
+  const uint64_t ids = numbers_of(list.begin, list.end, rules->vocab_size, rules->ids, tokens);
   if (ids != rules->ids)
     return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " ids, by packed.json %" PRIu32, at, ids,
+                 rules->ids);
+  const uint64_t held = count_of(*weights);
+  if (rules->weights != 0 && held != rules->ids)
+    return wrong(error, "the row at byte %" PRIu64 " has %" PRIu64 " weights instead of %" PRIu32, at, held,
                  rules->ids);
   return 1;
 }
 
+/* The weights of a row whose ids are right; `list` has as many numbers as the row has ids. */
+static int take_weights(const pipe_row_rules* rules, number_list list, uint32_t length, uint64_t at,
+                        uint8_t* weights, char* error) {
+  uint32_t misplaced = 0;
+  const unsigned char* from = list.begin;
+  for (uint32_t number = 0; number < rules->ids; ++number) {
+    uint64_t value = 0;
+    unsigned shift = 0;
+    unsigned char byte = 0;
+    do {
+      byte = *from++;
+      if (shift < 64) value |= (uint64_t)(byte & 0x7f) << shift;
+      shift += 7;
+    } while (byte >= 0x80);
+    if (value > 1)
+      return wrong(error, "the row at byte %" PRIu64 " has the weight %" PRId64 ", neither 0 nor 1", at,
+                   (int64_t)value);
+    weights[number] = (uint8_t)value;
+    misplaced |= number == 0 || number >= length ? (uint32_t)value : 0;
+  }
+  if (misplaced != 0)
+    return wrong(error, "the row at byte %" PRIu64 " has a weight at its context or its padding", at);
+  return 1;
+}
+
 int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint64_t size, uint32_t length,
-                  uint64_t at, int32_t* tokens, char error[kPipeErrorBytes]) {
+                  uint64_t at, int32_t* tokens, uint8_t* weights, char error[kPipeErrorBytes]) {
+  number_list list = {NULL, NULL};
   if (rules->id_bytes > 0 ? !take_ids(rules, frame, size, at, tokens, error)
-                          : !take_example(rules, frame, size, at, tokens, error))
+                          : !take_example(rules, frame, size, at, tokens, &list, error))
     return 0;
   for (uint32_t number = 0; number < rules->ids; ++number)
     if ((uint32_t)tokens[number] == rules->vocab_size)
@@ -152,5 +215,5 @@ int pipe_row_read(const pipe_row_rules* rules, const unsigned char* frame, uint6
                    "the row at byte %" PRIu64 ": id %" PRIu32 ", behind its length of %" PRIu32
                    ", does not fill it",
                    at, number, length);
-  return 1;
+  return rules->weights == 0 || take_weights(rules, list, length, at, weights, error);
 }

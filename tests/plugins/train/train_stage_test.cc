@@ -360,8 +360,19 @@ TEST_F(TrainStageTest, SplitThatIsMissingOrEmptyIsRefused) {
 }
 
 TEST_F(TrainStageTest, DataThatIsNotPackedIsRefused) {
+  packed_["pipe_packed"] = 4;
+  Fails(Code::kInvalidArgument, "no packed data of version 1, 2 or 3", 0);
   packed_["pipe_packed"] = 3;
-  Fails(Code::kInvalidArgument, "no packed data of version 1 or 2", 0);
+  Fails(Code::kInvalidArgument, "no packed data of version 1, 2 or 3", 0);
+}
+
+TEST_F(TrainStageTest, WeightedRowsWithoutAScoredTargetAreRefused) {
+  packed_["pipe_packed"] = 3;
+  packed_["weights"] = true;
+  packed_["splits"]["train"]["scored"] = 5;
+  Fails(Code::kDataLoss, "its split 'validation' has 0 scored targets, where it needs one", 0);
+  packed_["splits"]["validation"]["scored"] = 1 << 30;
+  Fails(Code::kDataLoss, "its split 'validation' has 1073741824 scored targets", 0);
 }
 
 TEST_F(TrainStageTest, RowsThatTheReaderDoesNotKnowAreRefused) {

@@ -1,4 +1,4 @@
-"""Baselines by counting, on the same targets: uniform, unigram, and a bigram after Kneser and Ney.
+"""Baselines by counting, on the same scored targets: uniform, unigram, and a bigram after Kneser and Ney.
 
 The bigram interpolates with absolute discounts: one for the counts of pairs, one for the counts of continuations. Each
 is n1 / (n1 + 2 n2) of its own counts (Ney, Essen and Kneser 1994). The continuations interpolate with the uniform
@@ -43,7 +43,7 @@ def batches(rows, count):
 
 
 def pair_codes(batch, vocab):
-    """Returns previous * vocab + target for each target. The context of a target is always in its row."""
+    """Returns previous * vocab + target for each scored target. The context of a target is always in its row."""
     mask = target_mask(batch)
     return batch.tokens[:, :-1][mask].astype(np.int64) * vocab + batch.tokens[:, 1:][mask]
 

@@ -58,7 +58,8 @@ class Training:
         key = jax.random.key(0)
         self.state = step.new_state(config, key)
         tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
-        self._given = tokens, jnp.full((1, rows), shape.seq_len + 1), jnp.float32(1e-3), jnp.zeros(1)
+        batch = tokens, jnp.full((1, rows), shape.seq_len + 1), None
+        self._given = batch, jnp.float32(1e-3), jnp.zeros(1)
 
     def __call__(self, steps):
         import jax

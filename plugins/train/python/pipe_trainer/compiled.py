@@ -46,11 +46,12 @@ def lowered(config, devices_):
     state = jax.tree.map(lambda leaf, where: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=where), shapes,
                          layout)
     micro, rows = config.batch.micro, config.batch.rows // config.batch.micro
+    # Without loss weights: they are one byte an id, which no figure shows.
     batch = (jax.ShapeDtypeStruct((micro, rows, config.model.seq_len + 1), jnp.int32),
-             jax.ShapeDtypeStruct((micro, rows), jnp.int32))
+             jax.ShapeDtypeStruct((micro, rows), jnp.int32), None)
     others = jax.ShapeDtypeStruct((), jnp.float32), jax.ShapeDtypeStruct((mesh.devices.size,), jnp.float32)
     with jax.set_mesh(mesh):
-        return train_program(setup, layout, seed=0).lower(state, *batch, *others)
+        return train_program(setup, layout, seed=0).lower(state, batch, *others)
 
 
 def digest_of(config, devices_):

@@ -18,6 +18,7 @@ class Batch(NamedTuple):
     lengths: np.ndarray  # int32 [n]: ids of each row, without fill ids
     bytes: np.ndarray    # int64 [n]: of the text of its targets
     chars: np.ndarray    # int64 [n]
+    weights: np.ndarray | None = None  # uint8 [n, seq_len + 1]: 1 at a scored target, else 0; None: all are scored
 
 
 class Rows:
@@ -32,13 +33,17 @@ class Rows:
         self.seq_len, self.fill_id, self.tokenizer, self.digest = (
             info.seq_len, info.fill_id, info.tokenizer, info.digest)
         shards = info.splits[split]
+        self.weights = info.weights
         self.count, self.targets, self.bytes, self.chars = (
-            sum(getattr(shard, name) for shard in shards) for name in ("rows", "targets", "bytes", "chars"))
+            sum(getattr(shard, name) for shard in shards)
+            for name in ("rows", "scored" if info.weights else "targets", "bytes", "chars"))
         if not self.count:
             raise DataError(f"{info.directory}: split {split!r} has no rows; give it more of the documents")
+        if not self.targets and info.weights:
+            raise DataError(f"{info.directory}: split {split!r} has no scored target: its weights are all 0{REMEDY}")
         self._lock = threading.Lock()
         arguments = (info.directory, shards, info.seq_len, self.tokenizer["vocab_size"], info.fill_id, seed,
-                     info.id_bytes)
+                     info.id_bytes, info.weights)
         self._reader, self.reader = None, "numpy"
         if native is not False:
             try:
@@ -72,7 +77,7 @@ class Rows:
 
     def _fill(self, shuffled, first, n):
         batch = Batch(np.empty((n, self.seq_len + 1), np.int32), np.empty(n, np.int32), np.empty(n, np.int64),
-                      np.empty(n, np.int64))
+                      np.empty(n, np.int64), np.empty((n, self.seq_len + 1), np.uint8) if self.weights else None)
         try:
             with self._lock:
                 self._reader.fill(shuffled, first, *batch)

@@ -6,19 +6,23 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 
+class NothingScored(ValueError):
+    """The rows have no scored target."""
+
+
 @dataclass
 class Sums:
     """Exact sums over the scored rows. The sums of parts add up, so hosts and batches do not matter."""
-    nats: float = 0.0   # minus the logarithm of the probability, over all targets
-    targets: int = 0
+    nats: float = 0.0   # minus the logarithm of the probability, over the scored targets
+    targets: int = 0    # with loss weights: those of weight 1
     bytes: int = 0      # of the text of the targets
     chars: int = 0
     unknown: int = 0    # targets that are the unknown id: their text is lost
 
     def add(self, batch, nats, unk_id=-1):
-        """Adds a batch. `nats`: the sum over its targets, without positions beyond a row's length."""
+        """Adds a batch. `nats`: the sum over its scored targets."""
         self.nats += float(nats)
-        self.targets += int(batch.lengths.sum()) - len(batch.lengths)
+        self.targets += int(target_mask(batch).sum())
         self.bytes += int(batch.bytes.sum())
         self.chars += int(batch.chars.sum())
         self.unknown += int((batch.tokens[:, 1:][target_mask(batch)] == unk_id).sum()) if unk_id >= 0 else 0
@@ -28,7 +32,9 @@ class Sums:
 
 
 def target_mask(batch):
-    """Returns a mask [n, T] of the targets among tokens[:, 1:]."""
+    """Returns a mask [n, T] of the scored targets among tokens[:, 1:]: without loss weights, of all targets."""
+    if batch.weights is not None:
+        return batch.weights[:, 1:] == 1
     return np.arange(1, batch.tokens.shape[1])[None, :] < batch.lengths[:, None]
 
 
@@ -38,7 +44,7 @@ def score(sums):
     Bits are None if a target is unknown: a tokenizer that cannot tell characters apart would win. `unk_rate` is above
     zero then. Perplexity is None above the range of a float."""
     if sums.targets < 1:
-        raise ValueError("nothing was scored: no targets")
+        raise NothingScored("nothing was scored: no targets")
     loss, bits = sums.nats / sums.targets, sums.nats / math.log(2)
     comparable = not sums.unknown and sums.bytes and sums.chars
     return {

@@ -18,17 +18,18 @@ class Feed:
         self._low, self._high = min(span[0] for span in spans), max(span[1] for span in spans)
 
     def load(self, first):
-        """Returns tokens [M, R, T + 1] and lengths [M, R] of the step whose first sample is `first`."""
+        """Returns tokens [M, R, T + 1], lengths [M, R] and weights [M, R, T + 1] (None: the rows have none) of the step
+        whose first sample is `first`."""
         width = self._high - self._low
         if width == self._each:
             batch = self._rows.shuffled(first, self._micro * width)
-            tokens, lengths = batch.tokens, batch.lengths
+            parts = batch.tokens, batch.lengths, batch.weights
         else:
-            parts = [self._rows.shuffled(first + piece * self._each + self._low, width)
-                     for piece in range(self._micro)]
-            tokens = np.concatenate([part.tokens for part in parts])
-            lengths = np.concatenate([part.lengths for part in parts])
-        return (self._place(tokens.reshape(self._micro, width, -1)), self._place(lengths.reshape(self._micro, width)))
+            batches = [self._rows.shuffled(first + piece * self._each + self._low, width)
+                       for piece in range(self._micro)]
+            parts = (joined([getattr(batch, name) for batch in batches]) for name in ("tokens", "lengths", "weights"))
+        return tuple(None if part is None else self._place(part.reshape(self._micro, width, *part.shape[1:]))
+                     for part in parts)
 
     def _place(self, local):
         shape = (self._micro, self._each, *local.shape[2:])
@@ -39,14 +40,19 @@ class Feed:
         return jax.make_array_from_callback(shape, self._layout, part)
 
 
+def joined(parts):
+    return None if parts[0] is None else np.concatenate(parts)
+
+
 def in_order(rows, mesh, size, limit):
-    """Yields (tokens, lengths, batch) of the first `limit` rows, `size` at a time. Fills the last arrays up with rows
-    that have no targets."""
+    """Yields ((tokens, lengths, weights), batch) of the first `limit` rows, `size` at a time. Fills the last arrays up
+    with rows that have no targets. Weights are None where the rows have none."""
     layout = sharding.of_batch(mesh)
     for first in range(0, limit, size):
         batch = rows.in_order(first, min(size, limit - first))
         missing = size - len(batch.lengths)
-        tokens = np.pad(batch.tokens, ((0, missing), (0, 0)))
-        lengths = np.pad(batch.lengths, (0, missing), constant_values=1)
-        yield (jax.make_array_from_callback(tokens.shape, layout, tokens.__getitem__),
-               jax.make_array_from_callback(lengths.shape, layout, lengths.__getitem__), batch)
+        wide = (0, missing), (0, 0)
+        parts = (np.pad(batch.tokens, wide), np.pad(batch.lengths, (0, missing), constant_values=1),
+                 None if batch.weights is None else np.pad(batch.weights, wide))
+        yield tuple(None if part is None else jax.make_array_from_callback(part.shape, layout, part.__getitem__)
+                    for part in parts), batch

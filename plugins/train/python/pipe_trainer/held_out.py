@@ -6,6 +6,7 @@ import jax
 
 from . import baselines, evaluate, feed, sharding, step, tally
 from .atomic import write_text
+from .exits import BadJob
 
 
 class HeldOut:
@@ -17,24 +18,32 @@ class HeldOut:
         row = sharding.of_batch(mesh)
         # Parameters keep the sharding of training.
         self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions),
-                             in_shardings=(None, row, row), out_shardings=sharding.copies(mesh))
+                             in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
         """Returns evaluate.score over the rows of the split; None once `asked()` to stop."""
         sums, running = evaluate.Sums(), None
-        for tokens, lengths, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
+        for placed, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
             if asked():
                 return None
             with jax.set_mesh(self.setup.mesh):
-                ahead = batch, self._nats(params, tokens, lengths)
+                ahead = batch, self._nats(params, *placed)
             self._add(sums, running)
             running = ahead
         self._add(sums, running)
-        return evaluate.score(sums)
+        return self._checked(evaluate.score, sums)
 
     def _add(self, sums, part):
         if part is not None:
             sums.add(part[0], jax.device_get(part[1]), self.rows.tokenizer["unk_id"])
+
+    def _checked(self, function, *arguments, **more):
+        """Calls a function that needs a scored target. A split always has one, its first rows may have none."""
+        try:
+            return function(*arguments, **more)
+        except evaluate.NothingScored:
+            raise BadJob([f"config.eval.rows: the first {self.limit} rows of the split that is evaluated have no "
+                          f"scored target; take more, or 0 for all"]) from None
 
     def baselines(self, path):
         """Counts the baselines once for a run, whose rows do not change, and keeps them in `path`."""
@@ -44,8 +53,8 @@ class HeldOut:
         except (OSError, ValueError):
             kept = {}
         if kept.get("key") != key:
-            found = baselines.compute(self.setup.rows, self.rows, self.setup.rows.tokenizer["vocab_size"],
-                                      eval_count=self.limit)
+            found = self._checked(baselines.compute, self.setup.rows, self.rows,
+                                  self.setup.rows.tokenizer["vocab_size"], eval_count=self.limit)
             kept = {"key": key, "baselines": found}
             write_text(path, json.dumps(kept))
         for baseline in kept["baselines"]:

@@ -150,7 +150,8 @@ class Loop:
                                           f"{values['grad_norm']:.4g}; {values['skips']:.0f} of late")
             self._diverging = values["skips"] > self.config.guard.max_skips
         if number % self.job.log_every == 0 or number == self.job.steps:
-            self.events.emit("step", loss=values["loss"], grad_norm=values["grad_norm"], lr=report.rate,
+            loss = values["loss"] if values["tokens"] else None  # no target of the step was scored
+            self.events.emit("step", loss=loss, grad_norm=values["grad_norm"], lr=report.rate,
                              skipped=int(values["skips"]), tokens=report.tokens,
                              **self.throughput.since_last())
         return bool(values["stop"])

@@ -8,8 +8,8 @@ NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigr
 def text(config, tokenizer, facts):
     """Returns the page. Each of `facts` may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
     (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
-    `samples` (with `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether the export
-    has one)."""
+    `weights` (whether only targets of weight 1 were trained on), `samples` (with `prompt` and `text`), `form` (the
+    Unicode form of the corpus), `tokenizer_json` (whether the export has one)."""
     parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
@@ -59,6 +59,8 @@ def measured(facts):
     if counted and counted["train_targets"] < counted["train_targets_of"]:
         said += (f" The unigram and the bigram were counted on {counted['train_targets']:,} of "
                  f"{counted['train_targets_of']:,} training targets.")
+    if facts.get("weights"):
+        said += " Its rows have loss weights: only targets of weight 1 were trained on, and only they are measured."
     if evaluation.get("unk_rate"):
         said += f" {evaluation['unk_rate']:.2%} of the targets are unknown ids, so that bits would mislead."
     return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n"

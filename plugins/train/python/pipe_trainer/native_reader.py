@@ -8,7 +8,7 @@ import numpy as np
 
 from .numpy_reader import Damage
 
-ABI = 3
+ABI = 4
 LIBRARY = "libpipe_reader.so"
 DATA, ARGUMENT, MEMORY = 1, 2, 3
 ERROR_BYTES = 512
@@ -22,7 +22,7 @@ class _Shard(ctypes.Structure):
 class _Options(ctypes.Structure):
     _fields_ = [("directory", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("seq_len", ctypes.c_uint32),
                 ("vocab_size", ctypes.c_uint32), ("fill_id", ctypes.c_uint32),
-                ("id_bytes", ctypes.c_uint32)]
+                ("id_bytes", ctypes.c_uint32), ("weights", ctypes.c_uint32)]
 
 
 def library_path():
@@ -53,7 +53,7 @@ def load():
     library.pipe_reader_last_error.argtypes = [handle]
     library.pipe_reader_last_error.restype = ctypes.c_char_p
     library.pipe_reader_plan.argtypes = [handle, *order, handle]
-    library.pipe_reader_fill.argtypes = [handle, *order, handle, handle, handle, handle]
+    library.pipe_reader_fill.argtypes = [handle, *order, handle, handle, handle, handle, handle]
     library.pipe_reader_crc32c.argtypes = [ctypes.c_uint32, handle, ctypes.c_size_t]
     library.pipe_reader_crc32c.restype = ctypes.c_uint32
     return library
@@ -69,7 +69,7 @@ def checksum():
 class NativeReader:
     """Has the methods of NumpyReader. Python's lock is free while the library reads."""
 
-    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0):
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0, weights=False):
         self._library, self._handle = load(), ctypes.c_void_p()
         self.rows = sum(shard.rows for shard in shards)
         table = (_Shard * max(1, len(shards)))()
@@ -77,7 +77,7 @@ class NativeReader:
             entry.object, entry.index = shard.object.encode(), shard.index.encode()
             entry.rows, entry.targets = shard.rows, shard.targets
             entry.bytes, entry.chars = shard.bytes, shard.chars
-        options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id, id_bytes)
+        options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id, id_bytes, int(weights))
         error = ctypes.create_string_buffer(ERROR_BYTES)
         code = self._library.pipe_reader_open(options, table, len(shards), self._handle, error, ERROR_BYTES)
         self._raise(code, error.value)
@@ -91,15 +91,16 @@ class NativeReader:
         self._call(self._library.pipe_reader_plan, shuffled, first, count, rows)
         return rows
 
-    def fill(self, shuffled, first, tokens, lengths, size, chars):
-        self._call(self._library.pipe_reader_fill, shuffled, first, len(tokens), tokens, lengths, size, chars)
+    def fill(self, shuffled, first, tokens, lengths, size, chars, weights=None):
+        self._call(self._library.pipe_reader_fill, shuffled, first, len(tokens), tokens, lengths, size, chars, weights)
 
     def _call(self, function, shuffled, first, count, *arrays):
         if not self._handle:
             raise ValueError("the reader is closed")
         if first < 0 or count < 0:
             raise ValueError(f"samples {first} .. + {count}: out of range")
-        code = function(self._handle, int(shuffled), first, count, *(array.ctypes.data for array in arrays))
+        places = (None if array is None else array.ctypes.data for array in arrays)
+        code = function(self._handle, int(shuffled), first, count, *places)
         if code:
             self._raise(code, self._library.pipe_reader_last_error(self._handle))
 

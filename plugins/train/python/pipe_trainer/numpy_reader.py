@@ -20,10 +20,11 @@ class Damage(Exception):
 
 
 class NumpyReader:
-    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0):
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0, weights=False):
         self._directory, self._shards = str(directory), shards
         self._ids, self._vocab, self._fill, self._seed = seq_len + 1, vocab_size, fill_id, seed
         self._id_bytes = id_bytes  # 0: rows are Examples
+        self._weights = weights    # whether each row has them
         self._ends = np.cumsum([shard.rows for shard in shards]).tolist()
         self.rows = self._ends[-1] if shards else 0
         self._open = OrderedDict()  # number of a shard: (descriptor, size, entries), the least recently used first
@@ -39,14 +40,16 @@ class NumpyReader:
             raise ValueError("rows are asked for that the split does not have")
         return np.arange(first, first + count, dtype=np.int64)
 
-    def fill(self, shuffled, first, tokens, lengths, size, chars):
+    def fill(self, shuffled, first, tokens, lengths, size, chars, weights=None):
+        if self._weights != (weights is not None):
+            raise ValueError("weights are asked for, or left out, against the options")
         for number, row in enumerate(self.plan(shuffled, first, len(tokens)).tolist()):
             at = bisect.bisect_right(self._ends, row)
             begin = self._ends[at - 1] if at else 0
-            entry = self._read(at, row - begin, tokens[number])
+            entry = self._read(at, row - begin, tokens[number], None if weights is None else weights[number])
             lengths[number], size[number], chars[number] = entry["length"], entry["bytes"], entry["chars"]
 
-    def _read(self, number, row, tokens):
+    def _read(self, number, row, tokens, weights):
         name = self._shards[number].object
         descriptor, size, entries = self._opened(number)
         at = int(entries[row]["offset"])
@@ -54,11 +57,13 @@ class NumpyReader:
         if end - at > self._ids * 10 + 64:
             raise Damage(f"{name}: the row at byte {at} has {end - at} bytes by its index, too many for one")
         frame = _read_all(descriptor, name, at, end)
-        tokens[:] = self._row(name, frame, int(entries[row]["length"]), at)
+        tokens[:], found = self._row(name, frame, int(entries[row]["length"]), at)
+        if self._weights:
+            weights[:] = found
         return entries[row]
 
     def _row(self, name, frame, length, at):
-        ids = self._raw(name, frame, at) if self._id_bytes else self._example(name, frame, at)
+        ids, weights = (self._raw(name, frame, at), None) if self._id_bytes else self._example(name, frame, at)
         strange = np.flatnonzero(ids >= self._vocab)
         if strange.size:
             raise Damage(f"{name}: the row at byte {at}: id {strange[0]} is none of the tokenizer's "
@@ -67,7 +72,16 @@ class NumpyReader:
         if other.size:
             raise Damage(f"{name}: the row at byte {at}: id {length + other[0]}, behind its length of "
                          f"{length}, does not fill it")
-        return ids
+        if self._weights:
+            self._check_weights(f"{name}: the row at byte {at}", weights, length)
+        return ids, weights
+
+    def _check_weights(self, where, weights, length):
+        neither = np.flatnonzero((weights < 0) | (weights > 1))
+        if neither.size:
+            raise Damage(f"{where} has the weight {weights[neither[0]]}, neither 0 nor 1")
+        if weights[0] or weights[length:].any():
+            raise Damage(f"{where} has a weight at its context or its padding")
 
     def _raw(self, name, row, at):
         if len(row) != self._ids * self._id_bytes:
@@ -86,13 +100,23 @@ class NumpyReader:
         data = frame[12:-4]
         if int.from_bytes(frame[-4:], "little") != masked(data):
             raise Damage(f"{name}: damaged at byte {at}: the CRC of the data does not fit")
-        numbers = _list_of(data)
-        if numbers is None or (numbers and numbers[-1] >= 0x80):
-            raise Damage(f'{name}: the row at byte {at} is no Example of one int64 list "tokens"')
-        ids = _varints(np.frombuffer(numbers, np.uint8))
+        lists = _lists_of(data)
+        where = f"{name}: the row at byte {at}"
+        if lists is None:
+            raise Damage(f'{where} is no Example of one int64 list "tokens"')
+        if self._weights and lists[1] is None:
+            raise Damage(f"{where} has no weights")
+        if not self._weights and lists[1] is not None:
+            raise Damage(f"{where} has weights, which packed.json does not name")
+        ids = _varints(np.frombuffer(lists[0], np.uint8))
         if len(ids) != self._ids:
-            raise Damage(f"{name}: the row at byte {at} has {len(ids)} ids, by packed.json {self._ids}")
-        return ids
+            raise Damage(f"{where} has {len(ids)} ids, by packed.json {self._ids}")
+        if not self._weights:
+            return ids, None
+        weights = _signed(lists[1])
+        if len(weights) != self._ids:
+            raise Damage(f"{where} has {len(weights)} weights instead of {self._ids}")
+        return ids, weights
 
     def _opened(self, number):
         if number in self._open:
@@ -172,29 +196,48 @@ def _read_all(descriptor, name, begin, end):
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _enter(data, at, tag):
-    """Returns the start of the contents of a field with this tag, if they fill the rest of `data`; else None."""
-    if at is None or at >= len(data) or data[at] != tag:
+def _field(data, tag):
+    """Returns (contents of the first field, what follows it) if it has this tag and is whole; else None."""
+    if not data or data[0] != tag:
         return None
     size = 0
-    for place in range(LONGEST_NUMBER):
-        at += 1
-        if at >= len(data):
-            return None
-        size |= (data[at] & 0x7F) << 7 * place
-        if data[at] < 0x80:
-            return at + 1 if size == len(data) - at - 1 else None
+    for place, byte in enumerate(data[1:1 + LONGEST_NUMBER]):
+        size |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            begin = place + 2
+            return (data[begin:begin + size], data[begin + size:]) if size <= len(data) - begin else None
     return None
 
 
-def _list_of(data):
-    """Returns the varints of the list `tokens` if that is the whole Example; else None."""
-    at = _enter(data, _enter(data, 0, 0x0A), 0x0A)
-    if at is None or data[at:at + 8] != b"\x0a\x06tokens":
+def _only(data, tag):
+    """Returns the contents of a field with this tag, if it is all of `data`; else None."""
+    field = _field(data, tag)
+    return field[0] if field and not field[1] else None
+
+
+def _list_of(feature, name):
+    """Returns the varints of the int64 list `name`, if that is the whole feature; else None."""
+    named = _field(feature, 0x0A)
+    if named is None or named[0] != name:
         return None
-    for tag, begin in ((0x12, at + 8), (0x1A, None), (0x0A, None)):
-        at = _enter(data, at if begin is None else begin, tag)
-    return None if at is None else data[at:]
+    numbers = named[1]
+    for tag in (0x12, 0x1A, 0x0A):
+        numbers = _only(numbers, tag)
+    return None if numbers is None or numbers[-1:] >= b"\x80" else numbers
+
+
+def _lists_of(data):
+    """Returns the varints of the list `tokens` and those of `weights` behind it (None: there is none), if they are the
+    whole Example; else None."""
+    first = _field(_only(data, 0x0A), 0x0A)
+    if first is None:
+        return None
+    tokens = _list_of(first[0], b"tokens")
+    if not first[1]:
+        return None if tokens is None else (tokens, None)
+    second = _only(first[1], 0x0A)
+    weights = None if second is None else _list_of(second, b"weights")
+    return None if tokens is None or weights is None else (tokens, weights)
 
 
 def _varints(numbers):
@@ -208,3 +251,18 @@ def _varints(numbers):
         values[held] |= (numbers[begins[held] + place].astype(np.int64) & 0x7F) << 7 * place
     values[sizes > LONGEST_NUMBER] = 1 << 40
     return values
+
+
+def _signed(numbers):
+    """Decodes all varints as int64. Weights are single bytes; the others are read to name them in an error."""
+    found = np.frombuffer(numbers, np.uint8)
+    if not (found >= 0x80).any():
+        return found.astype(np.int64)
+    values, value, shift = [], 0, 0
+    for byte in numbers:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            values.append(value & 0xFFFF_FFFF_FFFF_FFFF)
+            value = shift = 0
+    return np.array(values, np.uint64).view(np.int64)

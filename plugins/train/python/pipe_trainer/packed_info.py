@@ -6,7 +6,8 @@ from pathlib import Path
 
 from .crc32c import crc32c
 
-NEWEST = 2
+NEWEST = 3
+WITH_WEIGHTS = 3  # the version of rows that have loss weights, and of no others
 ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}  # of the encodings that this trainer reads
 MANIFEST, PACKED = "MANIFEST.json", "packed.json"
 REMEDY = "; run `pipe verify` on it, and the pipeline again"
@@ -24,6 +25,7 @@ class Shard:
     targets: int
     bytes: int
     chars: int
+    scored: int | None = None  # targets of weight 1; None: rows have no weights
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class PackedInfo:
     splits: dict  # name: tuple of Shard
     id_bytes: int  # 0: rows are Examples
     digest: str   # content root of the manifest; other rows have another one
+    weights: bool = False  # each row has loss weights
 
 
 class _Members:
@@ -77,11 +80,12 @@ def _load(path):
         raise DataError(f"{path}: not JSON: {error}{REMEDY}") from None
 
 
-def _shards(split, path):
+def _shards(split, path, weights):
     for number, shard in enumerate(split.get("shards", list)):
         members = _Members(shard, f"{path}.shards[{number}]")
-        yield Shard(members.file("object"), members.file("index"),
-                    *(members.whole(name) for name in ("rows", "targets", "bytes", "chars")))
+        file = members.file("object"), members.file("index")
+        totals = [members.whole(name) for name in ("rows", "targets", "bytes", "chars")]
+        yield Shard(*file, *totals, members.whole("scored", 0, totals[1]) if weights else None)
 
 
 def _listed(manifest, path):
@@ -110,6 +114,15 @@ def _check_sizes(directory, listed, splits):
                             f"{listed[name].whole('bytes')}{REMEDY}")
 
 
+def _has_weights(info, value, path):
+    """Returns whether the rows have loss weights. Refuses them in another version: a trainer that does not know them
+    would train on every target."""
+    version, weights = info.whole("pipe_packed"), value.get("weights", False)
+    if not isinstance(weights, bool) or weights != (version == WITH_WEIGHTS):
+        raise DataError(f"{path}: weights: missing, or not as version {version} has them{REMEDY}")
+    return weights
+
+
 def read_packed_info(directory):
     if "://" in str(directory):
         raise DataError(f"{directory}: rows are read from a local directory only; copy them with `pipe cp`")
@@ -123,12 +136,15 @@ def read_packed_info(directory):
     info = _Members(value, str(path))
     if info.whole("pipe_packed") > NEWEST:
         raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
+    weights = _has_weights(info, value, path)
     encoding = value.get("encoding", "example")
     known = isinstance(encoding, str) and encoding in ID_BYTES
     if not known or value.get("segments"):
         what = "rows with segments" if known else f"rows in {encoding}"[:60]
         raise DataError(f"{path}: {what}, which this trainer does not read; give write_packed `encoding:` "
                         f"{', '.join(ID_BYTES)} and no `segments`")
+    if weights and ID_BYTES[encoding]:
+        raise DataError(f"{path}: weights: rows in {encoding} have no room for them{REMEDY}")
     tokenizer = _Members(info.get("tokenizer", dict), f"{path}: tokenizer")
     tokenizer.file("model")
     tokenizer.get("model_digest", str)
@@ -137,7 +153,8 @@ def read_packed_info(directory):
     tokenizer.whole("vocab_size", 1, (1 << 31) - 1)
     splits = {}
     for name, split in info.get("splits", dict).items():
-        splits[name] = tuple(_shards(_Members(split, f"{path}: splits.{name}"), f"{path}: splits.{name}"))
+        where = f"{path}: splits.{name}"
+        splits[name] = tuple(_shards(_Members(split, where), where, weights))
     _check_sizes(directory, listed, splits)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
-                      info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str))
+                      info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str), weights)

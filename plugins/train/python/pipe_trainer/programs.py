@@ -17,7 +17,7 @@ def train_program(setup, layout, seed):
     mesh = setup.mesh
     rows, copies, each = sharding.of_batch(mesh, axis=1), sharding.copies(mesh), sharding.of_devices(mesh)
     return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions, seed),
-                   in_shardings=(layout, rows, rows, copies, each), out_shardings=(layout, copies), donate_argnums=0)
+                   in_shardings=(layout, rows, copies, each), out_shardings=(layout, copies), donate_argnums=0)
 
 
 class Programs:
@@ -43,12 +43,12 @@ class Programs:
     def compile(self, state, batch):
         """Compiles the step, so that the first step takes no longer than the others."""
         with jax.set_mesh(self._setup.mesh):
-            self._train = self._train.lower(state, *batch, self._scalar(0.0), self._stop[0]).compile()
+            self._train = self._train.lower(state, batch, self._scalar(0.0), self._stop[0]).compile()
 
     def train(self, state, batch, rate, stop):
         """Takes a step. Returns (state, metrics) and consumes the given state. `stop`: whether this process was asked
         to stop."""
-        return self._train(state, *batch, self._scalar(rate), self._stop[stop])
+        return self._train(state, batch, self._scalar(rate), self._stop[stop])
 
     def forgive(self, state):
         """Returns the state without the memory of skipped updates."""

@@ -23,42 +23,56 @@ def weights_of(lengths, positions):
     return (jnp.arange(positions) < lengths[..., None] - 1).astype(jnp.float32)
 
 
+def scored_targets(lengths, weights):
+    """The number of targets that the loss counts. With weights a step may have none."""
+    counted = jnp.sum(lengths - 1) if weights is None else jnp.sum(weights[..., 1:], dtype=jnp.int32)
+    return counted.astype(jnp.float32)
+
+
 def summed_loss(params, config, attend, compute, positions, tokens, lengths, drop=regularizers.no_dropout,
-                objective=regularizers.Objective()):
-    """Nats over every target of [R, T + 1] rows; the gradient is that of the objective."""
+                objective=regularizers.Objective(), weights=None):
+    """Nats over every target of [R, T + 1] rows, or over those of weight 1; the gradient is that of the objective."""
     hidden = model.forward(params, config, tokens[:, :-1], attend, compute, drop)
     head = model.for_gradients(model.head_matrix(params), config, compute)
-    weights = weights_of(lengths, tokens.shape[1] - 1)
-    return loss.cross_entropy(config, positions, head, hidden, tokens[:, 1:], weights, objective)
+    counted = weights_of(lengths, tokens.shape[1] - 1) if weights is None else weights[:, 1:].astype(jnp.float32)
+    return loss.cross_entropy(config, positions, head, hidden, tokens[:, 1:], counted, objective)
 
 
 def make_train_step(config, attend, compute, positions, seed=0):
-    """(state, tokens [M, R, T + 1], lengths [M, R], rate, stop [devices]) to (state, metrics)."""
+    """(state, batch, rate, stop [devices]) to (state, metrics). A batch is tokens [M, R, T + 1], lengths [M, R] and
+    weights [M, R, T + 1], or None instead of weights: then the program has nothing of them. The loss and the gradient
+    of a step without a scored target are 0, and the guard does not remember it."""
     optimizer = optim.make(config.optimizer)
 
-    def gradients(params, number, tokens, lengths):
-        total = jnp.sum(lengths - 1).astype(jnp.float32)
+    def gradients(params, number, batch):
+        _, lengths, weights = batch
+        total = scored_targets(lengths, weights)
+        divisor = total if weights is None else jnp.maximum(total, 1.0)
         pieces, rows = lengths.shape
 
-        def share(params, tokens, lengths, first):
+        def share(params, batch, first):
+            tokens, lengths, weights = batch
             options = regularizers.in_training(config.regularizers, seed, number, first, rows)
-            return summed_loss(params, config.model, attend, compute, positions, tokens, lengths, **options) / total
+            return summed_loss(params, config.model, attend, compute, positions, tokens, lengths, weights=weights,
+                               **options) / divisor
 
         if pieces == 1:
-            return jax.value_and_grad(share)(params, tokens[0], lengths[0], 0), total
+            return jax.value_and_grad(share)(params, jax.tree.map(lambda part: part[0], batch), 0), total
 
         def add(carry, piece):
             return jax.tree.map(jnp.add, carry, jax.value_and_grad(share)(params, *piece)), None
 
         zero = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
-        return lax.scan(add, zero, (tokens, lengths, rows * jnp.arange(pieces)))[0], total
+        return lax.scan(add, zero, (batch, rows * jnp.arange(pieces)))[0], total
 
-    def train_step(state, tokens, lengths, rate, stop):
+    def train_step(state, batch, rate, stop):
         params = state["params"]
-        (mean_loss, grads), total = gradients(params, state["step"], tokens, lengths)
+        (mean_loss, grads), total = gradients(params, state["step"], batch)
         norm = optax.tree.norm(grads)
         watch, take = guard.judge(config.guard, state["guard"], mean_loss,
                                   guard.unheld(norm, config.optimizer.clip))
+        if batch[2] is not None:
+            watch = jax.tree.map(lambda new, old: jnp.where(total > 0, new, old), watch, state["guard"])
         if config.optimizer.clip:
             grads = jax.tree.map(lambda grad: grad * jnp.minimum(1.0, config.optimizer.clip / norm), grads)
         directions, kept = optimizer.update(grads, state["optimizer"], params)
@@ -82,7 +96,7 @@ def make_train_step(config, attend, compute, positions, seed=0):
 
 
 def make_eval_step(config, attend, compute, positions):
-    """(params, tokens [R, T + 1], lengths [R]) to the nats of all their targets."""
-    def eval_step(params, tokens, lengths):
-        return summed_loss(params, config.model, attend, compute, positions, tokens, lengths)
+    """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets."""
+    def eval_step(params, tokens, lengths, weights=None):
+        return summed_loss(params, config.model, attend, compute, positions, tokens, lengths, weights=weights)
     return eval_step
