@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
+#include "stages/export/packed/answers_alone.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
 
@@ -166,6 +167,9 @@ class PackedCheck final : public ExportCheck {
     compare("encoding", PackedEncodingName(info_->encoding), "example");
     compare("packing", info_->best_fit ? kBestFitPacking : kStreamPacking, kStreamPacking);
     compare("segments", info_->segments, false);
+    if (const Json& piece = config()[kAnswersAfterKey]; !piece.is_null() && !info_->weights)
+      findings.Add(
+          StrCat("rows have no weights where the manifest says ", kAnswersAfterKey, ": ", piece.Dump()));
     VerifyTokenizer(info_->tokenizer, findings);
     std::size_t named = 0, known = 0;
     for (const PackedSplit& split : info_->splits) named += split.shards.size();

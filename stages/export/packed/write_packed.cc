@@ -10,6 +10,7 @@
 #include "formats/array_record.h"
 #include "formats/coding.h"
 #include "formats/megatron_index.h"
+#include "stages/export/packed/answers_alone.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/row_packer.h"
@@ -332,9 +333,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
                            ? rules.rows.eos_id
                            : static_cast<std::uint32_t>(facts.pad_id);
   if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
-  if (weights) {
-    ASSIGN_OR_RETURN(rules.weights, weights(context, facts));
-  }
+  ASSIGN_OR_RETURN(rules.weights, (weights ? weights : ChooseAnswersAlone)(context, facts));
 
   PackedInfo info;
   info.seq_len = rules.rows.seq_len;
@@ -358,6 +357,14 @@ Status Check(const Json& config, Schema&) {
     return Status(Code::kInvalidArgument,
                   StrCat(kSegmentsKey, ": rows in ", config[kEncodingKey].AsString(),
                          " are ids and nothing else; write `encoding: example` or `array_record`"));
+  if (const Json& piece = config[kAnswersAfterKey]; !piece.is_null()) {
+    if (piece.AsString().empty())
+      return Status(Code::kInvalidArgument, StrCat(kAnswersAfterKey, ": the piece is empty; name one"));
+    if (!HasExamples(EncodingOf(config)))
+      return Status(Code::kInvalidArgument,
+                    StrCat(kAnswersAfterKey, ": rows in ", config[kEncodingKey].AsString(),
+                           " have no room for weights; write `encoding: example` or `array_record`"));
+  }
   return CheckShardKeys(config);
 }
 
@@ -392,6 +399,9 @@ StageType WritePackedType(const ChooseWeights& weights) {
        {"example", "raw16", "raw32", "mmap", "array_record"}},
       {kSegmentsKey, ValueType::kBoolean, "false", Effect::kBytes,
        "Whether Examples also have, for each id, the number of its document and its position there."},
+      {kAnswersAfterKey, ValueType::kString, "~", Effect::kBytes,
+       "A piece of the tokenizer, e.g. <answer>: the loss counts the ids of a document behind its first one, "
+       "and no others."},
   };
   AppendShardKeys(type.keys);
   type.gives = Flow::kArtifact;
@@ -409,9 +419,10 @@ StageType WritePackedType(const ChooseWeights& weights) {
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.kind = SinkKind{.make = [weights](const StageContext& context) { return Make(context, weights); },
-                       .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kShuffleKey},
-                       .names = {IsOwnName, IsReadName}};
+  type.kind = SinkKind{
+      .make = [weights](const StageContext& context) { return Make(context, weights); },
+      .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kAnswersAfterKey, kShuffleKey},
+      .names = {IsOwnName, IsReadName}};
   return type;
 }
 

@@ -6,7 +6,7 @@
 
 namespace pipeline {
 
-/// `weights` chooses the weights of the rows for a configuration. Null: they have none.
+/// `weights` chooses the weights of the rows for a configuration. Null: the key `answers_after` does.
 StageType WritePackedType(const ChooseWeights& weights = {});
 
 }  // namespace pipeline

@@ -126,6 +126,17 @@ TEST(VerifyPackedTest, WeightsAreChecked) {
                                         std::to_string(scored - 1)));
 }
 
+TEST(VerifyPackedTest, RowsWithoutTheWeightsOfTheirKeyAreFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  Manifest manifest = PublishPacked(place);
+  manifest.lineage.back().config["answers_after"] = "<answer>";
+  PutManifest(place, manifest);
+  EXPECT_TRUE(Finds(FoundIn(place), std::string(kPackedInfoFile) +
+                                        ": rows have no weights where the manifest says answers_after: "
+                                        "\"<answer>\""));
+}
+
 TEST(VerifyPackedTest, PaddingWithAWeightIsFound) {
   const TempDir dir;
   const std::string place = dir / "out";

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
+#include "formats/sentencepiece_model.h"
 #include "formats/tfrecord.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
@@ -387,6 +388,82 @@ TEST(WritePackedTest, ASplitWithoutAScoredTargetIsRefused) {
   const Status described = (*plan)->Describe(*shards).status();
   EXPECT_EQ(described.code(), Code::kFailedPrecondition);
   EXPECT_EQ(described.message(), "split 'train" + why);
+}
+
+/// A model of 512 pieces with a user-defined symbol.
+std::string ModelWithAnswer(std::uint32_t id) {
+  SentencePieceModel model = *SentencePieceModel::Parse("\x0a\x09\x0a\x05<unk>\x18\x02");
+  for (std::uint32_t piece = 1; piece < 512; ++piece)
+    model.AppendPiece(piece == id ? SentencePiece{"<answer>", 0, PieceType::kUserDefined}
+                                  : SentencePiece{StrCat("p", piece), 0, PieceType::kNormal});
+  return model.Serialize();
+}
+
+Result<std::unique_ptr<SinkStage>> MakeAnswersAlone(const Json& config, const std::string& model) {
+  return MakeWritePacked(config, ToJson(PipeTokenizer(model)), model, {"train", "validation"});
+}
+
+TEST(AnswersAfterTest, ScoresTheIdsBehindThePiece) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  const std::uint32_t mark = 105;
+  const std::string model = ModelWithAnswer(mark);
+  for (const std::string packing : {"stream", "best_fit"})
+    for (const Json& base : {Config(13), Unshuffled(13)}) {
+      const Json config = With(With(base, "packing", packing), "answers_after", "<answer>");
+      std::uint64_t wanted = 0, without = 0, scored = 0, unscored = 0;
+      for (const auto& [id, lines] : corpus) {
+        std::map<std::uint64_t, std::uint64_t> of_document;  // scored
+        std::uint64_t open = UINT64_MAX;
+        for (const PackedLine& line : lines) {
+          std::uint64_t& count = of_document[line.document];
+          for (const std::uint32_t line_id : line.ids) {
+            count += line.document == open ? 1 : 0;
+            if (line_id == mark) open = line.document;
+          }
+          count += line.document == open ? 1 : 0;
+        }
+        for (const auto& [document, count] : of_document) wanted += count, without += count == 0 ? 1 : 0;
+      }
+      const auto stage = MakeAnswersAlone(config, model);
+      ASSERT_TRUE(stage.ok()) << stage.status().message();
+      MapStore artifact;
+      for (const PartitionOutput& output : WritePackedPieces(**stage, artifact, corpus, 16))
+        for (const auto& [reason, count] : output.committed.reasons)
+          (reason == "unscored_documents" ? unscored : scored) += reason.ends_with("_ids") ? 0 : count;
+      EXPECT_EQ(scored, wanted);
+      EXPECT_EQ(unscored, without);
+      EXPECT_GT(scored, 0u);
+      EXPECT_GT(unscored, 0u);
+    }
+}
+
+TEST(AnswersAfterTest, RefusesAPieceThatIsNoSymbolOfTheTokenizer) {
+  const std::string model = ModelWithAnswer(105);
+  for (const std::string piece : {"<question>", "p104"})
+    EXPECT_EQ(MakeAnswersAlone(With(Config(4), "answers_after", piece), model).status().message(),
+              "answers_after: '" + piece +
+                  "' is no user-defined symbol of the tokenizer, so that text does not always give it as one "
+                  "id; name one, or give a tokenizer that has it");
+  Schema schema;
+  const auto refused = [&](Json config) {
+    return std::string(WritePackedType().check(config, schema).message());
+  };
+  EXPECT_EQ(refused(With(With(Config(4), "answers_after", "<answer>"), "encoding", "raw16")),
+            "answers_after: rows in raw16 have no room for weights; write `encoding: example` or "
+            "`array_record`");
+  EXPECT_EQ(refused(With(Config(4), "answers_after", "")), "answers_after: the piece is empty; name one");
+  EXPECT_EQ(refused(With(With(Config(4), "answers_after", "<answer>"), "encoding", "array_record")), "");
+}
+
+TEST(AnswersAfterTest, NamesTheKeyWhereASplitHasNoAnswer) {
+  const auto stage = MakeAnswersAlone(With(Config(13), "answers_after", "<answer>"), ModelWithAnswer(400));
+  ArtifactTotals totals;
+  totals.splits["train"].records = totals.splits["validation"].records = 1;
+  totals.counts.Add("scored_of_validation", 1);
+  EXPECT_EQ((*stage)->CheckCounts(totals).message(),
+            "split 'train' has no scored target, so that its loss would be 0 / 0: none of its rows has an id "
+            "behind '<answer>', the piece of `answers_after`; give it documents with an answer, or leave the "
+            "key out");
 }
 
 TEST(WritePackedTest, RefusesAnEncodingThatDoesNotFit) {
