@@ -7,34 +7,34 @@
 
 namespace pipeline {
 
-/// A line or row, or the remaining part of one, at the front of a text.
+/// A line or row, or its remaining part, at the front of a text.
 struct FoundRow {
-  bool fits = false;         // it fits into a record; other members are valid only then
+  bool fits = false;         // `content` has at most max_record_bytes; if false: the rest is not valid
   std::string_view content;  // without the line end
-  std::size_t size = 0;      // with the line end
+  std::size_t size = 0;      // in bytes, with the line end
   bool cr = false;           // the line end has a CR
 };
 
-/// Returns the line without a CR at its end.
+/// Returns `line`, which has no LF, without a CR at its end.
 std::string_view WithoutCr(std::string_view line);
 
-/// Remembers how far it looked, so that no byte is looked at twice while more of a line arrives.
-/// One thread at a time.
+/// Scans each byte once, although Find is called again whenever more of a line arrives. One thread at a time.
 class RowFinder {
  public:
-  /// `quoted_delimiter`: as in LineRules; NUL: each LF ends a row.
+  /// `quoted_delimiter`: as in LineRules; NUL: each LF ends a row. `max_record_bytes`: without the line end.
   RowFinder(char quoted_delimiter, std::size_t max_record_bytes)
       : quoted_delimiter_(quoted_delimiter), max_record_bytes_(max_record_bytes) {}
 
   bool quoted() const { return quoted_delimiter_ != '\0'; }
 
-  /// Finds the row at the front of `rest`. `finished`: the text ends with `rest`. Returns false if it needs
-  /// more input. A row that does not fit may have its end beyond `rest`.
+  /// Finds the row at the front of `rest`, the text that is not consumed yet. `finished`: the text ends with
+  /// `rest`. Returns false if it needs more input. The end of a row that does not fit may be beyond `rest`.
+  /// `row.content` is a part of `rest`.
   bool Find(std::string_view rest, bool finished, FoundRow& row);
 
-  /// Call for all bytes that are taken from the front of the text.
+  /// Removes `bytes` from the front of the text. Call it for all bytes that are processed.
   void Consume(std::size_t bytes) { scanned_ -= bytes < scanned_ ? bytes : scanned_; }
-  /// Call at the end of each row.
+  /// The next byte begins a row. Call it at the end of each row.
   void EndRow() { field_ = Field::kBegins; }
 
  private:
@@ -45,7 +45,7 @@ class RowFinder {
 
   char quoted_delimiter_;
   std::size_t max_record_bytes_;
-  std::size_t scanned_ = 0;       // bytes at the front of the text without the end of a row
+  std::size_t scanned_ = 0;       // bytes at the front of the text that are scanned; none ends a row
   Field field_ = Field::kBegins;  // state after these bytes
 };
 

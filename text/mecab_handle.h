@@ -1,4 +1,5 @@
-// MeCab: a dictionary for all threads, and an analyser for each thread. Only mecab_handle.cc uses MeCab.
+// The library MeCab: a dictionary for all threads, and an analyser for each thread. Only mecab_handle.cc
+// includes MeCab.
 #pragma once
 
 #include <memory>
@@ -12,15 +13,17 @@ namespace pipeline {
 /// A loaded dictionary. Immutable; safe from any thread. It must outlive its analysers.
 class MecabHandle {
  public:
-  /// Loads `directory` alone: rc files of the machine and the user have no effect, and a user dictionary
-  /// named in its dicrc is refused. kFailedPrecondition: the dictionary cannot be used, e.g. its charset is
-  /// not UTF-8.
+  /// Loads a compiled dictionary: `directory` has `dicrc` and the binary files of `mecab-dict-index`
+  /// (`sys.dic`, ...). The rc files of the machine and the user have no effect. kFailedPrecondition: a file
+  /// is missing, damaged or of another version of MeCab; the charset is not UTF-8; or `dicrc` names a user
+  /// dictionary.
   static Result<std::unique_ptr<MecabHandle>> Open(const std::string& directory);
   ~MecabHandle();
 
+  /// Returns an analyser for one thread. Safe from any thread.
   std::unique_ptr<Analyser> NewAnalyser() const;
 
-  /// Version of the MeCab library at run time: "0.996".
+  /// Returns the version of the MeCab library at run time: "0.996".
   static std::string Version();
 
  private:

@@ -6,7 +6,9 @@
 
 namespace pipeline {
 
-/// Returns the exit status; all messages are printed.
+/// Runs, or with `dry_run` only plans, the pipeline of `request`, and prints all messages. Returns the exit
+/// status (cli/terminal/exit_code.h). Call it from the main thread, before other threads exist: it handles
+/// the signals of the program. `call`: its words are kept in the record of the run, without secrets.
 int RunPipeline(const RunRequest& request, const Call& call);
 
 }  // namespace pipeline

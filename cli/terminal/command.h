@@ -1,5 +1,5 @@
-// A command of the program: its name, its words, the variables that their values go to, and the function that
-// runs it.
+// A command of the program: its name, its words, the variables that receive their values, and the function
+// that runs it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,12 @@ namespace pipeline {
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;  // NAME=VALUE
 
-/// The variable that receives the value of a word. Its type decides which values there are. bool: a flag
-/// without a value; a vector: the word has one value or more, and repeats.
+/// The variable that receives the value of a word. Its type decides the allowed values. bool: a flag without
+/// a value; a vector: the word has one or more values, and may be given several times.
 using WordTarget =
     std::variant<bool*, int*, std::uint64_t*, std::string*, std::vector<std::string>*, Assignments*>;
 
+/// Bounds of a number; both are allowed values.
 struct WordRange {
   int least;
   int most;
@@ -29,17 +30,17 @@ struct WordRange {
 /// One word that a command accepts.
 struct Word {
   std::vector<std::string> flags = {};  // "-n", "--dry-run"; empty: a positional word
-  std::string value = {};               // the name of its value: "N", "FILE"; empty: help names none
+  std::string value = {};               // the name of its value in help: "N", "FILE"; empty: no name
   std::string help;
   bool required = false;
   std::vector<std::string> choices = {};          // all allowed values; empty: any value
-  std::optional<WordRange> range = std::nullopt;  // of a number; absent: any number
+  std::optional<WordRange> range = std::nullopt;  // of a number; if absent: any number
   bool positive = false;                          // of a number: above 0
-  /// The environment variable whose value counts if the word is absent; empty: none.
+  /// The environment variable that gives the value if the word is absent; empty: none.
   std::string environment = {};
-  /// Returns why a value is refused; empty: it is accepted. Null: every value is accepted.
+  /// Returns the reason for refusing `value`; empty: the value is accepted. If null: every value is accepted.
   std::string (*refusal)(const std::string& value) = nullptr;
-  WordTarget to;  // unchanged if the word is absent; `Command::run` owns the variable
+  WordTarget to;  // `Command::run` owns the variable; if the word is absent: it keeps its value
 };
 
 struct Command;
@@ -49,21 +50,21 @@ struct Call {
   const std::vector<Command>& commands;  // all commands of the program
   const Command* command = nullptr;      // one of `commands`; null: a plugin may have the command
   std::vector<std::string> words;        // as typed, from the command on
-  std::string otherwise;                 // `command` is null: the message if no plugin has it
+  std::string otherwise;                 // if `command` is null: the error message if no plugin has it
 };
 
 struct Command {
   std::string name;
   std::string help = {};
-  bool hidden = false;                  // not in help, completion and manual
+  bool hidden = false;                  // it is left out of help, completion and manual
   int wrong_words_exit = kExitRefused;  // the exit status if the words are wrong
   std::vector<Word> words = {};         // in the order of the help
-  /// Returns the exit status. It owns the variables that the words store to, so that a copy of a command
-  /// shares them with the command.
+  /// Runs the command and returns the exit status. The function owns the variables that receive the values of
+  /// the words, so copies of a command share these variables.
   std::function<int(const Call&)> run;
 };
 
-/// `words`, and `more` behind them.
+/// Returns `words`, followed by `more`.
 std::vector<Word> Joined(std::vector<Word> words, std::vector<Word> more);
 
 }  // namespace pipeline

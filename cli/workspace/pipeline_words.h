@@ -1,4 +1,5 @@
-// The words that the commands on a pipeline file share.
+// The words that the commands on a pipeline file share: the file, --set, --subset, --allow-plugin and --work.
+// Only some of them have --from-log.
 #pragma once
 
 #include <string>
@@ -8,21 +9,24 @@
 
 namespace pipeline {
 
+/// The values of these words.
 struct PipelineOptions {
-  std::string file;           // the pipeline file
+  std::string file;           // path of the pipeline file
   Assignments set;            // --set
-  std::string subset;         // --subset; empty: the whole corpus
+  std::string subset;         // --subset: "5000" documents of each file, or "1%"; empty: the whole corpus
   bool allow_plugin = false;  // --allow-plugin: load plugins named by a path also if nothing runs
-  std::string work;           // --work; empty: PIPE_WORK, else ./.pipe/NAME
+  std::string work;           // --work, else PIPE_WORK; empty: ./.pipe/NAME
 };
 
-/// FILE, --set, --subset, --allow-plugin and --work.
+/// Returns FILE, which is required, and PipelineFlags. The words store their values in `options`, which must
+/// outlive them.
 std::vector<Word> PipelineWords(PipelineOptions& options);
 
-/// As PipelineWords, without FILE.
+/// Returns --set, --subset, --allow-plugin and --work, for a command that defines its own positional
+/// words.
 std::vector<Word> PipelineFlags(PipelineOptions& options);
 
-/// --from-log.
+/// Returns the flag --from-log: publish again from a source that is gone. `from_log` must outlive it.
 Word FromLogWord(bool& from_log);
 
 }  // namespace pipeline

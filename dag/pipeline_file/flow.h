@@ -1,4 +1,5 @@
-// The kind of data on an edge of the graph.
+// The kind of data on an edge between two stages of the graph. The type of a stage names the kind that it
+// takes and the kind that it gives; both ends of an edge must have the same kind.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ enum class Flow : std::uint8_t {
   kFiles,     // whole files, which a Source opens
   kRecords,   // batches of records
   kArtifact,  // whole artifacts, from a Job or a publishing Sink
-  kNothing,   // no input; as output: a published artifact that no stage reads
+  kNothing,   // as input: none; as output: a published artifact that no stage reads
 };
 
 }  // namespace pipeline

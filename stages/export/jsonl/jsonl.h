@@ -14,18 +14,20 @@ namespace pipeline {
 inline constexpr std::string_view kJsonlSource = "source";
 inline constexpr std::string_view kJsonlTarget = "target";
 
-/// Appends `text`, which is clean UTF-8, as the content of a JSON string: escapes `"`, `\` and control
-/// characters, nothing else.
+/// Appends `text`, which is valid UTF-8, as the content of a JSON string (RFC 8259). It escapes `"`, `\` and
+/// the characters below U+0020, no others.
 void AppendJsonText(std::string& out, std::string_view text);
 
-/// Form of the rows of a data set: objects with the same members in the same order; all values are strings.
+/// The form of all rows of a data set: each row is an object with the same members in the same order; all
+/// values are strings.
 class JsonlRow {
  public:
+  /// `members`: names of the members, at least one, in order.
   explicit JsonlRow(const std::vector<std::string>& members);
 
-  /// Bytes between the text of the previous member and the text of member `at`.
+  /// Returns the bytes between the text of the previous member and the text of member `at`, counted from 0.
   const std::string& before(std::size_t at) const { return before_[at]; }
-  /// Bytes after the last text, including the line end.
+  /// Returns the bytes after the last text, with the line end.
   const std::string& after() const { return after_; }
 
  private:
@@ -33,11 +35,11 @@ class JsonlRow {
   std::string after_;
 };
 
-/// "train.json"; with several shards "train-00001-of-00004.json".
+/// Returns "train.json", or "train-00001-of-00004.json" if `count` is more than 1. `number`: from 0.
 std::string JsonlShardName(std::string_view file, std::uint32_t number, std::uint32_t count);
 
-/// Returns the texts of `line`, which has no LF, in the order of `members`. kDataLoss says why the line is
-/// not a row with exactly these members.
+/// Returns the texts of the members of `line`, which has no LF, in the order of `members`. kDataLoss: the
+/// line is no JSON object with exactly these members and string values; the message has the reason.
 Result<std::vector<std::string>> ParseJsonlRow(std::string_view line,
                                                const std::vector<std::string>& members);
 

@@ -11,19 +11,23 @@
 
 namespace pipeline {
 
+/// Rules for the Examples. A record gives one Example, or several if its line is split.
 struct TfdsRecords {
-  /// One feature for the text, or one per field of the column `fields`.
+  /// Names of the text features: one for the whole text, or one per field of the column `fields`, in order.
   std::vector<std::string> features;
-  bool fields = false;
-  std::vector<std::string> labels;  // by number; empty: records have no label
-  bool fail = true;                 // fail on a label without a number instead of setting the record aside
-  /// Lines with more than `max_tokens` tokens are split; null: no limit.
+  bool fields = false;              // the text has the fields of the column `fields`
+  std::vector<std::string> labels;  // by number, from 0; empty: records have no label
+  /// A label that is not in `labels` is the error kFailedPrecondition. False: the record is set aside
+  /// (`dropped_unknown_label`).
+  bool fail = true;
+  /// Counts the tokens of a line. If null: lines are not split.
   std::shared_ptr<const SentencePieceEncoder> tokenizer;
-  std::size_t max_tokens = 0;
+  std::size_t max_tokens = 0;  // of a line, with its end mark; a longer line is split
 };
 
-/// Fills the column `payload`, so that a shard is the concatenation of payloads. Records whose lines are
-/// split keep only the columns `text` and `split`.
+/// Returns a Transform that fills the column `payload` with one framed Example per record: a shard is the
+/// concatenation of payloads. If a line of a batch is split, all records of the batch keep only the columns
+/// `text` and `split`.
 std::unique_ptr<Transform> NewTfdsEncoder(TfdsRecords records);
 
 }  // namespace pipeline
