@@ -36,7 +36,8 @@ Status LeaseIsLost(std::string_view location, std::string_view why);
 /// Returns the error for a run that finds another run at `location`.
 Status HeldByAnother(std::string_view location, std::string_view who);
 
-/// Returns the period of a lease with this `every_ms`; the default if it is absent or out of bounds.
+/// Returns the period of a lease with this `every_ms`, in milliseconds. Values below 100 or above
+/// 60,000 become these bounds.
 std::chrono::milliseconds LeasePeriod(std::int64_t every_ms);
 
 /// The lease of one location. One thread at a time.
