@@ -12,14 +12,14 @@ from measuring import output_of, run, spread
 def rows(bench):
     """Compares the download of a file from a server on loopback into memory with curl; measures the cost of its
     checksum."""
-    program, size, place = bench.binaries / "download_speed", 1 << 30, Path("/dev/shm") / f"pipe-bench-{os.getpid()}"
-    place.mkdir()
-    file = place / "file"
+    program, size, root = bench.binaries / "download_speed", 1 << 30, Path("/dev/shm") / f"pipe-bench-{os.getpid()}"
+    root.mkdir()
+    file = root / "file"
     with subprocess.Popen([program, "serve", str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         url = server.stdout.readline().decode().strip()
 
         def fetched(*command):
-            for path in place.iterdir():
+            for path in root.iterdir():
                 path.unlink()
             cost = run([*command])
             if file.stat().st_size != size:
@@ -34,6 +34,6 @@ def rows(bench):
         value, values, _ = bench.pairs(curl, ours, lambda a, b: a.cpu / b.cpu)
         bench.row("CPU of curl / of a source that arrives", value, None, note=spread(values))
         server.stdin.close()
-    shutil.rmtree(place)
+    shutil.rmtree(root)
     seconds = float(output_of(program, "crc"))
     bench.row("CRC-32C of 100 MB/s, share of a core", 100 * seconds, 1, most=True, unit=" %")

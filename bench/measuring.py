@@ -56,13 +56,13 @@ def spread(values):
 class Bench:
     """The programs to measure, the directories for their files, and the results of the rows so far."""
 
-    def __init__(self, binaries, python, trainer, texts, place, pairs):
+    def __init__(self, binaries, python, trainer, texts, root, pairs):
         self.binaries = binaries
         self.python = python
         self.trainer = trainer
         self.texts = texts
-        self.place = place
-        self.scratch = place / "scratch"
+        self.root = root
+        self.scratch = root / "scratch"
         self.pairs_wanted = pairs
         self.floors = []  # (name, met)
 
@@ -84,9 +84,9 @@ class Bench:
     def row(self, name, value, floor, most=False, unit="", note=""):
         """Prints a row. `most`: the value may not be above the floor, else not below it. `floor` None: there is no
         floor."""
-        limit, verdict = "", ""
+        limit, result = "", ""
         if floor is not None:
             met = value <= floor if most else value >= floor
-            limit, verdict = f"{'≤' if most else '≥'} {floor:g}{unit}", "ok" if met else "**missed**"
+            limit, result = f"{'≤' if most else '≥'} {floor:g}{unit}", "ok" if met else "**missed**"
             self.floors.append((name, met))
-        print(f"| {name} | {value:.3g}{unit} | {limit} | {verdict} | {note} |", flush=True)
+        print(f"| {name} | {value:.3g}{unit} | {limit} | {result} | {note} |", flush=True)

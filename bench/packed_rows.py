@@ -26,8 +26,8 @@ def command(bench, corpus, *options):
 def packed(bench):
     """Compares `pipe run` with the loop that people write in Python, a process per core: compressed text to rows of
     ids. The tokenizer is made before; each run reuses its artifact."""
-    model = bench.place / "tokenizer"
-    rows, seq_len = bench.place / "python.rows", 1024
+    model = bench.root / "tokenizer"
+    rows, seq_len = bench.root / "python.rows", 1024
 
     def pipe(*options):
         return run(command(bench, bench.texts.one_block, "--set", f"stages.tokenizer.out={model}", *options))
@@ -37,7 +37,7 @@ def packed(bench):
         return pipe("--only", "packed")
 
     def loop():
-        counted = bench.place / "python.ids"
+        counted = bench.root / "python.ids"
         with open(counted, "wb") as out:
             cost = run([bench.python, HERE / "python_loop.py", bench.texts.one_block, model / "tokenizer.model", seq_len,
                         rows, os.cpu_count()], stdout=out)

@@ -80,8 +80,8 @@ def main(argv):
     parser.add_argument("--json", action="store_true", help="one object: tokens a second by name")
     options = parser.parse_args(argv)
     found = {}
-    with tempfile.TemporaryDirectory() as place:
-        directory = options.packed or made(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = options.packed or made(temporary)
         for native in (True, False):
             rows = Rows(directory, options.split, 0, native)
             count, readers = passes(rows, min(options.rows, rows.count))

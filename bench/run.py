@@ -58,9 +58,9 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     args = parser.parse_args()
     binaries = args.binaries.resolve()
-    place = binaries.parent / "measured"
-    texts = Texts(args.corpus, place)
-    bench = Bench(binaries, args.python, args.trainer, texts, place, args.pairs)
+    root = binaries.parent / "measured"
+    texts = Texts(args.corpus, root)
+    bench = Bench(binaries, args.python, args.trainer, texts, root, args.pairs)
     print(f"Machine: {machine()}; load {os.getloadavg()[0]:.1f}. Text: {texts.plain.stat().st_size / 1e6:.0f} MB, "
           f"{texts.one_block.stat().st_size / 1e6:.1f} MB as xz.\n")
     print("| what | measured | floor | | |\n|---|---|---|---|---|")

@@ -13,20 +13,20 @@ HERE = Path(__file__).resolve().parent
 MIB = 1 << 20
 
 
-def pipe(bench, corpus, *options, shuffle="none", settings=(), fresh=True, place=None, prefix=()):
+def pipe(bench, corpus, *options, shuffle="none", settings=(), fresh=True, root=None, prefix=()):
     """Runs `pipe run` from nothing; `fresh` False: on the files of the last run."""
-    place = place or bench.scratch
+    root = root or bench.scratch
     if fresh:
-        shutil.rmtree(place, ignore_errors=True)
-    command = [*prefix, bench.binaries / "pipe", "run", HERE / "pipeline.yaml", "--work", place / "work"]
-    for setting in (f"corpus={corpus}", f"out={place / 'out'}", f"stages.text.shuffle={shuffle}", *settings):
+        shutil.rmtree(root, ignore_errors=True)
+    command = [*prefix, bench.binaries / "pipe", "run", HERE / "pipeline.yaml", "--work", root / "work"]
+    for setting in (f"corpus={corpus}", f"out={root / 'out'}", f"stages.text.shuffle={shuffle}", *settings):
         command += ["--set", setting]
     return run([*command, *options])
 
 
 def overhead(bench):
     """Compares `pipe run` with a bare loop around the same libraries that writes the same bytes."""
-    bare_out = bench.place / "bare.tfrecord"
+    bare_out = bench.root / "bare.tfrecord"
 
     def bare():
         return run([*ONE_CORE, bench.binaries / "bare_chain", bench.texts.one_block, bare_out])
@@ -90,12 +90,12 @@ def reads(bench):
 
 def planning(bench):
     """Plans 100,000 partitions, made by a real run of as many documents in memory, where syncing costs nothing."""
-    place = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else bench.place) / f"pipe-bench-{os.getpid()}"
-    documents = bench.place / "documents.txt"
+    root = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else bench.root) / f"pipe-bench-{os.getpid()}"
+    documents = bench.root / "documents.txt"
     documents.write_text("".join(f"{number} 本日は晴天なり\n" for number in range(100_000)), encoding="utf-8")
 
     def go(*options, **more):
-        return pipe(bench, documents, *options, shuffle="{seed: 0}", place=place, fresh=False, **more,
+        return pipe(bench, documents, *options, shuffle="{seed: 0}", root=root, fresh=False, **more,
                     settings=("partition=1B", "documents=line", "stages.text.shards=1000"))
 
     def median(*options):
@@ -108,8 +108,8 @@ def planning(bench):
         bench.row("`pipe run -n`, 100,000 units and published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
         wall, cpu = median()
         bench.row("`pipe run` with nothing to do", wall, 2.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
-        shutil.rmtree(place / "out")
+        shutil.rmtree(root / "out")
         wall, cpu = median("-n")
         bench.row("`pipe run -n`, 100,000 units, not published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(root, ignore_errors=True)

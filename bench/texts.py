@@ -10,19 +10,19 @@ CORPUS_BYTES = 72_000_000
 
 class Texts:
     """One text in five forms: as one xz block, as many blocks, four times over in one block, ten times over in many
-    blocks, and plain. Made once and kept in `place`."""
+    blocks, and plain. Made once and kept in `root`."""
 
-    def __init__(self, corpus, place):
-        place.mkdir(parents=True, exist_ok=True)
+    def __init__(self, corpus, root):
+        root.mkdir(parents=True, exist_ok=True)
         if corpus is None:
-            corpus = place / "made.txt.xz"
+            corpus = root / "made.txt.xz"
             self.make(corpus, f"{HERE / 'make_corpus.py'} {CORPUS_BYTES} | xz -6 -T1 -c")
         name = hashlib.sha256(str(corpus.resolve()).encode()).hexdigest()[:8]
         self.one_block = corpus
-        self.blocks = place / f"{name}.blocks.xz"
-        self.plain = place / f"{name}.txt"
-        self.tenfold = place / f"{name}.tenfold.xz"
-        self.long_block = place / f"{name}.long.xz"
+        self.blocks = root / f"{name}.blocks.xz"
+        self.plain = root / f"{name}.txt"
+        self.tenfold = root / f"{name}.tenfold.xz"
+        self.long_block = root / f"{name}.long.xz"
         self.make(self.plain, f"xz -dc '{corpus}'")
         self.make(self.blocks, f"xz -6 -T2 --block-size=4MiB -c '{self.plain}'")
         self.make(self.long_block, f"cat {' '.join([repr(str(self.plain))] * 4)} | xz -1 -T1 -c")

@@ -35,7 +35,7 @@ FORMS = [("unigram", "none"), ("unigram", "spaces"), ("unigram", "cuts"), ("unig
 DISCOUNT = 0.75
 
 
-class Place:
+class Sandbox:
     def __init__(self, options, root):
         self.options, self.root, self.runs = options, root, 0
 
@@ -126,8 +126,8 @@ def main():
     options = parser.parse_args()
     options.pipe = options.pipe.resolve()
     with tempfile.TemporaryDirectory() as directory:
-        place = Place(options, Path(directory))
-        train, held = place.rows(options.train), place.rows(options.held)
+        sandbox = Sandbox(options, Path(directory))
+        train, held = sandbox.rows(options.train), sandbox.rows(options.held)
         print(f"{len(train):,} lines to train on, {len(held):,} held, with {sum(len(cuts) for _, cuts in held):,} morphemes")
         print("| form | ids | characters per id | bare ▁ | across morphemes | unknown | bits per character, order 1 | order 2 |\n"
               "|---|---|---|---|---|---|---|---|")
@@ -135,7 +135,7 @@ def main():
             measure(model, model, train, held)
         for model, boundaries in FORMS:
             try:
-                out = place.run(options.train, TRAIN, model=model, boundaries=boundaries)
+                out = sandbox.run(options.train, TRAIN, model=model, boundaries=boundaries)
             except RuntimeError as error:  # usually too little text for so many pieces
                 print(f"| {model}, `{boundaries}` | {error} |")
                 continue

@@ -174,7 +174,7 @@ def options_of(argv):
     parser.add_argument("--minutes", type=float, default=60, help="after which no further case is begun")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="cases that begin so, such as ja-0.1b/v3-8")
-    parser.add_argument("--no-check", action="store_true", help="a piece of a longer run")
+    parser.add_argument("--no-check", action="store_true", help="a part of a longer run")
     return parser.parse_args(argv)
 
 

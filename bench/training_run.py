@@ -35,9 +35,9 @@ def made(directory):
     return packed_rows.write_packed(directory, {"train": split(ROWS), "validation": split(16)}, SEQ_LEN, VOCAB)
 
 
-def measured(place, data, steps):
+def measured(root, data, steps):
     start = time.monotonic()
-    run = Run(place, data, {"preset": "quickstart"}, threads=0, steps=steps, log_every=1, checkpoint_every=steps)
+    run = Run(root, data, {"preset": "quickstart"}, threads=0, steps=steps, log_every=1, checkpoint_every=steps)
     first = run.wait_for("step")
     seconds = time.monotonic() - start
     code = run.end()
@@ -53,10 +53,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=150)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        data = made(Path(place) / "rows")
-        measured(Path(place) / "cold", data, 2)
-        print(json.dumps(measured(Path(place) / "warm", data, options.steps)))
+    with tempfile.TemporaryDirectory() as root:
+        data = made(Path(root) / "rows")
+        measured(Path(root) / "cold", data, 2)
+        print(json.dumps(measured(Path(root) / "warm", data, options.steps)))
 
 
 if __name__ == "__main__":

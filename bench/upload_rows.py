@@ -41,8 +41,8 @@ class Uploads:
         self.bench, self.url = bench, url
         self.program = bench.binaries / "upload_object"
         self.numbers = itertools.count()
-        self.file = made_file(bench.place / "object", OBJECT_BYTES)
-        self.told = bench.place / "upload.told"
+        self.file = made_file(bench.root / "object", OBJECT_BYTES)
+        self.told = bench.root / "upload.told"
 
     def name(self):
         return f"object-{next(self.numbers)}"
@@ -54,7 +54,7 @@ class Uploads:
         return run([self.bench.python, HERE / "upload_object.py", self.file, self.url, BUCKET, self.name()])
 
     def words(self, how):
-        return self.program, how, self.file, f"gs://{BUCKET}/{self.name()}", self.bench.place / "spool"
+        return self.program, how, self.file, f"gs://{BUCKET}/{self.name()}", self.bench.root / "spool"
 
     def store(self):
         return run(self.words("file"))

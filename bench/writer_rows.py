@@ -44,7 +44,7 @@ def tfds(bench):
 def bert_writer(bench):
     """Compares the way from sentences to examples of BERT with one process of plain Python: the same sentences and
     vocabulary."""
-    text, vocabulary, out = (bench.place / name for name in ("bert.txt", "bert.vocab.txt", "bert.out"))
+    text, vocabulary, out = (bench.root / name for name in ("bert.txt", "bert.vocab.txt", "bert.out"))
     with open(bench.texts.plain, encoding="utf-8") as lines:
         front = lines.read(1 << 20)  # characters
     text.write_text(front.replace("。", "。\n").replace("\n\n\n", "\n\n"), encoding="utf-8")

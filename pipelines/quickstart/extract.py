@@ -6,8 +6,8 @@
 DIR of debian-reference holds ch*.ja.html; each h2 or h3 section of it becomes a document. DIR of
 libreoffice is searched for *.html; each file becomes a document. The text has a block (paragraph,
 heading, table cell ...) per line and a blank line after each document. Blocks without a Japanese
-letter and blocks that stood before are left out, and so are documents that then are empty. The same
-files give the same text; counts go to standard output.
+letter and repeated blocks are left out, and so are documents that are empty then. The same files give
+the same text; counts go to standard output.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 BLOCKS = frozenset(
     "address article blockquote body caption center dd details div dl dt fieldset figcaption figure form"
     " h1 h2 h3 h4 h5 h6 hr li main ol p pre section summary table tbody td tfoot th thead tr ul".split())
-# What stands on every page and is no prose.
+# Parts of every page that are no prose.
 SKIPPED = frozenset("aside button footer head header nav noscript script style".split())
 SKIPPED_CLASSES = frozenset("debug navfooter navheader toc".split())
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
@@ -89,7 +89,7 @@ def parse(html, document_tags=frozenset()):
 
 
 class Corpus:
-    """Gathers documents and leaves out what is not Japanese or was seen before."""
+    """Collects documents, without blocks that are not Japanese or were seen before."""
 
     def __init__(self):
         self.documents = []
