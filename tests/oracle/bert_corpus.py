@@ -74,7 +74,7 @@ class Corpus:
         self.order = np.argsort(keys, kind="stable")
         self.keys = keys[self.order]
 
-    def places(self, part):
+    def occurrences(self, part):
         """Positions of this sequence of ids."""
         head = part[:KEY]
         key = sum(int(number) << (16 * (KEY - 1 - at)) for at, number in enumerate(head))
@@ -91,11 +91,11 @@ class Corpus:
     def divided(self, part, masked):
         """None: the sequence is not in the corpus. True: this mask divides a morpheme at every position (of at most
         200)."""
-        places = self.places(part)
-        if not len(places):
+        occurrences = self.occurrences(part)
+        if not len(occurrences):
             return None
-        for place in places[:200]:
-            words = np.cumsum(self.begins[place:place + len(part)])
+        for begin in occurrences[:200]:
+            words = np.cumsum(self.begins[begin:begin + len(part)])
             if not any(0 < masked[words == word].sum() < (words == word).sum() for word in np.unique(words[masked])):
                 return False
         return True
@@ -180,16 +180,16 @@ def check_morphemes(directory, corpus, length, predictions, found):
     return count
 
 
-def check(pipe, place, file, **values):
+def check(pipe, root, file, **values):
     """Checks the examples of `file`: the faults, and the number of examples of each kind."""
     length, predictions = values.pop("lengths")
-    (place / "p.yaml").write_text(PIPELINE.format(url=file, lengths=LENGTHS.format(length, predictions), **values),
-                                  encoding="utf-8")
-    ran(pipe, "run", "p.yaml", "--work", "work", cwd=place, seconds=3600)
+    (root / "p.yaml").write_text(PIPELINE.format(url=file, lengths=LENGTHS.format(length, predictions), **values),
+                                 encoding="utf-8")
+    ran(pipe, "run", "p.yaml", "--work", "work", cwd=root, seconds=3600)
     found = Findings(Path(file).name)
-    kept, = (place / "work" / "artifacts").glob("tokens-*")
-    seen = min(check_shares(place / "none", length, predictions, values["dupe"], found),
-               check_morphemes(place / "morphemes", Corpus(pipe, kept), length, predictions, found))
+    kept, = (root / "work" / "artifacts").glob("tokens-*")
+    seen = min(check_shares(root / "none", length, predictions, values["dupe"], found),
+               check_morphemes(root / "morphemes", Corpus(pipe, kept), length, predictions, found))
     return found.wrong, seen
 
 

@@ -59,9 +59,9 @@ class FineTuning:
         return [piece for piece in self.pieces[5:] if not occurs(piece)]
 
 
-def examples(place):
+def examples(root):
     features = features_of(CASE)
-    for record in tf.data.TFRecordDataset(sorted(map(str, place.glob("*tfrecord")))):
+    for record in tf.data.TFRecordDataset(sorted(map(str, root.glob("*tfrecord")))):
         row = {name: value.numpy() for name, value in tf.io.parse_single_example(record, features).items()}
         size, masked = int(sum(row["input_mask"])), int(sum(row["masked_lm_weights"]))
         ids = row["input_ids"][:size].tolist()
@@ -71,14 +71,14 @@ def examples(place):
         yield ids[1:middle], ids[middle + 1:-1]
 
 
-def check(pipe, place, documents, boundaries, vocab_size):
+def check(pipe, root, documents, boundaries, vocab_size):
     """The tokenizer of fine-tuning, the number of compared ids, and the parts of examples that it gives no text."""
-    (place / "text.txt").write_text("".join("\n".join(lines) + "\n\n" for lines in documents), encoding="utf-8")
-    out = place / f"out-{boundaries}"
-    variables = {"corpus": place / "text.txt", "out": out, "validation": 0, "vocab_size": vocab_size, "dupe_factor": 1,
+    (root / "text.txt").write_text("".join("\n".join(lines) + "\n\n" for lines in documents), encoding="utf-8")
+    out = root / f"out-{boundaries}"
+    variables = {"corpus": root / "text.txt", "out": out, "validation": 0, "vocab_size": vocab_size, "dupe_factor": 1,
                  "model_size": "tiny", "seq_len": CASE["length"], "max_predictions": CASE["predictions"],
                  "boundaries": boundaries}
-    ran(pipe, "run", PIPELINE, "--work", place / f"work-{boundaries}",
+    ran(pipe, "run", PIPELINE, "--work", root / f"work-{boundaries}",
         *(word for name, value in variables.items() for word in ("--set", f"{name}={value}")), seconds=600)
     fine = FineTuning(out / "pretraining_data" / "vocab.txt")
     texts = "\0".join(letters([one for line in lines for one in fine.ids(unicodedata.normalize("NFKC", line))])
@@ -99,7 +99,7 @@ def main(pipe, file=None):
         never = fine.never()
         print(f"none: {count} ids of {sum(map(len, documents))} lines, {len(wrong)} parts that fine-tuning cuts otherwise, "
               f"{len(never)} of {len(fine.pieces)} pieces that it never gives")
-        problems += [f"{[fine.pieces[one] for one in part]} stand nowhere" for part in wrong]
+        problems += [f"{[fine.pieces[one] for one in part]} are not in the corpus" for part in wrong]
         problems += [f"{piece} is a part of no word in fine-tuning" for piece in never]
         if count < 10000:
             problems.append(f"only {count} ids")

@@ -98,7 +98,7 @@ class Corpus:
         return self.letters(ids) in self.all
 
 
-def check_example(row, case, vocabulary, places):
+def check_example(row, case, vocabulary, corpus_lines):
     """Yields the faults of one example, by a second implementation of the page."""
     size = int(sum(row["input_mask"]))
     ids, segments = list(row["input_ids"][:size]), list(row["segment_ids"][:size])
@@ -127,17 +127,17 @@ def check_example(row, case, vocabulary, places):
             if number != sep:
                 part.append(number)
                 continue
-            if not part or not places.has(part):
-                yield f"{part} stand nowhere"
+            if not part or not corpus_lines.has(part):
+                yield f"{part} is not in the corpus"
             part = []
         return
     middle = ids.index(sep)
     if segments != [0] * (middle + 1) + [1] * (size - middle - 1):
         yield f"segments {segments} with [SEP] at {middle}"
     first, second = ids[1:middle], ids[middle + 1:-1]
-    if not first or not second or not places.has(first) or not places.has(second):
-        yield f"{first} or {second} stand nowhere"
-    if not row["next_sentence_labels"][0] and not places.joined(first, second):
+    if not first or not second or not corpus_lines.has(first) or not corpus_lines.has(second):
+        yield f"{first} or {second} is not in the corpus"
+    if not row["next_sentence_labels"][0] and not corpus_lines.joined(first, second):
         yield f"{second} do not follow {first}"
 
 
@@ -154,14 +154,14 @@ def whole_words_wrong(row, pieces):
     return False
 
 
-def check(pipe, place, case, documents):
-    (place / "p.yaml").write_text(PIPELINE.format(**case), encoding="utf-8")
-    ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=place)
-    out, wrong = place / "out" / case["name"], []
+def check(pipe, root, case, documents):
+    (root / "p.yaml").write_text(PIPELINE.format(**case), encoding="utf-8")
+    ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=root)
+    out, wrong = root / "out" / case["name"], []
     pieces = (out / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     vocabulary = {piece: number for number, piece in enumerate(pieces)}
     tokenizer = BertTokenizer(vocab=vocabulary, do_lower_case=False, tokenize_chinese_chars=True, strip_accents=False)
-    places = Corpus(tokenizer, documents)
+    corpus_lines = Corpus(tokenizer, documents)
     config = json.loads((out / "bert_config.json").read_text(encoding="utf-8"))
     if set(config) != CONFIG_KEYS or config["vocab_size"] != len(pieces) or pieces[0] != "[PAD]":
         wrong.append(f"bert_config.json: {config}")
@@ -174,7 +174,7 @@ def check(pipe, place, case, documents):
         seen += 1
         if max(row["input_ids"].max(), row["masked_lm_ids"].max()) >= len(pieces):
             wrong.append("an id that the vocabulary lacks")
-        wrong += list(check_example(row, case, vocabulary, places))
+        wrong += list(check_example(row, case, vocabulary, corpus_lines))
         if case["words"] == "pieces" and whole_words_wrong(row, pieces):
             wrong.append("a word is masked in part")
         if case["pairs"] == "true":
@@ -189,15 +189,15 @@ def main(pipe):
     text, documents = corpus(seed=5)
     failed = False
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
-        (place / "corpus.txt").write_text(text, encoding="utf-8")
+        root = Path(directory)
+        (root / "corpus.txt").write_text(text, encoding="utf-8")
         for case in CASES:
-            seen, wrong = check(Path(pipe).resolve(), place, case, documents)
+            seen, wrong = check(Path(pipe).resolve(), root, case, documents)
             print(f"{case['name']}: {seen} examples, {len(wrong)} wrong")
             for what in wrong[:10]:
                 print(f"  {what}", file=sys.stderr)
             failed = failed or bool(wrong) or seen < 800
-        wrong, seen = bert_corpus.check(Path(pipe).resolve(), place, place / "corpus.txt", dictionary="ipadic", vocab_size=600,
+        wrong, seen = bert_corpus.check(Path(pipe).resolve(), root, root / "corpus.txt", dictionary="ipadic", vocab_size=600,
                                         partition="32KiB", dupe=4, lengths=(64, 10))
         print(f"corpus: {seen} examples, {len(wrong)} wrong")
         for what in wrong:

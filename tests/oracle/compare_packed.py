@@ -114,16 +114,16 @@ class Stream:
         room = seq_len
         parts = self.best_fit(room) if best_fit else [[at] for at in range(1, len(self.ids), room)]
         for begins in parts:
-            places = [begins[0] - 1] if not best_fit or self.continues(begins[0]) else [0]
-            documents = [self.documents[places[0]]]
+            indices = [begins[0] - 1] if not best_fit or self.continues(begins[0]) else [0]
+            documents = [self.documents[indices[0]]]
             for number, at in enumerate(begins):
                 end = min(at + room, len(self.ids)) if not best_fit else self.end_of(at, room)
-                places += range(at, end)
+                indices += range(at, end)
                 documents += [(number, document) if best_fit and number else document
                               for document in self.documents[at:end]]
-            fill_up = [fill] * (seq_len + 1 - len(places))
-            row = (tuple([self.ids[at] for at in places] + fill_up), len(places),
-                   sum(self.bytes[at] for at in places[1:]), sum(self.chars[at] for at in places[1:]))
+            fill_up = [fill] * (seq_len + 1 - len(indices))
+            row = (tuple([self.ids[at] for at in indices] + fill_up), len(indices),
+                   sum(self.bytes[at] for at in indices[1:]), sum(self.chars[at] for at in indices[1:]))
             yield row + segments_of(documents, len(fill_up)) if segments else row
 
     def continues(self, at):
@@ -144,12 +144,12 @@ class Stream:
             at = end
         rows, rooms = [], []  # rooms: (free ids, row), sorted
         for length, begin in sorted(parts, key=lambda part: (-part[0], part[1])):
-            place = bisect.bisect_left(rooms, (length, -1))
-            if place == len(rooms):
+            fitting = bisect.bisect_left(rooms, (length, -1))
+            if fitting == len(rooms):
                 rows.append([])
                 left, number = room, len(rows) - 1
             else:
-                left, number = rooms.pop(place)
+                left, number = rooms.pop(fitting)
             rows[number].append(begin)
             bisect.insort(rooms, (left - length, number))
         return sorted(sorted(row) for row in rows)

@@ -106,19 +106,19 @@ def builders(tfds):
     return Wiki40bLike, Lm1bLike, Reviews
 
 
-class Place:
+class Sandbox:
     def __init__(self, pipe, root):
         self.pipe, self.root, self.runs = pipe, root, 0
 
     def run(self, url, keys="", sink=""):
         """(exit code, output, path of the data set)."""
         self.runs += 1
-        place = self.root / f"run-{self.runs}"
-        place.mkdir()
-        (place / "p.yaml").write_text(PIPELINE.format(url=url, keys=keys, sink=sink), encoding="utf-8")
-        ended = subprocess.run([self.pipe, "run", "p.yaml"], cwd=place, capture_output=True, text=True, timeout=120,
+        sandbox = self.root / f"run-{self.runs}"
+        sandbox.mkdir()
+        (sandbox / "p.yaml").write_text(PIPELINE.format(url=url, keys=keys, sink=sink), encoding="utf-8")
+        ended = subprocess.run([self.pipe, "run", "p.yaml"], cwd=sandbox, capture_output=True, text=True, timeout=120,
                                check=False)
-        return ended.returncode, ended.stdout + ended.stderr, place / "out" / "out" / "1.0.0"
+        return ended.returncode, ended.stdout + ended.stderr, sandbox / "out" / "out" / "1.0.0"
 
     def read(self, tfds, url, keys="", sink=""):
         """Each example of the data set made from `url`, as TFDS returns it."""
@@ -144,10 +144,10 @@ def texts(examples, split):
     return [example["text"].decode() for example in examples.as_dataset(split=split).as_numpy_iterator()]
 
 
-def check_data_sets(place, tfds):
+def check_data_sets(sandbox, tfds):
     prepared = []
     for builder in builders(tfds):
-        made = builder(data_dir=str(place.root / "tfds"))
+        made = builder(data_dir=str(sandbox.root / "tfds"))
         made.download_and_prepare()
         prepared.append(made)
     wiki, lm1b, reviews = prepared
@@ -156,32 +156,32 @@ def check_data_sets(place, tfds):
         return f"{of.data_path}/*-{split}.tfrecord-*"
 
     wanted = Counter((line,) for text in texts(wiki, "train") for line in paragraphs(text) if line)
-    yield same("wiki40b", place.read(tfds, shards(wiki, "train"), "markers: wiki40b"), wanted)
+    yield same("wiki40b", sandbox.read(tfds, shards(wiki, "train"), "markers: wiki40b"), wanted)
     titles = Counter()
     for text in texts(wiki, "validation"):
         lines = [part for line in text.split("\n") if not line.startswith("_START_") for part in line.split("_NEWLINE_")]
         titles.update((line,) for line in lines if line)
     yield same("wiki40b with titles",
-               place.read(tfds, shards(wiki, "validation"), "markers: wiki40b, titles: true"), titles)
-    yield same("another feature", place.read(tfds, shards(wiki, "train"), "text: wikidata_id"),
+               sandbox.read(tfds, shards(wiki, "validation"), "markers: wiki40b, titles: true"), titles)
+    yield same("another feature", sandbox.read(tfds, shards(wiki, "train"), "text: wikidata_id"),
                Counter((f"Q{number}",) for number in range(ARTICLES)))
     wanted = Counter((text,) for split in ("train", "test") for text in texts(lm1b, split) if text)
-    yield same("lm1b", place.read(tfds, f"{lm1b.data_path}/*.tfrecord-*"), wanted)
+    yield same("lm1b", sandbox.read(tfds, f"{lm1b.data_path}/*.tfrecord-*"), wanted)
 
     names = f"{reviews.data_path}/label.labels.txt"
     wanted = Counter((int(example["label"]), example["text"].decode())
                      for example in reviews.as_dataset(split="train").as_numpy_iterator() if example["label"] >= 0)
     # An example with the label -1 has none.
-    yield same("labels", place.read(tfds, shards(reviews, "train"),
-                                    f'label: label, labels_file: "{names}", max_bad_rows: 1',
-                                    f"labels: {json.dumps(NAMES)},"), wanted)
+    yield same("labels", sandbox.read(tfds, shards(reviews, "train"),
+                                      f'label: label, labels_file: "{names}", max_bad_rows: 1',
+                                      f"labels: {json.dumps(NAMES)},"), wanted)
     turned = Counter({(2 - label, text): count for (label, text), count in wanted.items()})
-    yield same("labels in another order", place.read(
+    yield same("labels in another order", sandbox.read(
         tfds, shards(reviews, "train"), f"label: label, labels: {json.dumps(NAMES)}, max_bad_rows: 1",
         f"labels: {json.dumps(NAMES[::-1])},"), turned)
 
 
-def check_files(place, tf, tfds):
+def check_files(sandbox, tf, tfds):
     """Files written by TensorFlow itself: lists, features in the order of a hash table, no label, other kinds."""
     def example(**features):
         made = {}
@@ -194,21 +194,21 @@ def check_files(place, tf, tfds):
 
     records = [example(b=[b"one\ntwo", b"three"], a=["四".encode()], n=[7]), example(a=[b"x"], n=[1]),
                example(a=[b"\xff"], b=[b"five"], n=[-2]), example(a=[3], b=[b"six"]), b"no example"]
-    file = place.root / "lists.tfrecord"
+    file = sandbox.root / "lists.tfrecord"
     with tf.io.TFRecordWriter(str(file)) as writer:
         for record in records:
             writer.write(record)
-    yield same("lists", place.read(tfds, file, "text: [a, b]"),
+    yield same("lists", sandbox.read(tfds, file, "text: [a, b]"),
                Counter([("四",), ("one",), ("two",), ("three",), ("\ufffd",), ("five",)]))
 
     options = tf.io.TFRecordOptions(compression_type="GZIP")
-    with tf.io.TFRecordWriter(str(place.root / "zipped.tfrecord"), options) as writer:
+    with tf.io.TFRecordWriter(str(sandbox.root / "zipped.tfrecord"), options) as writer:
         writer.write(example(text=[b"x"]))
     whole = file.read_bytes()
-    (place.root / "torn.tfrecord").write_bytes(whole[:-3])
-    (place.root / "flipped.tfrecord").write_bytes(whole[:200] + bytes([whole[200] ^ 4]) + whole[201:])
+    (sandbox.root / "torn.tfrecord").write_bytes(whole[:-3])
+    (sandbox.root / "flipped.tfrecord").write_bytes(whole[:200] + bytes([whole[200] ^ 4]) + whole[201:])
     for name, why in (("zipped", "a compressed one"), ("torn", "truncated"), ("flipped", "damaged")):
-        code, said, _ = place.run(place.root / f"{name}.tfrecord", "text: b")
+        code, said, _ = sandbox.run(sandbox.root / f"{name}.tfrecord", "text: b")
         good = code != 0 and why in said and f"{name}.tfrecord: record at offset" in said
         print(f"{name}: exit code {code}", *([] if good else [said]))
         yield good
@@ -221,8 +221,8 @@ def main(pipe):
     tfds.core.utils.gcs_utils._is_gcs_disabled = True
     tfds.disable_progress_bar()
     with tempfile.TemporaryDirectory() as directory:
-        place = Place(Path(pipe).resolve(), Path(directory))
-        results = [*check_data_sets(place, tfds), *check_files(place, tf, tfds)]
+        sandbox = Sandbox(Path(pipe).resolve(), Path(directory))
+        results = [*check_data_sets(sandbox, tfds), *check_files(sandbox, tf, tfds)]
     return 0 if all(results) else 1
 
 

@@ -27,17 +27,17 @@ CHARACTERS = "猫犬が鳴く。走る庭をABC①ｶﾅﾊﾞＡＢＣthe cat d
 
 class Exported(unittest.TestCase):
     def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
+        root = tempfile.TemporaryDirectory()
+        self.addCleanup(root.cleanup)
+        self.root = Path(root.name)
 
     def trained(self, kind, **options):
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter([*tiny_tokenizer.LINES, "カナABC1 テスト"] * 20), model_prefix=str(self.place / "tokenizer"),
+            sentence_iterator=iter([*tiny_tokenizer.LINES, "カナABC1 テスト"] * 20), model_prefix=str(self.root / "tokenizer"),
             vocab_size=360, model_type=kind, byte_fallback=True, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
             user_defined_symbols=["\n"], character_coverage=1.0, hard_vocab_limit=False, minloglevel=2,
             **{"normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False, **options})
-        return self.place / "tokenizer.model"
+        return self.root / "tokenizer.model"
 
     def same_ids(self, kind, form, **options):
         path = self.trained(kind, **options)
@@ -47,8 +47,8 @@ class Exported(unittest.TestCase):
                   "blocks": {name: np.zeros((1, *shape), np.float32) for name, shape in export.block_shapes(config).items()}}
         info = {**tiny_tokenizer.INFO, "vocab_size": size}
         lineage = {"data": {"lineage": [{"type": "normalize", "config": {"form": form.lower()}}] if form else []}}
-        export.write(params, config, {**info, "path": path}, {"lineage": lineage}, self.place / "export")
-        theirs, ours = AutoTokenizer.from_pretrained(self.place / "export"), Text(path, info, form)
+        export.write(params, config, {**info, "path": path}, {"lineage": lineage}, self.root / "export")
+        theirs, ours = AutoTokenizer.from_pretrained(self.root / "export"), Text(path, info, form)
         make = random.Random(1)
         made = ["".join(make.choice(CHARACTERS) for _ in range(make.randint(1, 30))) for _ in range(300)]
         for text in [*CHANGED, *made]:

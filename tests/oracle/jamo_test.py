@@ -49,13 +49,13 @@ def any_text(chance, lines):
         yield "".join(chance.choice(chance.choice((everything, korean, korean, marks))) for _ in range(chance.randrange(1, 24)))
 
 
-def check_forms(pipe, place):
+def check_forms(pipe, root):
     """Lines whose form with the key is not the expected one."""
     lines = list(any_text(random.Random(11), 6000)) + list(CHAT)
-    (place / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
-    (place / "p.yaml").write_text(FORMS.format(form="nfkc"), encoding="utf-8")
-    ran(pipe, "run", "p.yaml", "--work", "work-forms", cwd=place)
-    found = [record["text"] for record in map(json.loads, (place / "out-nfkc" / "train.json").read_text(
+    (root / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
+    (root / "p.yaml").write_text(FORMS.format(form="nfkc"), encoding="utf-8")
+    ran(pipe, "run", "p.yaml", "--work", "work-forms", cwd=root)
+    found = [record["text"] for record in map(json.loads, (root / "out-nfkc" / "train.json").read_text(
         encoding="utf-8").split("\n")[:-1])]
     if len(found) != len(lines):
         return [f"{len(found)} lines of {len(lines)}"]
@@ -72,15 +72,15 @@ def comments(chance, count):
         yield " ".join((*chance.choices(words, weights, k=chance.randrange(4, 10)), chance.choice((*CHAT, "")) + str(number)))
 
 
-def check_model(pipe, pipeline, place):
+def check_model(pipe, pipeline, root):
     lines = list(comments(random.Random(12), 5000))
-    (place / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
-    ran(pipe, "run", pipeline, "--work", place / "work", "--set", f"corpus={place / 'comments.txt'}", "--set",
-        f"out={place / 'out'}", "--set", "vocab_size=1200")
-    published = {record["features"]["text"] for record in records(pipe, place / "out" / "kcbert_cleaned" / "1.0.0")}
+    (root / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
+    ran(pipe, "run", pipeline, "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
+        f"out={root / 'out'}", "--set", "vocab_size=1200")
+    published = {record["features"]["text"] for record in records(pipe, root / "out" / "kcbert_cleaned" / "1.0.0")}
     problems = [f"{ascii(line)} is not published as {ascii(kept(line))}" for line in lines if kept(line) not in published]
     for name in ("tokenizer.base.model", "tokenizer.model"):
-        model = sentencepiece.SentencePieceProcessor(model_file=str(place / "out" / "tokenizer" / name))
+        model = sentencepiece.SentencePieceProcessor(model_file=str(root / "out" / "tokenizer" / name))
         ids = model.encode("ㅋㅋ ㅠㅠ")
         pieces = [model.id_to_piece(one) for one in ids]
         print(f"{name}: ㅋㅋ ㅠㅠ: ids {ids}, pieces {pieces}, decoded {ascii(model.decode(ids))}")
@@ -102,8 +102,8 @@ def check_model(pipe, pipeline, place):
 
 def main(pipe, pipeline):
     with tempfile.TemporaryDirectory() as directory:
-        place, pipe = Path(directory), Path(pipe).resolve()
-        return told(check_forms(pipe, place) + check_model(pipe, pipeline, place),
+        root, pipe = Path(directory), Path(pipe).resolve()
+        return told(check_forms(pipe, root) + check_model(pipe, pipeline, root),
                     "forms beside Python's, ids of published text beside those of the comments as they came")
 
 

@@ -59,10 +59,10 @@ def sentence(chance):
 def joined(source, target):
     """The text from which the pair was made, by the rule of stages/export/jsonl/jsonl.md."""
     parts = re.split(r"(?:^| )<extra_id_\d+> ", target)[1:]
-    pieces = re.split(r"<extra_id_\d+>", source)
-    if len(pieces) != len(parts) + 1:
-        raise ValueError(f"{len(pieces)} pieces and {len(parts)} parts: {source!r} {target!r}")
-    return pieces[0] + "".join(part + piece for part, piece in zip(parts, pieces[1:]))
+    texts = re.split(r"<extra_id_\d+>", source)
+    if len(texts) != len(parts) + 1:
+        raise ValueError(f"{len(texts)} pieces and {len(parts)} parts: {source!r} {target!r}")
+    return texts[0] + "".join(part + text for part, text in zip(parts, texts[1:]))
 
 
 def check_sentinels(problems, tokenizer, found, length):

@@ -50,14 +50,14 @@ def main(pipe, pipeline):
     wanted = {name: cleaned(rows) for name, rows in tables.items()}
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        places = []
+        settings = []
         for name, rows in tables.items():
             table = "id\tdocument\tlabel\n" + "".join(f"{at}\t{text}\t{label}\n"
                                                       for at, (text, label) in enumerate(rows))
             path = root / f"ratings_{name}.txt.xz"
             path.write_bytes(lzma.compress(table.encode()))
-            places += ["--set", f"{name}={path}"]
-        ran(pipe, "run", pipeline, "--work", root / "work", *places, "--set", f"out={root / 'out'}")
+            settings += ["--set", f"{name}={path}"]
+        ran(pipe, "run", pipeline, "--work", root / "work", *settings, "--set", f"out={root / 'out'}")
         made = root / "out" / "nsmc" / "1.0.0"
         builder = tfds.builder_from_directory(str(made))
         label = builder.info.features["label"]

@@ -215,7 +215,7 @@ def t5x(words, before, pipeline):
         if name not in GIN_MACROS:
             yield f"--gin.{name} binds nothing that its files ask for"
         if not re.fullmatch(r'"[^"]*"|[0-9_]+', text):
-            yield f"--gin.{name}={text}: text stands in quotes that reach Python"
+            yield f"--gin.{name}={text}: text has quotes that reach Python"
     if values.gin_search_paths != ["./flaxformer"]:
         yield "its models lie in ./flaxformer"
     if values.tfds_data_dir != "OUT":
@@ -262,7 +262,7 @@ BROKEN = {
     "ttt_tweets": ("python3 run.py --model_select t5-small --data_path OUT/text_to_text --task t2t --source_field_name source "
                    "--target_field_name target --scheduler warmuplinear --use_tpu", "TypeError"),
     "kc_moe": ("python -m t5x.train --gin_file=config/run/base_pretrain.gin --gin.MODEL_DIR=gs://B/m "
-               "--gin_search_paths=./flaxformer --tfds_data_dir=OUT", "text stands in quotes"),
+               "--gin_search_paths=./flaxformer --tfds_data_dir=OUT", "text has quotes"),
     "jestimator_bert": ("python3 jestimator/estimator.py --module_imp=jestimator.models.bert.pretrain "
                         "--module_config=jestimator/models/bert/pretrain.py --module_config.mask_id=4", "mask_id"),
 }

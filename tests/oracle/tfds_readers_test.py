@@ -82,7 +82,7 @@ json.dump(read, sys.stdout)
 """
 
 
-def make_corpus(place):
+def make_corpus(root):
     """(documents, rows by split) of the written corpus."""
     chance = random.Random(11)
     letters = [chr(code) for code in (*range(0x3041, 0x3094), *range(0x4e00, 0x4e80))]
@@ -95,26 +95,26 @@ def make_corpus(place):
                          for _ in range(chance.randrange(1, 7))]
             lines.append(chance.choice(("", " ")).join(sentences))
         documents.append([f"{number}{lines[0]}", *lines[1:]])
-    (place / "corpus.txt").write_text("\n\n".join("\n".join(lines) for lines in documents), encoding="utf-8")
+    (root / "corpus.txt").write_text("\n\n".join("\n".join(lines) for lines in documents), encoding="utf-8")
     rows = {}
     for split, count in (("train", 400), ("test", 150)):
         rows[split] = [(chance.choice(NAMES), "".join(chance.choices(words, k=5)), "".join(chance.choices(words, k=4)))
                        for _ in range(count)]
-        (place / f"pairs_{split}.jsonl").write_text(
+        (root / f"pairs_{split}.jsonl").write_text(
             "".join(json.dumps({"a": a, "b": b, "label": label}) + "\n" for label, a, b in rows[split]))
-    (place / "names.txt").write_text("".join(name + "\n" for name in NAMES), encoding="utf-8")
+    (root / "names.txt").write_text("".join(name + "\n" for name in NAMES), encoding="utf-8")
     return documents, rows
 
 
 class Oracle:
-    def __init__(self, pipe, place, tfds_47):
-        self.place, self.tfds_47, self.wrong = place, tfds_47, []
-        self.documents, self.rows = make_corpus(place)
-        (place / "p.yaml").write_text(PIPELINE, encoding="utf-8")
-        ran(pipe, "run", "p.yaml", cwd=place)
-        self.out = str(place / "out")
+    def __init__(self, pipe, root, tfds_47):
+        self.root, self.tfds_47, self.wrong = root, tfds_47, []
+        self.documents, self.rows = make_corpus(root)
+        (root / "p.yaml").write_text(PIPELINE, encoding="utf-8")
+        ran(pipe, "run", "p.yaml", cwd=root)
+        self.out = str(root / "out")
         for made in ("texts/1.0.0", "texts/1.2.0", "short/1.0.0", "pairs/1.0.0"):
-            ran(pipe, "verify", f"out/{made}", cwd=place)
+            ran(pipe, "verify", f"out/{made}", cwd=root)
         self.corpus = Counter(line for lines in self.documents for line in lines)
         self.pairs = {split: Counter((NAMES.index(label), a, b) for label, a, b in rows)
                       for split, rows in self.rows.items()}

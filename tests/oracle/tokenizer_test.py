@@ -53,16 +53,16 @@ def check_line(processor, record, case):
         yield f"its ids decode to {restored!r}"
 
 
-def check(pipe, place, case):
+def check(pipe, root, case):
     """The number of compared lines, and their faults."""
     vocabulary = 1400 + 260 * (case["bytes"] == "true")
-    (place / "p.yaml").write_text(PIPELINE.format(vocab_size=vocabulary, **case), encoding="utf-8")
-    ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=place)
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(place / "out" / case["name"] / "tokenizer.model"))
+    (root / "p.yaml").write_text(PIPELINE.format(vocab_size=vocabulary, **case), encoding="utf-8")
+    ran(pipe, "run", "p.yaml", "--work", f"work-{case['name']}", cwd=root)
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(root / "out" / case["name"] / "tokenizer.model"))
     wrong, lines = [], 0
     if processor.get_piece_size() != vocabulary + 100 * (case["layout"] == "t5"):
         wrong.append(f"{processor.get_piece_size()} pieces")
-    kept, = (place / f"work-{case['name']}" / "artifacts").glob("tokens-*")
+    kept, = (root / f"work-{case['name']}" / "artifacts").glob("tokens-*")
     for record in records(pipe, kept):
         lines += 1
         wrong += [f"{record['columns']['text']!r}: {what}" for what in check_line(processor, record, case)]
@@ -72,10 +72,10 @@ def check(pipe, place, case):
 def main(pipe):
     failed = False
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
-        (place / "corpus.txt.xz").write_bytes(lzma.compress(corpus(seed=3)))
+        root = Path(directory)
+        (root / "corpus.txt.xz").write_bytes(lzma.compress(corpus(seed=3)))
         for case in CASES:
-            lines, wrong = check(Path(pipe).resolve(), place, case)
+            lines, wrong = check(Path(pipe).resolve(), root, case)
             print(f"{case['name']}: {lines} lines, {len(wrong)} wrong")
             for what in wrong[:10]:
                 print(f"  {what}", file=sys.stderr)

@@ -43,12 +43,12 @@ def comments(seed, count):
     return [" ".join(words()) + f" {number}" for number in range(count)]
 
 
-def morphemes_of(pipe, place, lines):
+def morphemes_of(pipe, root, lines):
     """The morphemes of each line, with the mark in front of those after a space and at the beginning of a line."""
-    (place / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
-    (place / "morphemes.yaml").write_text(SEGMENT.format(url=place / "lines.txt", out=place / "out"), encoding="utf-8")
-    ran(pipe, "run", place / "morphemes.yaml", "--work", place / "work-morphemes")
-    kept, = (place / "work-morphemes" / "artifacts").glob("words-*")
+    (root / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
+    (root / "morphemes.yaml").write_text(SEGMENT.format(url=root / "lines.txt", out=root / "out"), encoding="utf-8")
+    ran(pipe, "run", root / "morphemes.yaml", "--work", root / "work-morphemes")
+    kept, = (root / "work-morphemes" / "artifacts").glob("words-*")
     found = set()
     for columns in (record["columns"] for record in records(pipe, kept)):
         text, begin = columns["text"].encode(), 0
@@ -62,13 +62,13 @@ def morphemes_of(pipe, place, lines):
 def main(pipe, pipeline):
     problems, pipe = [], Path(pipe).resolve()
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
+        root = Path(directory)
         lines = comments(31, 4000)
-        (place / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
-        ran(pipe, "run", pipeline, "--work", place / "work", "--set", f"corpus={place / 'comments.txt'}", "--set",
-            f"out={place / 'out'}", "--set", "vocab_size=520")
-        morphemes = morphemes_of(pipe, place, lines)
-        model = sentencepiece.SentencePieceProcessor(model_file=str(place / "out" / "tokenizer" / "tokenizer.base.model"))
+        (root / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
+        ran(pipe, "run", pipeline, "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
+            f"out={root / 'out'}", "--set", "vocab_size=520")
+        morphemes = morphemes_of(pipe, root, lines)
+        model = sentencepiece.SentencePieceProcessor(model_file=str(root / "out" / "tokenizer" / "tokenizer.base.model"))
         pieces = [model.id_to_piece(one) for one in range(model.get_piece_size())
                   if not (model.is_byte(one) or model.is_control(one) or model.is_unknown(one))]
         problems += [f"{piece} is a part of no morpheme" for piece in pieces
@@ -77,7 +77,7 @@ def main(pipe, pipeline):
         ids = [model.encode(line) for line in comments(32, 1000)]
         count = sum(map(len, ids))
         bare = sum(line.count(model.piece_to_id(MARK)) for line in ids) / count
-        compared = json.loads((place / "out" / "tokenizer" / "report.json").read_text(encoding="utf-8"))["comparison"]
+        compared = json.loads((root / "out" / "tokenizer" / "report.json").read_text(encoding="utf-8"))["comparison"]
         print(f"{len(morphemes)} morphemes, {len(pieces)} pieces, {starts} of them begin a word; {count} ids, {bare:.2%} of them "
               f"a bare space; characters per token {compared['characters_per_token']}")
         if bare >= 0.03:

@@ -173,14 +173,14 @@ class Comparison:
             print(f"  {what[:2000]}", file=sys.stderr)
 
 
-def run(pipe, place, name, oracle, **values):
+def run(pipe, root, name, oracle, **values):
     """Runs the pipeline and compares the ids of each line with the oracle's."""
     words = SEGMENT.format(**values) if values["dictionary"] else ""
-    (place / "p.yaml").write_text(PIPELINE.format(words=words, input="words" if words else "lines", out=f"out-{name}",
-                                                  boundaries="cuts" if words else "none", **values), encoding="utf-8")
-    ran(pipe, "run", "p.yaml", "--work", f"work-{name}", cwd=place, seconds=3600)
-    compared = Comparison(name, oracle(place / f"out-{name}" / "tokenizer" / "vocab.txt"))
-    kept, = (place / f"work-{name}" / "artifacts").glob("tokens-*")
+    (root / "p.yaml").write_text(PIPELINE.format(words=words, input="words" if words else "lines", out=f"out-{name}",
+                                                 boundaries="cuts" if words else "none", **values), encoding="utf-8")
+    ran(pipe, "run", "p.yaml", "--work", f"work-{name}", cwd=root, seconds=3600)
+    compared = Comparison(name, oracle(root / f"out-{name}" / "tokenizer" / "vocab.txt"))
+    kept, = (root / f"work-{name}" / "artifacts").glob("tokens-*")
     with subprocess.Popen([pipe, "cat", str(kept), "--json"], stdout=subprocess.PIPE, encoding="utf-8") as cat:
         lines = iter(cat.stdout.readline, "")
         while rows := [json.loads(line)["columns"] for line in itertools.islice(lines, BATCH)]:
@@ -194,25 +194,25 @@ def run(pipe, place, name, oracle, **values):
     return compared
 
 
-def of_dirt(pipe, place):
+def of_dirt(pipe, root):
     text = corpus(seed=4) + ("\n" + "\n".join(line for line in WORDS if "\n" not in line) + "\n").encode()
-    (place / "corpus.txt.xz").write_bytes(lzma.compress(text))
+    (root / "corpus.txt.xz").write_bytes(lzma.compress(text))
     values = {"url": "corpus.txt.xz", "partition": "256KiB", "vocab_size": 2000, "coverage": 0.99, "dictionary": None}
-    made = [run(pipe, place, "words", Words, tokenizer="tokenizer", **values),
-            run(pipe, place, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
-            run(pipe, place, "morphemes", Morphemes, tokenizer="tokenizer",
+    made = [run(pipe, root, "words", Words, tokenizer="tokenizer", **values),
+            run(pipe, root, "file", Words, tokenizer="out-words/tokenizer/vocab.txt", **values),
+            run(pipe, root, "morphemes", Morphemes, tokenizer="tokenizer",
                 **{**values, "vocab_size": 4000, "dictionary": "ipadic"})]
     return all(not one.wrong and one.lines > 13000 for one in made)
 
 
-def of_files(pipe, place, options):
+def of_files(pipe, root, options):
     good = True
     for number, file in enumerate(options.files):
         values = {"url": Path(file).resolve(), "partition": "16MiB", "vocab_size": options.vocab_size, "coverage": 0.9995,
                   "tokenizer": "tokenizer"}
         for name, oracle, dictionary in (("words", Words, None), ("morphemes", Morphemes, options.dictionary)):
             print(file, end=": ", flush=True)
-            one = run(pipe, place, f"{name}-{number}", oracle, dictionary=dictionary, **values)
+            one = run(pipe, root, f"{name}-{number}", oracle, dictionary=dictionary, **values)
             good = not one.wrong and one.lines > 0 and good
     return good
 
@@ -225,8 +225,8 @@ def main():
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        place, pipe = Path(directory), options.pipe.resolve()
-        return 0 if (of_files(pipe, place, options) if options.files else of_dirt(pipe, place)) else 1
+        root, pipe = Path(directory), options.pipe.resolve()
+        return 0 if (of_files(pipe, root, options) if options.files else of_dirt(pipe, root)) else 1
 
 
 if __name__ == "__main__":
