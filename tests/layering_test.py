@@ -232,8 +232,8 @@ def check_include(root, rooms, name, bracket, target, users):
 
 def check_line(name, line):
     if re.search(r"\bcatch\s*\(\s*\.\.\.\s*\)", line) and name not in CATCH_ALL and not name.startswith(BESIDE):
-        yield "catch (...) hides what happened; it stands in " + ", ".join(CATCH_ALL) + " only"
-    if re.search(r"\b(secure_)?getenv\s*\(", line) and not any(fnmatch(name, place) for place in GETENV):
+        yield "catch (...) hides what happened; it may be in " + ", ".join(CATCH_ALL) + " only"
+    if re.search(r"\b(secure_)?getenv\s*\(", line) and not any(fnmatch(name, location) for location in GETENV):
         yield "getenv outside cli/: take the value as an argument"
     if re.search(r"\bstd::(\w*mutex|lock_guard|unique_lock|scoped_lock|condition_variable)\b", line) \
             and name != MUTEX and not name.startswith(BESIDE) and not name.startswith(HELLO):
@@ -446,10 +446,10 @@ def breaches_of(tree):
 
 def self_test():
     failures = [f"the good tree: {breach}" for breach in breaches_of(GOOD)]
-    for change, place, what in BAD:
+    for change, location, what in BAD:
         breaches = breaches_of({**GOOD, **change})
-        if not any(breach.startswith(place) and what in breach for breach in breaches):
-            failures.append(f'not found: {place} ... {what}; found instead: {breaches}')
+        if not any(breach.startswith(location) and what in breach for breach in breaches):
+            failures.append(f'not found: {location} ... {what}; found instead: {breaches}')
     for failure in failures:
         print(failure)
     print(f"{len(BAD)} breaches looked for, {len(failures)} failures")

@@ -20,29 +20,29 @@ import sys
 import time
 
 import replan_support as support
-from replan_support import Place, check, check_says, check_units, corpus, tree
+from replan_support import Sandbox, check, check_says, check_units, corpus, tree
 
 
-def expect(run, code, *pieces, stdout=()):
-    """Checks that `pieces` are on standard error, and that a failure wrote nothing on standard output."""
+def expect(run, code, *parts, stdout=()):
+    """Checks that `parts` are on standard error, and that a failure wrote nothing on standard output."""
     check(run.code == code, f"exit {run.code}, expected {code}\n{run.out}{run.err}")
-    check_says(run.err, *pieces)
+    check_says(run.err, *parts)
     check_says(run.out, *stdout)
     if code:
         check(not run.out, f"a run that did not end well wrote on standard output:\n{run.out}")
     check("[this is a bug]" not in run.err, run.err)
 
 
-def published(place):
-    return (place.artifact / "MANIFEST.json").exists() or (place.artifact / "features.json").exists()
+def published(sandbox):
+    return (sandbox.artifact / "MANIFEST.json").exists() or (sandbox.artifact / "features.json").exists()
 
 
-def reference(place):
-    """Returns the files that an undisturbed run publishes from the corpus of `place`, and the run."""
-    run = place.ok()
-    want = tree(place.out)
-    shutil.rmtree(place.out)
-    shutil.rmtree(place.work)
+def reference(sandbox):
+    """Returns the files that an undisturbed run publishes from the corpus of `sandbox`, and the run."""
+    run = sandbox.ok()
+    want = tree(sandbox.out)
+    shutil.rmtree(sandbox.out)
+    shutil.rmtree(sandbox.work)
     return want, run
 
 
@@ -63,36 +63,36 @@ def damaged_archives():
     told = []
     for suffix, compress in archives().items():
         for damage in ("truncated", "corrupt"):
-            with Place() as place:
+            with Sandbox() as sandbox:
                 good = compress(corpus(documents=2000))
-                place.source = place.root / f"corpus.txt.{suffix}"
-                place.stages["source"]["url"] = str(place.source)
-                place.stages["lines"]["partition"] = "64KiB"
-                place.source.write_bytes(good)
-                want, _ = reference(place)
+                sandbox.source = sandbox.root / f"corpus.txt.{suffix}"
+                sandbox.stages["source"]["url"] = str(sandbox.source)
+                sandbox.stages["lines"]["partition"] = "64KiB"
+                sandbox.source.write_bytes(good)
+                want, _ = reference(sandbox)
                 bad = bytearray(good)
                 if damage == "truncated":
                     del bad[len(bad) * 2 // 3:]
                 else:
                     bad[len(bad) * 2 // 3] ^= 0xFF
-                place.source.write_bytes(bad)
-                run = place.run()
-                expect(run, 1, place.source.name, "goes on from there")
+                sandbox.source.write_bytes(bad)
+                run = sandbox.run()
+                expect(run, 1, sandbox.source.name, "goes on from there")
                 check("at byte " in run.err, f"no offset: {run.err}")
                 check("text/0000-*" in run.failed, f"the log does not say failed: {run.counted()}")
-                check(not published(place), "published from a damaged archive")
-                check_says(place.ok(command="status").out, "failed: text/0000-*")
-                place.source.write_bytes(good)
-                place.ok()
-                check(tree(place.out) == want, "other bytes after the repair")
+                check(not published(sandbox), "published from a damaged archive")
+                check_says(sandbox.ok(command="status").out, "failed: text/0000-*")
+                sandbox.source.write_bytes(good)
+                sandbox.ok()
+                check(tree(sandbox.out) == want, "other bytes after the repair")
                 told.append(f"{suffix} {damage}: {run.err.splitlines()[-2]}")
     return "\n  " + "\n  ".join(told)
 
 
 def not_an_archive():
-    with Place() as place:
-        place.stages["lines"]["format"] = "xz"
-        run = place.run()
+    with Sandbox() as sandbox:
+        sandbox.stages["lines"]["format"] = "xz"
+        run = sandbox.run()
         expect(run, 1, "corpus.txt")
         return run.err.splitlines()[0]
 
@@ -103,57 +103,58 @@ def repaired_text():
     """Each policy is counted, and the repaired text is kept."""
     text = ("良い行\n".encode() + b"bad \xff byte\n" + b"cesu \xed\xa0\xbd\xed\xb8\x80 pair\n" + b"nul \x00 here\n"
             + "復帰\r\n".encode() + b"\n" + "次の文書\n".encode())
-    with Place() as place:
-        place.source.write_bytes(text)
-        place.stages["docs"]["splits"] = {"train": "rest"}
-        run = place.ok("-j1")
-        manifest = json.loads((place.artifact / "MANIFEST.json").read_text())
+    with Sandbox() as sandbox:
+        sandbox.source.write_bytes(text)
+        sandbox.stages["docs"]["splits"] = {"train": "rest"}
+        run = sandbox.ok("-j1")
+        manifest = json.loads((sandbox.artifact / "MANIFEST.json").read_text())
         reasons = manifest["counts"]["lines"].get("reasons", manifest["counts"]["lines"])
         told = json.dumps(reasons, ensure_ascii=False)
         check_says(run.out, "blank_lines 1", "crlf 1", "invalid_utf8 2", "nul 1")
-        check(tree(place.work / "quarantine"), "nothing was set aside")
-        place.stages["lines"]["invalid_utf8"] = "fail"
-        place.stages["text"]["version"] = "1.0.1"
-        failed = place.run()
+        check(tree(sandbox.work / "quarantine"), "nothing was set aside")
+        sandbox.stages["lines"]["invalid_utf8"] = "fail"
+        sandbox.stages["text"]["version"] = "1.0.1"
+        failed = sandbox.run()
         expect(failed, 1, "text/0000-00000")
         return f"{told}; fail: {failed.err.splitlines()[0]}"
 
 
 def what_is_set_aside_outlives_its_readers():
     """Quarantined lines of kept partitions stay when the partitions are read, in the same run and in a later one."""
-    with Place() as place:
-        place.source.write_bytes(b"good\nbad \xff byte\n")
-        place.stages["lines"]["keep"] = True
-        place.stages["docs"]["splits"] = {"train": "rest"}
-        place.stages["again"] = {**place.stages["text"], "name": "again"}
-        place.ok("--only", "lines")
-        kept = tree(place.work / "quarantine")
+    with Sandbox() as sandbox:
+        sandbox.source.write_bytes(b"good\nbad \xff byte\n")
+        sandbox.stages["lines"]["keep"] = True
+        sandbox.stages["docs"]["splits"] = {"train": "rest"}
+        sandbox.stages["again"] = {**sandbox.stages["text"], "name": "again"}
+        sandbox.ok("--only", "lines")
+        kept = tree(sandbox.work / "quarantine")
         check(len(kept) == 1, f"set aside: {kept}")
-        place.ok("-j1")
-        check(tree(place.work / "quarantine") == kept, f"set aside: {kept}, later {tree(place.work / 'quarantine')}")
+        sandbox.ok("-j1")
+        later = tree(sandbox.work / "quarantine")
+        check(later == kept, f"set aside: {kept}, later {later}")
         return next(iter(kept))
 
 
 def utf16_with_a_mark():
-    with Place() as place:
-        place.source.write_bytes(corpus(documents=20).decode().encode("utf-16"))
-        place.stages["docs"]["splits"] = {"train": "rest"}
-        run = place.run()
+    with Sandbox() as sandbox:
+        sandbox.source.write_bytes(corpus(documents=20).decode().encode("utf-16"))
+        sandbox.stages["docs"]["splits"] = {"train": "rest"}
+        run = sandbox.run()
         check(run.code in (0, 1), f"exit {run.code}\n{run.err}")
         return f"exit {run.code}: {(run.err or run.out).splitlines()[0]}"
 
 
 def a_line_of_100_megabytes():
-    with Place() as place:
+    with Sandbox() as sandbox:
         sentence = "長い長い一行。".encode()
-        with place.source.open("wb") as out:
+        with sandbox.source.open("wb") as out:
             out.write(b"short\n\n")
             for _ in range(100):
                 out.write(sentence * ((1 << 20) // len(sentence)))
             out.write(b"\n\nend\n")
-        place.stages["docs"]["splits"] = {"train": "rest"}
-        place.stages["lines"]["partition"] = "1MiB"
-        child = place.start("-j2")
+        sandbox.stages["docs"]["splits"] = {"train": "rest"}
+        sandbox.stages["lines"]["partition"] = "1MiB"
+        child = sandbox.start("-j2")
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out, err = child.stdout.read().decode(), child.stderr.read().decode()
@@ -162,35 +163,35 @@ def a_line_of_100_megabytes():
         peak = usage.ru_maxrss / 1024
         # The address sanitizer (./dev asan) keeps freed memory and shadows all of it.
         check(peak < (900 if "ASAN_OPTIONS" in os.environ else 300), f"{peak:.0f} MiB at the peak")
-        place.stages["lines"]["on_long"] = "fail"
-        place.stages["text"]["version"] = "1.0.1"
-        expect(place.run(), 1, "corpus.txt")
+        sandbox.stages["lines"]["on_long"] = "fail"
+        sandbox.stages["text"]["version"] = "1.0.1"
+        expect(sandbox.run(), 1, "corpus.txt")
         return f"{peak:.0f} MiB at the peak"
 
 
 def nothing_to_read():
     told = []
     for name, text in (("empty", b""), ("blank", b"\n" * 5000), ("white", " \u3000\n".encode() * 5000)):
-        with Place() as place:
-            place.source.write_bytes(text)
-            run = place.run()
+        with Sandbox() as sandbox:
+            sandbox.source.write_bytes(text)
+            run = sandbox.run()
             expect(run, 1, "stage 'docs': there are no documents to split: the input is empty")
             check("has no records" not in run.err, "tells the consequence as well")
-            check(not published(place), "published nothing as something")
-            place.stages["docs"]["min_documents"] = 0
-            empty = place.run()
+            check(not published(sandbox), "published nothing as something")
+            sandbox.stages["docs"]["min_documents"] = 0
+            empty = sandbox.run()
             expect(empty, 1, "stage 'text': no record comes to it: the input has none, or all were dropped")
-            check(not published(place), "published an empty split")
+            check(not published(sandbox), "published an empty split")
             told.append(f"{name}: {run.err.splitlines()[0]}; min_documents 0: {empty.err.splitlines()[0]}")
     return "\n  " + "\n  ".join(told)
 
 
-# --- Places
+# --- Locations
 
 @contextlib.contextmanager
-def small_disk(place, megabytes):
-    """A file system of its own below `place`; None if it cannot be mounted."""
-    where = place.root / "small"
+def small_disk(sandbox, megabytes):
+    """A file system of its own below `sandbox`; None if it cannot be mounted."""
+    where = sandbox.root / "small"
     where.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(where)],
                              capture_output=True).returncode == 0
@@ -202,40 +203,40 @@ def small_disk(place, megabytes):
 
 
 def a_full_disk():
-    with Place() as place:
-        place.source.write_bytes(corpus(documents=8000))
-        place.stages["lines"]["partition"] = "512KiB"
-        want, _ = reference(place)
+    with Sandbox() as sandbox:
+        sandbox.source.write_bytes(corpus(documents=8000))
+        sandbox.stages["lines"]["partition"] = "512KiB"
+        want, _ = reference(sandbox)
         told = []
-        with small_disk(place, 24) as disk:
+        with small_disk(sandbox, 24) as disk:
             if disk is None:
                 return limited_file_size()
             for name in ("work", "out"):
                 ballast = disk / "ballast"
                 if name == "work":
-                    place.work = disk / "work"
+                    sandbox.work = disk / "work"
                 else:
-                    place.work = place.root / "work-2"
-                    place.out.rename(place.root / "out-1")
-                    place.out = disk / "out"
-                    place.stages["text"]["out"] = str(place.out)
+                    sandbox.work = sandbox.root / "work-2"
+                    sandbox.out.rename(sandbox.root / "out-1")
+                    sandbox.out = disk / "out"
+                    sandbox.stages["text"]["out"] = str(sandbox.out)
                 if name == "work":
                     # Less than a partition may need: the run does not begin.
                     ballast.write_bytes(b"x" * ((24 << 20) - (500 << 10)))
-                    before = place.run("-j2")
+                    before = sandbox.run("-j2")
                     expect(before, 1, "may need", "free some space")
                     told.append(f"before a unit: {before.err.splitlines()[0]}")
                 ballast.write_bytes(b"x" * ((20 if name == "work" else 22) << 20))
-                run = place.run("-j2")
+                run = sandbox.run("-j2")
                 expect(run, 1, "goes on from there")
                 check("space" in run.err or "disk" in run.err, run.err)
-                check(not published(place), "published on a full disk")
+                check(not published(sandbox), "published on a full disk")
                 ballast.unlink()
-                place.ok()
-                check(tree(place.out) == want, "other bytes after the disk was full")
+                sandbox.ok()
+                check(tree(sandbox.out) == want, "other bytes after the disk was full")
                 told.append(f"{name}: {run.err.splitlines()[0]}")
                 if name == "work":
-                    shutil.rmtree(place.work)
+                    shutil.rmtree(sandbox.work)
         return "\n  " + "\n  ".join([*told, *limited_file_size()])
 
 
@@ -243,125 +244,125 @@ def limited_file_size():
     """Needs no mount: a write beyond the limit of the file size fails as on a full disk."""
     import resource
     told = []
-    with Place() as place:
-        want, _ = reference(place)
+    with Sandbox() as sandbox:
+        want, _ = reference(sandbox)
         for limit in (300, 20_000):  # the log, a spill
-            run = place.run("-j2", preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-                                                       signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+            run = sandbox.run("-j2", preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+                                                         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
             check(run.code in (1, 2), f"exit {run.code}\n{run.err}")
             check_says(run.err, "File too large")
-            check(not published(place), "published without its bytes")
+            check(not published(sandbox), "published without its bytes")
             told.append(f"files of {limit} bytes: exit {run.code}: {run.err.splitlines()[0]}")
-        place.ok()
-        check(tree(place.out) == want, "other bytes")
+        sandbox.ok()
+        check(tree(sandbox.out) == want, "other bytes")
     return told
 
 
 def outputs_that_cannot_be_written():
-    with Place() as place:
-        (place.root / "file").write_text("no directory")
-        place.stages["text"]["out"] = str(place.root / "file" / "out")
-        below = place.run()
-        expect(below, 2, str(place.root / "file"))
-        place.stages["text"]["out"] = str(place.out)
-        work = place.work
-        place.work = place.root / "file" / "work"
-        at_work = place.run()
-        expect(at_work, 2, str(place.root / "file"))
-        place.work = work
+    with Sandbox() as sandbox:
+        (sandbox.root / "file").write_text("no directory")
+        sandbox.stages["text"]["out"] = str(sandbox.root / "file" / "out")
+        below = sandbox.run()
+        expect(below, 2, str(sandbox.root / "file"))
+        sandbox.stages["text"]["out"] = str(sandbox.out)
+        work = sandbox.work
+        sandbox.work = sandbox.root / "file" / "work"
+        at_work = sandbox.run()
+        expect(at_work, 2, str(sandbox.root / "file"))
+        sandbox.work = work
         told = [below.err.strip(), at_work.err.strip()]
         if os.geteuid() != 0:
-            place.out.mkdir()
-            place.out.chmod(0o555)
-            run = place.run()
+            sandbox.out.mkdir()
+            sandbox.out.chmod(0o555)
+            run = sandbox.run()
             expect(run, 1, "Permission denied")
             told.append(run.err.splitlines()[0])
-            place.out.chmod(0o755)
-        place.ok()
+            sandbox.out.chmod(0o755)
+        sandbox.ok()
         return "\n  " + "\n  ".join(told)
 
 
 def outputs_that_hold_something_else():
-    with Place() as place:
-        place.ok()
-        before = tree(place.out)
-        place.stages["docs"]["splits"]["validation"] = 0.2
-        other = place.run()
+    with Sandbox() as sandbox:
+        sandbox.ok()
+        before = tree(sandbox.out)
+        sandbox.stages["docs"]["splits"]["validation"] = 0.2
+        other = sandbox.run()
         expect(other, 2, "holds another recipe", "docs: splits", "--force text")
-        check(tree(place.out) == before, "a refused run touched the artifact")
-        place.stages["text"]["version"] = "9.0.0"
-        foreign = place.out / "tiny" / "9.0.0"
+        check(tree(sandbox.out) == before, "a refused run touched the artifact")
+        sandbox.stages["text"]["version"] = "9.0.0"
+        foreign = sandbox.out / "tiny" / "9.0.0"
         foreign.mkdir()
         (foreign / "thesis.tex").write_text("years of work")
-        run = place.run()
+        run = sandbox.run()
         expect(run, 2, "holds objects that pipe did not write", str(foreign))
         check((foreign / "thesis.tex").read_text() == "years of work", "touched")
         (foreign / "thesis.tex").unlink()
-        place.ok()
+        sandbox.ok()
         (foreign / "MANIFEST.json").write_text("{ no manifest")
-        broken = place.run()
+        broken = sandbox.run()
         expect(broken, 2, "MANIFEST.json")
-        place.stages["again"] = {**place.stages["text"]}
-        twice = place.run()
+        sandbox.stages["again"] = {**sandbox.stages["text"]}
+        twice = sandbox.run()
         expect(twice, 2, "publishes at the same location")
         return "\n  ".join(["", other.err.strip(), run.err.strip(), broken.err.strip(), twice.err.strip()])
 
 
 def artifacts_behind_our_back():
-    with Place() as place:
-        place.ok()
-        want = tree(place.artifact)
-        shutil.rmtree(place.artifact)
-        gone = place.ok()
+    with Sandbox() as sandbox:
+        sandbox.ok()
+        want = tree(sandbox.artifact)
+        shutil.rmtree(sandbox.artifact)
+        gone = sandbox.ok()
         check_units(gone, text_shards=8)
-        check(tree(place.artifact) == want, "other bytes")
-        (place.artifact / "MANIFEST.json").unlink()
-        manifest = place.ok()
+        check(tree(sandbox.artifact) == want, "other bytes")
+        (sandbox.artifact / "MANIFEST.json").unlink()
+        manifest = sandbox.ok()
         check_units(manifest)
-        check(tree(place.artifact) == want, "other bytes")
+        check(tree(sandbox.artifact) == want, "other bytes")
         # An edit that keeps the size: only reading shows it, and `verify` reads.
-        shard = sorted(place.artifact.glob("*train*"))[0]
+        shard = sorted(sandbox.artifact.glob("*train*"))[0]
         data = bytearray(shard.read_bytes())
         data[len(data) // 2] ^= 1
         shard.write_bytes(data)
-        check_units(place.ok())
+        check_units(sandbox.ok())
         shard.unlink()
-        check_units(place.ok(), text_shards=1)
-        check(tree(place.artifact) == want, "other bytes")
+        check_units(sandbox.ok(), text_shards=1)
+        check(tree(sandbox.artifact) == want, "other bytes")
         return f"deleted: {gone.counted()}; manifest deleted: {manifest.counted()}"
 
 
 # --- The log and the lock
 
 def a_log_cut_anywhere():
-    with Place() as place:
-        place.source.write_bytes(corpus(documents=60))
-        want, _ = reference(place)
-        place.ok()
-        log = place.log.read_bytes()
+    with Sandbox() as sandbox:
+        sandbox.source.write_bytes(corpus(documents=60))
+        want, _ = reference(sandbox)
+        sandbox.ok()
+        log = sandbox.log.read_bytes()
         cuts = sorted({0, 1, 7, 17, 18, len(log) - 1, *range(31, len(log), len(log) // 24)})
         made = 0
         for cut in cuts:
-            shutil.rmtree(place.out, ignore_errors=True)
-            place.log.write_bytes(log[:cut])
-            run = place.ok()
+            shutil.rmtree(sandbox.out, ignore_errors=True)
+            sandbox.log.write_bytes(log[:cut])
+            run = sandbox.ok()
             made += run.of("partitions")
-            check(tree(place.out) == want, f"other bytes after a cut at byte {cut}")
+            check(tree(sandbox.out) == want, f"other bytes after a cut at byte {cut}")
         garbage = log[:len(log) // 2] + b"\xff\x00garbage\n" + log[len(log) // 2:]
-        place.log.write_bytes(garbage)
-        expect(place.run(), 0, "run.log")
+        sandbox.log.write_bytes(garbage)
+        expect(sandbox.run(), 0, "run.log")
         return f"{len(cuts)} cuts of {len(log)} bytes, {made} partitions made again"
 
 
 def a_log_of_a_newer_version():
-    with Place() as place:
-        place.ok()
-        text = place.log.read_text().replace("# pipe run log v1", "# pipe run log v2", 1)
-        place.log.write_text(text)
+    with Sandbox() as sandbox:
+        sandbox.ok()
+        text = sandbox.log.read_text().replace("# pipe run log v1", "# pipe run log v2", 1)
+        sandbox.log.write_text(text)
         for args, command in (((), "run"), (("-n",), "run"), ((), "status"), ((), "retry")):
-            run = place.run(*args, command=command)
+            run = sandbox.run(*args, command=command)
             expect(run, 2, "run.log", "newer")
-        check(place.log.read_text() == text, "touched")
+        check(sandbox.log.read_text() == text, "touched")
         return run.err.strip()
 
 
@@ -372,28 +373,28 @@ def wait_for(condition, seconds=20):
         time.sleep(0.01)
 
 
-def big(place):
+def big(sandbox):
     """Sets up work for a few seconds on one thread."""
-    place.source.write_bytes(corpus(documents=2000) * 120)
-    place.stages["lines"]["partition"] = "1MiB"
+    sandbox.source.write_bytes(corpus(documents=2000) * 120)
+    sandbox.stages["lines"]["partition"] = "1MiB"
 
 
 def two_runs_at_once():
-    with Place() as place:
-        big(place)
-        first = place.start("-j1")
+    with Sandbox() as sandbox:
+        big(sandbox)
+        first = sandbox.start("-j1")
         try:
-            wait_for(lambda: "state=running" in support.read(place.work / "lock"))
+            wait_for(lambda: "state=running" in support.read(sandbox.work / "lock"))
             began = time.monotonic()
-            second = place.run()
+            second = sandbox.run()
             check(time.monotonic() - began < 2, "did not refuse at once")
             check(first.poll() is None, "the first run was over too soon for this test")
             expect(second, 2, f"pid {first.pid}", "--work")
         finally:
             first.kill()
             first.communicate()
-        taken = place.start("-j2")
-        wait_for(lambda: f"pid={taken.pid} " in support.read(place.work / "lock"))
+        taken = sandbox.start("-j2")
+        wait_for(lambda: f"pid={taken.pid} " in support.read(sandbox.work / "lock"))
         taken.kill()
         _, err = taken.communicate()
         check_says(err.decode(), f"pid {first.pid}", "was killed")
@@ -403,10 +404,10 @@ def two_runs_at_once():
 def signals_drain():
     told = []
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        with Place() as place:
-            big(place)
-            child = place.start("-j1")
-            wait_for(lambda: "done\t" in place.log_text())
+        with Sandbox() as sandbox:
+            big(sandbox)
+            child = sandbox.start("-j1")
+            wait_for(lambda: "done\t" in sandbox.log_text())
             child.send_signal(number)
             began = time.monotonic()
             out, err = child.communicate(timeout=20)
@@ -415,8 +416,8 @@ def signals_drain():
             check(seconds < 5, f"took {seconds:.1f} s")
             check_says(err.decode(), "stopping", "goes on from there", "pipe run")
             check(not out, out.decode())
-            check(not published(place), "published half")
-            check_says(place.ok(command="status").out, "cancelled")
+            check(not published(sandbox), "published half")
+            check_says(sandbox.ok(command="status").out, "cancelled")
             told.append(f"{signal.Signals(number).name}: exit {code} after {seconds:.2f} s")
     return ", ".join(told)
 
@@ -424,8 +425,8 @@ def signals_drain():
 # --- The file and the command line
 
 def mistakes_in_the_file():
-    with Place() as place:
-        place.file.write_text("""pipe: 1
+    with Sandbox() as sandbox:
+        sandbox.file.write_text("""pipe: 1
 name: wrong
 stages:
   source: { type: download, url: x.txt, speed: fast }
@@ -437,69 +438,69 @@ stages:
   docs: { type: split, input: lines, splits: { train: rest } }
   text: { type: write_tfds, input: dogs, name: tiny }
 """)
-        written = place.file.read_text()
-        place.write_file = lambda: None
-        run = place.run()
-        check(place.file.read_text() == written and not place.work.exists(), "touched something")
+        written = sandbox.file.read_text()
+        sandbox.write_file = lambda: None
+        run = sandbox.run()
+        check(sandbox.file.read_text() == written and not sandbox.work.exists(), "touched something")
         expect(run, 2, "p.yaml:4:", "speed", "p.yaml:5:", "partition", "did you mean 'normalize'", "in a circle", "duplicate",
                "did you mean 'docs'", "out")
-        check(run.err == place.run(command="validate").err, "validate says something else")
-        place.file.write_text("pipe: 1\nname: [\n")
-        syntax = place.run()
+        check(run.err == sandbox.run(command="validate").err, "validate says something else")
+        sandbox.file.write_text("pipe: 1\nname: [\n")
+        syntax = sandbox.run()
         expect(syntax, 2, "p.yaml:")
-        place.file.write_text("pipe: 2\nname: x\nstages: {}\n")
-        expect(place.run(), 2, "p.yaml:1:")
-        place.file.write_text("")
-        expect(place.run(), 2, "p.yaml")
-        place.file.write_bytes(b"\xff\xfe\x00")
-        expect(place.run(), 2, "p.yaml")
-        place.file.unlink()
-        expect(place.run(), 2, "p.yaml")
-        place.file.mkdir()
-        expect(place.run(), 2, "p.yaml")
+        sandbox.file.write_text("pipe: 2\nname: x\nstages: {}\n")
+        expect(sandbox.run(), 2, "p.yaml:1:")
+        sandbox.file.write_text("")
+        expect(sandbox.run(), 2, "p.yaml")
+        sandbox.file.write_bytes(b"\xff\xfe\x00")
+        expect(sandbox.run(), 2, "p.yaml")
+        sandbox.file.unlink()
+        expect(sandbox.run(), 2, "p.yaml")
+        sandbox.file.mkdir()
+        expect(sandbox.run(), 2, "p.yaml")
         return f"{len(run.err.splitlines())} mistakes in one go"
 
 
 def mistakes_on_the_command_line():
-    with Place() as place:
-        place.head["vars"] = {"form": "nfkc"}
-        place.stages["clean"]["form"] = "${form}"
-        for assignment, piece in (("form", "NAME=VALUE"), ("=x", "NAME=VALUE"), ("from=nfc", "form"),
-                                  ("form=nfx", "nfx"), ("stages.clean.from=nfc", "form"),
-                                  ("stages.clear.form=nfc", "clean"), ("stages.lines.partition=many", "partition")):
-            expect(place.run("--set", assignment), 2, piece)
-        expect(place.run("-j", "0"), 2, "-j")
+    with Sandbox() as sandbox:
+        sandbox.head["vars"] = {"form": "nfkc"}
+        sandbox.stages["clean"]["form"] = "${form}"
+        for assignment, part in (("form", "NAME=VALUE"), ("=x", "NAME=VALUE"), ("from=nfc", "form"),
+                                 ("form=nfx", "nfx"), ("stages.clean.from=nfc", "form"),
+                                 ("stages.clear.form=nfc", "clean"), ("stages.lines.partition=many", "partition")):
+            expect(sandbox.run("--set", assignment), 2, part)
+        expect(sandbox.run("-j", "0"), 2, "-j")
         for work in ("gs://bucket/work", "~/work"):
-            expect(place.run("--work", work), 2, "--work", work)
-        expect(place.run("-k", "none"), 2, "-k")
-        expect(place.run("--fast"), 2, "--fast")
-        expect(place.run(command="runn"), 2, "no command 'runn'", "did you mean 'run'?")
-        place.head["limits"] = {"memory": "500TiB"}
-        expect(place.run(), 2, "p.yaml: limits.memory of 500.0 TiB is more than the")
-        told = place.run(command="validate")
+            expect(sandbox.run("--work", work), 2, "--work", work)
+        expect(sandbox.run("-k", "none"), 2, "-k")
+        expect(sandbox.run("--fast"), 2, "--fast")
+        expect(sandbox.run(command="runn"), 2, "no command 'runn'", "did you mean 'run'?")
+        sandbox.head["limits"] = {"memory": "500TiB"}
+        expect(sandbox.run(), 2, "p.yaml: limits.memory of 500.0 TiB is more than the")
+        told = sandbox.run(command="validate")
         check(told.code == 0 and "limits.memory of 500.0 TiB" in told.err, f"validate does not say it: {told.err}")
-        told = place.run("-n")
+        told = sandbox.run("-n")
         check(told.code == 0 and "limits.memory of 500.0 TiB" in told.err, f"-n does not say it: {told.err}")
-        check(not place.work.exists(), "made a work directory")
-        place.head["limits"] = {"memory": "1MiB"}
-        expect(place.run(), 2, "limits.memory")
-        place.head["limits"] = {"disk": "1KiB"}
-        expect(place.run(), 2, "limits.disk")
-        del place.head["limits"]
-        run = place.ok("--set", "form=nfc", "--set", "stages.text.shards=1")
+        check(not sandbox.work.exists(), "made a work directory")
+        sandbox.head["limits"] = {"memory": "1MiB"}
+        expect(sandbox.run(), 2, "limits.memory")
+        sandbox.head["limits"] = {"disk": "1KiB"}
+        expect(sandbox.run(), 2, "limits.disk")
+        del sandbox.head["limits"]
+        run = sandbox.ok("--set", "form=nfc", "--set", "stages.text.shards=1")
         check(run.of("shards") == 2, run.counted())
         return "each refused"
 
 
 def sources_that_are_not_there():
-    with Place() as place:
+    with Sandbox() as sandbox:
         told = []
-        for url, piece in ((str(place.root / "none.txt"), "no such file"), (str(place.root), "is a directory"),
-                           (str(place.root / "*.none"), "no file has such a name"),
-                           ("http://127.0.0.1:1/x.xz", "http://127.0.0.1:1/x.xz: "), ("ftp://host/x.xz", "knows https"), ("/dev/zero", "no regular file")):
-            place.stages["source"]["url"] = url
-            run = place.run()
-            expect(run, 2, piece)
+        for url, part in ((str(sandbox.root / "none.txt"), "no such file"), (str(sandbox.root), "is a directory"),
+                          (str(sandbox.root / "*.none"), "no file has such a name"),
+                          ("http://127.0.0.1:1/x.xz", "http://127.0.0.1:1/x.xz: "), ("ftp://host/x.xz", "knows https"), ("/dev/zero", "no regular file")):
+            sandbox.stages["source"]["url"] = url
+            run = sandbox.run()
+            expect(run, 2, part)
             told.append(run.err.splitlines()[-1])
         return "\n  " + "\n  ".join(told)
 

@@ -101,7 +101,7 @@ class Scenarios:
         self.end(run, "--set", "bad=0.25")
 
     @scenario
-    def other_inputs_stand(self):
+    def other_inputs_are_kept(self):
         run = self.run("others", rows(3000, lambda number: False, 1), rows(3000, lambda number: number % 2, 2),
                        rows(3000, lambda number: False, 3))
         self.refused(run, "part-001.jsonl: 1500 of 3000 rows", "row 1 (from 0)")
@@ -124,7 +124,7 @@ class Scenarios:
         hold(run.log().done("text/") == parts, run, "and nothing more is read when it is tried again")
 
     @scenario
-    def the_same_verdict_any_way(self):
+    def the_same_result_any_way(self):
         text = rows(9000, lambda number: number in range(8000, 8150))
         words = ("part-000.jsonl: 150 of 9000 rows", "row 8000 (from 0)")
         for number, options in enumerate((("-j1",), ("-j4", "--batch-bytes=700"), ("-j2", "--batch-bytes=100000"))):

@@ -23,9 +23,9 @@ OUT = f"gs://{BUCKET}/out"
 
 
 class BucketRun(Run):
-    def __init__(self, program, root, place, source=None):
+    def __init__(self, program, root, directory, source=None):
         super().__init__(program, root, FILE)
-        self.out = place
+        self.out = directory
         self.source = source or root / "corpus.txt.xz"
         if not source:
             self.source.write_bytes(PACKED)
@@ -105,7 +105,7 @@ def one_writer(pipe, fake, root, wanted):
         process = first.start()
         while not server.is_waiting() and process.poll() is None:
             time.sleep(0.01)
-        hold(second.finish() == 2 and "is writing there" in second.messages(), second, "two runs at one place")
+        hold(second.finish() == 2 and "is writing there" in second.messages(), second, "two runs at one location")
         process.send_signal(signal.SIGSTOP)
         server.here(len(PACKED))
         hold(second.finish() == 0 and "gave no sign of life" in second.messages(), second, "was not taken over")
@@ -125,8 +125,8 @@ def one_writer(pipe, fake, root, wanted):
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
         local = BucketRun(pipe, root / "local", root / "local/out")
         hold(local.finish() == 0, local, "the run to a directory failed")
         wanted = {str(path.relative_to(local.out)): path.read_bytes() for path in local.out.rglob("*")

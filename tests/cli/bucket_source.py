@@ -43,11 +43,11 @@ class Scenarios:
 
     def wanted(self, name, *files):
         """The files that a run from these local files publishes."""
-        place = self.root / f"{name}-files"
-        place.mkdir()
+        root = self.root / f"{name}-files"
+        root.mkdir()
         for file, data in files:
-            (place / file).write_bytes(data)
-        run = self.run(f"{name}-local", f"[{', '.join(str(place / file) for file, _ in files)}]")
+            (root / file).write_bytes(data)
+        run = self.run(f"{name}-local", f"[{', '.join(str(root / file) for file, _ in files)}]")
         hold(run.finish() == 0, run, "the run from files failed")
         return run.published(lineage=False)
 
@@ -57,7 +57,7 @@ class Scenarios:
         hold(not found, run, f"other bytes than from files: {found}")
 
     @scenario
-    def a_pattern_stands_for_objects_by_name(self):
+    def a_pattern_matches_objects_by_name(self):
         wanted = self.wanted("pattern", ("a.txt.xz", TEXTS[0]), ("b.txt.xz", TEXTS[1]))
         for name, data in (("ja/b.txt.xz", TEXTS[1]), ("ja/a.txt.xz", TEXTS[0]), ("ja/.c.txt.xz", TEXTS[2]),
                            ("ja/deep/d.txt.xz", TEXTS[2]), ("ja/e.txt", TEXTS[2]), ("jb/a.txt.xz", TEXTS[2])):
@@ -107,9 +107,9 @@ class Scenarios:
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    with tempfile.TemporaryDirectory() as place, FakeBucket(fake, Path(place) / "bucket") as bucket:
+    with tempfile.TemporaryDirectory() as root, FakeBucket(fake, Path(root) / "bucket") as bucket:
         os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
-        play(Scenarios(pipe, Path(place), bucket), sys.argv[3:])
+        play(Scenarios(pipe, Path(root), bucket), sys.argv[3:])
 
 
 if __name__ == "__main__":

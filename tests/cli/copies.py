@@ -29,10 +29,10 @@ CHUNK = "storage.objects.insert.chunk"
 class Scenarios(stores.Scenarios):
     """One method per scenario, with a directory and a bucket of its own."""
 
-    def files(self, place):
-        """{name: bytes} of the regular files below `place`, without following links."""
-        return {str(path.relative_to(self.root / place)): path.read_bytes()
-                for path in (self.root / place).rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
+    def files(self, root):
+        """{name: bytes} of the regular files below `root`, without following links."""
+        return {str(path.relative_to(self.root / root)): path.read_bytes()
+                for path in (self.root / root).rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
 
     def objects(self, prefix):
         return {name.removeprefix(f"{prefix}/"): self.buckets.get(self.bucket, name)
@@ -214,9 +214,9 @@ stages:
         self.pipe("cp", "-r", "t", f"gs://{self.bucket}/t")
         self.pipe("cp", "-r", f"gs://{self.bucket}/t", f"gs://{self.bucket}/u")
         items = self.buckets.items(self.bucket)
-        for place in ("t", "u"):
-            found = {name: items[f"{place}/{name}"]["contentType"] for name in types}
-            check(found == types, f"{place}: {found}")
+        for root in ("t", "u"):
+            found = {name: items[f"{root}/{name}"]["contentType"] for name in types}
+            check(found == types, f"{root}: {found}")
 
     # --- sources that change
 
@@ -282,8 +282,8 @@ stages:
         def text(word):
             return (f"{word} {'x' * 3000}\n\n" * 12_000).encode()
 
-        def words_of(place):
-            return {line.split()[0] for line in self.pipe("cat", f"{place}/tiny/1.0.0")[0].splitlines()}
+        def words_of(root):
+            return {line.split()[0] for line in self.pipe("cat", f"{root}/tiny/1.0.0")[0].splitlines()}
 
         def begin(*words):
             """Starts a run and stops it with SIGSTOP in the middle of reading."""
@@ -554,7 +554,7 @@ stages:
         check(not self.parts(), f"left: {self.parts()}")
 
     @scenario
-    def two_downloads_to_one_place_do_not_mix(self):
+    def two_downloads_to_one_location_do_not_mix(self):
         data = random.Random(9).randbytes(4 * MIB) * 8
         self.buckets.put(self.bucket, "big", data)
         self.buckets.put(self.bucket, "other", data[::-1])
@@ -589,8 +589,8 @@ def crc32c_of_zeros(count):
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    with tempfile.TemporaryDirectory() as place, FakeBuckets(fake, Path(place) / "buckets") as buckets:
-        scenarios = Scenarios(pipe, buckets, Path(place))
+    with tempfile.TemporaryDirectory() as root, FakeBuckets(fake, Path(root) / "buckets") as buckets:
+        scenarios = Scenarios(pipe, buckets, Path(root))
         play(scenarios, sys.argv[3:], scenarios.begin)
 
 

@@ -29,7 +29,7 @@ stages:
   ids: { type: encode, input: lines, tokenizer: pieces }
   rows: { type: write_bert, input: ids, seq_len: 64, max_predictions: 10, shards: 1, out: "${out}/rows" }
 """
-PLACES = {"one": "one", "two": "two/1.0.0", "pieces": "pieces", "rows": "rows"}
+LOCATIONS = {"one": "one", "two": "two/1.0.0", "pieces": "pieces", "rows": "rows"}
 
 
 def flipped(data):
@@ -50,7 +50,7 @@ class Damaged(Run):
         self.whole = self.published()
 
     def manifest(self, stage):
-        return self.out / PLACES[stage] / "MANIFEST.json"
+        return self.out / LOCATIONS[stage] / "MANIFEST.json"
 
     def damage(self, stage, how):
         self.manifest(stage).write_bytes(how(self.manifest(stage).read_bytes()))
@@ -116,7 +116,7 @@ class Scenarios:
             for words in (("status",), ("report",), ("clean",), ("clean", "-n")):
                 code, told = run.command(*words)
                 hold(code == 0, run, f"{words} ended with {code}: {told}")
-            hold(run.verify(run.out / "one") == 0, run, "another place does not verify")
+            hold(run.verify(run.out / "one") == 0, run, "another location does not verify")
             told = len(run.messages())
             hold(run.verify(run.out / "two/1.0.0") == 1, run, "what is damaged was verified")
             hold(str(run.manifest("two")) in run.messages()[told:], run, "verify did not name the file")

@@ -44,8 +44,8 @@ class Doctor:
         return {**found, "all": done.stdout + done.stderr}
 
 
-def says(lines, *pieces):
-    check(any(all(piece in line for piece in pieces) for line in lines), f"no line has {pieces}: {lines}")
+def says(lines, *parts):
+    check(any(all(part in line for part in parts) for line in lines), f"no line has {parts}: {lines}")
 
 
 def credentials(doctor, buckets):
@@ -78,18 +78,18 @@ def credentials(doctor, buckets):
     check(not buckets.items("shelf"), f"left behind: {list(buckets.items('shelf'))}")
 
 
-def places(doctor, buckets):
+def locations(doctor, buckets):
     key = {"GOOGLE_APPLICATION_CREDENTIALS": str(doctor.key)}
     environment = buckets.service(**key)
     says(doctor.look(environment, "gs://no-such-bucket/x", code=1)["wrong"], "no such bucket",
          "gcloud storage buckets create gs://no-such-bucket")
-    for denied, level, code, *pieces in (
+    for denied, level, code, *parts in (
             ("storage.buckets.get", "warning", 0, "its properties may not be seen", GRANT + " --role=roles/storage.legacyBucketReader"),
             ("storage.objects.list", "wrong", 1, "permission denied", GRANT + " --role=roles/storage.objectUser"),
             ("storage.objects.insert", "wrong", 1, "cannot be written to", GRANT + " --role=roles/storage.objectUser"),
             ("storage.objects.delete", "wrong", 1, "not be removed, and is left", GRANT + " --role=roles/storage.objectUser")):
         buckets.make("shelf", denied=[denied])
-        says(doctor.look(environment, "gs://shelf", code=code)[level], *pieces)
+        says(doctor.look(environment, "gs://shelf", code=code)[level], *parts)
     buckets.make("shelf")
     left = list(buckets.items("shelf"))
     check(len(left) == 1 and left[0].startswith(".pipe/probe-"), f"one probe could not be removed, and there are {left}")
@@ -193,14 +193,14 @@ def nobody_answers(doctor):
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    with tempfile.TemporaryDirectory() as place:
-        doctor = Doctor(pipe, Path(place))
-        with FakeBuckets(fake, Path(place) / "buckets", "--bucket", "shelf", "--require-token") as buckets:
+    with tempfile.TemporaryDirectory() as root:
+        doctor = Doctor(pipe, Path(root))
+        with FakeBuckets(fake, Path(root) / "buckets", "--bucket", "shelf", "--require-token") as buckets:
             buckets.token = "of-the-test"
-            for scenario in (credentials, places, regions):
+            for scenario in (credentials, locations, regions):
                 scenario(doctor, buckets)
                 print(f"ok: {scenario.__name__}", flush=True)
-        with FakeBuckets(fake, Path(place) / "open", "--bucket", "shelf") as buckets:
+        with FakeBuckets(fake, Path(root) / "open", "--bucket", "shelf") as buckets:
             a_pipeline(doctor, buckets)
         print("ok: a pipeline", flush=True)
         clocks(doctor, fake)

@@ -288,26 +288,26 @@ class Scenarios:
     @scenario
     def certificates(self, server):
         """A CA made by this test, in the variables that curl and OpenSSL read."""
-        place = self.root / "tls"
-        place.mkdir()
+        root = self.root / "tls"
+        root.mkdir()
 
         def openssl(*words):
-            subprocess.run(["openssl", *words], cwd=place, check=True, capture_output=True, timeout=60)
+            subprocess.run(["openssl", *words], cwd=root, check=True, capture_output=True, timeout=60)
         key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
         openssl("req", "-x509", *key, "-subj", "/CN=Test CA", "-keyout", "ca.key", "-out", "ca.pem")
         openssl("req", *key, "-subj", "/CN=127.0.0.1", "-keyout", "host.key", "-out", "host.csr")
-        (place / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+        (root / "names").write_text("subjectAltName=IP:127.0.0.1\n")
         openssl("x509", "-req", "-in", "host.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
                 "-extfile", "names", "-out", "host.pem")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(place / "host.pem", place / "host.key")
+        context.load_cert_chain(root / "host.pem", root / "host.key")
         server = WebServer(PACKED, tls=context)
         run, source = self.run("certificate"), ("--set", f"corpus={server.url}")
         code = run.finish(*source)
         hold(code == 2 and "certificate does not hold" in run.messages(), run, f"unknown CA: exit {code}")
         hold(not server.requests, run, "talked to a server that nobody vouches for")
         for number, variable in enumerate(("CURL_CA_BUNDLE", "SSL_CERT_FILE")):
-            os.environ[variable] = str(place / "ca.pem")
+            os.environ[variable] = str(root / "ca.pem")
             run = self.run(f"certificate-{number}")
             hold(run.finish(*source) == 0, run, f"failed with {variable}")
             self.same(run)
@@ -315,8 +315,8 @@ class Scenarios:
 
 
 def main():
-    with tempfile.TemporaryDirectory() as place:
-        play(Scenarios(Path(sys.argv[1]).resolve(), Path(place)), sys.argv[2:], lambda name: (WebServer(PACKED),))
+    with tempfile.TemporaryDirectory() as root:
+        play(Scenarios(Path(sys.argv[1]).resolve(), Path(root)), sys.argv[2:], lambda name: (WebServer(PACKED),))
 
 
 if __name__ == "__main__":

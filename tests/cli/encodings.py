@@ -19,7 +19,7 @@ import tarfile
 import zipfile
 
 import replan_support as support
-from replan_support import Place, check, check_says, corpus
+from replan_support import Sandbox, check, check_says, corpus
 
 RANDOM = random.Random(15)
 NOISE = RANDOM.randbytes(5000)
@@ -107,14 +107,14 @@ FORMATS = {
 }
 
 
-def expect(run, code, *pieces):
+def expect(run, code, *parts):
     check(run.code == code, f"exit {run.code}, expected {code}\n{run.out}{run.err}")
-    check_says(run.err, *pieces)
+    check_says(run.err, *parts)
     check("[this is a bug]" not in run.err, run.err)
 
 
-class Input(Place):
-    """A `Place` whose pipeline reads one file of any bytes, line by line."""
+class Input(Sandbox):
+    """A `Sandbox` whose pipeline reads one file of any bytes, line by line."""
 
     def __init__(self, data, name="input"):
         super().__init__()
@@ -129,12 +129,12 @@ class Input(Place):
 
 
 def formats_are_refused_by_name():
-    for what, (data, *pieces) in FORMATS.items():
-        with Input(data) as place:
-            run = place.run("-j1")
+    for what, (data, *parts) in FORMATS.items():
+        with Input(data) as sandbox:
+            run = sandbox.run("-j1")
             try:
-                expect(run, 1, "input: ", *pieces)
-                check(not place.published(), "published it")
+                expect(run, 1, "input: ", *parts)
+                check(not sandbox.published(), "published it")
             except support.Wrong as wrong:
                 raise support.Wrong(f"{what}: {wrong}") from wrong
     return f"{len(FORMATS)} formats"
@@ -142,26 +142,26 @@ def formats_are_refused_by_name():
 
 def text_formats_pass_where_they_are_asked_for():
     for data in (WARC, gzip.compress(MEDIAWIKI), tar_of(a=WARC, b=MEDIAWIKI)):
-        with Input(data) as place:
-            place.stages["lines"]["content"] = "text"
-            place.ok("-j1")
-            check(place.published(), "did not publish it")
-    with Input(b"%PDF-1.7\n" + NOISE) as place:
-        place.stages["lines"]["content"] = "text"
-        expect(place.run("-j1"), 1, "is a PDF document")
+        with Input(data) as sandbox:
+            sandbox.stages["lines"]["content"] = "text"
+            sandbox.ok("-j1")
+            check(sandbox.published(), "did not publish it")
+    with Input(b"%PDF-1.7\n" + NOISE) as sandbox:
+        sandbox.stages["lines"]["content"] = "text"
+        expect(sandbox.run("-j1"), 1, "is a PDF document")
 
 
 def rows_are_looked_at_too():
-    with Input(b"PAR1\x15\x04\x15\x80" + NOISE) as place:
-        place.stages["lines"] = {"type": "read_rows", "input": "source", "format": "jsonl", "text": "text"}
-        expect(place.run("-j1"), 1, "input: is a Parquet file")
+    with Input(b"PAR1\x15\x04\x15\x80" + NOISE) as sandbox:
+        sandbox.stages["lines"] = {"type": "read_rows", "input": "source", "format": "jsonl", "text": "text"}
+        expect(sandbox.run("-j1"), 1, "input: is a Parquet file")
 
 
 def the_name_of_a_file_says_nothing():
-    with Input(corpus(20), "paper.pdf") as place:
-        place.ok("-j1")
-    with Input(b"%PDF-1.7\n" + NOISE, "corpus.txt") as place:
-        expect(place.run("-j1"), 1, "corpus.txt: is a PDF document")
+    with Input(corpus(20), "paper.pdf") as sandbox:
+        sandbox.ok("-j1")
+    with Input(b"%PDF-1.7\n" + NOISE, "corpus.txt") as sandbox:
+        expect(sandbox.run("-j1"), 1, "corpus.txt: is a PDF document")
 
 
 # --- Encodings
@@ -184,27 +184,27 @@ ENCODINGS = [("Shift_JIS", JAPANESE, "cp932", "shift_jis"), ("EUC-JP", JAPANESE,
              ("UTF-8 with a mark", JAPANESE, "utf-8-sig", None), ("UTF-8", KOREAN, "utf-8", None)]
 
 
-def shards(place):
-    return {name: digest for name, digest in support.tree(place.artifact).items() if "tfrecord" in name}
+def shards(sandbox):
+    return {name: digest for name, digest in support.tree(sandbox.artifact).items() if "tfrecord" in name}
 
 
-def partitions(place, stage="text"):
+def partitions(sandbox, stage="text"):
     """{unit: fields} of the last `done` line of each partition."""
-    lines = [(support.fields(line), line) for line in place.log_text().splitlines() if line.startswith("done\t")]
+    lines = [(support.fields(line), line) for line in sandbox.log_text().splitlines() if line.startswith("done\t")]
     return {line["unit"]: {**line, "whole": whole} for line, whole in lines
             if line["unit"].startswith(f"{stage}/00") and "-of-" not in line["unit"]}
 
 
-def decoded(place):
+def decoded(sandbox):
     """Per partition, in their order: the encoding from which its lines were decoded, by the log."""
-    found = [re.findall(r"decoded_(\w+) ", line["whole"] + " ") for _, line in sorted(partitions(place).items())]
+    found = [re.findall(r"decoded_(\w+) ", line["whole"] + " ") for _, line in sorted(partitions(sandbox).items())]
     return [names[0] if names else None for names in found]
 
 
 def published_as_utf8(text):
-    with Input(text.encode()) as place:
-        place.ok("-j1")
-        return shards(place)
+    with Input(text.encode()) as sandbox:
+        sandbox.ok("-j1")
+        return shards(sandbox)
 
 
 def every_encoding_gives_what_utf8_gives():
@@ -214,11 +214,11 @@ def every_encoding_gives_what_utf8_gives():
         if text not in wants:
             wants[text] = published_as_utf8(text)
         for keys in ({}, {"encoding": choice or "utf-8"}):
-            with Input(text.encode(codec)) as place:
-                place.stages["lines"].update(keys)
-                place.ok("-j3", "--batch-bytes", "3000")
-                check(shards(place) == wants[text], f"{what}, {keys}: other bytes")
-                said = set(decoded(place))
+            with Input(text.encode(codec)) as sandbox:
+                sandbox.stages["lines"].update(keys)
+                sandbox.ok("-j3", "--batch-bytes", "3000")
+                check(shards(sandbox) == wants[text], f"{what}, {keys}: other bytes")
+                said = set(decoded(sandbox))
                 check(said == {choice and choice.replace("-", "_")}, f"{what}: the log says {said}")
     return f"{len(ENCODINGS)} encodings"
 
@@ -226,24 +226,24 @@ def every_encoding_gives_what_utf8_gives():
 def members_have_encodings_of_their_own():
     texts = {"a": text_of(JAPANESE, 100), "b": text_of(KOREAN, 100), "c": text_of(JAPANESE, 77), "d": text_of(KOREAN, 30)}
     codecs = ("cp932", "cp949", "utf-8", "utf-16be")
-    with Input(tar_of(**{name: text.encode() for name, text in texts.items()})) as place:
-        place.stages["lines"]["partition"] = "4KiB"
-        place.ok("-j1")
-        want = shards(place)
+    with Input(tar_of(**{name: text.encode() for name, text in texts.items()})) as sandbox:
+        sandbox.stages["lines"]["partition"] = "4KiB"
+        sandbox.ok("-j1")
+        want = shards(sandbox)
     for pack in (lambda data: data, lzma.compress):
-        with Input(pack(tar_of(**{name: text.encode(codec) for (name, text), codec in zip(texts.items(), codecs)}))) as place:
-            place.stages["lines"]["partition"] = "4KiB"
-            place.ok("-j3", "--batch-bytes", "3000")
-            check(shards(place) == want, "other bytes")
-            forget_partitions(place, keep=3)
-            place.ok("-j2")
-            check(shards(place) == want, "other bytes when resumed")
+        with Input(pack(tar_of(**{name: text.encode(codec) for (name, text), codec in zip(texts.items(), codecs)}))) as sandbox:
+            sandbox.stages["lines"]["partition"] = "4KiB"
+            sandbox.ok("-j3", "--batch-bytes", "3000")
+            check(shards(sandbox) == want, "other bytes")
+            forget_partitions(sandbox, keep=3)
+            sandbox.ok("-j2")
+            check(shards(sandbox) == want, "other bytes when resumed")
 
 
-def forget_partitions(place, keep):
+def forget_partitions(sandbox, keep):
     """Restores the state of a run that was killed after `keep` partitions were logged; all are in the directory."""
-    support.shutil.rmtree(place.out)
-    lines, kept, seen = place.log_text().splitlines(keepends=True), [], 0
+    support.shutil.rmtree(sandbox.out)
+    lines, kept, seen = sandbox.log_text().splitlines(keepends=True), [], 0
     for line in lines:
         unit = support.fields(line).get("unit", "")
         if unit.startswith("text/"):
@@ -251,25 +251,25 @@ def forget_partitions(place, keep):
             if seen > keep or "-of-" in unit or unit.endswith("*"):
                 continue
         kept.append(line)
-    place.log.write_text("".join(kept))
+    sandbox.log.write_text("".join(kept))
 
 
 def a_resumed_run_reads_what_the_first_one_read():
     text = text_of(JAPANESE, 3000)
     want = published_as_utf8(text)
-    with Input(text.encode("cp932")) as place:
-        place.stages["lines"]["partition"] = "16KiB"
-        place.ok("-j1")
-        check(shards(place) == want, "other bytes")
-        before = partitions(place)
+    with Input(text.encode("cp932")) as sandbox:
+        sandbox.stages["lines"]["partition"] = "16KiB"
+        sandbox.ok("-j1")
+        check(shards(sandbox) == want, "other bytes")
+        before = partitions(sandbox)
         check(len(before) > 10, before)
-        forget_partitions(place, keep=4)
-        place.ok("-j2")
-        check(shards(place) == want, "other bytes when resumed")
-        check({unit: line["digest"] for unit, line in partitions(place).items()}
+        forget_partitions(sandbox, keep=4)
+        sandbox.ok("-j2")
+        check(shards(sandbox) == want, "other bytes when resumed")
+        check({unit: line["digest"] for unit, line in partitions(sandbox).items()}
               == {unit: line["digest"] for unit, line in before.items()}, "other partitions")
-        place.stages["lines"]["encoding"] = "auto"  # the default
-        run = place.ok("-j1")
+        sandbox.stages["lines"]["encoding"] = "auto"  # the default
+        run = sandbox.ok("-j1")
         check(not run.units, f"ran again: {run.counted()}")
 
 
@@ -278,27 +278,27 @@ def ascii_in_front_decides_nothing():
     text = ascii_lines + text_of(KOREAN, 400)
     want = published_as_utf8(text)
     for codec, choice in (("cp949", "cp949"), ("utf-8", None)):
-        with Input(text.encode(codec)) as place:
-            place.stages["lines"]["partition"] = "16KiB"
-            place.ok("-j1")
-            check(shards(place) == want, f"{codec}: other bytes")
-            said = decoded(place)
+        with Input(text.encode(codec)) as sandbox:
+            sandbox.stages["lines"]["partition"] = "16KiB"
+            sandbox.ok("-j1")
+            check(shards(sandbox) == want, f"{codec}: other bytes")
+            said = decoded(sandbox)
             check(said[0] is None and said[-1] == choice, said)
             for keep in (2, len(said) - 1):
-                forget_partitions(place, keep)
-                place.ok("-j2")
-                check(shards(place) == want, f"{codec}: other bytes when resumed behind {keep} partitions")
+                forget_partitions(sandbox, keep)
+                sandbox.ok("-j2")
+                check(shards(sandbox) == want, f"{codec}: other bytes when resumed behind {keep} partitions")
     return f"{len(said)} partitions"
 
 
 def two_that_fit_alike_are_named():
     # The same bytes are せせせせ in EUC-JP.
-    with Input(("ㅋㅋㅋㅋ\n" * 50).encode("cp949")) as place:
-        run = place.run("-j1")
+    with Input(("ㅋㅋㅋㅋ\n" * 50).encode("cp949")) as sandbox:
+        run = sandbox.run("-j1")
         expect(run, 1, "input: is no UTF-8, and fits ", "cp949", "euc-jp", "alike; set encoding")
-        check(not place.published(), "published it")
-        place.stages["lines"]["encoding"] = "cp949"
-        place.ok("-j1")
+        check(not sandbox.published(), "published it")
+        sandbox.stages["lines"]["encoding"] = "cp949"
+        sandbox.ok("-j1")
         return run.err.splitlines()[0]
 
 
@@ -312,55 +312,55 @@ def lines_with(damaged, of, first=17):
 
 
 def too_many_damaged_lines_end_it():
-    with Input(lines_with(20, 400)) as place:  # 5 %, but no more than 20
-        place.ok("-j1")
-    with Input(lines_with(21, 2100)) as place:  # 1 %
-        place.ok("-j1")
+    with Input(lines_with(20, 400)) as sandbox:  # 5 %, but no more than 20
+        sandbox.ok("-j1")
+    with Input(lines_with(21, 2100)) as sandbox:  # 1 %
+        sandbox.ok("-j1")
     told = []
     for policy in ("replace", "quarantine"):
-        with Input(lines_with(21, 2099)) as place:
-            place.stages["lines"].update(partition="16KiB", invalid_utf8=policy)
+        with Input(lines_with(21, 2099)) as sandbox:
+            sandbox.stages["lines"].update(partition="16KiB", invalid_utf8=policy)
             for args in (("-j1",), ("-j3", "--batch-bytes", "3000")):  # the second run is resumed
-                run = place.run(*args)
+                run = sandbox.run(*args)
                 expect(run, 1, "input: 21 of 2099 lines are at fault, more than invalid_lines (0.01) allows",
                        "the first is record 16 of partition 0 (from 0), invalid_utf8: caf? au lait; all are in quarantine/",
                        "set encoding if it is another one, or convert the text to UTF-8, or raise invalid_lines")
-                check(not place.published(), "published it")
+                check(not sandbox.published(), "published it")
                 told.append(run.err.splitlines()[0])
-            place.stages["lines"]["invalid_lines"] = 0.02
-            run = place.ok("-j1")
-            check(run.of("partitions") == 0, f"made again what stands: {run.counted()}")
+            sandbox.stages["lines"]["invalid_lines"] = 0.02
+            run = sandbox.ok("-j1")
+            check(run.of("partitions") == 0, f"made complete outputs again: {run.counted()}")
     return told[0]
 
 
 def a_hundred_thousand_lines_are_enough():
     """The end of the file is far away and damaged; it is never read."""
     text = lines_with(1500, 110_000) + b"good\n" * 1_000_000
-    with Input(gzip.compress(text, 1)[:-1000]) as place:
-        place.stages["lines"].update(partition="1MiB")
-        run = place.run("-j2")
+    with Input(gzip.compress(text, 1)[:-1000]) as sandbox:
+        sandbox.stages["lines"].update(partition="1MiB")
+        run = sandbox.run("-j2")
         expect(run, 1, "lines are at fault, more than invalid_lines (0.01) allows")
         lines = int(re.search(r"1500 of (\d+) lines", run.err).group(1))
         check(100_000 <= lines < 150_000, f"found it after {lines} lines")
 
 
-def what_other_inputs_finished_stands():
-    with Input(lines_with(0, 500), "a.txt") as place:
-        (place.root / "b.txt").write_bytes(text_of(JAPANESE, 500).encode("cp932") + b"\x80\n" * 30)
-        place.stages["source"]["url"] = [str(place.root / "a.txt"), str(place.root / "b.txt")]
-        run = place.run("-j1", "-k", "5")
+def complete_outputs_of_other_inputs_are_kept():
+    with Input(lines_with(0, 500), "a.txt") as sandbox:
+        (sandbox.root / "b.txt").write_bytes(text_of(JAPANESE, 500).encode("cp932") + b"\x80\n" * 30)
+        sandbox.stages["source"]["url"] = [str(sandbox.root / "a.txt"), str(sandbox.root / "b.txt")]
+        run = sandbox.run("-j1", "-k", "5")
         expect(run, 1, "b.txt: 30 of 530 lines are at fault", "set encoding if it is another one")
-        place.stages["lines"]["invalid_lines"] = 0.1
-        run = place.ok("-j1")
-        check(run.of("ends") == 1 and run.of("partitions") == 0, f"made again what stands: {run.counted()}")
-        counts = place.out
+        sandbox.stages["lines"]["invalid_lines"] = 0.1
+        run = sandbox.ok("-j1")
+        check(run.of("ends") == 1 and run.of("partitions") == 0, f"made complete outputs again: {run.counted()}")
+        counts = sandbox.out
         check(counts.exists(), "nothing was published")
 
 
 def encodings_that_damaged_lines_fit_are_named():
     text = lines_with(0, 20_000) + text_of(JAPANESE, 400).encode("euc-jp")
-    with Input(text) as place:
-        run = place.run("-j1")
+    with Input(text) as sandbox:
+        run = sandbox.run("-j1")
         expect(run, 1, "400 of 20400 lines", "these lines fit euc-jp: set encoding, or split the file where it changes")
         return run.err.splitlines()[0]
 
@@ -368,8 +368,8 @@ def encodings_that_damaged_lines_fit_are_named():
 SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, rows_are_looked_at_too,
              the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
              a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
-             too_many_damaged_lines_end_it, a_hundred_thousand_lines_are_enough, what_other_inputs_finished_stands,
-             encodings_that_damaged_lines_fit_are_named]
+             too_many_damaged_lines_end_it, a_hundred_thousand_lines_are_enough,
+             complete_outputs_of_other_inputs_are_kept, encodings_that_damaged_lines_fit_are_named]
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))

@@ -9,7 +9,7 @@ import random
 import sys
 
 import replan_support as support
-from replan_support import Place, check, check_says, corpus
+from replan_support import Sandbox, check, check_says, corpus
 from web_server import WebServer
 
 TEXT = corpus(documents=4000, lines=6)
@@ -22,9 +22,9 @@ def odd_answer(answer, words):
     """A server breaks off, then sends one answer of another kind."""
     server = WebServer(PACKED, name="corpus.txt.gz")
     try:
-        with Place() as place:
-            place.stages["source"]["url"] = server.url
-            place.stages["lines"]["partition"] = "64KiB"
+        with Sandbox() as sandbox:
+            sandbox.stages["source"]["url"] = server.url
+            sandbox.stages["lines"]["partition"] = "64KiB"
             transfers = iter([2 * len(PACKED) // 3])
 
             def breaks():
@@ -33,14 +33,14 @@ def odd_answer(answer, words):
                     server.answers = {"/corpus.txt.gz": answer}
                 return most
             server.break_every = breaks
-            first = place.run()
+            first = sandbox.run()
             check(first.code == 1, f"exit {first.code}\n{first.err}")
             check_says(first.err, words)
             made = first.of("partitions", "text")
-            check(made > 4 and not first.void, f"of little text, or taken back: {first.counted()}")
+            check(made > 4 and not first.invalidated, f"of little text, or taken back: {first.counted()}")
             server.answers = {}
-            second = place.ok()
-            whole = len([None for _ in place.pieces("text")[-1].glob("0000-*")])
+            second = sandbox.ok()
+            whole = len([None for _ in sandbox.partition_outputs("text")[-1].glob("0000-*")])
             check(second.of("partitions", "text") == whole - made, f"{made} of {whole}, then {second.counted()}")
             return f"{first.counted()}; then {second.counted()}"
     finally:
@@ -56,15 +56,15 @@ def a_refusal_for_a_range():
 
 
 def a_long_line_that_may_not_be():
-    with Place() as place:
-        place.source.write_bytes(TEXT + b"x" * 100_000 + b"\n\n" + TEXT)
-        place.stages["lines"].update(partition="64KiB", max_record_bytes="64KiB", on_long="fail")
-        first = place.run()
+    with Sandbox() as sandbox:
+        sandbox.source.write_bytes(TEXT + b"x" * 100_000 + b"\n\n" + TEXT)
+        sandbox.stages["lines"].update(partition="64KiB", max_record_bytes="64KiB", on_long="fail")
+        first = sandbox.run()
         check(first.code == 1, f"exit {first.code}\n{first.err}")
         check_says(first.err, "longer than max_record_bytes")
-        check(first.of("partitions", "text") > 4 and not first.void, first.counted())
-        second = place.run()
-        check(second.code == 1 and second.of("partitions") == 0 and not second.void, second.counted())
+        check(first.of("partitions", "text") > 4 and not first.invalidated, first.counted())
+        second = sandbox.run()
+        check(second.code == 1 and second.of("partitions") == 0 and not second.invalidated, second.counted())
         return f"{first.counted()}; then {second.counted()}"
 
 

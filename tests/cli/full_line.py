@@ -138,9 +138,9 @@ def settings(trial):
         trial.check_exit(run, trial.finish(run, *options))
         trial.check_same(run, f"{memory}, {' '.join(options)}")
     copy = trial.undisturbed
-    copy.out = copy.root / "another place"
+    copy.out = copy.root / "another location"
     trial.check_exit(copy, trial.finish(copy))
-    trial.check_same(copy, "copied to another place")
+    trial.check_same(copy, "copied to another location")
 
 
 def killed_at_points(trial):

@@ -13,14 +13,14 @@ from string import Template
 
 import replan_support as support
 from bad_input import expect, wait_for
-from replan_support import Place, check, check_says
+from replan_support import Sandbox, check, check_says
 
 TEXT = "吾輩は猫である。\n名前はまだ無い。\n\nどこで生れたかとんと見当がつかぬ。\n\n" * 100
 ROWS = "text\tlabel\n" + "とても良い映画です\tgood\nつまらない\tbad\n" * 100
 
 
-class Line(Place):
-    """A `Place` whose pipeline file is the text `stages` after a source with `text`."""
+class Line(Sandbox):
+    """A `Sandbox` whose pipeline file is the text `stages` after a source with `text`."""
 
     def __init__(self, stages, text=TEXT, read="{ type: decompress, input: source }"):
         super().__init__()
@@ -29,9 +29,9 @@ class Line(Place):
         self.file.write_text(f"pipe: 1\nname: line\nstages:\n  source: {{ type: download, url: \"{self.source}\" }}\n"
                              f"  lines: {read}\n{stages}")
 
-    def refused(self, *pieces, code=2):
+    def refused(self, *parts, code=2):
         run = self.run()
-        expect(run, code, *pieces)
+        expect(run, code, *parts)
         out = self.root / "out"
         made = [path for path in out.rglob("*") if path.is_file() and ".pipe" not in path.parts] if out.exists() else []
         check(not made, f"published {made}")
@@ -67,10 +67,10 @@ def tfds(name="x", keys="", input="lines"):
 def refused_by_the_file_alone(*cases):
     """Each case is a text of stages and a part of the refusal."""
     told = []
-    for stages, piece in cases:
-        with Line(stages) as place:
-            told.append(place.refused(piece))
-            check(not place.work.exists(), "work was begun")
+    for stages, part in cases:
+        with Line(stages) as sandbox:
+            told.append(sandbox.refused(part))
+            check(not sandbox.work.exists(), "work was begun")
     return "\n  " + "\n  ".join(told)
 
 
@@ -108,17 +108,17 @@ def names_that_no_reader_finds():
 
 def labels_outside_the_list():
     with Line(tfds(keys="labels: [good, bad],"), ROWS + "普通\tmeh\n",
-              "{ type: read_rows, input: source, format: tsv, text: text, label: label }") as place:
-        return place.refused("its label 'meh' is not among `labels`; name it there, or set on_unknown_label: quarantine",
-                             code=1)
+              "{ type: read_rows, input: source, format: tsv, text: text, label: label }") as sandbox:
+        return sandbox.refused("its label 'meh' is not among `labels`; name it there, or set on_unknown_label: quarantine",
+                               code=1)
 
 
 def splits_too_small():
     """Splits need at least one batch for evaluation, and at least one record."""
-    with Line(SPLIT.substitute(held="validation: 0.2") + tfds(input="docs", keys="eval_batch: 100000,")) as place:
-        told = [place.refused("eval_batch", code=1)]
-    with Line(SPLIT.substitute(held="validation: 0.000001") + tfds(input="docs")) as place:
-        told.append(place.refused("split 'validation' has no records", code=1))
+    with Line(SPLIT.substitute(held="validation: 0.2") + tfds(input="docs", keys="eval_batch: 100000,")) as sandbox:
+        told = [sandbox.refused("eval_batch", code=1)]
+    with Line(SPLIT.substitute(held="validation: 0.000001") + tfds(input="docs")) as sandbox:
+        told.append(sandbox.refused("split 'validation' has no records", code=1))
     return "\n  " + "\n  ".join(told)
 
 
@@ -133,39 +133,39 @@ stages:
 BERT_VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n.\n"
 
 
-def bert_place(place, text, keys):
-    """Sets the pipeline and the files that `place` runs from now on."""
-    place.write_file = lambda: None
-    (place.root / "text.txt").write_text(text)
-    (place.root / "vocab.txt").write_text(BERT_VOCABULARY)
-    place.file.write_text(BERT_FILE.format(file=place.root / "vocab.txt", keys=keys))
+def bert_sandbox(sandbox, text, keys):
+    """Sets the pipeline and the files that `sandbox` runs from now on."""
+    sandbox.write_file = lambda: None
+    (sandbox.root / "text.txt").write_text(text)
+    (sandbox.root / "vocab.txt").write_text(BERT_VOCABULARY)
+    sandbox.file.write_text(BERT_FILE.format(file=sandbox.root / "vocab.txt", keys=keys))
 
 
 def a_stop_during_the_passes_of_bert():
     """The passes are made at the end of a partition; a thousand of them take minutes."""
-    with Place() as place:
-        bert_place(place, "a b. b a.\na. b.\n\nb b. a\n\n" * 20_000, "seq_len: 16, dupe_factor: 1000")
-        child = place.start()
-        wait_for(lambda: list(place.work.rglob("*.1.spill")))
+    with Sandbox() as sandbox:
+        bert_sandbox(sandbox, "a b. b a.\na. b.\n\nb b. a\n\n" * 20_000, "seq_len: 16, dupe_factor: 1000")
+        child = sandbox.start()
+        wait_for(lambda: list(sandbox.work.rglob("*.1.spill")))
         child.send_signal(signal.SIGTERM)
         began = time.monotonic()
         _, err = child.communicate(timeout=20)
         seconds = time.monotonic() - began
         check(child.returncode == 143, f"exit {child.returncode}\n{err.decode()}")
         check(seconds < 2, f"took {seconds:.1f} s")
-        check_says(place.ok(command="status").out, "cancelled")
-        check("failed\t" not in place.log_text(), "a partition that was stopped is said to have failed")
-        bert_place(place, "a b. b a.\na. b.\n\nb b. a\n\n" * 20, "seq_len: 16, dupe_factor: 2")
-        place.ok()
+        check_says(sandbox.ok(command="status").out, "cancelled")
+        check("failed\t" not in sandbox.log_text(), "a partition that was stopped is said to have failed")
+        bert_sandbox(sandbox, "a b. b a.\na. b.\n\nb b. a\n\n" * 20, "seq_len: 16, dupe_factor: 2")
+        sandbox.ok()
         return f"exit 143 after {seconds:.2f} s"
 
 
 def text_without_a_word_of_bert():
-    with Place() as place:
-        bert_place(place, "\u200b\n\n" * 50, "seq_len: 16")
-        run = place.run()
+    with Sandbox() as sandbox:
+        bert_sandbox(sandbox, "\u200b\n\n" * 50, "seq_len: 16")
+        run = sandbox.run()
         expect(run, 1, "stage 'bert': split 'train' has 50 records and no id in any of them")
-        check(not (place.root / "out/bert/bert.json").exists(), "something was published")
+        check(not (sandbox.root / "out/bert/bert.json").exists(), "something was published")
         return run.err.splitlines()[0]
 
 
@@ -173,10 +173,10 @@ def vocabularies_that_do_not_fit():
     """A faulty vocab.txt or key is refused before a partition begins; `verify` finds a later change of the published
     files."""
     good = BERT_VOCABULARY
-    with Place() as place:
-        bert_place(place, "a b. b a.\na.\n\nb b. a\n\n" * 50, "")
-        vocabulary, told = place.root / "vocab.txt", []
-        for text, keys, code, piece in (
+    with Sandbox() as sandbox:
+        bert_sandbox(sandbox, "a b. b a.\na.\n\nb b. a\n\n" * 50, "")
+        vocabulary, told = sandbox.root / "vocab.txt", []
+        for text, keys, code, part in (
                 (good.replace("\n", "\r\n"), "seq_len: 16", 2, "vocab.txt: line 1: ends with CR LF"),
                 (good + "a\n", "seq_len: 16", 2, "vocab.txt: line 9: the piece 'a' stands in line 6 already"),
                 (good.replace("[UNK]", "[unk]"), "seq_len: 16", 2, "vocab.txt: has no piece [UNK]"),
@@ -185,15 +185,15 @@ def vocabularies_that_do_not_fit():
                 (good, "seq_len: 4", 2, "seq_len: 4: must be from 8"),
                 (good, "whole_words: morphemes", 2, "needs the column 'cuts'")):
             vocabulary.write_bytes(text.encode())
-            place.file.write_text(BERT_FILE.format(file=vocabulary, keys=keys))
-            run = place.run()
-            expect(run, code, piece)
-            check(not (place.root / "out/bert").exists(), "something was published")
+            sandbox.file.write_text(BERT_FILE.format(file=vocabulary, keys=keys))
+            run = sandbox.run()
+            expect(run, code, part)
+            check(not (sandbox.root / "out/bert").exists(), "something was published")
             told.append(run.err.splitlines()[0])
         vocabulary.write_text(good)
-        place.file.write_text(BERT_FILE.format(file=vocabulary, keys="seq_len: 16"))
-        place.ok()
-        out = place.root / "out/bert"
+        sandbox.file.write_text(BERT_FILE.format(file=vocabulary, keys="seq_len: 16"))
+        sandbox.ok()
+        out = sandbox.root / "out/bert"
         check(subprocess.run([support.PIPE, "verify", out], capture_output=True, check=False).returncode == 0, "verify finds something in what was just made")
         config = out / "bert_config.json"
         config.write_text(config.read_text().replace('"vocab_size": 8', '"vocab_size": 7'))

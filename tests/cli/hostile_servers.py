@@ -95,8 +95,8 @@ class Server:
                 part = body if stop_at is None else body[:stop_at]
                 if chunked:
                     for at in range(0, len(part), 1 << 15):
-                        piece = part[at:at + (1 << 15)]
-                        self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                        chunk = part[at:at + (1 << 15)]
+                        self.wfile.write(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n")
                     part = b"0\r\n\r\n" if stop_at is None else b""
                 self.wfile.write(part)
                 if stop_at is not None:
@@ -124,12 +124,12 @@ class Server:
                 server.ended.wait(60)
                 self.close_connection = True
 
-            def drip(self, data, pause, piece=1):
-                """Sends `piece` bytes at a time until the test ends."""
-                for at in range(0, len(data), piece):
+            def drip(self, data, pause, chunk=1):
+                """Sends `chunk` bytes at a time until the test ends."""
+                for at in range(0, len(data), chunk):
                     if server.ended.wait(pause):
                         break
-                    self.wfile.write(data[at:at + piece])
+                    self.wfile.write(data[at:at + chunk])
                 self.close_connection = True
 
             def log_message(self, *_):
@@ -376,7 +376,7 @@ def head_is_refused(it):
 
 # ------------------------------------------------------------------------------------------ silence and breaks
 
-def crawling(pause, piece, data=TEXT):
+def crawling(pause, chunk, data=TEXT):
     def answer(to, _):
         if to.command == "HEAD":
             to.file(data)
@@ -384,7 +384,7 @@ def crawling(pause, piece, data=TEXT):
         first = to.first() or 0
         to.reply(206 if first else 200, b"", length=len(data) - first, ETag='"1"',
                  **({"Content_Range": f"bytes {first}-{len(data) - 1}/{len(data)}"} if first else {}))
-        to.drip(data[first:], pause, piece)
+        to.drip(data[first:], pause, chunk)
     return answer
 
 
@@ -562,7 +562,7 @@ def redirects_in_a_circle(it):
 
 
 @case
-def a_part_of_another_place(it):
+def a_part_of_another_location(it):
     def answer(to, _):
         if to.first():
             to.reply(206, TEXT[500:900], ETag='"1"', Content_Range=f"bytes {to.first() + 1}-{len(TEXT) - 1}/{len(TEXT)}")
@@ -600,8 +600,8 @@ def main():
         hold.__name__ = f"sent_as_{name}"
         CASES.append(hold)
     chosen = [hold for hold in CASES if not only or hold.__name__ in only]
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
         local = root / "corpus.txt"
         local.write_bytes(TEXT)
         first = Run(program, root / "local", text_line("hostile", shards=1))

@@ -17,20 +17,20 @@ import zlib
 
 import replan_support as support
 from pipe_run import tar, zipped
-from replan_support import Place, check, check_says, corpus, tree
+from replan_support import Sandbox, check, check_says, corpus, tree
 
 SENTENCES = ["재미있어요", "\"최고\" 라고 \"합니다", "별로예요...", "it's ok, really", "두 번\u3000봤다"]
 REVIEWS = [(number, f"{SENTENCES[number % 5]} {number}", str(number * 7 % 3 // 2)) for number in range(3000)]
 
 
-def expect(run, code, *pieces):
+def expect(run, code, *parts):
     check(run.code == code, f"exit {run.code}, expected {code}\n{run.out}{run.err}")
-    check_says(run.err, *pieces)
+    check_says(run.err, *parts)
     check("[this is a bug]" not in run.err, run.err)
 
 
-class Table(Place):
-    """A `Place` whose stage `lines` reads rows with labels."""
+class Table(Sandbox):
+    """A `Sandbox` whose stage `lines` reads rows with labels."""
 
     def __init__(self, name, table, **keys):
         super().__init__()
@@ -58,27 +58,28 @@ def jsonl(rows=REVIEWS):
                     for number, text, label in rows)
 
 
-def shards(place):
-    return {name: digest for name, digest in tree(place.artifact).items() if "tfrecord" in name}
+def shards(sandbox):
+    return {name: digest for name, digest in tree(sandbox.artifact).items() if "tfrecord" in name}
 
 
 def labelled_tables():
     """Published, verified, described; the same bytes with any number of threads and from an archive."""
     told = []
     for name, table in (("a.tsv", tsv()), ("b.csv", as_csv()), ("c.jsonl", jsonl())):
-        with Table(name, table) as place:
-            place.ok("-j1")
-            want = shards(place)
-            features = json.loads((place.artifact / "features.json").read_text())["featuresDict"]["features"]
+        with Table(name, table) as sandbox:
+            sandbox.ok("-j1")
+            want = shards(sandbox)
+            features = json.loads((sandbox.artifact / "features.json").read_text())["featuresDict"]["features"]
             check(features["label"]["classLabel"] == {"numClasses": "2"}, features)
-            check((place.artifact / "label.labels.txt").read_text() == "0\n1\n", "other names")
-            verified = support.subprocess.run([support.PIPE, "verify", str(place.artifact)], capture_output=True, text=True)
+            check((sandbox.artifact / "label.labels.txt").read_text() == "0\n1\n", "other names")
+            verified = support.subprocess.run([support.PIPE, "verify", str(sandbox.artifact)], capture_output=True,
+                                          text=True)
             check(verified.returncode == 0 and "3000 records" in verified.stdout, verified.stdout + verified.stderr)
             for pack in (gzip.compress, tar, zipped):
-                place.source.write_bytes(pack(table))
-                support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
-                place.ok("-j3", "--batch-bytes", "3000")
-                check(shards(place) == want, f"other bytes by {pack.__name__}")
+                sandbox.source.write_bytes(pack(table))
+                support.shutil.rmtree(sandbox.out), support.shutil.rmtree(sandbox.work)
+                sandbox.ok("-j3", "--batch-bytes", "3000")
+                check(shards(sandbox) == want, f"other bytes by {pack.__name__}")
             told.append(f"{name}: {len(want)} shards")
     return ", ".join(told)
 
@@ -91,13 +92,13 @@ def bad_rows():
     bad_json = jsonl(REVIEWS[:100]) + b'{"label": 0}\n{"document": 1, "label": 0}\n{torn\n' + jsonl(REVIEWS[100:200])
     for name, table, reasons in (("a.tsv", bad_tsv, {"dropped_columns": 1}), ("b.csv", bad_csv, {"dropped_quotes": 1}),
                                  ("c.jsonl", bad_json, {"dropped_no_field": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
-        with Table(name, table) as place:
-            run = place.ok()
+        with Table(name, table) as sandbox:
+            run = sandbox.ok()
             check_says(run.out, "200 out", *(f"{reason} {count}" for reason, count in reasons.items()))
-            check(tree(place.work / "quarantine"), "nothing was set aside")
-            place.stages["lines"]["on_bad_row"] = "fail"
-            place.stages["text"]["version"] = "1.0.1"
-            failed = place.run()
+            check(tree(sandbox.work / "quarantine"), "nothing was set aside")
+            sandbox.stages["lines"]["on_bad_row"] = "fail"
+            sandbox.stages["text"]["version"] = "1.0.1"
+            failed = sandbox.run()
             expect(failed, 1, "row 100 (from 0): ", "on_bad_row: quarantine")
             told.append(failed.err.splitlines()[0])
     return "\n  " + "\n  ".join(told)
@@ -106,26 +107,26 @@ def bad_rows():
 def a_stray_quote_in_tsv():
     """Without quoting a quote has no meaning; with it, the row is bad and the rows after it are not."""
     rows = [("1", '"never closed', "0"), ("2", "good", "1"), *REVIEWS[5:500]]
-    with Table("a.tsv", tsv(rows)) as place:
-        check_says(place.ok().out, f"{len(rows)} records in, {len(rows)} out")
-        place.stages["lines"].update(quoting="rfc4180", max_bad_rows=0.5)
-        place.stages["text"]["version"] = "1.0.1"
-        run = place.ok()
+    with Table("a.tsv", tsv(rows)) as sandbox:
+        check_says(sandbox.ok().out, f"{len(rows)} records in, {len(rows)} out")
+        sandbox.stages["lines"].update(quoting="rfc4180", max_bad_rows=0.5)
+        sandbox.stages["text"]["version"] = "1.0.1"
+        run = sandbox.ok()
         check_says(run.out, "dropped_quotes")
         return next(line.strip() for line in run.out.splitlines() if "dropped_quotes" in line)
 
 
 def labels_nobody_named():
-    with Table("a.tsv", tsv() + b"1\twhat\tmaybe\n") as place:
-        run = place.run()
+    with Table("a.tsv", tsv() + b"1\twhat\tmaybe\n") as sandbox:
+        run = sandbox.run()
         expect(run, 1, "its label 'maybe' is not among `labels`")
-        place.stages["text"]["on_unknown_label"] = "quarantine"
-        check_says(place.ok().out, "dropped_unknown_label 1")
-        del place.stages["text"]["labels"]
-        expect(place.run(), 2, "the records have labels: name them")
-        place.stages["lines"]["label"] = "lable"
-        place.stages["text"].update(labels=["0", "1"], version="1.0.1")
-        expect(place.run(), 1, "no column 'lable' is in the header", "did you mean 'label'?")
+        sandbox.stages["text"]["on_unknown_label"] = "quarantine"
+        check_says(sandbox.ok().out, "dropped_unknown_label 1")
+        del sandbox.stages["text"]["labels"]
+        expect(sandbox.run(), 2, "the records have labels: name them")
+        sandbox.stages["lines"]["label"] = "lable"
+        sandbox.stages["text"].update(labels=["0", "1"], version="1.0.1")
+        expect(sandbox.run(), 1, "no column 'lable' is in the header", "did you mean 'label'?")
         return run.err.splitlines()[0]
 
 
@@ -141,8 +142,8 @@ def wait_measured(child, most_megabytes):
 def zeros_in_a_zip(size):
     """A zip with a deflated member of `size` zeros, a multiple of 64 MiB: one chunk of deflate data is repeated."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    piece = packer.compress(bytes(64 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
-    data = piece * (size >> 26) + zlib.compressobj(9, zlib.DEFLATED, -15).flush()
+    block = packer.compress(bytes(64 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    data = block * (size >> 26) + zlib.compressobj(9, zlib.DEFLATED, -15).flush()
     name = b"zeros.txt"
     wide = struct.pack("<HHQQ", 1, 16, size, len(data))
     shared = struct.pack("<HHHHHIIIHH", 45, 0, 8, 0, 33, 0, 0xFFFFFFFF, 0xFFFFFFFF, len(name), len(wide))
@@ -152,26 +153,26 @@ def zeros_in_a_zip(size):
 
 
 def a_zip_of_10_gigabytes_of_zeros():
-    with Place() as place:
-        place.source = place.root / "bomb.zip"
-        place.source.write_bytes(zeros_in_a_zip(10 << 30))
-        place.stages["source"]["url"] = str(place.source)
+    with Sandbox() as sandbox:
+        sandbox.source = sandbox.root / "bomb.zip"
+        sandbox.source.write_bytes(zeros_in_a_zip(10 << 30))
+        sandbox.stages["source"]["url"] = str(sandbox.source)
         began = time.monotonic()
-        child = place.start("-j2")
+        child = sandbox.start("-j2")
         err, peak = wait_measured(child, 300)
         check(child.returncode == 1, f"exit {child.returncode}\n{err}")
         check_says(err, "bomb.zip: ", "expands to more than 200 times its size", "max_ratio")
-        check(not (place.artifact / "MANIFEST.json").exists(), "published it")
+        check(not (sandbox.artifact / "MANIFEST.json").exists(), "published it")
         line = next(line for line in err.splitlines() if "expands" in line)
-        return f"{place.source.stat().st_size >> 20} MiB file, {peak:.0f} MiB at the peak, {time.monotonic() - began:.1f} s: {line}"
+        return f"{sandbox.source.stat().st_size >> 20} MiB file, {peak:.0f} MiB at the peak, {time.monotonic() - began:.1f} s: {line}"
 
 
 def names_that_lead_elsewhere():
     """No file gets the name of a member, and messages do not repeat its control characters."""
-    with Place() as place:
-        place.source = place.root / "evil.tar"
-        before = set(os.listdir(place.root))
-        with tarfile.open(place.source, "w") as archive:
+    with Sandbox() as sandbox:
+        sandbox.source = sandbox.root / "evil.tar"
+        before = set(os.listdir(sandbox.root))
+        with tarfile.open(sandbox.source, "w") as archive:
             for name in ("../../../escaped", "/tmp/pipe-test-escaped", "\x1b]0;x\x07.txt"):
                 member = tarfile.TarInfo(name)
                 text = corpus(documents=30) if "escaped" in name else b"\xff\xfe\0\0a\0\0\0"
@@ -180,15 +181,15 @@ def names_that_lead_elsewhere():
             link = tarfile.TarInfo("link")
             link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
             archive.addfile(link)
-        place.stages["source"]["url"] = str(place.source)
-        place.stages["lines"]["members"] = ["*escaped"]
-        run = place.ok()
+        sandbox.stages["source"]["url"] = str(sandbox.source)
+        sandbox.stages["lines"]["members"] = ["*escaped"]
+        run = sandbox.ok()
         check_says(run.out, "360 records in")
-        check(set(os.listdir(place.root)) - before <= {"evil.tar", "p.yaml", "work", "out"}, "wrote elsewhere")
+        check(set(os.listdir(sandbox.root)) - before <= {"evil.tar", "p.yaml", "work", "out"}, "wrote elsewhere")
         check(not os.path.exists("/tmp/pipe-test-escaped"), "wrote to /tmp")
-        del place.stages["lines"]["members"]
-        place.stages["text"]["version"] = "1.0.1"
-        failed = place.run()
+        del sandbox.stages["lines"]["members"]
+        sandbox.stages["text"]["version"] = "1.0.1"
+        failed = sandbox.run()
         expect(failed, 1, "member '?]0;x?.txt': text is UTF-32LE")
         check("\x1b" not in failed.err, "an escape sequence reached the terminal")
         return failed.err.splitlines()[0]
@@ -200,33 +201,33 @@ def damaged_archives():
         for damage in ("truncated", "corrupt"):
             if (name, damage) == ("a.tar", "corrupt"):
                 continue  # a tar has no checksum of its data
-            with Place() as place:
+            with Sandbox() as sandbox:
                 good = pack(corpus(documents=2000))
-                place.source = place.root / name
-                place.stages["source"]["url"] = str(place.source)
-                place.stages["lines"]["partition"] = "64KiB"
+                sandbox.source = sandbox.root / name
+                sandbox.stages["source"]["url"] = str(sandbox.source)
+                sandbox.stages["lines"]["partition"] = "64KiB"
                 bad = bytearray(good)
                 if damage == "truncated":
                     del bad[len(bad) * 2 // 3:]
                 else:
                     bad[len(bad) * 2 // 3] ^= 0xFF
-                place.source.write_bytes(bad)
-                run = place.run()
+                sandbox.source.write_bytes(bad)
+                run = sandbox.run()
                 expect(run, 1, f"{name}: ", "fetch the file again")
-                check(not (place.artifact / "MANIFEST.json").exists(), "published from a damaged archive")
+                check(not (sandbox.artifact / "MANIFEST.json").exists(), "published from a damaged archive")
                 told.append(f"{name} {damage}: {run.err.splitlines()[0]}")
-                place.source.write_bytes(good)
-                place.ok()
-    with Place() as place:
-        place.source = place.root / "secret.zip"
+                sandbox.source.write_bytes(good)
+                sandbox.ok()
+    with Sandbox() as sandbox:
+        sandbox.source = sandbox.root / "secret.zip"
         made = bytearray(zipped(b"0123456789abcdef"))
         for magic, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
             at = -1
             while (at := made.find(magic, at + 1)) >= 0:
                 made[at + offset] |= 1
-        place.source.write_bytes(made)
-        place.stages["source"]["url"] = str(place.source)
-        run = place.run()
+        sandbox.source.write_bytes(made)
+        sandbox.stages["source"]["url"] = str(sandbox.source)
+        run = sandbox.run()
         expect(run, 1, "member 'text/corpus.txt' is encrypted")
         told.append(run.err.splitlines()[0])
     return "\n  " + "\n  ".join(told)
@@ -239,83 +240,84 @@ def shards_read_again():
         told = support.subprocess.run([support.PIPE, "cat", str(artifact)], capture_output=True, text=True, check=True)
         return sorted(told.stdout.splitlines())
 
-    with Place() as first:
+    with Sandbox() as first:
         first.ok()
-        with Place() as place:
-            place.stages["source"]["url"] = str(first.artifact / "*.tfrecord-*")
-            place.stages["lines"] = {"type": "read_examples", "input": "source", "partition": "8KiB",
-                                     "splits": {"train": "*-train.*", "validation": "*-validation.*"}}
-            del place.stages["docs"]
-            place.stages["tokenizer"] = {"type": "train_tokenizer", "input": "clean", "vocab_size": 400, "byte_fallback": True,
-                                         "character_coverage": 0.99, "compare_boundaries": False,
-                                         "out": str(place.root / "model")}
-            place.stages["text"].update(input="clean")
-            place.stages["short"] = {"type": "write_tfds", "input": "clean", "name": "short", "shards": 4, "max_tokens": 24,
-                                     "tokenizer": "tokenizer", "out": str(place.out)}
-            run = place.ok("-j1")
+        with Sandbox() as sandbox:
+            sandbox.stages["source"]["url"] = str(first.artifact / "*.tfrecord-*")
+            sandbox.stages["lines"] = {"type": "read_examples", "input": "source", "partition": "8KiB",
+                                       "splits": {"train": "*-train.*", "validation": "*-validation.*"}}
+            del sandbox.stages["docs"]
+            sandbox.stages["tokenizer"] = {"type": "train_tokenizer", "input": "clean", "vocab_size": 400, "byte_fallback": True,
+                                           "character_coverage": 0.99, "compare_boundaries": False,
+                                           "out": str(sandbox.root / "model")}
+            sandbox.stages["text"].update(input="clean")
+            sandbox.stages["short"] = {"type": "write_tfds", "input": "clean", "name": "short", "shards": 4, "max_tokens": 24,
+                                       "tokenizer": "tokenizer", "out": str(sandbox.out)}
+            run = sandbox.ok("-j1")
             check_says(run.out, "split_long")
-            check(lines_of(place.artifact) == lines_of(first.artifact), "other lines")
-            info = [json.loads((at.artifact / "dataset_info.json").read_text())["splits"] for at in (first, place)]
+            check(lines_of(sandbox.artifact) == lines_of(first.artifact), "other lines")
+            info = [json.loads((at.artifact / "dataset_info.json").read_text())["splits"] for at in (first, sandbox)]
             counts = [{split["name"]: sum(map(int, split["shardLengths"])) for split in splits} for splits in info]
             check(counts[0] == counts[1], counts)
-            verified = support.subprocess.run([support.PIPE, "verify", str(place.out / "short/1.0.0")], capture_output=True)
+            verified = support.subprocess.run([support.PIPE, "verify", str(sandbox.out / "short/1.0.0")], capture_output=True)
             check(verified.returncode == 0, verified.stdout)
-            want = {name: digest for name, digest in tree(place.out).items() if "tfrecord" in name}
-            support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
-            place.ok("-j3", "--batch-bytes", "3000")
-            check({name: digest for name, digest in tree(place.out).items() if "tfrecord" in name} == want, "other bytes")
-            place.stages["text"].update(version="1.0.1", eval_batch=10_000)
-            expect(place.run(), 1, "split 'validation': has ", "`eval_batch` asks for 10000")
-            place.stages["short"].pop("tokenizer")
-            expect(place.run(), 2, "max_tokens: only a tokenizer can count tokens")
+            want = {name: digest for name, digest in tree(sandbox.out).items() if "tfrecord" in name}
+            support.shutil.rmtree(sandbox.out), support.shutil.rmtree(sandbox.work)
+            sandbox.ok("-j3", "--batch-bytes", "3000")
+            check({name: digest for name, digest in tree(sandbox.out).items() if "tfrecord" in name} == want, "other bytes")
+            sandbox.stages["text"].update(version="1.0.1", eval_batch=10_000)
+            expect(sandbox.run(), 1, "split 'validation': has ", "`eval_batch` asks for 10000")
+            sandbox.stages["short"].pop("tokenizer")
+            expect(sandbox.run(), 2, "max_tokens: only a tokenizer can count tokens")
             return str(counts[1])
 
 
 def splits_by_the_names_of_files():
     """Train and test as in the files, a validation split out of train; a pattern that matches nothing is refused at
     once."""
-    with Table("ratings_train.tsv", tsv(REVIEWS[:2000])) as place:
-        (place.root / "ratings_test.tsv").write_bytes(tsv(REVIEWS[2000:]))
-        place.stages["source"]["url"] = str(place.root / "ratings*.tsv")
-        place.stages["lines"]["splits"] = {"train": "*train*", "test": ["*test*"]}
-        place.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
-        place.ok("-j1")
-        want = shards(place)
-        info = json.loads((place.artifact / "dataset_info.json").read_text())
+    with Table("ratings_train.tsv", tsv(REVIEWS[:2000])) as sandbox:
+        (sandbox.root / "ratings_test.tsv").write_bytes(tsv(REVIEWS[2000:]))
+        sandbox.stages["source"]["url"] = str(sandbox.root / "ratings*.tsv")
+        sandbox.stages["lines"]["splits"] = {"train": "*train*", "test": ["*test*"]}
+        sandbox.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
+        sandbox.ok("-j1")
+        want = shards(sandbox)
+        info = json.loads((sandbox.artifact / "dataset_info.json").read_text())
         counts = {split["name"]: sum(map(int, split["shardLengths"])) for split in info["splits"]}
         check(list(counts) == ["test", "train", "validation"], counts)
         check(counts["test"] == 1000 and counts["train"] + counts["validation"] == 2000, counts)
         check(130 < counts["validation"] < 270, counts)
-        support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
-        place.ok("-j3", "--batch-bytes", "3000")
-        check(shards(place) == want, "other bytes")
-        verified = support.subprocess.run([support.PIPE, "verify", str(place.artifact)], capture_output=True, text=True)
+        support.shutil.rmtree(sandbox.out), support.shutil.rmtree(sandbox.work)
+        sandbox.ok("-j3", "--batch-bytes", "3000")
+        check(shards(sandbox) == want, "other bytes")
+        verified = support.subprocess.run([support.PIPE, "verify", str(sandbox.artifact)], capture_output=True,
+                                          text=True)
         check(verified.returncode == 0, verified.stdout + verified.stderr)
 
-        place.stages["text"]["version"] = "1.0.1"
-        (place.root / "ratings.tsv").write_bytes(tsv(REVIEWS[:10]))
-        refused = place.run()
+        sandbox.stages["text"]["version"] = "1.0.1"
+        (sandbox.root / "ratings.tsv").write_bytes(tsv(REVIEWS[:10]))
+        refused = sandbox.run()
         expect(refused, 2, "stage 'lines': splits: ratings.tsv: matches the pattern of no split")
         check(not any(line.startswith("segment") for line in refused.lines), "something was begun")
-        place.stages["lines"]["splits"]["dev"] = "ratings.tsv"
-        place.stages["lines"]["splits"]["train"] = "*"
-        expect(place.run(), 2, "ratings.tsv: matches the patterns of two splits, 'dev' and 'train'")
-        (place.root / "ratings.tsv").unlink()
-        place.stages["lines"]["splits"]["train"] = "*train*"
-        expect(place.run(), 2, "splits: 'dev': no file matches its pattern")
-        del place.stages["docs"]["of"]
-        expect(place.run(), 2, "of: train")
+        sandbox.stages["lines"]["splits"]["dev"] = "ratings.tsv"
+        sandbox.stages["lines"]["splits"]["train"] = "*"
+        expect(sandbox.run(), 2, "ratings.tsv: matches the patterns of two splits, 'dev' and 'train'")
+        (sandbox.root / "ratings.tsv").unlink()
+        sandbox.stages["lines"]["splits"]["train"] = "*train*"
+        expect(sandbox.run(), 2, "splits: 'dev': no file matches its pattern")
+        del sandbox.stages["docs"]["of"]
+        expect(sandbox.run(), 2, "of: train")
         return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def splits_by_the_names_of_members():
     """Train and test are in one download; a member without a split is refused, and so is a split without text."""
-    with Table("reviews.tsv", b"") as place:
-        place.source.unlink()
-        path = place.root / "reviews.tar.gz"
-        place.stages["source"]["url"] = str(path)
-        place.stages["lines"]["splits"] = {"train": "*/train/*", "test": ["*/test/*"]}
-        place.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
+    with Table("reviews.tsv", b"") as sandbox:
+        sandbox.source.unlink()
+        path = sandbox.root / "reviews.tar.gz"
+        sandbox.stages["source"]["url"] = str(path)
+        sandbox.stages["lines"]["splits"] = {"train": "*/train/*", "test": ["*/test/*"]}
+        sandbox.stages["docs"].update(splits={"train": "rest", "validation": 0.1}, of="train")
 
         def archive(**members):
             with tarfile.open(path, "w:gz") as made:
@@ -330,28 +332,28 @@ def splits_by_the_names_of_members():
             return {split["name"]: sum(map(int, split["shardLengths"])) for split in info["splits"]}
 
         archive(train_a=REVIEWS[:700], test_a=REVIEWS[2000:2500], train_b=REVIEWS[700:2000], test_b=REVIEWS[2500:])
-        place.ok("-j1")
-        want, found = shards(place), counts(place.artifact)
+        sandbox.ok("-j1")
+        want, found = shards(sandbox), counts(sandbox.artifact)
         check(found["test"] == 1000 and found["train"] + found["validation"] == 2000, found)
-        support.shutil.rmtree(place.out), support.shutil.rmtree(place.work)
-        place.ok("-j3", "--batch-bytes", "3000")
-        check(shards(place) == want, "other bytes")
-        place.ok("--subset", "300")
-        part = counts(place.out / "subset-300" / place.artifact.relative_to(place.out))
+        support.shutil.rmtree(sandbox.out), support.shutil.rmtree(sandbox.work)
+        sandbox.ok("-j3", "--batch-bytes", "3000")
+        check(shards(sandbox) == want, "other bytes")
+        sandbox.ok("--subset", "300")
+        part = counts(sandbox.out / "subset-300" / sandbox.artifact.relative_to(sandbox.out))
         check(part["test"] == 300 and part["train"] + part["validation"] == 300, part)
-        path.rename(place.root / "other.tar.gz")
-        place.stages["source"]["url"] = str(place.root / "other.tar.gz")
-        check(not any(line.startswith("segment") for line in place.ok("-j1").lines), "the archive's name matters")
+        path.rename(sandbox.root / "other.tar.gz")
+        sandbox.stages["source"]["url"] = str(sandbox.root / "other.tar.gz")
+        check(not any(line.startswith("segment") for line in sandbox.ok("-j1").lines), "the archive's name matters")
 
-        place.stages["source"]["url"] = str(path)
-        place.stages["text"]["version"] = "1.0.1"
+        sandbox.stages["source"]["url"] = str(path)
+        sandbox.stages["text"]["version"] = "1.0.1"
         archive(train_a=REVIEWS[:700], README=REVIEWS[:1], test_a=REVIEWS[2000:])
-        expect(place.run(), 1, "splits: member 'reviews/README' matches the pattern of no split")
-        place.stages["lines"]["members"] = ["*/*/*"]
-        place.ok("-j1")
-        place.stages["text"]["version"] = "1.0.2"
+        expect(sandbox.run(), 1, "splits: member 'reviews/README' matches the pattern of no split")
+        sandbox.stages["lines"]["members"] = ["*/*/*"]
+        sandbox.ok("-j1")
+        sandbox.stages["text"]["version"] = "1.0.2"
         archive(train_a=REVIEWS[:700])
-        expect(place.run(), 1, "stage 'lines': splits: 'test': no file and no text in an archive has a name")
+        expect(sandbox.run(), 1, "stage 'lines': splits: 'test': no file and no text in an archive has a name")
         return ", ".join(f"{name} {count}" for name, count in found.items())
 
 

@@ -32,10 +32,10 @@ def expect(text, *parts):
 
 def main(build):
     with tempfile.TemporaryDirectory() as folder:
-        first, prefix, place = (Path(folder) / name for name in ("first", "moved", "place"))
+        first, prefix, root = (Path(folder) / name for name in ("first", "moved", "place"))
         run("cmake", "--install", build, "--prefix", first)
         shutil.move(first, prefix)
-        place.mkdir()
+        root.mkdir()
         for name in WANTED:
             if not (prefix / name).is_file():
                 sys.exit(f"{name} is not installed")
@@ -43,17 +43,17 @@ def main(build):
         lines = run(pipe, "--version").splitlines()
         if not lines[0].startswith("pipe ") or not lines[1].startswith("commit ") or not lines[2].startswith("plugin ABI "):
             sys.exit(f"--version says {lines}")
-        expect(run(pipe, "plugins", cwd=place), "train", str(prefix))
+        expect(run(pipe, "plugins", cwd=root), "train", str(prefix))
         # The trainer's requirements are found beside the plugin.
-        expect(run(pipe, "trainer", "check", "--dir", "absent", cwd=place, code=1), "pipe trainer setup")
+        expect(run(pipe, "trainer", "check", "--dir", "absent", cwd=root, code=1), "pipe trainer setup")
         # A run through the whole program.
-        (place / "text.txt").write_text("".join(f"{number}匹の猫が鳴く。\n犬も鳴く。\n\n" for number in range(200)),
-                                        encoding="utf-8")
-        expect(run(pipe, "validate", prefix / "share/pipe/pipelines/quickstart.yaml", "--set", "corpus=text.txt", cwd=place),
+        (root / "text.txt").write_text("".join(f"{number}匹の猫が鳴く。\n犬も鳴く。\n\n" for number in range(200)),
+                                       encoding="utf-8")
+        expect(run(pipe, "validate", prefix / "share/pipe/pipelines/quickstart.yaml", "--set", "corpus=text.txt", cwd=root),
                "quickstart.yaml")
         run(pipe, "run", prefix / "share/pipe/pipelines/quickstart.yaml", "--set", "corpus=text.txt", "--set", "out=out",
-            "--until", "text", cwd=place)
-        run(pipe, "verify", "out/quickstart_ja/1.0.0", cwd=place)
+            "--until", "text", cwd=root)
+        run(pipe, "verify", "out/quickstart_ja/1.0.0", cwd=root)
 
 
 if __name__ == "__main__":

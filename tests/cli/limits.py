@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import replan_support as support
-from replan_support import Place, check, check_says, tree
+from replan_support import Sandbox, check, check_says, tree
 
 # Refuses on request: every other call that a signal may interrupt, and threads from the Nth on.
 SHIM = r"""
@@ -67,21 +67,21 @@ def shim(directory):
     return str(library)
 
 
-def small(place, documents=60):
-    place.source.write_bytes(support.corpus(documents=documents))
-    return place
+def small(sandbox, documents=60):
+    sandbox.source.write_bytes(support.corpus(documents=documents))
+    return sandbox
 
 
 def wanted():
     """The bytes of an undisturbed run."""
-    with small(Place()) as place:
-        place.ok("-j2")
-        return tree(place.out)
+    with small(Sandbox()) as sandbox:
+        sandbox.ok("-j2")
+        return tree(sandbox.out)
 
 
-def recovers(place, want):
-    place.ok("-j2")
-    check(tree(place.out) == want, "other bytes afterwards")
+def recovers(sandbox, want):
+    sandbox.ok("-j2")
+    check(tree(sandbox.out) == want, "other bytes afterwards")
 
 
 def told(code, err, codes=(1,)):
@@ -106,20 +106,20 @@ def alive(pid):
 
 def with_command(script):
     """lines -> upper -> docs -> text. `upper` is a command with one partition; the location is its directory."""
-    place = small(Place())
-    place.stages["lines"]["partition"] = "16MiB"
-    place.stages["upper"] = {"type": "exec", "input": "lines", "command": ["sh", "-c", script]}
-    del place.stages["clean"]
-    place.stages["docs"]["input"] = "upper"
-    return place
+    sandbox = small(Sandbox())
+    sandbox.stages["lines"]["partition"] = "16MiB"
+    sandbox.stages["upper"] = {"type": "exec", "input": "lines", "command": ["sh", "-c", script]}
+    del sandbox.stages["clean"]
+    sandbox.stages["docs"]["input"] = "upper"
+    return sandbox
 
 
 # --- Signals
 
 def the_end_of_the_terminal_stops():
-    with with_command("touch started; sleep 60; cat") as place:
-        child = place.start("-j1")
-        wait_for((place.root / "started").exists)
+    with with_command("touch started; sleep 60; cat") as sandbox:
+        child = sandbox.start("-j1")
+        wait_for((sandbox.root / "started").exists)
         child.send_signal(signal.SIGHUP)
         _, err = child.communicate(timeout=20)
         check(child.returncode == 129, f"exit {child.returncode}, expected 129\n{err.decode()}")
@@ -128,18 +128,18 @@ def the_end_of_the_terminal_stops():
 
 def what_was_ignored_at_the_start_stays_ignored():
     script = "trap > traps; touch started; while [ ! -e go ]; do sleep 0.02; done; cat"
-    with with_command(script) as place:
+    with with_command(script) as sandbox:
         numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
         def ignore():
             for number in numbers:
                 signal.signal(number, signal.SIG_IGN)
 
-        child = place.start("-j1", preexec_fn=ignore)
-        wait_for((place.root / "started").exists)
+        child = sandbox.start("-j1", preexec_fn=ignore)
+        wait_for((sandbox.root / "started").exists)
         for number in numbers:
             child.send_signal(number)
-        (place.root / "go").touch()
+        (sandbox.root / "go").touch()
         _, err = child.communicate(timeout=20)
         check(child.returncode == 0, f"exit {child.returncode}, expected 0\n{err.decode()}")
 
@@ -147,22 +147,22 @@ def what_was_ignored_at_the_start_stays_ignored():
 # --- Children of a command
 
 def the_group_of_a_command_ends_with_its_leader():
-    with with_command("sleep 100 & echo $! > child; cat") as place:
-        run = place.ok("-j1")
+    with with_command("sleep 100 & echo $! > child; cat") as sandbox:
+        run = sandbox.ok("-j1")
         check(run.seconds < 20, f"waited for what was left behind: {run.seconds:.1f} s")
-        wait_for(lambda: not alive(support.read(place.root / "child").strip()))
-        seen = subprocess.run([support.PIPE, "cat", str(place.artifact)], capture_output=True, check=True).stdout
+        wait_for(lambda: not alive(support.read(sandbox.root / "child").strip()))
+        seen = subprocess.run([support.PIPE, "cat", str(sandbox.artifact)], capture_output=True, check=True).stdout
         check(seen.count(b"\n") == 60 * 6, "records were lost")
 
 
 def the_group_of_a_command_ends_with_a_killed_program():
-    with with_command("sleep 100 & echo $! > child; echo $$ > leader; touch started; cat; wait") as place:
-        child = place.start("-j1")
-        wait_for((place.root / "started").exists)
+    with with_command("sleep 100 & echo $! > child; echo $$ > leader; touch started; cat; wait") as sandbox:
+        child = sandbox.start("-j1")
+        wait_for((sandbox.root / "started").exists)
         child.kill()
         child.communicate(timeout=20)
         for name in ("leader", "child"):
-            pid = support.read(place.root / name).strip()
+            pid = support.read(sandbox.root / name).strip()
             wait_for(lambda: not alive(pid), 10)
 
 
@@ -170,97 +170,97 @@ def the_group_of_a_command_ends_with_a_killed_program():
 
 def a_call_that_a_signal_broke_off_is_made_again():
     want = wanted()
-    with small(Place()) as place:
-        env = {"LD_PRELOAD": shim(place.root), "SHIM_EINTR": str(place.root / "broken-off")}
-        place.ok("-j2", env=env)
-        check(tree(place.out) == want, "other bytes")
-        count = int(support.read(place.root / "broken-off"))
+    with small(Sandbox()) as sandbox:
+        env = {"LD_PRELOAD": shim(sandbox.root), "SHIM_EINTR": str(sandbox.root / "broken-off")}
+        sandbox.ok("-j2", env=env)
+        check(tree(sandbox.out) == want, "other bytes")
+        count = int(support.read(sandbox.root / "broken-off"))
         check(count > 20, f"only {count} calls were broken off")
         return f"{count} calls"
 
 
 def no_thread_is_a_line():
     want, ended = wanted(), []
-    with small(Place()) as place:
-        library = shim(place.root)
+    with small(Sandbox()) as sandbox:
+        library = shim(sandbox.root)
         for most in (0, 1, 2, 3, 4, 5, 7, 9, 12):
-            run = place.run("-j4", env={"LD_PRELOAD": library, "SHIM_THREADS": str(most)})
+            run = sandbox.run("-j4", env={"LD_PRELOAD": library, "SHIM_THREADS": str(most)})
             if run.code != 0:
                 told(run.code, run.err)
                 check_says(run.err, "thread")
             ended.append(run.code)
         check(ended.count(1) > 2, f"exit codes {ended}")
-        recovers(place, want)
+        recovers(sandbox, want)
     return f"exit codes {ended}"
 
 
 def no_memory_is_a_line():
     want, ended = wanted(), []
-    with small(Place()) as place:
+    with small(Sandbox()) as sandbox:
         for mebibytes in (100, 130, 160, 190, 220, 260, 320, 400):
             limit = mebibytes << 20
-            run = place.run("-j2", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            run = sandbox.run("-j2", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
             if "while loading shared libraries" in run.err:
                 continue
             if run.code != 0:
                 told(run.code, run.err, (1, 2))
             ended.append(run.code)
         check(any(ended), f"exit codes {ended}: nothing was refused")
-        recovers(place, want)
+        recovers(sandbox, want)
     return f"exit codes {ended}"
 
 
 def a_file_that_may_not_grow_is_a_line():
     want, ended = wanted(), []
-    with small(Place()) as place:
+    with small(Sandbox()) as sandbox:
         for most in (0, 100, 1000, 8000, 30000):
-            run = place.run("-j2", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+            run = sandbox.run("-j2", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
             if run.code != 0:
                 told(run.code, run.err, (1, 2))
                 check_says(run.err, "File too large")
             ended.append(run.code)
         check(ended[0] != 0 and ended[2] != 0, f"exit codes {ended}")
-        recovers(place, want)
+        recovers(sandbox, want)
     return f"exit codes {ended}"
 
 
-def commands(place):
+def commands(sandbox):
     """Every command that prints."""
-    file, artifact, work = str(place.file), str(place.artifact), ("--work", str(place.work))
+    file, artifact, work = str(sandbox.file), str(sandbox.artifact), ("--work", str(sandbox.work))
     return [("--help",), ("--version",), ("run", "--help"), ("schema",), ("reference",), ("plugins",), ("validate", file),
             ("graph", file), ("graph", file, "--format", "dot"), ("status", file, *work), ("status", file, *work, "--json"),
             ("run", "-n", file, *work), ("run", file, *work), ("report", file, *work), ("cat", artifact),
             ("stats", artifact), ("ls", artifact), ("verify", artifact), ("clean", "-n", file, *work),
-            ("doctor", file, *work), ("plan", file, *work, "-o", str(place.root / "plan"))]
+            ("doctor", file, *work), ("plan", file, *work, "-o", str(sandbox.root / "plan"))]
 
 
 def a_full_output_is_a_line():
-    with small(Place()) as place:
-        place.ok()
-        words_of = commands(place)
+    with small(Sandbox()) as sandbox:
+        sandbox.ok()
+        words_of = commands(sandbox)
         for words in words_of:
             with open("/dev/full", "wb") as full:
-                run = subprocess.run([support.PIPE, *words], stdout=full, stderr=subprocess.PIPE, cwd=place.root, timeout=50)
+                run = subprocess.run([support.PIPE, *words], stdout=full, stderr=subprocess.PIPE, cwd=sandbox.root, timeout=50)
             err = run.stderr.decode()
             check(run.returncode == 1 and "error: standard output: " in err,
                   f"pipe {' '.join(words)}: exit {run.returncode}\n{err}")
             check(err.count("standard output") == 1, f"pipe {' '.join(words)}: said twice\n{err}")
-            closed = subprocess.run([support.PIPE, *words], stderr=subprocess.PIPE, cwd=place.root, timeout=50,
+            closed = subprocess.run([support.PIPE, *words], stderr=subprocess.PIPE, cwd=sandbox.root, timeout=50,
                                     preexec_fn=lambda: os.close(1))
             check(closed.returncode == 1, f"pipe {' '.join(words)} >&-: exit {closed.returncode}\n{closed.stderr.decode()}")
-        check(not [path for path in place.root.rglob("*") if path.is_file() and path.read_bytes()[:5] == b"tiny:"],
+        check(not [path for path in sandbox.root.rglob("*") if path.is_file() and path.read_bytes()[:5] == b"tiny:"],
               "what was printed is in a file of the run")
         return f"{len(words_of)} commands"
 
 
 def a_reader_that_goes_away_is_none():
-    with small(Place(), documents=600) as place:
-        place.ok()
-        words_of = commands(place)
+    with small(Sandbox(), documents=600) as sandbox:
+        sandbox.ok()
+        words_of = commands(sandbox)
         for words in words_of:
             read, write = os.pipe()
             os.close(read)
-            run = subprocess.run([support.PIPE, *words], stdout=write, stderr=subprocess.PIPE, cwd=place.root, timeout=50)
+            run = subprocess.run([support.PIPE, *words], stdout=write, stderr=subprocess.PIPE, cwd=sandbox.root, timeout=50)
             os.close(write)
             check(run.returncode == 0 and b"standard output" not in run.stderr,
                   f"pipe {' '.join(words)}: exit {run.returncode}\n{run.stderr.decode()}")

@@ -67,10 +67,10 @@ class Scenarios:
 
     @scenario
     def by_workers(self):
-        run, place = self.run("workers"), self.root / "plan"
+        run, package = self.run("workers"), self.root / "plan"
         rounds = 0
         while True:
-            planned = subprocess.run([self.program, "plan", str(run.file), "-o", str(place), "--work", str(run.work),
+            planned = subprocess.run([self.program, "plan", str(run.file), "-o", str(package), "--work", str(run.work),
                                       "--set", f"out={run.out}", *self.options], capture_output=True, timeout=100,
                                      check=True, text=True)
             if planned.stdout.strip() == "0":
@@ -78,13 +78,13 @@ class Scenarios:
             rounds += 1
             if rounds > 10:
                 fail(f"plans go on and on: {planned.stderr[-3000:]}")
-            for unit in (place / "units.txt").read_text(encoding="utf-8").splitlines():
-                subprocess.run([self.program, "worker", "--plan", str(place), "--unit", unit, "--scratch",
+            for unit in (package / "units.txt").read_text(encoding="utf-8").splitlines():
+                subprocess.run([self.program, "worker", "--plan", str(package), "--unit", unit, "--scratch",
                                 str(self.root)], timeout=100, check=True, capture_output=True)
         self.same(run, f"workers, {rounds} plans")
 
     @scenario
-    def what_stands_is_not_made_again(self):
+    def complete_outputs_are_not_made_again(self):
         run = self.whole
         before = run.log().done()
         shard = next((run.out / "mixed/1.0.0").glob("*train*-00001-of*"))

@@ -22,7 +22,7 @@ class Scenarios:
         self.pipe, self.root = Path(pipe).resolve(), Path(root)
         (self.root / "text").write_text("x\n")
 
-    def places(self, name):
+    def locations(self, name):
         """Yields (kind, message) for each kind of file or directory of that name that must not be used."""
         path = self.root / "tmp" / name
         for what, says in (("open", "can be written to by other users"), ("link", "is a link or a file"),
@@ -50,7 +50,7 @@ class Scenarios:
     @scenario
     def a_spool_of_others_is_refused_before_anything_is_asked(self):
         environment = {**os.environ, "TMPDIR": str(self.root / "tmp"), "STORAGE_EMULATOR_HOST": "http://127.0.0.1:9"}
-        for path, says in self.places(f"pipe-spool-{os.geteuid()}"):
+        for path, says in self.locations(f"pipe-spool-{os.geteuid()}"):
             done = subprocess.run([self.pipe, "cp", self.root / "text", "gs://bucket/text"], env=environment,
                                   capture_output=True, text=True, timeout=60, check=False)
             self.holds(done, REFUSED, path, says)

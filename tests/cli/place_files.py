@@ -19,7 +19,7 @@ from scenarios import play, scenario
 MINE = {"NOTES.md": b"do not touch\n", "my_model/config.json": b"{}\n", "my_model/place-train.tfrecord": b"mine\n"}
 
 
-class Place(Run):
+class Location(Run):
     """A run whose number of shards may change each time."""
 
     source = None  # the corpus
@@ -35,7 +35,7 @@ class Place(Run):
         shutil.rmtree(self.work, ignore_errors=True)
 
 
-class Directory(Place):
+class Directory(Location):
     def put(self, files):
         for name, data in files.items():
             path = self.out / "place/1.0.0" / name
@@ -48,21 +48,21 @@ class Directory(Place):
 
     def there(self):
         """{name: bytes} of all files there, without those below .pipe/."""
-        place = self.out / "place/1.0.0"
-        return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*")
+        location = self.out / "place/1.0.0"
+        return {str(path.relative_to(location)): path.read_bytes() for path in location.rglob("*")
                 if path.is_file() and ".pipe" not in path.parts}
 
     def state(self):
         """All files there, with the attributes that a write changes."""
-        place = self.out / "place/1.0.0"
-        stats = {path: path.stat() for path in (place, *place.rglob("*"))}
+        location = self.out / "place/1.0.0"
+        stats = {path: path.stat() for path in (location, *location.rglob("*"))}
         return {(str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for path, stat in stats.items()}
 
     def books(self):
         return sorted(path.name for path in (self.out / "place/1.0.0/.pipe/names").glob("*"))
 
 
-class Bucket(Place):
+class Bucket(Location):
     def __init__(self, program, root, bucket, out):
         super().__init__(program, root)
         self.bucket, self.below, self.out = bucket, f"{out}/place/1.0.0/", f"gs://{BUCKET}/{out}"
@@ -92,97 +92,97 @@ class Scenarios:
     def __init__(self, wanted):
         self.wanted = wanted  # by number of shards
 
-    def holds(self, place, shards, mine=MINE):
-        found = place.there()
+    def holds(self, location, shards, mine=MINE):
+        found = location.there()
         wanted = {**self.wanted[shards], **mine}
-        hold(not differences(wanted, found), place, f"other objects: {differences(wanted, found)}")
+        hold(not differences(wanted, found), location, f"other objects: {differences(wanted, found)}")
 
-    def looks(self, place, code, *words):
-        before = len(place.messages())
-        hold(place.verify(f"{place.out}/place/1.0.0") == code, place, f"verify did not end with {code}")
-        told = place.messages()[before:]
-        hold(all(word in told for word in words), place, f"verify did not say {words}")
-
-    @scenario
-    def files_of_a_person_stay(self, place):
-        hold(place.run(6) == 0, place, "failed")
-        place.put(MINE)
-        hold(place.run(6) == 0, place, "failed")
-        self.holds(place, 6)
-        self.looks(place, 0, "NOTES.md, my_model/config.json, my_model/place-train.tfrecord: no run wrote them", ": good:")
-        hold(place.run(6, "--force", "text") == 0, place, "failed")
-        self.holds(place, 6)
-        hold(place.run(3) == 2, place, "another recipe was taken")
-        hold(place.run(3, "--force", "text") == 0, place, "failed")
-        hold("NOTES.md, my_model/config.json, my_model/place-train.tfrecord beside the artifact stay" in place.messages(),
-             place, "what stays was not named")
-        self.holds(place, 3)
-        hold(len(place.books()) == 1, place, f"the list has {len(place.books())} parts")
+    def looks(self, location, code, *words):
+        before = len(location.messages())
+        hold(location.verify(f"{location.out}/place/1.0.0") == code, location, f"verify did not end with {code}")
+        told = location.messages()[before:]
+        hold(all(word in told for word in words), location, f"verify did not say {words}")
 
     @scenario
-    def what_is_up_to_date_is_not_written_to(self, place):
+    def files_of_a_person_stay(self, location):
+        hold(location.run(6) == 0, location, "failed")
+        location.put(MINE)
+        hold(location.run(6) == 0, location, "failed")
+        self.holds(location, 6)
+        self.looks(location, 0, "NOTES.md, my_model/config.json, my_model/place-train.tfrecord: no run wrote them", ": good:")
+        hold(location.run(6, "--force", "text") == 0, location, "failed")
+        self.holds(location, 6)
+        hold(location.run(3) == 2, location, "another recipe was taken")
+        hold(location.run(3, "--force", "text") == 0, location, "failed")
+        hold("NOTES.md, my_model/config.json, my_model/place-train.tfrecord beside the artifact stay" in location.messages(),
+             location, "what stays was not named")
+        self.holds(location, 3)
+        hold(len(location.books()) == 1, location, f"the list has {len(location.books())} parts")
+
+    @scenario
+    def what_is_up_to_date_is_not_written_to(self, location):
         """Works on a medium that can only be read."""
-        hold(place.run(6) == 0, place, "failed")
-        before = place.state()
-        hold(place.run(6) == 0, place, "failed")
-        place.forget()
-        hold(place.run(6) == 0, place, "failed from another work directory")
-        hold(place.state() == before, place, f"something was written: {set(place.state()) ^ set(before)}")
+        hold(location.run(6) == 0, location, "failed")
+        before = location.state()
+        hold(location.run(6) == 0, location, "failed")
+        location.forget()
+        hold(location.run(6) == 0, location, "failed from another work directory")
+        hold(location.state() == before, location, f"something was written: {set(location.state()) ^ set(before)}")
 
     @scenario
-    def shards_of_a_killed_run_go(self, place):
-        hold(place.run(6, kill_at="shard.logged:4") == -9, place, "was not killed")
-        left = place.there()
-        hold(len(left) >= 4, place, f"it left {left.keys()}")
-        place.forget()
-        place.put(MINE)
-        hold(place.run(3) == 0, place, "failed")
-        self.holds(place, 3)
-        self.looks(place, 0, ": good:")
+    def shards_of_a_killed_run_go(self, location):
+        hold(location.run(6, kill_at="shard.logged:4") == -9, location, "was not killed")
+        left = location.there()
+        hold(len(left) >= 4, location, f"it left {left.keys()}")
+        location.forget()
+        location.put(MINE)
+        hold(location.run(3) == 0, location, "failed")
+        self.holds(location, 3)
+        self.looks(location, 0, ": good:")
 
     @scenario
-    def a_kill_between_list_and_object(self, place):
-        hold(place.run(6, kill_at="names.listed:1") == -9, place, "was not killed")
-        hold(place.there() == {} and place.books(), place, "nothing but the list should be there")
-        place.forget()
-        place.put(MINE)
-        hold(place.run(3, kill_at="shard.committed:2") == -9, place, "was not killed")
-        place.forget()
-        hold(place.run(6) == 0, place, "failed")
-        self.holds(place, 6)
+    def a_kill_between_list_and_object(self, location):
+        hold(location.run(6, kill_at="names.listed:1") == -9, location, "was not killed")
+        hold(location.there() == {} and location.books(), location, "nothing but the list should be there")
+        location.forget()
+        location.put(MINE)
+        hold(location.run(3, kill_at="shard.committed:2") == -9, location, "was not killed")
+        location.forget()
+        hold(location.run(6) == 0, location, "failed")
+        self.holds(location, 6)
 
     @scenario
-    def what_readers_would_take_is_refused(self, place):
-        hold(place.run(6) == 0, place, "failed")
+    def what_readers_would_take_is_refused(self, location):
+        hold(location.run(6) == 0, location, "failed")
         for name in ("place-train.tfrecord-mine", "place-train.tfrecord-00002-of-00003"):
-            place.put({name: b"mine\n", **MINE})
-            before = place.there()
-            told = len(place.messages())
-            hold(place.run(3, "--force", "text") == 2, place, f"{name} was not refused")
-            hold(f"no run wrote {name}" in place.messages()[told:], place, f"{name} was not named")
-            hold(place.there() == before, place, "something was written")
-            self.looks(place, 1, f"{name}: is in no manifest, and readers of the artifact would take it")
-            hold(place.run(6) == 0, place, "what is up to date writes nothing, and so refuses nothing")
-            place.drop(name)
-        hold(place.run(3, "--force", "text") == 0, place, "failed")
-        self.holds(place, 3)
+            location.put({name: b"mine\n", **MINE})
+            before = location.there()
+            told = len(location.messages())
+            hold(location.run(3, "--force", "text") == 2, location, f"{name} was not refused")
+            hold(f"no run wrote {name}" in location.messages()[told:], location, f"{name} was not named")
+            hold(location.there() == before, location, "something was written")
+            self.looks(location, 1, f"{name}: is in no manifest, and readers of the artifact would take it")
+            hold(location.run(6) == 0, location, "what is up to date writes nothing, and so refuses nothing")
+            location.drop(name)
+        hold(location.run(3, "--force", "text") == 0, location, "failed")
+        self.holds(location, 3)
 
     @scenario
-    def a_place_from_before_the_list(self, place):
+    def a_location_from_before_the_list(self, location):
         """A location without its list of names, and one with a damaged list."""
         for damaged in (False, True):
-            place.forget()
-            hold(place.run(6, *(("--force", "text") if damaged else ()), kill_at="shard.logged:4") == -9, place,
+            location.forget()
+            hold(location.run(6, *(("--force", "text") if damaged else ()), kill_at="shard.logged:4") == -9, location,
                  "was not killed")
-            for part in place.books():
-                place.drop(f".pipe/names/{part}")
+            for part in location.books():
+                location.drop(f".pipe/names/{part}")
             if damaged:
-                place.put({".pipe/names/0-00000": b"# pipe names v1\nnonsense"})
-            place.put(MINE)
-            place.forget()
-            hold(place.run(3) == 0, place, "failed")
-            self.holds(place, 3)
-            place.drop("MANIFEST.json")
+                location.put({".pipe/names/0-00000": b"# pipe names v1\nnonsense"})
+            location.put(MINE)
+            location.forget()
+            hold(location.run(3) == 0, location, "failed")
+            self.holds(location, 3)
+            location.drop("MANIFEST.json")
 
 
 def main():
@@ -190,8 +190,8 @@ def main():
     pipe, fake = Path(pipe).resolve(), Path(fake).resolve()
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        Place.source = root / "corpus.txt"
-        Place.source.write_bytes(corpus())
+        Location.source = root / "corpus.txt"
+        Location.source.write_bytes(corpus())
 
         def alone(shards):
             run = Directory(pipe, root / f"alone-{shards}")

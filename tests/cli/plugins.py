@@ -63,13 +63,13 @@ class Shop:
 
     def __init__(self, pipe, root):
         self.pipe, self.root = pipe, Path(root)
-        self.places = self.root / "places"
-        self.places.mkdir()
+        self.plugin_directory = self.root / "found"
+        self.plugin_directory.mkdir()
         for name in ("plugin_abi.h", "hello/hello.c"):
             shutil.copy(ROOT / "plugins" / name, self.root)
 
     def build(self, name, source):
-        library = self.places / f"pipe_{name}.so"
+        library = self.plugin_directory / f"pipe_{name}.so"
         subprocess.run([os.environ.get("CC", "cc"), *FLAGS, "-o", library, source], cwd=self.root, check=True, timeout=60)
         return library
 
@@ -82,7 +82,7 @@ class Shop:
         page = (ROOT / "plugins" / "ABI.md").read_text(encoding="utf-8")
         line = next(line for line in page.splitlines() if line.startswith("    cc "))
         subprocess.run(shlex.split(line), cwd=clone, check=True, timeout=60)
-        return Path(shutil.move(clone / "pipe_hello.so", self.places))
+        return Path(shutil.move(clone / "pipe_hello.so", self.plugin_directory))
 
     def build_broken(self, name):
         source = self.root / f"{name}.c"
@@ -92,13 +92,13 @@ class Shop:
 
     def run(self, *words, code, err=(), out=()):
         run = subprocess.run([self.pipe, *map(str, words)], cwd=self.root, capture_output=True, text=True, timeout=60,
-                             env={**os.environ, "PIPE_PLUGINS": str(self.places)})
+                             env={**os.environ, "PIPE_PLUGINS": str(self.plugin_directory)})
         told = f"pipe {' '.join(map(str, words))}: exit {run.returncode}\n{run.stdout}{run.stderr}"
         check(run.returncode == code, f"{told}\nexpected exit {code}")
-        for piece in err:
-            check(piece in run.stderr, f"{told}\nnot on standard error: {piece}")
-        for piece in out:
-            check(piece in run.stdout, f"{told}\nnot on standard output: {piece}")
+        for part in err:
+            check(part in run.stderr, f"{told}\nnot on standard error: {part}")
+        for part in out:
+            check(part in run.stdout, f"{told}\nnot on standard output: {part}")
         return run
 
     def write(self, stage):
@@ -126,15 +126,15 @@ def only_what_runs_loads_what_a_file_names(shop):
     source = shop.root / "spy.c"
     source.write_text(SPY + (shop.root / "hello.c").read_text())
     library = shop.build("spy", source.name).rename(shop.root / "spy.so")
-    with support.Place() as place:
-        place.stages["greeting"] = {"type": "greet", "plugin": str(library), "inputs": {"data": "text"},
-                                    "out": str(place.root / "greeting")}
-        place.stages["again"] = {"type": "greet", "plugin": str(library), "inputs": {"data": "greeting"},
-                                 "out": str(place.root / "again")}
-        ran = place.root / "ran"
+    with support.Sandbox() as sandbox:
+        sandbox.stages["greeting"] = {"type": "greet", "plugin": str(library), "inputs": {"data": "text"},
+                                      "out": str(sandbox.root / "greeting")}
+        sandbox.stages["again"] = {"type": "greet", "plugin": str(library), "inputs": {"data": "greeting"},
+                                   "out": str(sandbox.root / "again")}
+        ran = sandbox.root / "ran"
 
         def loads(command, *words):
-            run = place.run(*words, command=command)
+            run = sandbox.run(*words, command=command)
             loaded = ran.exists()
             ran.unlink(missing_ok=True)
             return run, loaded
@@ -143,7 +143,7 @@ def only_what_runs_loads_what_a_file_names(shop):
                    ("report",), ("run", "-n"), ("run", "-n", "--explain"), ("retry", "-n"), ("clean", "-n")]
         run, loaded = loads("run")  # makes the artifacts that the next commands look at
         check(run.code == 0 and loaded, f"`pipe run` did not load it\n{run.err}")
-        before = support.tree(place.work / "artifacts")
+        before = support.tree(sandbox.work / "artifacts")
         for command, *words in looking:
             told = f"pipe {command} {' '.join(words)}"
             run, loaded = loads(command, *words)
@@ -154,40 +154,40 @@ def only_what_runs_loads_what_a_file_names(shop):
             run, loaded = loads(command, *words, "--allow-plugin")
             check(loaded and run.code == 0 and "left out without" not in run.err, f"{told} --allow-plugin\n{run.err}")
         run, loaded = loads("clean")
-        check(run.code == 2 and not loaded and support.tree(place.work / "artifacts") == before, run.err)
-        for words in (("cat", place.artifact), ("stats", place.artifact), ("ls", place.root), ("verify", place.artifact),
-                      ("verify", place.root / "greeting"), ("schema",), ("reference",), ("plugins",),
-                      ("cp", place.file, place.root / "copy.yaml")):
-            subprocess.run([shop.pipe, *map(str, words)], cwd=place.root, capture_output=True, timeout=60, check=True)
+        check(run.code == 2 and not loaded and support.tree(sandbox.work / "artifacts") == before, run.err)
+        for words in (("cat", sandbox.artifact), ("stats", sandbox.artifact), ("ls", sandbox.root), ("verify", sandbox.artifact),
+                      ("verify", sandbox.root / "greeting"), ("schema",), ("reference",), ("plugins",),
+                      ("cp", sandbox.file, sandbox.root / "copy.yaml")):
+            subprocess.run([shop.pipe, *map(str, words)], cwd=sandbox.root, capture_output=True, timeout=60, check=True)
             check(not ran.exists(), f"pipe {words[0]} ran what a file names")
         text = loads("graph")[0].out
         check("docs" in text and "greeting" not in text, text)
-        for command, *words in (("retry",), ("plan", "-o", str(place.root / "plan")), ("run", "--force", "greeting")):
+        for command, *words in (("retry",), ("plan", "-o", str(sandbox.root / "plan")), ("run", "--force", "greeting")):
             run, loaded = loads(command, *words)
             check(run.code == 0 and loaded, f"`pipe {command}` did not load it\n{run.err}")
-        for path in (place.work, place.out, place.root / "greeting", place.root / "again"):
+        for path in (sandbox.work, sandbox.out, sandbox.root / "greeting", sandbox.root / "again"):
             support.shutil.rmtree(path)
-        loads("plan", "-o", str(place.root / "plan"))
-        unit = support.read(place.root / "plan/units.txt").split()[0]
-        subprocess.run([shop.pipe, "worker", "--plan", place.root / "plan", "--unit", unit], cwd=place.root, check=True,
-                       capture_output=True, timeout=60)
+        loads("plan", "-o", str(sandbox.root / "plan"))
+        unit = support.read(sandbox.root / "plan/units.txt").split()[0]
+        subprocess.run([shop.pipe, "worker", "--plan", sandbox.root / "plan", "--unit", unit], cwd=sandbox.root,
+                       check=True, capture_output=True, timeout=60)
         check(ran.exists(), "`pipe worker` did not load it")
         ran.unlink()
         run, loaded = loads("clean", "--all")
         check(run.code == 0 and not loaded, run.err)
         # Under its name in a directory of plugins the same library is trusted in every file.
-        library.rename(shop.places / "pipe_hello.so")
+        library.rename(shop.plugin_directory / "pipe_hello.so")
         for name in ("greeting", "again"):
-            place.stages[name]["plugin"] = "hello"
+            sandbox.stages[name]["plugin"] = "hello"
         for command, *words in (("run",), *looking):
-            run = place.run(*words, command=command, env={"PIPE_PLUGINS": str(shop.places)})
+            run = sandbox.run(*words, command=command, env={"PIPE_PLUGINS": str(shop.plugin_directory)})
             check(run.code == 0 and ran.exists(), f"pipe {command}: did not load it by its name\n{run.err}")
             ran.unlink()
     shop.build("hello", "hello.c")
 
 
 def mistakes_in_the_file(shop):
-    for stage, piece in (
+    for stage, part in (
             ("{ type: greet, plugin: helo, data: x, out: o }", "p.yaml:4:36: stage 'greeting': there is no plugin 'helo'"),
             ("{ type: great, plugin: hello, data: x, out: o }",
              "p.yaml:4:36: stage 'greeting': the plugin 'hello' has no stage type 'great'; did you mean 'greet'?"),
@@ -195,56 +195,56 @@ def mistakes_in_the_file(shop):
             ("{ type: greet, plugin: hello, grating: hi, data: x, out: o }", "unknown key 'grating'; did you mean 'greeting'?"),
             ("{ type: greet, plugin: hello, times: often, data: x, out: o }", "'times' must be a whole number"),
             ("{ type: greet, data: x, out: o }", 'there is no stage type "greet"')):
-        shop.run("validate", "--allow-plugin", shop.write(stage), code=2, err=(piece,))
+        shop.run("validate", "--allow-plugin", shop.write(stage), code=2, err=(part,))
 
 
 def a_job_in_a_pipeline(shop):
     """text -> greet: published, reused, continued, made again; its messages are kept."""
     support.PIPE = str(shop.pipe)
-    with support.Place() as place:
-        out = place.root / "greeting"
+    with support.Sandbox() as sandbox:
+        out = sandbox.root / "greeting"
         stage = {"type": "greet", "plugin": "hello", "inputs": {"data": "text"}, "out": str(out), "greeting": "hi"}
-        place.stages["greeting"] = stage
-        env = {"PIPE_PLUGINS": str(shop.places)}
-        run = place.ok(env=env)
+        sandbox.stages["greeting"] = stage
+        env = {"PIPE_PLUGINS": str(shop.plugin_directory)}
+        run = sandbox.ok(env=env)
         check(run.of("jobs", "greeting") == 1, run.counted())
         text = (out / "greeting.txt").read_text()
-        objects = sorted(str(path.relative_to(place.artifact)) for path in place.artifact.rglob("*")
-                         if path.is_file() and ".pipe" not in path.relative_to(place.artifact).parts)
+        objects = sorted(str(path.relative_to(sandbox.artifact)) for path in sandbox.artifact.rglob("*")
+                         if path.is_file() and ".pipe" not in path.relative_to(sandbox.artifact).parts)
         check([line.split()[1] for line in text.splitlines()] == objects, text)
         check(all(line.startswith("hi ") for line in text.splitlines()), text)
         manifest = json.loads((out / "MANIFEST.json").read_text())
         check(manifest["facts"] == {"greeted": len(objects)}, manifest)
         check("hello.greet" in json.dumps(manifest), manifest)
         check(f"greeted {len(objects)} objects" in run.err and "hello from a plugin" in run.err, run.err)
-        events = [json.loads(line) for path in place.work.glob("runs/*/plugin_events.jsonl") for line in path.open()]
+        events = [json.loads(line) for path in sandbox.work.glob("runs/*/plugin_events.jsonl") for line in path.open()]
         check([event["event"]["kind"] for event in events] == ["progress", "note"], events)
         check(all(event["stage"] == "greeting" and event["time"].endswith("Z") for event in events), events)
 
-        check(place.ok(env=env).of("jobs") == 0, "ran again for nothing")
+        check(sandbox.ok(env=env).of("jobs") == 0, "ran again for nothing")
         stage["times"] = 2  # changes how far the job goes, not its recipe
-        run = place.ok(env=env)
+        run = sandbox.ok(env=env)
         check(run.of("jobs", "greeting") == 1 and run.of("partitions") == 0, run.counted())
         check((out / "greeting.txt").read_text() == text * 2, "did not go on")
         recipe = json.loads((out / "MANIFEST.json").read_text())["lineage"][-1]["recipe"]
         check(recipe == manifest["lineage"][-1]["recipe"], "another recipe")
         stage["greeting"] = "hey"
-        run = place.run(env=env)
+        run = sandbox.run(env=env)
         check(run.code == 2 and "holds another recipe" in run.err, run.err)
-        place.ok("--force", "greeting", env=env)
+        sandbox.ok("--force", "greeting", env=env)
         check((out / "greeting.txt").read_text().startswith("hey "), "not replaced")
         stage["greeting"] = ""
-        run = place.run(env=env)
+        run = sandbox.run(env=env)
         check(run.code == 2 and "greeting: must not be empty" in run.err, run.err)
 
 
 def broken_plugins(shop):
-    for name, (_, pieces) in VARIANTS.items():
+    for name, (_, parts) in VARIANTS.items():
         library = shop.build_broken(name)
         path = shop.write(f"{{ type: s, plugin: {name}, out: o }}")
         for command in ("validate", "run"):
-            shop.run(command, path, code=2, err=("p.yaml:4:32: stage 'greeting': ", f"pipe_{name}.so", *pieces))
-        shop.run("plugins", code=1, err=pieces, out=("hello 1.0.0",))
+            shop.run(command, path, code=2, err=("p.yaml:4:32: stage 'greeting': ", f"pipe_{name}.so", *parts))
+        shop.run("plugins", code=1, err=parts, out=("hello 1.0.0",))
         shop.run("hello", "you", code=0, out=("hello you",))  # one broken plugin does not stop the others
         library.unlink()
 

@@ -87,7 +87,7 @@ def sentences(seed, size):
     return b"".join(out)
 
 
-class Place:
+class Sandbox:
     """The directory of a pipeline; every command runs there, so that no absolute path gets into what it writes."""
 
     def __init__(self, program, root):
@@ -135,8 +135,8 @@ def stages_of(log):
     def take(lineage):
         for stage in lineage:
             stages[stage["stage"]] = stage
-            for port in stage.get("ports", ()):
-                take(port["lineage"])
+            for named_input in stage.get("ports", ()):
+                take(named_input["lineage"])
 
     for kind, fields in log.lines:
         if kind == "segment":
@@ -151,25 +151,26 @@ def stage_of(unit):
 # ------------------------------------------------------------------------------------------ making
 
 
-def stop_a_download(place, server):
+def stop_a_download(sandbox, server):
     """Leaves a part file with its journal."""
-    process = place.start("run", "pipeline.yaml", "--work", "work", "--until", "far_docs", "--set", f"web={server.url}")
+    process = sandbox.start("run", "pipeline.yaml", "--work", "work", "--until", "far_docs",
+                            "--set", f"web={server.url}")
     while not server.is_waiting():
         time.sleep(0.01)
     time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=100)
     check(process.returncode == 143, f"exit code {process.returncode} of a run that was stopped")
-    journals = list((place.root / "work/sources").glob("*-sha256.json"))
+    journals = list((sandbox.root / "work/sources").glob("*-sha256.json"))
     check(len(journals) == 1 and json.loads(journals[0].read_text())["bytes"] == HALF, "a download that is half here")
 
 
-def kill_in_a_shard(place, root):
-    """A place whose run was killed while it wrote a shard; a kill within a write leaves a part of the bytes."""
+def kill_in_a_shard(sandbox, root):
+    """A sandbox whose run was killed while it wrote a shard; a kill within a write leaves a part of the bytes."""
     for passage in range(1, 100):
         shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(place.root, root)
-        copy = Place(place.program, root)
+        shutil.copytree(sandbox.root, root)
+        copy = Sandbox(sandbox.program, root)
         copy.run("--until", "packed", kill_at=f"object.written:{passage}", wanted=-9)
         halves = [path for path in copy.temporaries() if path.name.startswith(".train-00002-of-00003")]
         if halves:
@@ -180,21 +181,21 @@ def kill_in_a_shard(place, root):
 
 def make(program, name):
     with tempfile.TemporaryDirectory() as directory:
-        place, far = Place(program, Path(directory) / "place"), sentences(2, 20_000)
-        place.root.mkdir()
-        (place.root / "corpus.txt.xz").write_bytes(lzma.compress(sentences(1, 10_000)))
-        (place.root / "far.txt").write_bytes(far)
+        sandbox, far = Sandbox(program, Path(directory) / "place"), sentences(2, 20_000)
+        sandbox.root.mkdir()
+        (sandbox.root / "corpus.txt.xz").write_bytes(lzma.compress(sentences(1, 10_000)))
+        (sandbox.root / "far.txt").write_bytes(far)
         checksum = f"sha256:{hashlib.sha256(far).hexdigest()}"
-        (place.root / "pipeline.yaml").write_text(FILE.format(checksum=checksum), encoding="utf-8")
+        (sandbox.root / "pipeline.yaml").write_text(FILE.format(checksum=checksum), encoding="utf-8")
         server = WebServer(far, name="far.txt")
         server.here(HALF)
-        stop_a_download(place, server)
+        stop_a_download(sandbox, server)
         server.break_off()
         server.stop()
         for last in ("rows", "text", "data", "bert"):
-            place.run("--until", last)
-        place.run("--until", "packed", kill_at="shard.logged:2", wanted=-9)
-        left = kill_in_a_shard(place, Path(directory) / "left")
+            sandbox.run("--until", last)
+        sandbox.run("--until", "packed", kill_at="shard.logged:2", wanted=-9)
+        left = kill_in_a_shard(sandbox, Path(directory) / "left")
         for page in left.root.glob("work/runs/*/report.html"):
             page.unlink()  # made from the other files, and the largest of all
         made = io.BytesIO()
@@ -218,10 +219,10 @@ class Scenarios:
     """In the order of a machine that got a new version of the program."""
 
     def __init__(self, program, root, archive):
-        self.left, self.whole = Place(program, root / "left"), Place(program, root / "whole")
-        for place in (self.left, self.whole):
+        self.left, self.whole = Sandbox(program, root / "left"), Sandbox(program, root / "whole")
+        for sandbox in (self.left, self.whole):
             with tarfile.open(archive) as packed:
-                packed.extractall(place.root)
+                packed.extractall(sandbox.root)
         for made in ("work", "out"):
             shutil.rmtree(self.whole.root / made)
         self.whole.run()

@@ -143,8 +143,8 @@ class Scenarios:
 
 
 def main():
-    with tempfile.TemporaryDirectory() as place:
-        play(Scenarios(Path(sys.argv[1]).resolve(), Path(place)), sys.argv[2:], lambda name: (WebServer(PACKED),))
+    with tempfile.TemporaryDirectory() as root:
+        play(Scenarios(Path(sys.argv[1]).resolve(), Path(root)), sys.argv[2:], lambda name: (WebServer(PACKED),))
 
 
 if __name__ == "__main__":

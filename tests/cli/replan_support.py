@@ -71,7 +71,7 @@ class Run:
     def __init__(self, code, out, err, lines, seconds):
         self.code, self.out, self.err, self.lines, self.seconds = code, out, err, lines, seconds
         self.units = Counter()  # (stage, kind) -> done and end lines
-        self.failed, self.void = [], []
+        self.failed, self.invalidated = [], []
         for line in lines:
             word = line.split("\t", 1)[0]
             if word not in ("done", "end", "failed", "void"):
@@ -82,18 +82,18 @@ class Run:
             elif word == "failed":
                 self.failed.append(unit)
             else:
-                self.void.append(unit)
+                self.invalidated.append(unit)
 
     def of(self, kind, stage=None):
         return sum(n for (at, what), n in self.units.items() if what == kind and stage in (None, at))
 
     def counted(self):
         parts = [f"{stage}: {n} {kind}" for (stage, kind), n in sorted(self.units.items())]
-        parts += [f"void {unit}" for unit in self.void] + [f"failed {unit}" for unit in self.failed]
+        parts += [f"void {unit}" for unit in self.invalidated] + [f"failed {unit}" for unit in self.failed]
         return ", ".join(parts) or "0 units"
 
 
-class Place:
+class Sandbox:
     """A temporary directory with a pipeline, removed at the end."""
 
     def __init__(self, where=None):
@@ -162,7 +162,7 @@ class Place:
         return subprocess.Popen(self.arguments("run", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env={**os.environ, **(env or {})}, cwd=self.root, **popen)
 
-    def pieces(self, stage):
+    def partition_outputs(self, stage):
         """Directories of the partition outputs of `stage`, the newest last."""
         found = (self.work / "artifacts").glob(f"{stage}-*")
         return sorted(found, key=lambda path: path.stat().st_mtime_ns)
@@ -188,9 +188,9 @@ def check_units(run, **expected):
           f"{', '.join(f'{s}: {n} {k}' for (s, k), n in sorted(want.items())) or '0 units'}\n{run.out}{run.err}")
 
 
-def check_says(text, *pieces):
-    for piece in pieces:
-        check(piece in text, f"does not say {piece!r}:\n{text}")
+def check_says(text, *parts):
+    for part in parts:
+        check(part in text, f"does not say {part!r}:\n{text}")
 
 
 def main(scenarios):

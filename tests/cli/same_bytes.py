@@ -165,9 +165,9 @@ def settings(trial):
         trial.check_same(run, f"{readers} reader(s), {memory}, {' '.join(options)}", trial.wanted_of(readers))
 
     copy = trial.undisturbed
-    copy.out = copy.root / "another place"
+    copy.out = copy.root / "another location"
     trial.check_exit(copy, copy.finish())
-    trial.check_same(copy, "copied to another place", trial.wanted)
+    trial.check_same(copy, "copied to another location", trial.wanted)
 
 
 def containers(trial):
@@ -198,7 +198,7 @@ def points(trial):
             (1, ("-j", "2", "--batch-bytes", "5000"), SHORT_CHAIN)):
         run = trial.new_run(readers=readers)
         kill_along(trial, run, options, chain, trial.wanted_of(readers))
-    run.out = run.root / "another place"
+    run.out = run.root / "another location"
     kill_along(trial, run, options, COPY_CHAIN, trial.wanted_of(readers))
     # On a busy machine a start may do more than its point allows; then its chain ends and the rest is not reached.
     for point in [point for point in EVERY_POINT if not trial.kills[point]]:
@@ -254,8 +254,8 @@ def moments(trial):
         "decoding further": lambda run: more_done(run, "docs/0000-", 3),
         "spilling": lambda run: more_done(run, "text/0000-", 2),
         "spilling further": lambda run: more_done(run, "text/0001-", 1),
-        "gathering": lambda run: more_done(run, r"text/\w+\.s", 1),
-        "gathering further": lambda run: more_done(run, r"text/\w+\.s", 2),
+        "merging": lambda run: more_done(run, r"text/\w+\.s", 1),
+        "merging further": lambda run: more_done(run, r"text/\w+\.s", 2),
         "committing": lambda run: (run.out / committed).exists,
     }
     for _ in range(10):

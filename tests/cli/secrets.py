@@ -84,12 +84,12 @@ class Hush:
         return {part for secret in (*self.key_lines, *tokens, *sessions, self.query, self.query[::-1])
                 for part in windows(secret)}
 
-    def search(self, place):
-        """Files below `place` that contain a part of a secret."""
+    def search(self, root):
+        """Files below `root` that contain a part of a secret."""
         patterns = self.root / "patterns"
         patterns.write_text("\n".join(sorted(self.needles())) + "\n")
         found = subprocess.run(["grep", "--recursive", "--text", "--fixed-strings", "--files-with-matches", "--file",
-                                patterns, place], capture_output=True, text=True, timeout=100, check=False,
+                                patterns, root], capture_output=True, text=True, timeout=100, check=False,
                                env={**os.environ, "LC_ALL": "C"})
         check(found.returncode in (0, 1), found.stderr)
         return set(found.stdout.splitlines())
@@ -133,10 +133,10 @@ def stopped(hush):
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    with tempfile.TemporaryDirectory() as place, \
-            FakeBuckets(fake, Path(place) / "buckets", "--bucket", "shelf", "--require-token") as buckets:
+    with tempfile.TemporaryDirectory() as root, \
+            FakeBuckets(fake, Path(root) / "buckets", "--bucket", "shelf", "--require-token") as buckets:
         buckets.token = "of-the-test"
-        hush = Hush(pipe, Path(place), buckets)
+        hush = Hush(pipe, Path(root), buckets)
         sessions = killed_in_an_upload(hush)
         print("ok: killed in an upload", flush=True)
         hush.pipe("run", *hush.words(), "--log-format", "json")
@@ -148,7 +148,7 @@ def main():
         hush.pipe("run", *hush.words(out="machine", work=hush.artefacts / "machine"), environment=hush.machine)
         for words in (("status",), ("status", "--json"), ("report",), ("run", "--explain"), ("run", "-n", "--ask")):
             hush.pipe(words[0], *hush.words(), *words[1:])
-        hush.pipe("plan", *hush.words(out="handed", work=hush.artefacts / "handed"), "-o", hush.artefacts / "hand-out")
+        hush.pipe("plan", *hush.words(out="handed", work=hush.artefacts / "handed"), "-o", hush.artefacts / "package")
         hush.pipe("verify", "gs://shelf/out/hush/1.0.0")
         hush.pipe("ls", "-lr", "gs://shelf", hush.corpus)
         hush.pipe("cp", hush.corpus, "gs://shelf/copy.txt")
@@ -174,7 +174,7 @@ def main():
         check(hush.search(hush.root / "patterns"), "the search does not find what it looks for")
 
         # Workers need the address with its query: no other user may read the file.
-        handed = hush.artefacts / "hand-out/plan.json"
+        handed = hush.artefacts / "package/plan.json"
         found = hush.search(hush.artefacts)
         check(found == {str(handed)}, f"secrets are in {found}")
         check(stat.S_IMODE(handed.stat().st_mode) == 0o600, "plan.json is not of mode 0600")

@@ -64,9 +64,9 @@ class Scenarios:
     @scenario
     def ls_tells_names_in_order(self):
         self.fill()
-        there, place = f"gs://{self.bucket}/there", "here"
-        check(self.pipe("ls", place)[0] == "here/a.txt\nhere/b.txt\nhere/b/\n", "a directory by level")
-        check(self.pipe("ls", "-r", place)[0] == "here/a.txt\nhere/b.txt\nhere/b/c.txt\nhere/b/d/e.bin\n", "a directory")
+        there, location = f"gs://{self.bucket}/there", "here"
+        check(self.pipe("ls", location)[0] == "here/a.txt\nhere/b.txt\nhere/b/\n", "a directory by level")
+        check(self.pipe("ls", "-r", location)[0] == "here/a.txt\nhere/b.txt\nhere/b/c.txt\nhere/b/d/e.bin\n", "a directory")
         check(self.pipe("ls", there)[0] == f"{there}/a.txt\n{there}/b.txt\n{there}/b/\n", "a bucket by level")
         check(self.pipe("ls", "-r", there)[0] == "".join(
             f"{there}/{name}\n" for name in ("a.txt", "b.txt", "b/c.txt", "b/d/e.bin")), "a bucket")
@@ -125,10 +125,10 @@ class Scenarios:
             check(out.startswith("copied 4 objects, "), out)
             out = self.pipe("cp", "-r", source, target)[0]
             check(out == "copied 0 objects, 0 B; 4 objects were there already\n", out)
-        for place in ("down", "again"):
-            found = {str(path.relative_to(self.root / place)): path.read_bytes()
-                     for path in (self.root / place).rglob("*") if path.is_file()}
-            check(found == contents, f"{place}: {sorted(found)}")
+        for location in ("down", "again"):
+            found = {str(path.relative_to(self.root / location)): path.read_bytes()
+                     for path in (self.root / location).rglob("*") if path.is_file()}
+            check(found == contents, f"{location}: {sorted(found)}")
         for prefix in ("up", "copy"):
             items = {name.removeprefix(f"{prefix}/"): item for name, item in self.buckets.items(self.bucket).items()
                      if name.startswith(prefix)}
@@ -262,11 +262,11 @@ class Scenarios:
             (self.root / name).write_bytes(data)
             self.buckets.put(self.bucket, f"d/{name}", data)
             server = WebServer(data, name)
-            for place in (name, f"gs://{self.bucket}/d/{name}", f"{server.url}?{SECRET}"):
-                check(self.pipe("cat", place)[0] == text + "\n", f"{place}: text")
-                check(self.pipe("cat", place, "-l", "2")[0] == "吾輩は猫である。\n名前はまだ無い。\n", f"{place}: -l")
-                lines = [json.loads(line) for line in self.pipe("cat", place, "--json")[0].splitlines()]
-                check(lines[1] == {"line": 2, "text": "名前はまだ無い。"}, f"{place}: {lines}")
+            for location in (name, f"gs://{self.bucket}/d/{name}", f"{server.url}?{SECRET}"):
+                check(self.pipe("cat", location)[0] == text + "\n", f"{location}: text")
+                check(self.pipe("cat", location, "-l", "2")[0] == "吾輩は猫である。\n名前はまだ無い。\n", f"{location}: -l")
+                lines = [json.loads(line) for line in self.pipe("cat", location, "--json")[0].splitlines()]
+                check(lines[1] == {"line": 2, "text": "名前はまだ無い。"}, f"{location}: {lines}")
             server.stop()
         self.buckets.put(self.bucket, "d/noise", bytes(range(128, 256)) * 4)
         check("not an object of this program" in self.pipe("cat", f"gs://{self.bucket}/d/noise", code=2)[1], "noise")
@@ -286,13 +286,13 @@ stages:
   text: {{ type: write_tfds, input: docs, name: tiny, version: 1.0.0, shards: 1, out: "gs://{self.bucket}/out" }}
 """, encoding="utf-8")
         self.pipe("run", "p.yaml")
-        place = f"gs://{self.bucket}/out/tiny/1.0.0"
-        wanted = self.pipe("cat", place)[0]
+        location = f"gs://{self.bucket}/out/tiny/1.0.0"
+        wanted = self.pipe("cat", location)[0]
         check(sorted(wanted.split()) == sorted("一二三"), wanted)
-        shard = f"{place}/tiny-train.tfrecord-00000-of-00001"
+        shard = f"{location}/tiny-train.tfrecord-00000-of-00001"
         check(self.pipe("cat", shard)[0] == wanted, "a shard")
         check(json.loads(self.pipe("cat", shard, "--json", "-l", "1")[0])["split"] == "train", "as JSON")
-        self.pipe("cp", "-r", place, "copy")
+        self.pipe("cp", "-r", location, "copy")
         check(self.pipe("cat", "copy")[0] == wanted, "a copy")
         self.pipe("verify", "copy")
 
@@ -309,8 +309,8 @@ def crc(text):
 
 def main():
     pipe, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    with tempfile.TemporaryDirectory() as place, FakeBuckets(fake, Path(place) / "buckets") as buckets:
-        scenarios = Scenarios(pipe, buckets, Path(place))
+    with tempfile.TemporaryDirectory() as location, FakeBuckets(fake, Path(location) / "buckets") as buckets:
+        scenarios = Scenarios(pipe, buckets, Path(location))
         play(scenarios, sys.argv[3:], scenarios.begin)
 
 

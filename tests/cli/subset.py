@@ -87,9 +87,9 @@ class Scenarios:
                 fail(f"did not end well with {options}", run)
             return run.published()
         trial = start("--subset", "50")
-        places = {name.rpartition("/")[0] for name in trial if name.endswith("/MANIFEST.json")}
-        if places != {"subset-50", "subset-50/deep/1.0.0", "inner/subset-50"}:
-            fail(f"the trial lies in {places}", run)
+        locations = {name.rpartition("/")[0] for name in trial if name.endswith("/MANIFEST.json")}
+        if locations != {"subset-50", "subset-50/deep/1.0.0", "inner/subset-50"}:
+            fail(f"the trial lies in {locations}", run)
         both = start()
         self.same(trial, {name: digest for name, digest in both.items() if name in trial}, "a trial below the whole")
         before = {name: digest for name, digest in both.items() if not re.match(r"(train|val)-", name)}
@@ -98,9 +98,9 @@ class Scenarios:
             fail(f"not replaced: {sorted(again)}", run)
         del before["MANIFEST.json"]
         self.same(before, {name: digest for name, digest in again.items() if name in before}, "what lies below")
-        for place in (".", "inner", "deep/1.0.0", *places):
-            if run.verify(run.out / place) != 0:
-                fail(f"verify {place}", run)
+        for location in (".", "inner", "deep/1.0.0", *locations):
+            if run.verify(run.out / location) != 0:
+                fail(f"verify {location}", run)
         removed = re.findall(f"removed {re.escape(str(run.out))}/(.*): left", run.messages())
         if "in no manifest" in run.messages() or not all(re.match("(train|val)-", name) for name in removed):
             fail(f"taken for leftovers: {removed}", run)

@@ -56,24 +56,24 @@ os.execv({str(FAKE_TRAINER)!r}, [{str(FAKE_TRAINER)!r}, *sys.argv[1:]])
 """
 
 
-def pipeline(place, fails):
-    environment = place.root / "environment"
+def pipeline(sandbox, fails):
+    environment = sandbox.root / "environment"
     (environment / "bin").mkdir(parents=True)
     (environment / "bin/python").write_text(TRAINER)
     (environment / "bin/python").chmod(0o755)
-    script = place.root / "shout.py"
+    script = sandbox.root / "shout.py"
     script.write_text(SHOUT.format(fails=fails))
-    del place.stages["text"], place.stages["clean"]
-    place.stages["lines"]["partition"] = "64KiB"
-    place.stages.update({  # not in the order in which they read each other
+    del sandbox.stages["text"], sandbox.stages["clean"]
+    sandbox.stages["lines"]["partition"] = "64KiB"
+    sandbox.stages.update({  # not in the order in which they read each other
         "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
                   "config": {"preset": "tiny", "fake": [{"steps": 10**9}, {}]}, "steps": 10**6, "log_every": 2,
-                  "checkpoint_every": 5, "environment": str(environment), "grace": 5, "out": str(place.out), "seed": 4711},
+                  "checkpoint_every": 5, "environment": str(environment), "grace": 5, "out": str(sandbox.out), "seed": 4711},
         "shout": {"type": "exec", "input": "lines", "command": [sys.executable, str(script)], "files": [str(script)]},
         "docs": {"type": "split", "input": "shout", "splits": {"train": "rest", "validation": 0.1}},
-        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "out": str(place.out / "tokenizer")},
+        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "out": str(sandbox.out / "tokenizer")},
         "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
-        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "shards": 4, "out": str(place.out / "packed")},
+        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "shards": 4, "out": str(sandbox.out / "packed")},
     })
     return script
 
@@ -125,11 +125,11 @@ def written_to_disk():
 class Told:
     """One run, measured from outside, and its own records."""
 
-    def __init__(self, place, act=None):
-        place.write_file()
+    def __init__(self, sandbox, act=None):
+        sandbox.write_file()
         wrote, self.peak, self.acted = written_to_disk(), 0, None
-        with open(place.root / "messages", "wb") as messages:
-            process = subprocess.Popen(place.arguments("run"), stdout=messages, stderr=messages, cwd=place.root,
+        with open(sandbox.root / "messages", "wb") as messages:
+            process = subprocess.Popen(sandbox.arguments("run"), stdout=messages, stderr=messages, cwd=sandbox.root,
                                        env={**os.environ, "PIPE_TEST_REASONS": "1"})
         over = threading.Event()
         watch = threading.Thread(target=self.watch, args=(process.pid, over))
@@ -143,11 +143,11 @@ class Told:
             watch.join()
         process.returncode = os.waitstatus_to_exitcode(status)  # the process was reaped already
         self.code = process.returncode
-        self.err = (place.root / "messages").read_text()
+        self.err = (sandbox.root / "messages").read_text()
         self.cpu = usage.ru_utime + usage.ru_stime + seconds_of_orphans()
         self.largest = usage.ru_maxrss << 10
         self.wrote = written_to_disk() - wrote
-        self.directory = max((place.work / "runs").iterdir(), key=lambda path: int(path.name.split("-")[0]))
+        self.directory = max((sandbox.work / "runs").iterdir(), key=lambda path: int(path.name.split("-")[0]))
         self.events = [json.loads(line) for line in (self.directory / "events.jsonl").open()]
         self.page = (self.directory / "report.html").read_text()
 
@@ -187,59 +187,59 @@ def held(run, what):
         check(float(share.replace(",", "")) <= 100, f"{what}: a share of {share} %")
 
 
-def status(place, *words):
-    return place.ok(*words, command="status").out
+def status(sandbox, *words):
+    return sandbox.ok(*words, command="status").out
 
 
-def a_failure(place):
-    run = Told(place)
+def a_failure(sandbox):
+    run = Told(sandbox)
     check(run.code == 1, f"exit {run.code}\n{run.err}")
     held(run, "failure")
     states = run.states()
     check(states == {"source": "done", "lines": "done", "shout": "failed", "docs": "stopped", "tokenizer": "not reached",
                      "tokens": "not reached", "packed": "not reached", "train": "not reached"}, states)
-    text = status(place)
+    text = status(sandbox)
     check("failed: docs/0000-0000" in text and "cannot shout this" in text, text)
     order = re.findall(r"^(\w+): ", text, re.M)[1:]  # after the name of the pipeline
-    check(order == list(place.stages), f"{order}\n{text}")
+    check(order == list(sandbox.stages), f"{order}\n{text}")
     check("tokenizer: not reached" in text, text)
     return run
 
 
-def checkpoints(place):
-    return sorted(int(path.name) for path in place.out.glob("runs/*/checkpoints/*") if path.name.isdecimal())
+def checkpoints(sandbox):
+    return sorted(int(path.name) for path in sandbox.out.glob("runs/*/checkpoints/*") if path.name.isdecimal())
 
 
-def a_stop(place):
+def a_stop(sandbox):
     """Stops the run once it trains and has a checkpoint."""
     def act(process):
         end = time.monotonic() + 60
         while True:
-            check(process.poll() is None and time.monotonic() < end, "it never trained\n" + support.read(place.root / "messages"))
-            told = json.loads(status(place, "--json"))
+            check(process.poll() is None and time.monotonic() < end, "it never trained\n" + support.read(sandbox.root / "messages"))
+            told = json.loads(status(sandbox, "--json"))
             now = told.get("last_run", {}).get("now", {})
             if any(unit["unit"] == "train/-" and unit["child_rss"] > 100 * MIB for unit in now.get("units", [])):
                 tree = processes_below(process.pid)
-                text = status(place)
-                while not checkpoints(place):
-                    check(process.poll() is None and time.monotonic() < end, "no checkpoint\n" + support.read(place.root / "messages"))
+                text = status(sandbox)
+                while not checkpoints(sandbox):
+                    check(process.poll() is None and time.monotonic() < end, "no checkpoint\n" + support.read(sandbox.root / "messages"))
                     time.sleep(0.02)
                 process.send_signal(signal.SIGINT)
                 return told, sum(cpu for cpu, _ in tree.values()), sum(resident for _, resident in tree.values()), text
             time.sleep(0.05)
 
-    run = Told(place, act)
+    run = Told(sandbox, act)
     check(run.code == 130, f"exit {run.code}\n{run.err}")
     held(run, "stop")
     told, cpu, resident, text = run.acted
     now = told["last_run"]["now"]
-    check(told["last_run"]["running"] and told["order"] == list(place.stages), told)
+    check(told["last_run"]["running"] and told["order"] == list(sandbox.stages), told)
     near(now["cpu"], cpu, 2.0, "status: seconds of the processors")  # its numbers may be a second old
     check(0.5 * resident <= now["rss"] <= 1.5 * resident + 64 * MIB, f"status: {now['rss']} of {resident}")
-    for piece in ("running as pid ", "cores busy", "train: running", "  now: train/-, ", "child processes ", "shout: done"):
-        check(piece in text, f"status does not say {piece!r}:\n{text}")
+    for expected in ("running as pid ", "cores busy", "train: running", "  now: train/-, ", "child processes ", "shout: done"):
+        check(expected in text, f"status does not say {expected!r}:\n{text}")
     check("failed" not in text, f"status tells a failure that this run made good:\n{text}")
-    check("cannot shout" not in status(place), status(place))
+    check("cannot shout" not in status(sandbox), status(sandbox))
     states = run.states()
     check({states.pop(name) for name in ("train",)} == {"stopped"} and set(states.values()) == {"done", "up to date"}, states)
     check(">Stopped<" in run.page and '"stage failed"' not in run.page, "a stop is told as a failure")
@@ -251,24 +251,24 @@ def a_stop(place):
     shouts = run.units("docs")
     check(len(shouts) > 1 and all(unit["child_cpu"] >= 0.45 for unit in shouts), shouts)
     check(any(unit.get("child_rss", 0) >= 80 * MIB for unit in shouts), shouts)
-    text = sum(len(line) for line in place.source.read_bytes().splitlines(True))
+    text = sum(len(line) for line in sandbox.source.read_bytes().splitlines(True))
     near(sum(unit["child_written"] for unit in shouts), text, 0.1 * text, "bytes that the command wrote")
     check(all(unit["child_read"] > 10_000 and unit["busy"]["shout"] > 0.4 for unit in shouts), shouts)
     return run
 
 
-def going_on(place):
-    steps = checkpoints(place)[-1] + 20
-    place.stages["train"].update(steps=steps)
-    run = Told(place)
+def going_on(sandbox):
+    steps = checkpoints(sandbox)[-1] + 20
+    sandbox.stages["train"].update(steps=steps)
+    run = Told(sandbox)
     check(run.code == 0, f"exit {run.code}\n{run.err}")
     held(run, "going on")
     states = run.states()
     check(states.pop("train") == "done" and set(states.values()) == {"up to date"}, states)
-    lines = sum(1 for line in place.source.read_bytes().splitlines() if line)
+    lines = sum(1 for line in sandbox.source.read_bytes().splitlines() if line)
     counts = {event["stage"]: event for event in run.of("counts")}
     check(counts["lines"]["records_out"] == lines and counts["shout"]["records_out"] == lines, counts)
-    packed = json.loads((place.out / "packed/MANIFEST.json").read_text())
+    packed = json.loads((sandbox.out / "packed/MANIFEST.json").read_text())
     check(counts["packed"]["shards"] == len(packed["shards"]), counts["packed"])
     objects = packed["shards"] + [object for object in packed["sidecars"] if "-of-" in object["object"]]  # indexes too
     check(counts["packed"]["shard_bytes"] == sum(object["bytes"] for object in objects), counts["packed"])
@@ -276,57 +276,57 @@ def going_on(place):
         for name in ("records_in", "records_out"):
             check(counts[stage].get(name, 0) == said.get(name, 0), f"{stage}: {counts[stage]}, and the manifest has {said}")
     # The recipe, the source, and the differences from the run before.
-    for piece in ('id="made-of"', "seed 4711", "<dt>Recipe</dt>", "corpus.txt <code>", 'id="before"', ">stopped<",
-                  f"train: steps: 1000000 -&gt; {steps}", 'id="took"', "Children's memory"):
-        check(piece in run.page, f"not on the page: {piece}")
+    for expected in ('id="made-of"', "seed 4711", "<dt>Recipe</dt>", "corpus.txt <code>", 'id="before"', ">stopped<",
+                     f"train: steps: 1000000 -&gt; {steps}", 'id="took"', "Children's memory"):
+        check(expected in run.page, f"not on the page: {expected}")
     resumed = [json.loads(line)["event"] for line in (run.directory / "plugin_events.jsonl").open()]
     check(any(event["kind"] == "restore" for event in resumed), "it began anew")
     curve = run.page[run.page.index('class="loss"'):]
     check(re.search(r'text-anchor="middle">(\d+)<', curve)[1] in "0 1 2 5 10 20".split(), "the curve begins where it went on")
-    text = status(place)
+    text = status(sandbox)
     check("failed" not in text and "train: done, in " in text and "shout: up to date" in text, text)
     return run
 
 
-def runs(place, *made):
-    listed = json.loads(place.ok("--json", command="runs").out)
+def runs(sandbox, *made):
+    listed = json.loads(sandbox.ok("--json", command="runs").out)
     check([run["outcome"] for run in listed] == ["done", "cancelled", "failed"], listed)
     for said, run in zip(listed, reversed(made)):
         near(said["cpu"], run.cpu, 0.6, "runs: seconds of the processors")
         check(said["report"] == str(run.directory / "report.html") or Path(said["report"]).samefile(run.directory / "report.html"), said)
-    text = place.ok(command="runs").out
+    text = sandbox.ok(command="runs").out
     check(len(text.splitlines()) == 4 and text.startswith("RUN "), text)
-    check(len(place.ok("-l", "1", command="runs").out.splitlines()) == 2, "--limit is passed over")
+    check(len(sandbox.ok("-l", "1", command="runs").out.splitlines()) == 2, "--limit is passed over")
 
 
-def secrets(place):
-    place.stages["train"]["config"] = {"preset": "tiny"}
-    place.stages["tokenizer"]["out"], place.stages["packed"]["out"] = str(place.root / "hush/t"), str(place.root / "hush/p")
-    place.stages["shout"]["command"] += ["--token", "${api_token}", "--header", "Authorization: Bearer hush-2"]
-    place.head["vars"] = {"api_token": "hush-1"}
-    run = Told(place)
+def secrets(sandbox):
+    sandbox.stages["train"]["config"] = {"preset": "tiny"}
+    sandbox.stages["tokenizer"]["out"], sandbox.stages["packed"]["out"] = str(sandbox.root / "hush/t"), str(sandbox.root / "hush/p")
+    sandbox.stages["shout"]["command"] += ["--token", "${api_token}", "--header", "Authorization: Bearer hush-2"]
+    sandbox.head["vars"] = {"api_token": "hush-1"}
+    run = Told(sandbox)
     check(run.code == 0, run.err)
-    told = run.page + json.dumps(run.events) + status(place) + status(place, "--json") + place.ok(command="runs").out + run.err
+    told = run.page + json.dumps(run.events) + status(sandbox) + status(sandbox, "--json") + sandbox.ok(command="runs").out + run.err
     check("hush-" not in told, "a secret is told")
     check("***" in run.page, "nothing was there to be hidden")
-    del place.head["vars"]
+    del sandbox.head["vars"]
 
 
 def live(pipe):
     """The live line on terminals of three widths: never wider; shows elapsed time, stage, and shards in progress."""
     for columns in (40, 80, 200):
-        with support.Place() as place:
-            script = place.root / "slow.py"
+        with support.Sandbox() as sandbox:
+            script = sandbox.root / "slow.py"
             script.write_text("import sys, time\ntext = sys.stdin.read()\ntime.sleep(0.7)\nsys.stdout.write(text)\n")
-            place.stages["lines"]["partition"] = "64KiB"
-            place.stages["slow"] = {"type": "exec", "input": "clean",
+            sandbox.stages["lines"]["partition"] = "64KiB"
+            sandbox.stages["slow"] = {"type": "exec", "input": "clean",
                                                                "command": [sys.executable, str(script)]}
-            place.stages["docs"]["input"] = "slow"
-            place.write_file()
+            sandbox.stages["docs"]["input"] = "slow"
+            sandbox.write_file()
             main, side = pty.openpty()
             fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-            process = subprocess.Popen([pipe, "run", str(place.file), "--work", str(place.work)], stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=side, cwd=place.root)
+            process = subprocess.Popen([pipe, "run", str(sandbox.file), "--work", str(sandbox.work)], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=side, cwd=sandbox.root)
             os.close(side)
             shown, end = b"", time.monotonic() + 40
             while time.monotonic() < end:
@@ -355,18 +355,18 @@ def live(pipe):
 def main():
     support.PIPE = str(Path(sys.argv[1]).resolve())
     adopt_orphans()
-    with support.Place() as place:
-        script = pipeline(place, "第70章")
-        failed = a_failure(place)
+    with support.Sandbox() as sandbox:
+        script = pipeline(sandbox, "第70章")
+        failed = a_failure(sandbox)
         print("a failure: as the kernel has it")
         script.write_text(SHOUT.format(fails="nothing that is there"))
-        stopped = a_stop(place)
+        stopped = a_stop(sandbox)
         print("a stop: as the kernel has it")
-        done = going_on(place)
+        done = going_on(sandbox)
         print("going on: as the kernel and the manifests have it")
-        runs(place, failed, stopped, done)
+        runs(sandbox, failed, stopped, done)
         print("runs: as they were")
-        secrets(place)
+        secrets(sandbox)
         print("secrets: none")
     live(support.PIPE)
 

@@ -52,9 +52,9 @@ class Machines:
             self.alone[recipe] = run.published()
             run.out.rename(root / f"alone-{recipe}")
 
-    def run(self, place, recipe):
-        run = Run(self.program, self.root / place / recipe, pipeline(recipe, self.source))
-        run.out = self.root / place / "out"
+    def run(self, location, recipe):
+        run = Run(self.program, self.root / location / recipe, pipeline(recipe, self.source))
+        run.out = self.root / location / "out"
         return run
 
     def start(self, run, shared=None):
@@ -68,35 +68,35 @@ class Machines:
                                      f"out={run.out}", "-j", "2"], env=environment, stdin=subprocess.DEVNULL,
                                     stdout=messages, stderr=messages)
 
-    def pair(self, place):
+    def pair(self, location):
         recipes = self.chance.sample(RECIPES, 2)
-        return recipes, [self.run(place, recipe) for recipe in recipes]
+        return recipes, [self.run(location, recipe) for recipe in recipes]
 
-    def both_live(self, place):
-        recipes, runs = self.pair(place)
+    def both_live(self, location):
+        recipes, runs = self.pair(location)
         first = self.start(runs[0])
         time.sleep(self.chance.uniform(0, 0.5))
         codes = [process.wait(timeout=100) for process in (first, self.start(runs[1]))]
-        what = f"{place}, {recipes}: {codes}"
+        what = f"{location}, {recipes}: {codes}"
         hold(sorted(codes) == [0, 2], runs[codes[0] in (0, 2)], f"{what}: one has to win, the other to be refused")
         hold(winner(what, self.alone, runs) == recipes[codes.index(0)], runs[0], f"{what}: another won")
         return what
 
-    def one_is_killed(self, place):
-        recipes, runs = self.pair(place)
+    def one_is_killed(self, location):
+        recipes, runs = self.pair(location)
         first = self.start(runs[0])
         time.sleep(self.chance.uniform(0, self.seconds))
         first.kill()
         killed = first.wait(timeout=100) != 0
         code = self.start(runs[1]).wait(timeout=100)
-        what = f"{place}, {recipes}, {'killed' if killed else 'done'}: {code}"
+        what = f"{location}, {recipes}, {'killed' if killed else 'done'}: {code}"
         done = "MANIFEST.json" in str(list(runs[0].out.rglob("*")))
         hold(code == 0 or (code == 2 and done), runs[1], f"{what}: did not finish")
         winner(what, self.alone, runs)
         return what
 
-    def one_is_held_up(self, place):
-        recipes, runs = self.pair(place)
+    def one_is_held_up(self, location):
+        recipes, runs = self.pair(location)
         first = self.start(runs[0])
         time.sleep(self.chance.uniform(self.seconds / 4, self.seconds))
         first.send_signal(signal.SIGSTOP)
@@ -104,7 +104,7 @@ class Machines:
         time.sleep(4 * LEASE + self.chance.uniform(0, 1.5 * self.seconds))
         first.send_signal(signal.SIGCONT)
         codes = [process.wait(timeout=100) for process in (first, second)]
-        what = f"{place}, {recipes}: {codes}"
+        what = f"{location}, {recipes}: {codes}"
         hold(codes in ([0, 2], [1, 0], [2, 0], [1, 2]), runs[0], f"{what}: no such ends are possible")
         if codes != [1, 2]:
             hold(winner(what, self.alone, runs) == recipes[codes.index(0)], runs[0], f"{what}: another won")

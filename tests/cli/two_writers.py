@@ -49,9 +49,9 @@ class Duel:
             self.alone[recipe] = run.published()
         hold(differences(*self.alone.values()), run, "both recipes publish the same")
 
-    def run(self, place, recipe, work="work"):
-        run = Run(self.program, self.root / place / f"{recipe}-{work}", pipeline(recipe, self.source, self.threads))
-        run.out = self.root / place / "out"
+    def run(self, location, recipe, work="work"):
+        run = Run(self.program, self.root / location / f"{recipe}-{work}", pipeline(recipe, self.source, self.threads))
+        run.out = self.root / location / "out"
         return run
 
     def start(self, run):
@@ -62,8 +62,8 @@ class Duel:
         recipes = chance.sample(RECIPES, 2)
         delay = chance.uniform(0, 0.8)
         what = f"-j {self.threads}, start {number}: {' and '.join(recipes)} {delay:.2f} s apart"
-        place = f"{number}-{'kill' if kills else 'both'}"
-        runs = [self.run(place, recipe) for recipe in recipes]
+        location = f"{number}-{'kill' if kills else 'both'}"
+        runs = [self.run(location, recipe) for recipe in recipes]
         processes = [self.start(runs[0])]
         time.sleep(delay)
         processes.append(self.start(runs[1]))
@@ -86,14 +86,14 @@ class Duel:
             won = winner(what, self.alone, runs)
             hold(won == recipes[codes.index(0)], runs[0], f"{what}: the artifact is that of {won}")
             return f"{what}: {won} won"
-        return self.go_on(what, place, recipes, runs, chance)
+        return self.go_on(what, location, recipes, runs, chance)
 
-    def go_on(self, what, place, recipes, runs, chance):
+    def go_on(self, what, location, recipes, runs, chance):
         """The next run after a kill that left no finished run."""
         manifest = any(runs[0].out.rglob("MANIFEST.json"))
         recipe = chance.choice(recipes)
         own = chance.random() < 0.5
-        following = runs[recipes.index(recipe)] if own else self.run(place, recipe, "elsewhere")
+        following = runs[recipes.index(recipe)] if own else self.run(location, recipe, "elsewhere")
         code = self.start(following).wait(timeout=100)
         what = f"{what}, then {following.file.parent.name}: {code}"
         # Killed after its manifest: the other recipe may not replace the published artifact.

@@ -86,16 +86,16 @@ class WebServer:
             def send(self, part, first):
                 most = server.break_every() if callable(server.break_every) else server.break_every or len(part)
                 for at in range(0, min(len(part), most), 1 << 14):
-                    piece = part[at:min(at + (1 << 14), most)]
-                    if not server.wait_for(first + at + len(piece)):
+                    chunk = part[at:min(at + (1 << 14), most)]
+                    if not server.wait_for(first + at + len(chunk)):
                         self.close_connection = True
                         return
                     if at + (1 << 14) >= len(part):
                         self.leave()  # a client with the last byte may send its next request at once
                     if server._rate:
-                        time.sleep(len(piece) / server._rate)
-                    self.wfile.write(piece)
-                    server.sent += len(piece)
+                        time.sleep(len(chunk) / server._rate)
+                    self.wfile.write(chunk)
+                    server.sent += len(chunk)
                 if most < len(part):
                     self.close_connection = True
 

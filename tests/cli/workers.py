@@ -46,7 +46,7 @@ class Shared(Run):
 
     def __init__(self, program, root, pipeline):
         super().__init__(program, root, pipeline)
-        self.place = root / "handed-out"
+        self.package = root / "package"
         self.kills = Counter()
 
     def call(self, *words, kill_at=None):
@@ -59,18 +59,18 @@ class Shared(Run):
 
     def plan(self, *options):
         """The units that can run now."""
-        planned = self.call("plan", self.file, "-o", self.place, "--work", self.work, "--set", f"out={self.out}",
+        planned = self.call("plan", self.file, "-o", self.package, "--work", self.work, "--set", f"out={self.out}",
                             *options)
         told = planned.communicate(timeout=100)[0].decode()
         if planned.returncode != 0:
             fail(f"`pipe plan` ended with {planned.returncode}", self)
-        units = (self.place / "units.txt").read_text().splitlines()
+        units = (self.package / "units.txt").read_text().splitlines()
         if int(told) != len(units):
             fail(f"`pipe plan` said {told.strip()} and wrote {len(units)} units", self)
         return units
 
     def worker(self, unit, kill_at=None):
-        return self.call("worker", "--plan", self.place, "--unit", unit, "--scratch", self.root, "-j", "1",
+        return self.call("worker", "--plan", self.package, "--unit", unit, "--scratch", self.root, "-j", "1",
                          kill_at=kill_at)
 
     def work_off(self, units, chance):
@@ -126,7 +126,7 @@ def kills(program, root):
     found = differences(undisturbed.published(), shared.published())
     if found:
         fail("workers made other bytes than one run: " + "; ".join(found), shared)
-    if left := [path for path in shared.place.rglob("*.json") if path.parent != shared.place]:
+    if left := [path for path in shared.package.rglob("*.json") if path.parent != shared.package]:
         fail(f"records are left: {left}", shared)
     lines = len(shared.log().lines)
     if shared.finish() != 0 or shared.log().done() == 0 or len(shared.log().lines) > lines + 2:
@@ -165,10 +165,10 @@ def answers(program, root):
         fail(f"the second plan has {units}", shared)
     expect(shared, "docs/0000-*", DONE)  # from the log
 
-    piece = next(shared.work.glob("artifacts/docs-*/0000-00001.part"))
-    data = bytearray(piece.read_bytes())
+    output = next(shared.work.glob("artifacts/docs-*/0000-00001.part"))
+    data = bytearray(output.read_bytes())
     data[len(data) // 2] ^= 0x20
-    piece.write_bytes(data)
+    output.write_bytes(data)
     expect(shared, "text/0000-00001", NO_INPUT, "plan again")
     expect(shared, "text/0000-00000", DONE)
     units = shared.plan()
@@ -194,7 +194,8 @@ def answers(program, root):
 
 def plan_ends(shared, code, *texts):
     before = len(shared.messages())
-    planned = shared.call("plan", shared.file, "-o", shared.place, "--work", shared.work, "--set", f"out={shared.out}")
+    planned = shared.call("plan", shared.file, "-o", shared.package, "--work", shared.work,
+                          "--set", f"out={shared.out}")
     planned.communicate(timeout=100)
     said = shared.messages()[before:]
     if planned.returncode != code or not all(text in said for text in texts):
@@ -220,16 +221,16 @@ def elsewhere(program, root):
     if left := [path for path in shared.work.rglob("*") if path.name != "holder"]:
         fail(f"a refused worker left {left}", shared)
     # A plan of an earlier version has no `holder`: the worker runs, and the next plan finds that its output is missing.
-    plan = shared.place / "plan.json"
+    plan = shared.package / "plan.json"
     text = json.loads(plan.read_text())
     del text["holder"]
     plan.write_text(json.dumps(text))
     expect(shared, units[0], DONE)
     swap(other, own)
-    records = sorted(shared.place.rglob("done/**/*.json"))
+    records = sorted(shared.package.rglob("done/**/*.json"))
     for _ in range(2):
         plan_ends(shared, 2, "docs/0000-00000: a worker finished it, but its output is not here: ", str(shared.work), "/done")
-    if sorted(shared.place.rglob("done/**/*.json")) != records:
+    if sorted(shared.package.rglob("done/**/*.json")) != records:
         fail("records were taken back", shared)
     # Its outputs are copied here: the work counts.
     shutil.copytree(other / "artifacts", shared.work / "artifacts", dirs_exist_ok=True)
@@ -244,7 +245,7 @@ def elsewhere(program, root):
     expect(shared, unit, DONE)
     shared.out.rename(shared.out.with_name("out-elsewhere"))
     plan_ends(shared, 2, f"{unit}: a worker finished it, but its output is not here: ")
-    shutil.rmtree(shared.place / "done")
+    shutil.rmtree(shared.package / "done")
     if unit not in shared.plan():
         fail("without the record the unit is not handed out again", shared)
     print("as designed")

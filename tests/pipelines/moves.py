@@ -80,10 +80,10 @@ class Story:
         run = self.machine("second")
         hold(run.finish(patience=PATIENCE) == 0, run, "failed")
         self.nothing_rewritten(run)
-        places = [f"{OUT}/tokenizer", f"{OUT}/packed", f"{OUT}/cc100_ja/1.1.0"]
-        for place in places:
-            hold(run.verify(place) == 0, run, f"{place} does not verify")
-        self.tell(f"ended elsewhere, verified {len(places)} artifacts; units done: {run.stages_run()}")
+        locations = [f"{OUT}/tokenizer", f"{OUT}/packed", f"{OUT}/cc100_ja/1.1.0"]
+        for location in locations:
+            hold(run.verify(location) == 0, run, f"{location} does not verify")
+        self.tell(f"ended elsewhere, verified {len(locations)} artifacts; units done: {run.stages_run()}")
 
     def finds_nothing_to_do(self):
         run = self.machine("third")
@@ -120,8 +120,8 @@ def main():
     parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
     packed = arguments.corpus.read_bytes() if arguments.corpus else lzma.compress(corpus(17, 1_500_000), preset=1)
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
         server = WebServer(packed, break_every=len(packed) // 5, rate=len(packed) // 3)
         with FakeBucket(arguments.fake_gcs, root / "bucket", "--seed", "7", "--rate", "0.02") as bucket:
             os.environ["STORAGE_EMULATOR_HOST"] = bucket.url

@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 from pipe_run import fail  # noqa: E402
-from start_lines import places as places_in_head  # noqa: E402
+from start_lines import outputs as outputs_in_head  # noqa: E402
 
 # Bytes of text for which the limits of each file are made.
 SIZES = {"cc100_ja": "82GB", "quickstart": "3MB", "bert_ja": "1GB", "jestimator_bert": "10GB", "kc_moe": "30GB",
@@ -140,11 +140,11 @@ class Cut:
 
 def kc_moe_nsmc(cut):
     """Two tables with known numbers of reviews. tests/oracle/labels_test.py reads them with TFDS."""
-    places = {}
+    settings = {}
     for seed, (name, count) in enumerate((("train", 2000), ("test", 500))):
         rows = [f"{number}\t{text}{number}\t{number % 2}\n" for number, text in enumerate(korean(seed, count))]
-        places[name] = cut.write(f"ratings_{name}.txt", "id\tdocument\tlabel\n" + "".join(rows))
-    cut.run("nsmc/1.0.0", **places)
+        settings[name] = cut.write(f"ratings_{name}.txt", "id\tdocument\tlabel\n" + "".join(rows))
+    cut.run("nsmc/1.0.0", **settings)
     splits = cut.splits("nsmc", "1.0.0")
     cut.holds(splits == {"test": 500, "train": 2000}, f"all are in the splits that the trainer reads: {splits}")
 
@@ -283,17 +283,17 @@ def number_of(size):
 def fits(cut):
     """No mistake, and no more disk or memory than the file says, at the size that it is meant for."""
     cut.told("validate", f"pipelines/{cut.name}.yaml")
-    places = {"corpus": "README.md"}
+    settings = {"corpus": "README.md"}
     if cut.name == "kc_moe_nsmc":
-        places = {name: cut.write(f"ratings_{name}.txt", "id\tdocument\tlabel\n") for name in ("train", "test")}
+        settings = {name: cut.write(f"ratings_{name}.txt", "id\tdocument\tlabel\n") for name in ("train", "test")}
     elif cut.name == "wiki40b_ja":
         for split in ("train", "validation", "test"):
             cut.write(f"wiki40b-{split}.tfrecord-00000-of-00001", b"")
-        places = {"corpus": cut.root / "wiki40b-*"}
+        settings = {"corpus": cut.root / "wiki40b-*"}
     elif cut.name == "lm1b":
-        places = {"corpus": cut.write("text.tar.gz", b""), "checksum": "none"}
-    places["stages.source.text_size"] = SIZES[cut.name]
-    said = cut.told("run", "-n", *cut.command(**places))
+        settings = {"corpus": cut.write("text.tar.gz", b""), "checksum": "none"}
+    settings["stages.source.text_size"] = SIZES[cut.name]
+    said = cut.told("run", "-n", *cut.command(**settings))
     there = number_of(SIZES[cut.name])
     for read in re.findall(r"about ([0-9.]+ [KMGT]?i?B) of text", said):
         cut.holds(number_of(read) <= 1.05 * there, f"no stage reads more text than there is, {SIZES[cut.name]}:\n{said}")
@@ -313,8 +313,8 @@ def main(pipe, *names):
                 began = time.monotonic()
                 cut = Cut(pipe, Path(directory) / "runs", name)
                 CUTS[name](cut)
-                for place in places_in_head(name):
-                    cut.holds(any(cut.out.glob(place)), f"OUT/{place}, which its head names, is there")
+                for output in outputs_in_head(name):
+                    cut.holds(any(cut.out.glob(output)), f"OUT/{output}, which its head names, is there")
                 print(f"{name}: done in {time.monotonic() - began:.1f} s", flush=True)
     return 0
 

@@ -30,7 +30,7 @@ def commands(name):
     return found
 
 
-def places(name):
+def outputs(name):
     """Paths and patterns below OUT that the commands read, without the `OUT/`."""
     return sorted({found for command in commands(name) for word in command
                    for found in re.findall(r"OUT/([^\s,'\"]+)", word)})

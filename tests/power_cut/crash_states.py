@@ -101,19 +101,19 @@ class Disk:
             if not self.lying_syncs:
                 (self.open_files[record.file] if record.file else self._node(record.first)).sync()
         elif record.operation == "M":
-            self._change([(*self._place(record.first), Directory())])
+            self._change([(*self._entry(record.first), Directory())])
         elif record.operation in "UX":
-            self._change([(*self._place(record.first), None)])
+            self._change([(*self._entry(record.first), None)])
         elif record.operation == "L":
-            self._change([(*self._place(os.fsdecode(record.second)), self._node(record.first))])
+            self._change([(*self._entry(os.fsdecode(record.second)), self._node(record.first))])
         elif record.operation == "R":
             node = self._node(record.first)
-            self._change([(*self._place(record.first), None), (*self._place(os.fsdecode(record.second)), node)])
+            self._change([(*self._entry(record.first), None), (*self._entry(os.fsdecode(record.second)), node)])
         else:
             raise ValueError(f"operation {record.operation!r}")
 
     def _open(self, record):
-        directory, name = self._place(record.first)
+        directory, name = self._entry(record.first)
         node = directory.names.get(name)
         if node is None:
             node = File()
@@ -128,7 +128,7 @@ class Disk:
             change.apply(directory, directory.names)
             directory.pending.append(change)
 
-    def _place(self, path):
+    def _entry(self, path):
         parts = os.path.relpath(path, self.root).split("/")
         return self._find(parts[:-1]), parts[-1]
 

@@ -91,34 +91,34 @@ class Recording:
         (texts / "words.txt").write_bytes(sentences(3, 120_000))
         self.file = root / "pipeline.yaml"
         self.file.write_text(text.replace("CORPUS", str(texts)), encoding="utf-8")
-        place, log = root / "undisturbed", root / "power.log"
-        place.mkdir()
+        base, log = root / "undisturbed", root / "power.log"
+        base.mkdir()
         self.ends, self.wanted = [], []  # per run: number of records up to its end, and its published files
         for number in range(len(self.runs)):
-            done = self.run(number, place, POWER_LOG_ROOT=str(place), POWER_LOG=str(log), LD_PRELOAD=options.power_log)
+            done = self.run(number, base, POWER_LOG_ROOT=str(base), POWER_LOG=str(log), LD_PRELOAD=options.power_log)
             if done.returncode != 0:
                 fail(f"an undisturbed run ended with {done.returncode}:\n{done.stdout}")
             self.records = read_log(log)
             self.ends.append(len(self.records))
-            self.wanted.append(published(place))
-        self.place = place
+            self.wanted.append(published(base))
+        self.base = base
         self.check()
 
-    def run(self, number, place, patience=100, **environment):
-        """The run `number` in the directory `place`, with its output."""
+    def run(self, number, base, patience=100, **environment):
+        """The run `number` in the directory `base`, with its output."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
         command = [self.pipe, "run", str(self.file), "--work", "work", "-j", "2", *self.runs[number]]
-        return subprocess.run(command, cwd=place, env={**clean, "PIPE_LEASE": "0.5", **environment}, timeout=patience,
+        return subprocess.run(command, cwd=base, env={**clean, "PIPE_LEASE": "0.5", **environment}, timeout=patience,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               encoding="utf-8", errors="replace")
 
     def check(self):
         """Checks that all changes together give the directory that the runs left: the recording missed nothing."""
-        disk = Disk(self.place)
+        disk = Disk(self.base)
         for record in self.records:
             disk.apply(record)
         disk.write_all(self.root / "replayed")
-        found, wanted = (tree(directory, without=("runs",)) for directory in (self.root / "replayed", self.place))
+        found, wanted = (tree(directory, without=("runs",)) for directory in (self.root / "replayed", self.base))
         if found != wanted:
             names = sorted(name for name in {*found, *wanted} if found.get(name, 0) != wanted.get(name, 0))
             fail(f"the recording is not what happened: {', '.join(names[:10])}")
@@ -129,7 +129,7 @@ class Recording:
 
     def disks(self, cuts, lying_syncs):
         """The disk at each of the `cuts`, which ascend."""
-        disk, applied = Disk(self.place, lying_syncs), 0
+        disk, applied = Disk(self.base, lying_syncs), 0
         for cut in cuts:
             for record in self.records[applied:cut]:
                 disk.apply(record)
@@ -137,9 +137,9 @@ class Recording:
             yield disk
 
 
-def published(place):
+def published(base):
     """All files in `out`, without .pipe/ and temporaries."""
-    found = tree(place / "out", without=(".pipe",)) if (place / "out").exists() else {}
+    found = tree(base / "out", without=(".pipe",)) if (base / "out").exists() else {}
     return {name: data for name, data in found.items()
             if data is not None and not TEMPORARY.fullmatch(name.rpartition("/")[2])}
 
@@ -157,31 +157,31 @@ def try_states(recording, options, lying_syncs=False):
     # A lease lost by such a disk looks like another machine's, for which a run waits a minute.
     patience = 8 if lying_syncs else 100
 
-    def finish(number, cut, place):
+    def finish(number, cut, base):
         run = recording.run_at(cut)
         try:
-            done = recording.run(run, place, patience)
+            done = recording.run(run, base, patience)
         except subprocess.TimeoutExpired:
             if not lying_syncs:
                 raise
             return
-        wrong = compare(recording.wanted[run], published(place))
+        wrong = compare(recording.wanted[run], published(base))
         why = f"exit {done.returncode}: {done.stdout[-1500:]}" if done.returncode else ", ".join(wrong[:6])
         if why and not lying_syncs:
             failures.append((number, f"cut at record {cut} of {len(recording.records)}, run {run}: {why}"))
-            shutil.copytree(place, Path(f"{options.keep}/state-{number}"), dirs_exist_ok=True, symlinks=True)
+            shutil.copytree(base, Path(f"{options.keep}/state-{number}"), dirs_exist_ok=True, symlinks=True)
         elif why:
             failures.append((number, why))
-        shutil.rmtree(place)
+        shutil.rmtree(base)
 
     with ThreadPoolExecutor(options.jobs) as pool:
         running = []
         for number, (cut, disk) in enumerate(zip(cuts, recording.disks(cuts, lying_syncs))):
             if lying_syncs and failures:
                 break
-            place = recording.root / f"state-{number}"
-            disk.write_crash(place, random.Random(f"{options.seed}/{number}"))
-            running.append(pool.submit(finish, number, cut, place))
+            base = recording.root / f"state-{number}"
+            disk.write_crash(base, random.Random(f"{options.seed}/{number}"))
+            running.append(pool.submit(finish, number, cut, base))
             if len(running) > 3 * options.jobs:
                 running.pop(0).result()
         for one in running:

@@ -4,7 +4,7 @@
     bucket_soak.py STORE_COPY FAKE_GCS [--seed N] [--objects N] [--kills N] [--minutes M]
 
 A round: a fake bucket with a random plan of faults, and the scenarios A to S once each for certain; the program
-store_copy, killed with SIGKILL at moments that the fake tells (a request, a piece of a body, an answer that was not sent)
+store_copy, killed with SIGKILL at moments that the fake tells (a request, a part of a body, an answer that was not sent)
 and started again with the same words. At the end every object has the CRC-32C of its source, was made once and is not
 accompanied, spool and file of sessions are empty, and everything that was read back is what was written.
 --minutes: rounds with the next seeds until the time is over. Needs google_crc32c, which is not ours.
@@ -288,8 +288,8 @@ class Round:
         shelf = counts["buckets"]["shelf"]
         hold(shelf["overwritten"] == 0 and shelf["most_made"] == 1, f"an object was overwritten or made again: {shelf}")
         # Whole, one of the two versions: a mixture would be neither.
-        for place in ("theirs", "theirs-too"):
-            self.compare_files(place, lambda name, data: data in (self.theirs[name], self.theirs[name][::-1]), self.theirs)
+        for root in ("theirs", "theirs-too"):
+            self.compare_files(root, lambda name, data: data in (self.theirs[name], self.theirs[name][::-1]), self.theirs)
         spool = self.root / "spool"
         left = [str(path.relative_to(spool)) for path in spool.rglob("*") if path.is_file() and path.name != "sessions"]
         hold(not left, f"left in the spool: {left}")
@@ -330,8 +330,8 @@ class Sums:
 
 
 def play(args, seed):
-    with tempfile.TemporaryDirectory(prefix="bucket-soak-") as place, Fake(args.fake, Path(place) / "bucket", seed) as fake:
-        played = Round(args.copy, fake, Path(place), seed, args.objects, args.kills)
+    with tempfile.TemporaryDirectory(prefix="bucket-soak-") as root, Fake(args.fake, Path(root) / "bucket", seed) as fake:
+        played = Round(args.copy, fake, Path(root), seed, args.objects, args.kills)
         return played, played.run()
 
 

@@ -39,13 +39,13 @@ published "$root/undisturbed" >"$root/wanted"
 printf 'undisturbed: %d ms, %d files\n' "$whole" "$(wc -l <"$root/wanted")"
 
 while ((SECONDS < minutes * 60)); do
-  place=$root/round
-  rm -rf "$place" "$place.log"
-  mkdir "$place"
+  directory=$root/round
+  rm -rf "$directory" "$directory.log"
+  mkdir "$directory"
   killed=0
   # A start is killed within the time of a whole run; the sixth start may end by itself.
   while :; do
-    start "$place"
+    start "$directory"
     if ((killed < 5)); then
       delay=$((RANDOM * 32768 + RANDOM))
       sleep "$(printf '%d.%03d' $((delay % whole / 1000)) $((delay % whole % 1000)))"
@@ -57,7 +57,7 @@ while ((SECONDS < minutes * 60)); do
     killed=$((killed + 1))
   done
   ((code == 0)) || fail "round $((rounds + 1)): exit code $code after $killed kills"
-  published "$place" | diff -u "$root/wanted" - >"$root/difference" ||
+  published "$directory" | diff -u "$root/wanted" - >"$root/difference" ||
     fail "round $((rounds + 1)): other bytes after $killed kills: $(grep -c '^[-+][^-+]' "$root/difference") differences"
   kills=$((kills + killed)) rounds=$((rounds + 1))
   printf 'round %d: killed %d times, same bytes\n' "$rounds" "$killed"

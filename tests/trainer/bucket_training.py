@@ -73,14 +73,14 @@ def killed_in_the_extension(place, bucket, before):
 def main():
     pipe, fake, environment = (Path(word).absolute() for word in sys.argv[1:4])
     support.PIPE = str(pipe)
-    with support.Place() as whole:
+    with support.Sandbox() as whole:
         train = pipeline(whole, whole.out, environment)
         train["steps"] = 30
         check(whole.ok().of("jobs", "train") == 1, "the run in a directory")
         wanted = losses(whole)
     check(sorted(wanted) == list(range(1, 31)), sorted(wanted))
 
-    with support.Place() as place, FakeBucket(fake, place.root / "bucket") as bucket:
+    with support.Sandbox() as place, FakeBucket(fake, place.root / "bucket") as bucket:
         os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
         out = f"gs://{BUCKET}/models"
         train = pipeline(place, out, environment)

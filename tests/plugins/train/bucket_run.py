@@ -65,12 +65,12 @@ def committed(bucket):
             check(error.code == 404, error)
 
 
-def killed(place, bucket, chance):
+def killed(sandbox, bucket, chance):
     """Starts a run and kills it some time after its first event about a checkpoint in the bucket."""
     before = set(committed(bucket))
-    place.write_file()
-    said = place.root / "said"
-    process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
+    sandbox.write_file()
+    said = sandbox.root / "said"
+    process = subprocess.Popen([support.PIPE, "run", str(sandbox.file), "--work", str(sandbox.work)], cwd=sandbox.root,
                                stderr=said.open("w"))
     try:
         end = time.monotonic() + 60
@@ -90,20 +90,20 @@ def main():
     seed = random.SystemRandom().randrange(1 << 30)
     chance = random.Random(seed)
     print(f"seed {seed}", flush=True)
-    with support.Place() as place, FakeBucket(Path(sys.argv[2]).resolve(), place.root / "bucket") as bucket:
+    with support.Sandbox() as sandbox, FakeBucket(Path(sys.argv[2]).resolve(), sandbox.root / "bucket") as bucket:
         os.environ.update(STORAGE_EMULATOR_HOST=bucket.url, PIPE_LEASE="0.5")
-        train = train_run.pipeline(place)
+        train = train_run.pipeline(sandbox)
         for stage in ("tokenizer", "packed"):
-            place.stages[stage]["out"] = f"{OUT}/{stage}"
+            sandbox.stages[stage]["out"] = f"{OUT}/{stage}"
         train.update(out=OUT, steps=10**6, checkpoint_every=3, keep_checkpoints=2,
                      config={"preset": "tiny", "weights": 300_000, "fake": [{"steps": 10**9}]})
         reached = 0
         for kill in range(KILLS):
             elsewhere = chance.random() < 0.5
             if elsewhere:
-                shutil.rmtree(place.work, ignore_errors=True)
+                shutil.rmtree(sandbox.work, ignore_errors=True)
             newest = max(committed(bucket), default=None)
-            err = killed(place, bucket, chance)
+            err = killed(sandbox, bucket, chance)
             if newest is not None and elsewhere:
                 check(f"goes on from the checkpoint at step {newest}" in err, f"kill {kill}: not from {newest}\n{err}")
             now = committed(bucket)
@@ -114,29 +114,29 @@ def main():
             reached = max(now)
         print(f"killed {KILLS} times: every checkpoint in the bucket was whole, the last at step {reached}", flush=True)
 
-        shutil.rmtree(place.work)
+        shutil.rmtree(sandbox.work)
         train["steps"] = reached + 6
-        run = place.run("--only", "train")
+        run = sandbox.run("--only", "train")
         check(run.code == 0 and sum(run.units.values()) == 1, f"exit {run.code}, {run.counted()}\n{run.err}")
         check(f"goes on from the checkpoint at step {reached}" in run.err, run.err)
         now = committed(bucket)
         check(len(now) == 2 and max(now) == reached + 6, sorted(now))
-        strays = [name for name in look(bucket)[1] if "/checkpoints/" in name
-                  and not any(name.startswith(below) for below in now.values())]
-        check(not strays, f"what was half sent stays: {strays}")
+        leftovers = [name for name in look(bucket)[1] if "/checkpoints/" in name
+                     and not any(name.startswith(below) for below in now.values())]
+        check(not leftovers, f"what was half sent stays: {leftovers}")
 
         before = bucket.objects()
-        shutil.rmtree(place.work)
-        check(place.ok("--only", "train").of("jobs") == 0, "trained again for nothing")
+        shutil.rmtree(sandbox.work)
+        check(sandbox.ok("--only", "train").of("jobs") == 0, "trained again for nothing")
         changed = [name for name, held in bucket.objects().items()
                    if held != before.get(name) and "/.pipe/" not in name]
         check(not changed, f"written again: {changed}")
-        print("elsewhere: goes on from the last, then stands")
+        print("elsewhere: goes on from the last, then has nothing to do")
 
         run_dir = next(name for name in before if name.endswith("/result.json")).removesuffix("/result.json")
         for words in (("verify", f"gs://{BUCKET}/{run_dir}"), ("verify", f"{OUT}/packed"),
                       ("sample", OUT, "--environment", train["environment"], "--prompt", "吾輩は")):
-            said = subprocess.run([support.PIPE, *words], cwd=place.root, capture_output=True, text=True, timeout=60)
+            said = subprocess.run([support.PIPE, *words], cwd=sandbox.root, capture_output=True, text=True, timeout=60)
             check(said.returncode == 0, f"{words}: exit {said.returncode}\n{said.stdout}{said.stderr}")
         check((Path(json.loads(said.stdout)[1]) / "export/model.safetensors").read_text() ==
               f"weights at {reached + 6}", said.stdout)

@@ -94,18 +94,18 @@ class Trainer:
 
     def marker(self, step, change):
         """Writes the marker of a checkpoint with changed pins. pin() removes a new pin from all other checkpoints."""
-        place = os.path.join(self.run, "checkpoints")
-        names = sorted(os.path.relpath(os.path.join(root, name), f"{place}/{step}")
-                       for root, _, files in os.walk(f"{place}/{step}") for name in files)
+        directory = os.path.join(self.run, "checkpoints")
+        names = sorted(os.path.relpath(os.path.join(root, name), f"{directory}/{step}")
+                       for root, _, files in os.walk(f"{directory}/{step}") for name in files)
         files = []
         for name in names:
-            data = open(f"{place}/{step}/{name}", "rb").read()
+            data = open(f"{directory}/{step}/{name}", "rb").read()
             files.append({"name": name, "bytes": len(data), "crc32c": f"{crc32c(data):08x}"})
         said = self.pins(step)
         change(said)
-        with open(f"{place}/{step}.json.part", "w") as file:
+        with open(f"{directory}/{step}.json.part", "w") as file:
             json.dump({"pipe_checkpoint": 1, "step": step, "files": files, **said}, file)
-        os.rename(f"{place}/{step}.json.part", f"{place}/{step}.json")
+        os.rename(f"{directory}/{step}.json.part", f"{directory}/{step}.json")
 
     def pins(self, step):
         try:
@@ -185,16 +185,16 @@ class Trainer:
 
     def steps(self):
         """Steps with a checkpoint, newest first."""
-        place = os.path.join(self.run, "checkpoints")
-        names = os.listdir(place) if os.path.isdir(place) else []
+        directory = os.path.join(self.run, "checkpoints")
+        names = os.listdir(directory) if os.path.isdir(directory) else []
         return sorted((int(name) for name in names if name.isdecimal()), reverse=True)
 
     def restore(self):
         newest = self.steps()[0]
-        place = os.path.join(self.run, "checkpoints", str(newest))
-        weights = open(f"{place}/state/d/weights", "rb").read()
-        if open(f"{place}/facts").read() != str(newest) or weights != random.Random(newest).randbytes(len(weights)):
-            self.end(65, f"{place}: is not what was saved there")
+        directory = os.path.join(self.run, "checkpoints", str(newest))
+        weights = open(f"{directory}/state/d/weights", "rb").read()
+        if open(f"{directory}/facts").read() != str(newest) or weights != random.Random(newest).randbytes(len(weights)):
+            self.end(65, f"{directory}: is not what was saved there")
         self.step = newest
         self.say("restore", path=f"checkpoints/{newest}")
 
@@ -240,8 +240,8 @@ class Trainer:
             if self.step % self.job["log_every"] == 0:
                 self.say("step", loss=8 / (1 + self.step / 10), tokens=2048, tokens_per_s=51234.0, grad_norm=1.0,
                          lr=1e-3, data_wait=0.001, mfu=None, skipped=0)
-            judged = self.job["eval_every"] and self.step % self.job["eval_every"] == 0
-            if judged or self.step == total:
+            evaluated = self.job["eval_every"] and self.step % self.job["eval_every"] == 0
+            if evaluated or self.step == total:
                 self.phase("eval")
                 if self.worker == 0:
                     with open(os.path.join(self.run, "best.json"), "w") as file:
@@ -255,15 +255,15 @@ class Trainer:
                 self.phase("checkpoint")
                 self.checkpoint()
                 self.phase("step")
-            if judged or self.step == total:
-                self.judge()
+            if evaluated or self.step == total:
+                self.evaluate()
             if self.ended:
                 break
             if self.does.get("steps", 0) >= 10**9:
                 self.sleep(0.05)
         getattr(self, "then_" + self.does.get("then", "end"))()
 
-    def judge(self):
+    def evaluate(self):
         """Reports an evaluation after the checkpoint of its step, if the step has one."""
         loss = self.job["config"].get("losses", {}).get(str(self.step), 9)
         kept = [self.pins(step)["best"]["loss"] for step in self.steps() if "best" in self.pins(step).get("pinned", [])]

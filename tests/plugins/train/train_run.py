@@ -24,29 +24,29 @@ def check(good, what):
         raise SystemExit(f"train_run.py: {what}")
 
 
-def pipeline(place):
+def pipeline(sandbox):
     """Text to a model: small stages, and one directory for the outputs of the last three."""
-    fake = place.root / "environment"
+    fake = sandbox.root / "environment"
     (fake / "bin").mkdir(parents=True)
     (fake / "bin/python").symlink_to(HERE / "fake_trainer.py")
-    del place.stages["text"]
-    place.stages.update({
+    del sandbox.stages["text"]
+    sandbox.stages.update({
         "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "byte_fallback": True,
-                      "out": str(place.out / "tokenizer")},
+                      "out": str(sandbox.out / "tokenizer")},
         "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
-        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "out": str(place.out / "packed")},
+        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "out": str(sandbox.out / "packed")},
         "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
                   "config": {"preset": "tiny"}, "steps": 20, "log_every": 2, "eval_every": 10, "checkpoint_every": 5,
-                  "prompts": ["吾輩", "<b>&"], "environment": str(fake), "grace": 5, "out": str(place.out)},
+                  "prompts": ["吾輩", "<b>&"], "environment": str(fake), "grace": 5, "out": str(sandbox.out)},
     })
-    return place.stages["train"]
+    return sandbox.stages["train"]
 
 
-def runs(place):
-    return sorted((place.out / "runs").iterdir())
+def runs(sandbox):
+    return sorted((sandbox.out / "runs").iterdir())
 
 
-def trained(place, directory):
+def trained(sandbox, directory):
     return json.loads((directory / "result.json").read_text())["steps"]
 
 
@@ -54,13 +54,13 @@ def attempts(directory):
     return len([log for log in (directory / "logs").iterdir() if log.name.endswith(".log")])
 
 
-def changes(place, train):
+def changes(sandbox, train):
     """Changes, and where each trains again."""
-    run = place.ok()
+    run = sandbox.ok()
     check(run.of("jobs", "train") == 1, run.counted())
-    (first,) = runs(place)
+    (first,) = runs(sandbox)
     check(first.name.startswith("train-") and len(first.name) == len("train-") + 16, first)
-    check(trained(place, first) == 20 and attempts(first) == 1, first)
+    check(trained(sandbox, first) == 20 and attempts(first) == 1, first)
     manifest = json.loads((first / "MANIFEST.json").read_text())
     check([entry["object"] for entry in manifest["sidecars"]] ==
           ["export/model.safetensors", "config.json", "job.json", "result.json"], manifest["sidecars"])
@@ -69,51 +69,51 @@ def changes(place, train):
     lineage = json.loads((first / "job.json").read_text())["lineage"]
     check(lineage["data"]["lineage"][0]["sources"], "the corpus is not in the lineage")
 
-    check(place.ok().of("jobs") == 0, "trained again for nothing")
+    check(sandbox.ok().of("jobs") == 0, "trained again for nothing")
     train["steps"] = 30
-    run = place.ok()
+    run = sandbox.ok()
     check(run.of("jobs", "train") == 1 and run.of("partitions") == 0, run.counted())
-    check(runs(place) == [first] and trained(place, first) == 30, "did not go on in the same directory")
+    check(runs(sandbox) == [first] and trained(sandbox, first) == 30, "did not go on in the same directory")
     check("goes on from the checkpoint at step 20" in run.err, run.err)
-    check((first / "export/model.safetensors").read_text() == "weights at 30", "the old export stands")
+    check((first / "export/model.safetensors").read_text() == "weights at 30", "the old export is still there")
 
     train["config"] = {"preset": "tiny", "model": {"layers": 3}}
-    check(place.ok().of("jobs", "train") == 1, "another model was not trained")
-    check(len(runs(place)) == 2, runs(place))
-    second = next(directory for directory in runs(place) if directory != first)
-    check("goes on" not in (second / "events.jsonl").read_text() and trained(place, second) == 30, second)
-    check(trained(place, first) == 30, "the old run was touched")
+    check(sandbox.ok().of("jobs", "train") == 1, "another model was not trained")
+    check(len(runs(sandbox)) == 2, runs(sandbox))
+    second = next(directory for directory in runs(sandbox) if directory != first)
+    check("goes on" not in (second / "events.jsonl").read_text() and trained(sandbox, second) == 30, second)
+    check(trained(sandbox, first) == 30, "the old run was touched")
 
     train["config"], train["steps"] = {"preset": "tiny"}, 40  # back to the first config, and more steps
-    run = place.ok()
-    check(trained(place, first) == 40 and trained(place, second) == 30, run.err)
-    check(place.ok().of("jobs") == 0, "trained again for nothing")
-    for directory in (place.root / "environment").rglob("*"):
+    run = sandbox.ok()
+    check(trained(sandbox, first) == 40 and trained(sandbox, second) == 30, run.err)
+    check(sandbox.ok().of("jobs") == 0, "trained again for nothing")
+    for directory in (sandbox.root / "environment").rglob("*"):
         check(directory.name != "__pycache__", directory)
     return first
 
 
-def report(place):
+def report(sandbox):
     """The page of the last run that trained."""
-    page = max(place.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime).read_text()
-    for piece in ("<h2>Training</h2>", 'class="loss"', "<path class=\"line s0\" d=\"M", "bigram_kn", "Bits per character",
-                  "5.2500", "4.5000", "Text of the model", "は猫である&lt;b&gt;", "Where the time went", "51.2 k"):
-        check(piece in page, f"not in the report: {piece}")
+    page = max(sandbox.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime).read_text()
+    for part in ("<h2>Training</h2>", 'class="loss"', "<path class=\"line s0\" d=\"M", "bigram_kn", "Bits per character",
+                 "5.2500", "4.5000", "Text of the model", "は猫である&lt;b&gt;", "Where the time went", "51.2 k"):
+        check(part in page, f"not in the report: {part}")
     check("<b>&<" not in page and "は猫である<b>" not in page, "the report takes a sample for markup")
 
 
-def stop_and_go_on(place, train):
+def stop_and_go_on(sandbox, train):
     """Ctrl-C in the middle: the trainer saves, and the next run continues."""
     train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9}, {}]}
     train["steps"] = 10**6
-    before = set(runs(place))
-    place.write_file()
-    process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
+    before = set(runs(sandbox))
+    sandbox.write_file()
+    process = subprocess.Popen([support.PIPE, "run", str(sandbox.file), "--work", str(sandbox.work)], cwd=sandbox.root,
                                stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 60
     events = None
     while time.monotonic() < end and not (events and "\"kind\":\"step\"" in events.read_text()):
-        new = set(runs(place)) - before
+        new = set(runs(sandbox)) - before
         events = next(iter(new)) / "events.jsonl" if new and (next(iter(new)) / "events.jsonl").exists() else None
         time.sleep(0.05)
     check(events, "it never began to train")
@@ -123,23 +123,23 @@ def stop_and_go_on(place, train):
     check('"kind":"preempt"' in events.read_text(), "the trainer was not asked to stop")
     check(not (events.parent / "result.json").exists(), "a result without an end")
     train["steps"] = 20
-    run = place.ok()
-    check("goes on from the checkpoint at step" in run.err and trained(place, events.parent) == 20, run.err)
+    run = sandbox.ok()
+    check("goes on from the checkpoint at step" in run.err and trained(sandbox, events.parent) == 20, run.err)
 
 
-def killed_with_its_trainer(place, train):
+def killed_with_its_trainer(sandbox, train):
     """SIGKILL of pipe also ends the trainer and its children; the next run continues."""
     train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9, "noise": ["child"]}, {}], "again": 1}
     train["steps"] = 10**6
-    before = set(runs(place))
-    place.write_file()
-    process = subprocess.Popen([support.PIPE, "run", str(place.file), "--work", str(place.work)], cwd=place.root,
+    before = set(runs(sandbox))
+    sandbox.write_file()
+    process = subprocess.Popen([support.PIPE, "run", str(sandbox.file), "--work", str(sandbox.work)], cwd=sandbox.root,
                                stderr=subprocess.DEVNULL)
     end = time.monotonic() + 60
     directory = None
     begun = set()
     while time.monotonic() < end and len(begun) < 2:  # the second begins when the first is complete
-        directory = next(iter(set(runs(place)) - before), None)
+        directory = next(iter(set(runs(sandbox)) - before), None)
         begun |= {path.name.split(".")[0] for path in (directory / "checkpoints").glob("[0-9]*")} if directory else set()
         time.sleep(0.05)
     check(len(begun) > 1, "it never began to train")
@@ -154,35 +154,35 @@ def killed_with_its_trainer(place, train):
         time.sleep(0.05)
     check(not child.exists(), "a child of the trainer outlived the program")
     train["steps"] = 20
-    run = place.ok()
-    check("goes on from the checkpoint at step" in run.err and trained(place, directory) == 20, run.err)
+    run = sandbox.ok()
+    check("goes on from the checkpoint at step" in run.err and trained(sandbox, directory) == 20, run.err)
 
 
-def damaged_input(place, train):
+def damaged_input(sandbox, train):
     """Damage is found before a trainer starts; verified files that did not change are not read again."""
     def trained_anew(why, code=0):
         train["config"] = {"preset": "tiny", "again": why}
-        before = set(runs(place))
-        run = place.run()
+        before = set(runs(sandbox))
+        run = sandbox.run()
         check(run.code == code, f"exit {run.code}\n{run.err}")
-        new = [directory for directory in runs(place) if directory not in before]
+        new = [directory for directory in runs(sandbox) if directory not in before]
         check(code == 0 or not any((directory / "logs").exists() for directory in new), "a trainer was started")
         return run.err
 
-    shard = min((place.out / "packed").glob("train-*.tfrecord"))
-    record = json.loads((place.out / "packed/.pipe/verified.json").read_text())
+    shard = min((sandbox.out / "packed").glob("train-*.tfrecord"))
+    record = json.loads((sandbox.out / "packed/.pipe/verified.json").read_text())
     check(shard.name in record["objects"], record)
     check("`data`: all " in trained_anew("unchanged"), "read again for nothing")
     good = shard.read_bytes()
     shard.write_bytes(good[:30] + bytes([good[30] ^ 1]) + good[31:])
     err = trained_anew("damaged", code=1)
-    for piece in (f"the artifact at `data` is not as it must be: {shard}: record 0 at byte 0: damaged: ",
-                  "`pipe run FILE --force packed` makes the artifact again; 1 more finding, which `pipe verify "):
-        check(piece in err, f"not said: {piece}\n{err}")
+    for part in (f"the artifact at `data` is not as it must be: {shard}: record 0 at byte 0: damaged: ",
+                 "`pipe run FILE --force packed` makes the artifact again; 1 more finding, which `pipe verify "):
+        check(part in err, f"not said: {part}\n{err}")
     shard.write_bytes(good)
     check("`data`: verified 1 of " in trained_anew("mended"), "not that shard alone was read")
     check("`data`: all " in trained_anew("mended, and read"), "read again for nothing")
-    verified = subprocess.run([support.PIPE, "verify", str(place.out / "packed")], capture_output=True, text=True, check=False)
+    verified = subprocess.run([support.PIPE, "verify", str(sandbox.out / "packed")], capture_output=True, text=True, check=False)
     check(verified.returncode == 0 and ": good: read " in verified.stdout, verified.stdout + verified.stderr)
 
 
@@ -198,14 +198,14 @@ def trainers_of(directory):
     return found
 
 
-def commands(place, first):
+def commands(sandbox, first):
     def pipe(*words, code):
-        run = subprocess.run([support.PIPE, *words], cwd=place.root, capture_output=True, text=True, timeout=60,
+        run = subprocess.run([support.PIPE, *words], cwd=sandbox.root, capture_output=True, text=True, timeout=60,
                              env={**os.environ, "PIPE_LOG": ""})
         check(run.returncode == code, f"pipe {' '.join(words)}: exit {run.returncode}\n{run.stdout}{run.stderr}")
         return run.stdout + run.stderr
 
-    environment = str(place.root / "environment")
+    environment = str(sandbox.root / "environment")
     said = pipe("sample", str(first), "--environment", environment, "--prompt", "吾輩は", "--length=8", "--seed", "3", code=0)
     check(json.loads(said) == ["--run", str(first), "--length=8", "--prompt=吾輩は", "--seed=3"], said)
     model = first / "export/model.safetensors"
@@ -214,45 +214,45 @@ def commands(place, first):
     said = pipe("sample", str(first), "--environment", environment, code=1)
     check(f"{model}: has {len(before)} bytes of CRC-32C" in said, f"a flipped bit of the export: {said}")
     model.write_bytes(before)
-    newest = max(runs(place), key=lambda directory: (directory / "job.json").stat().st_mtime)
-    check(f'"{newest}"' in pipe("sample", str(place.out), "--environment", environment, code=0), "not the newest run")
-    for words, piece in ((("sample", str(first), "--length", "many"), "--length: 'many' is no whole number from 1"),
-                         (("sample", str(first), "--lenght", "3"), "there is no --lenght; did you mean --length?"),
-                         (("sample", str(first), "--prompt"), "--prompt wants a value"),
-                         (("sample",), "pipe sample RUN "),
-                         (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
-                         (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
-        check(piece in pipe(*words, code=2), f"{words}: not said: {piece}")
-    check("neither job.json nor" in pipe("sample", str(place.root), code=1), "no run directory")
+    newest = max(runs(sandbox), key=lambda directory: (directory / "job.json").stat().st_mtime)
+    check(f'"{newest}"' in pipe("sample", str(sandbox.out), "--environment", environment, code=0), "not the newest run")
+    for words, part in ((("sample", str(first), "--length", "many"), "--length: 'many' is no whole number from 1"),
+                        (("sample", str(first), "--lenght", "3"), "there is no --lenght; did you mean --length?"),
+                        (("sample", str(first), "--prompt"), "--prompt wants a value"),
+                        (("sample",), "pipe sample RUN "),
+                        (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
+                        (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
+        check(part in pipe(*words, code=2), f"{words}: not said: {part}")
+    check("neither job.json nor" in pipe("sample", str(sandbox.root), code=1), "no run directory")
     for words in (("trainer", "check"), ("sample", str(first))):
         check("make it with: pipe trainer setup\n" in pipe(*words, code=1), words)
     check("is right" not in pipe("trainer", "check", "--dir", "nowhere", code=1), "nothing is right")
 
 
-def missing_environment(place, train):
+def missing_environment(sandbox, train):
     """The message, also of a dry run, has the command that repairs it, before any stage begins."""
     train["config"] = {"preset": "tiny", "unseen": True}
     train["environment"] = "nowhere"
-    place.stages["packed"].update(seq_len=48, out=str(place.out / "packed-48"))  # work that would be done first
-    run = place.run("-n")
+    sandbox.stages["packed"].update(seq_len=48, out=str(sandbox.out / "packed-48"))  # work that would be done first
+    run = sandbox.run("-n")
     check(run.code == 0 and "make it with: pipe trainer setup --dir 'nowhere'" in run.err, run.err)
-    run = place.run()
+    run = sandbox.run()
     check(run.code == 2 and "stage 'train': nowhere: there is no environment" in run.err, run.err)
-    check(not (place.out / "packed-48").exists(), "something ran")
+    check(not (sandbox.out / "packed-48").exists(), "something ran")
 
 
 def main():
     support.PIPE = str(Path(sys.argv[1]).resolve())
-    with support.Place() as place:
-        train = pipeline(place)
-        first = changes(place, train)
+    with support.Sandbox() as sandbox:
+        train = pipeline(sandbox)
+        first = changes(sandbox, train)
         print("changes: as they should be")
-        report(place)
+        report(sandbox)
         print("report: shows the training")
-        commands(place, first)
+        commands(sandbox, first)
         print("commands: as they should be")
         for scenario in (damaged_input, stop_and_go_on, killed_with_its_trainer, missing_environment):
-            scenario(place, train)
+            scenario(sandbox, train)
             print(f"{scenario.__name__}: as it should be")
 
 

@@ -47,8 +47,8 @@ class Shop:
     def lock(self, text):
         (self.root / "plugins/train/requirements-tpu.txt").write_text(text)
 
-    def environment(self, place):
-        python = self.root / place / "bin/python"
+    def environment(self, name):
+        python = self.root / name / "bin/python"
         python.parent.mkdir(parents=True)
         python.write_text(FAKE)
         python.chmod(0o755)
