@@ -37,7 +37,7 @@ minutes_of() {
 # words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
-    help | build | dictionaries | quickstart | lint | lock-oracle | lock-trainer) echo "$1" ;;
+    help | build | dictionaries | quickstart | lint | arm64 | lock-oracle | lock-trainer) echo "$1" ;;
     test | asan) echo "$1 ^house" ;;
     fuzz) echo 'fuzz 1' ;;
     bench) echo 'bench --only planning --pairs 1' ;;
@@ -90,7 +90,7 @@ try_one() {
   fi
 }
 
-mapfile -t commands < <(./dev help | sed -nE 's/^  ([a-z][a-z-]*)( .*)?$/\1/p')
+mapfile -t commands < <(./dev help | sed -nE 's/^  ([a-z][a-z0-9-]*)( .*)?$/\1/p')
 tries=(bookworm:help)
 for command in "${commands[@]}"; do
   [[ -n $(words_of "$command") ]] || fail "./dev help has a command \"$command\" that this script does not know"
