@@ -187,7 +187,8 @@ Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
-bool Json::operator==(const Json&) const = default;
+// Not defaulted: clang 14 ends with a fault on that.
+bool Json::operator==(const Json& other) const { return value_ == other.value_; }
 
 bool Json::AsBool(bool fallback) const {
   const bool* value = std::get_if<bool>(&value_);
