@@ -112,6 +112,10 @@ Status TokenizerTraining::StartChild(bool huge) {
   options["num_threads"] = std::to_string(kThreads);
   options["max_sentence_length"] = std::to_string(1 << 30);  // the sentences that are sent are far shorter
   options["minloglevel"] = "1";
+  for (const std::string& symbol : settings_.symbols) {
+    std::string& symbols = options["user_defined_symbols"];
+    symbols += StrCat(symbols.empty() ? "" : ",", symbol);
+  }
   if (huge) options["train_extremely_large_corpus"] = "true";
   if (morphemes) {
     options["input_format"] = "tsv";

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "formats/sentencepiece_model.h"
@@ -35,6 +36,7 @@ struct TrainingSettings {
   bool byte_fallback = true;
   double character_coverage = 0.9995;
   std::int64_t max_piece_length = 16;  // in characters
+  std::vector<std::string> symbols;    // follow the symbols of the layout
 };
 
 /// Bytes of memory for training on this much text, in this process and the child.

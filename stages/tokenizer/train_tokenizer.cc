@@ -12,6 +12,7 @@
 #include "dag/records/job_stage.h"
 #include "stages/shards/measured_writer.h"
 #include "stages/shards/shard_name.h"
+#include "stages/tokenizer/own_symbols.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_report.h"
 #include "stages/tokenizer/tokenizer_training.h"
@@ -59,6 +60,7 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   training.character_coverage = config["character_coverage"].AsDouble();
   training.max_piece_length = config["max_piece_length"].AsInt();
   settings.compare = config["compare_boundaries"].AsBool(true);
+  ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config["symbols"], *training.layout));
 
   const bool has_cuts = HasColumn(schema, "cuts");
   const std::string_view boundaries = config["boundaries"].AsString();
@@ -89,7 +91,8 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
 
 Status CheckRanges(const Settings& settings) {
   const TrainingSettings& training = settings.training;
-  const std::int64_t least = kLeastPieces + (training.byte_fallback ? 256 : 0);
+  const std::int64_t least =
+      kLeastPieces + static_cast<std::int64_t>(training.symbols.size()) + (training.byte_fallback ? 256 : 0);
   const bool wordpiece = training.model == kWordPieceModel;
   const std::int64_t most = wordpiece ? std::int64_t{kMaxWordPieces} : kMostPieces;
   if (training.vocab_size < least || training.vocab_size > most)
@@ -379,6 +382,9 @@ std::vector<ConfigKey> Keys() {
       {"character_coverage", ValueType::kNumber, "0.9995", Effect::kBytes,
        "Share of all characters of the text that get a piece of their own."},
       {"max_piece_length", ValueType::kInteger, "16", Effect::kBytes, "Characters of the longest piece."},
+      {"symbols", ValueType::kStrings, "~", Effect::kBytes,
+       "Pieces that any text with them gives as one id, such as <answer>; their ids follow those of the "
+       "layout."},
       {"compare_boundaries", ValueType::kBoolean, "true", Effect::kBytes,
        "Whether the report compares the choices for boundaries, with three small tokenizers."},
   };

@@ -224,6 +224,38 @@ TEST(TrainTokenizerTest, LayoutsGiveTheIdsThatTheirTrainersWant) {
 }
 
 /// A reader is checked by what is promised long before it could be checked by what was trained.
+TEST(TrainTokenizerTest, ASymbolIsOneIdInAnyTextAndInNoOtherPiece) {
+  std::vector<Line> lines = SmallCorpus();
+  for (std::size_t i = 0; i < lines.size(); i += 2)
+    lines[i] = LineOf({"猫", "が", "<", "answer", ">", "いる"});
+  for (const char* layout : {"pipe", "t5"})
+    for (const char* boundaries : {"cuts", "none"}) {
+      TrainingRun run;
+      run.config = TokenizerConfig(layout, boundaries);
+      run.config["symbols"] = Json::Array{"<answer>", "<問>"};
+      const Trained trained = Train(lines, run);
+      const SentencePieceModel model = ModelOf(trained);
+      const auto id = [&model](std::string_view text) {
+        for (std::size_t at = 0; at < model.pieces().size(); ++at)
+          if (model.pieces()[at].text == text && model.pieces()[at].type == PieceType::kUserDefined)
+            return at;
+        return std::size_t{0};
+      };
+      const std::size_t first = std::string_view(layout) == "pipe" ? 5 : 3;
+      EXPECT_EQ(id("<answer>"), first);
+      EXPECT_EQ(id("<問>"), first + 1);
+      EXPECT_EQ(trained.output.facts["newline_id"].AsInt(), first == 5 ? 4 : -1);
+      for (const std::string& piece : TextsOf(model)) EXPECT_EQ(piece.find("<answer>"), std::string::npos);
+      const auto encoder = SentencePieceEncoder::Load(trained.Object("tokenizer.model"));
+      ASSERT_TRUE(encoder.ok());
+      SentencePieceEncoder::Scratch scratch;
+      std::vector<std::uint32_t> ids, ends;
+      ASSERT_TRUE((*encoder)->Encode("犬<answer><answer>見る<問>", scratch, ids, ends).ok());
+      EXPECT_EQ(std::count(ids.begin(), ids.end(), first), 2);
+      EXPECT_EQ(ids.back(), first + 1);
+    }
+}
+
 TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
   const StageType type = TrainTokenizerType(PIPE_PROGRAM);
   for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator", "bert"}) {
@@ -367,6 +399,18 @@ TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
   Json coverage = TokenizerConfig();
   coverage["character_coverage"] = 0.5;
   EXPECT_NE(why_not(coverage, true).find("character_coverage"), std::string::npos);
+  const auto symbols = [&](Json list, std::string_view layout = "pipe") {
+    Json config = TokenizerConfig(layout);
+    if (layout == "bert") config["model"] = "wordpiece";
+    config["symbols"] = std::move(list);
+    return why_not(config, true);
+  };
+  EXPECT_EQ(symbols(Json::Array{"<答え>"}), "");
+  for (const char* wrong : {"", "a b", "a,b", "\"", "\u2581", "<pad>", "<0x0A>", "<extra_id_3>", "\n"})
+    EXPECT_NE(symbols(Json::Array{wrong}).find(StrCat("symbols: '", wrong, "'")), std::string::npos) << wrong;
+  EXPECT_NE(symbols(Json::Array{std::string(65, 'a')}).find("64 bytes"), std::string::npos);
+  EXPECT_NE(symbols(Json::Array{"<a>", "<a>"}).find("named twice"), std::string::npos);
+  EXPECT_NE(symbols(Json::Array{"<a>"}, "bert").find("vocab.txt has none"), std::string::npos);
   Schema elsewhere = TextSchema();
   elsewhere.columns["split"] = ColumnType::kU8, elsewhere.splits = {"a", "b"};
   EXPECT_EQ(TrainTokenizerType().check(TokenizerConfig(), elsewhere).code(), Code::kInvalidArgument);
