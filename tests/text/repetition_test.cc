@@ -39,7 +39,7 @@ TEST(RepetitionTest, ShortTextsDoNotRepeat) {
 
 TEST(RepetitionTest, AgreesWithTheDefinition) {
   std::mt19937 random(2);
-  for (const std::size_t length : {2, 3, 5, 10, 64}) {
+  for (const std::size_t length : {2u, 3u, 5u, 10u, 64u}) {
     RepetitionFinder finder(length);  // one for all: nothing of a text stays for the next
     for (int round = 0; round < 400; ++round) {
       std::u32string text(random() % 300, U'\0');
@@ -78,7 +78,7 @@ TEST(RunFinderTest, AgreesWithCountingWhateverThePieces) {
       longest = std::max(longest, run);
     }
     for (std::size_t limit = 1; limit < 12; ++limit)
-      for (const std::size_t piece : {1, 2, 3, 7, 20})
+      for (const std::size_t piece : {1u, 2u, 3u, 7u, 20u})
         ASSERT_EQ(HasRun(text, limit, piece), longest > limit) << limit << " in pieces of " << piece;
   }
 }

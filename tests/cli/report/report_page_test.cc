@@ -35,7 +35,7 @@ RunRecord LineOf(std::size_t stages) {
     record.counts[stage.name].counts = {1000, 900, 50'000, 45'000, {{"dropped_empty", 100}}};
     record.stages.push_back(std::move(stage));
   }
-  for (int at = 0; at <= 20; ++at)
+  for (unsigned at = 0; at <= 20; ++at)
     record.moments.push_back({at * 0.05, at * 10'000ULL, at * 50'000ULL, at * 45'000ULL, at * 0.09, 80 << 20,
                               std::uint64_t{1} << 40, 1});
   record.end = RecordedEnd{1.0, "done", 90 << 20, {}};
@@ -92,7 +92,7 @@ TEST(ReportPageTest, AsksForNothingOutsideItself) {
 }
 
 TEST(ReportPageTest, EveryStageIsDrawnAndTold) {
-  for (const std::size_t stages : {1, 3, 30}) {
+  for (const std::size_t stages : {1u, 3u, 30u}) {
     const std::string page = ReportPage(LineOf(stages));
     EXPECT_EQ(Occurrences(page, "<a href=\"#stage-"), stages);
     EXPECT_EQ(Occurrences(page, "<tr id=\"stage-"), stages);

@@ -64,7 +64,7 @@ std::string ShoutAndDrop(std::uint64_t index, const std::string& text) {
 
 TEST(SampleCollectorTest, SameForAnyBatchSize) {
   const std::string wanted = Shown(Collect(100'000, 100'000, ShoutAndDrop));
-  for (const std::uint64_t per_batch : {1, 7, 64, 1000})
+  for (const std::uint64_t per_batch : {1u, 7u, 64u, 1000u})
     EXPECT_EQ(Shown(Collect(100'000, per_batch, ShoutAndDrop)), wanted);
 }
 
@@ -135,7 +135,7 @@ TEST(SampleCollectorTest, MarksOfMorphemesAreKept) {
   ASSERT_TRUE(probe);
   probe->Left(0, batch);
   for (std::size_t row = 0; row < batch.size(); ++row) {
-    for (const std::uint32_t end : {3, 9}) batch.cuts.open_row().push_back(end);
+    for (const std::uint32_t end : {3u, 9u}) batch.cuts.open_row().push_back(end);
     batch.cuts.CloseRow();
   }
   probe->Left(1, batch);
@@ -144,7 +144,7 @@ TEST(SampleCollectorTest, MarksOfMorphemesAreKept) {
 }
 
 TEST(TextProfileTest, LengthClassesDoubleInTwoSteps) {
-  for (const std::uint64_t length : {0, 1, 2, 3, 4, 6, 8, 12, 16, 1024, 1536}) {
+  for (const std::uint64_t length : {0u, 1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 1024u, 1536u}) {
     EXPECT_EQ(LengthFloor(LengthClass(length)), length);
     if (length > 0) {
       EXPECT_EQ(LengthClass(length - 1) + 1, LengthClass(length));

@@ -291,7 +291,7 @@ TEST(TrainTokenizerTest, NothingOfTheMachineStaysInTheModel) {
   const ProtoMessage model = ProtoMessage::Parse(trained.Object("tokenizer.model")).value();
   const ProtoMessage spec = ProtoMessage::Parse(*model.Bytes(2)).value();
   for (const ProtoMessage::Field& field : spec.fields())
-    for (const std::uint32_t machine : {1, 2, 16, 18, 49}) EXPECT_NE(field.number, machine);
+    for (const std::uint32_t machine : {1u, 2u, 16u, 18u, 49u}) EXPECT_NE(field.number, machine);
 }
 
 TEST(TrainTokenizerTest, VocabularyThatTheTextCannotFillSaysWhatWouldDo) {
