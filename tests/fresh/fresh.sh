@@ -37,7 +37,7 @@ minutes_of() {
 # words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
-    help | build | dictionaries | quickstart | lint | clang | arm64 | lock-oracle | lock-trainer) echo "$1" ;;
+    help | build | dictionaries | quickstart | lint | clang | arm64 | oldest | lock-oracle | lock-trainer) echo "$1" ;;
     test | asan) echo "$1 ^house" ;;
     fuzz) echo 'fuzz 1' ;;
     bench) echo 'bench --only planning --pairs 1' ;;
