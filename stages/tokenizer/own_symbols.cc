@@ -36,7 +36,7 @@ std::string WrongWith(std::string_view symbol, const TokenizerLayout& layout) {
 
 Result<std::vector<std::string>> OwnSymbols(const Json& value, const TokenizerLayout& layout) {
   const auto refuse = [](std::string why) {
-    return Status(Code::kInvalidArgument, StrCat("symbols: ", why));
+    return Status(Code::kInvalidArgument, StrCat(kSymbolsKey, ": ", why));
   };
   std::vector<std::string> symbols;
   for (const Json& item : value.AsArray()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -10,6 +11,8 @@
 #include "stages/tokenizer/tokenizer_layout.h"
 
 namespace pipeline {
+
+inline constexpr std::string_view kSymbolsKey = "symbols";
 
 /// Returns the symbols that `value` lists, in its order; null: none. kInvalidArgument: one cannot be a piece,
 /// or is a piece of `layout` already, or is named twice.

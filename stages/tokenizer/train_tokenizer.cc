@@ -60,7 +60,7 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   training.character_coverage = config["character_coverage"].AsDouble();
   training.max_piece_length = config["max_piece_length"].AsInt();
   settings.compare = config["compare_boundaries"].AsBool(true);
-  ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config["symbols"], *training.layout));
+  ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config[kSymbolsKey], *training.layout));
 
   const bool has_cuts = HasColumn(schema, "cuts");
   const std::string_view boundaries = config["boundaries"].AsString();
@@ -382,7 +382,7 @@ std::vector<ConfigKey> Keys() {
       {"character_coverage", ValueType::kNumber, "0.9995", Effect::kBytes,
        "Share of all characters of the text that get a piece of their own."},
       {"max_piece_length", ValueType::kInteger, "16", Effect::kBytes, "Characters of the longest piece."},
-      {"symbols", ValueType::kStrings, "~", Effect::kBytes,
+      {kSymbolsKey, ValueType::kStrings, "~", Effect::kBytes,
        "Pieces that any text with them gives as one id, such as <answer>; their ids follow those of the "
        "layout."},
       {"compare_boundaries", ValueType::kBoolean, "true", Effect::kBytes,

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer/own_symbols.h"
 
 namespace pipeline {
 
@@ -51,6 +52,17 @@ Result<std::uint32_t> IdOf(std::string_view piece, const ArtifactInput& tokenize
 }
 
 }  // namespace
+
+Status CheckPromisedAnswers(const Json& config, const Promise& promise) {
+  const Json& piece = config[kAnswersAfterKey];
+  const bool of_plugin = promise.maker.find('.') != std::string_view::npos;  // its keys are unknown
+  if (piece.is_null() || promise.named_input != kTokenizerInput || of_plugin) return {};
+  for (const Json& symbol : promise.config[kSymbolsKey].AsArray())
+    if (symbol == piece) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat(kAnswersAfterKey, ": the tokenizer will not have '", piece.AsString(),
+                       "' as a piece of its own; add it to `", kSymbolsKey, "` of the stage that trains it"));
+}
 
 Result<WeightRule> ChooseAnswersAlone(const StageContext& context, const TokenizerFacts& facts) {
   if (context.config[kAnswersAfterKey].is_null()) return WeightRule();

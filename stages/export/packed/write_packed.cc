@@ -418,7 +418,11 @@ StageType WritePackedType(const ChooseWeights& weights) {
                         "Documents that are left out of the loss, because none of their targets is scored.")};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
-  type.check_promised = OfPromisedTokenizer(CheckTokenizer);
+  type.check_promised = [check = OfPromisedTokenizer(CheckTokenizer)](
+                            const Json& config, const Schema& schema, const Promise& promise) -> Status {
+    RETURN_IF_ERROR(check(config, schema, promise));
+    return CheckPromisedAnswers(config, promise);
+  };
   type.kind = SinkKind{
       .make = [weights](const StageContext& context) { return Make(context, weights); },
       .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kAnswersAfterKey, kShuffleKey},

@@ -223,7 +223,6 @@ TEST(TrainTokenizerTest, LayoutsGiveTheIdsThatTheirTrainersWant) {
   EXPECT_EQ(jestimator.pieces()[5].text, "</s>");
 }
 
-/// A reader is checked by what is promised long before it could be checked by what was trained.
 TEST(TrainTokenizerTest, ASymbolIsOneIdInAnyTextAndInNoOtherPiece) {
   std::vector<Line> lines = SmallCorpus();
   for (std::size_t i = 0; i < lines.size(); i += 2)
@@ -256,6 +255,7 @@ TEST(TrainTokenizerTest, ASymbolIsOneIdInAnyTextAndInNoOtherPiece) {
     }
 }
 
+/// A reader is checked by what is promised long before it could be checked by what was trained.
 TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
   const StageType type = TrainTokenizerType(PIPE_PROGRAM);
   for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator", "bert"}) {

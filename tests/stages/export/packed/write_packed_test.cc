@@ -455,6 +455,26 @@ TEST(AnswersAfterTest, RefusesAPieceThatIsNoSymbolOfTheTokenizer) {
   EXPECT_EQ(refused(With(With(Config(4), "answers_after", "<answer>"), "encoding", "array_record")), "");
 }
 
+TEST(AnswersAfterTest, RefusesATokenizerThatWillNotHaveThePieceBeforeItIsTrained) {
+  const Schema schema;
+  const Json facts = ToJson(PipeTokenizer(kModel));
+  const auto refused = [&](const Json& symbols, std::string_view maker) {
+    Json tokenizer{Json::Object{}};
+    tokenizer["symbols"] = symbols;
+    const Json config = With(Config(4), "answers_after", "<answer>");
+    return std::string(WritePackedType()
+                           .check_promised(config, schema, {"tokenizer", maker, tokenizer, schema, facts})
+                           .message());
+  };
+  const std::string why =
+      "answers_after: the tokenizer will not have '<answer>' as a piece of its own; add it to `symbols` of "
+      "the stage that trains it";
+  EXPECT_EQ(refused({}, "train_tokenizer"), why);
+  EXPECT_EQ(refused(Json::Array{"<question>"}, "train_tokenizer"), why);
+  EXPECT_EQ(refused(Json::Array{"<question>", "<answer>"}, "train_tokenizer"), "");
+  EXPECT_EQ(refused({}, "plugin.tokenizer"), "");
+}
+
 TEST(AnswersAfterTest, NamesTheKeyWhereASplitHasNoAnswer) {
   const auto stage = MakeAnswersAlone(With(Config(13), "answers_after", "<answer>"), ModelWithAnswer(400));
   ArtifactTotals totals;
