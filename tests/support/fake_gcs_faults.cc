@@ -230,11 +230,11 @@ void FakeGcsFaults::NoteRefused(const std::string& object) {
 FakeFault FakeGcsFaults::Take(const FakeTarget& target) {
   const std::scoped_lock lock(mutex_);
   const FakeFault fault = Choose(target);
-  if (fault.status == 401) {
+  // Other faults may cut off the answer: then a 401 is still the last one.
+  if (fault.status == 401)
     refused_.insert(target.object);
-  } else {
+  else if (fault.kind == Kind::kNone || fault.kind == Kind::kStatus)
     refused_.erase(target.object);
-  }
   return fault;
 }
 

@@ -120,7 +120,7 @@ class FakeGcsFaults {
   std::map<std::string, Queue> tests_;
   std::map<std::string, int> counts_;
   std::map<std::pair<std::string, std::string>, int> in_a_row_;
-  std::set<std::string> refused_;  // objects whose last request was answered with 401
+  std::set<std::string> refused_;  // objects whose last answer was 401
   std::uint64_t state_ = 0;
   double rate_ = 0;
   int next_test_ = 1;
