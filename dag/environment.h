@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -14,6 +15,7 @@
 #include "dag/location/lease.h"
 #include "dag/progress.h"
 #include "dag/records/intermediate.h"
+#include "dag/records/job_position.h"
 #include "dag/source_file.h"
 #include "storage/store.h"
 
@@ -73,6 +75,8 @@ struct RunOptions {
   std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
   ExecutionMode mode = ExecutionMode::kAll;
   std::string unit = {};  // with kOneUnit
+  /// By stage, for Jobs that several machines may run together.
+  std::map<std::string, JobPosition, std::less<>> positions = {};
 };
 
 /// Memory for one group of shards. It decides which shards are written together; no byte depends on it.

@@ -1,20 +1,17 @@
 #include "dag/job_unit.h"
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include "base/child_ledger.h"
 #include "base/commit_point.h"
-#include "base/cpu_watch.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
 #include "dag/books/manifest.h"
 #include "dag/books/unit_id.h"
+#include "dag/job_call.h"
 #include "dag/keys.h"
 #include "dag/location/commit_manifest.h"
 #include "dag/location/holds_bytes.h"
@@ -87,29 +84,6 @@ class AllOutputs final : public Source {
   std::unique_ptr<Source> source_;
 };
 
-/// A directory during one Job: empty at the beginning, removed at the end.
-class Scratch {
- public:
-  explicit Scratch(std::string path) : path_(std::move(path)) {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-    if (!error) std::filesystem::create_directories(path_, error);
-    if (error) status_ = SystemError(StrCat("making the directory ", path_), error.value());
-  }
-  ~Scratch() {
-    std::error_code ignored;  // the next run removes the rest
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-  const Status& status() const { return status_; }
-
- private:
-  const std::string path_;
-  Status status_;
-};
-
 class JobRun {
  public:
   JobRun(const SegmentScope& scope, Store& out, const JobRecords* records, std::optional<Digest> input,
@@ -126,14 +100,7 @@ class JobRun {
     if (scope_.options->mode == ExecutionMode::kAll) RETURN_IF_ERROR(out_.Sweep(""));
     ASSIGN_OR_RETURN(const bool reused, Reuse());
     if (reused) return {};
-    const ArtifactTotals totals = records_ == nullptr ? ArtifactTotals() : records_->totals;
-    ASSIGN_OR_RETURN(const std::uint64_t memory, scope_.assembly.job->Memory(totals));
-    if (memory > scope_.options->memory_bytes)
-      return Status(
-          Code::kResourceExhausted,
-          StrCat("stage '", planned_.keys.stage, "' would take ", HumanBytes(memory),
-                 " of memory for this input, and limits.memory is ", HumanBytes(scope_.options->memory_bytes),
-                 "; raise it, or give the stage less to read"));
+    RETURN_IF_ERROR(JobCall::CheckMemory(scope_, records_ == nullptr ? ArtifactTotals() : records_->totals));
     RETURN_IF_ERROR(ClearTheWay());
     ASSIGN_OR_RETURN(JobOutput output, RunStage(damaged));
     PassCommitPoint("sidecars.committed");
@@ -191,29 +158,23 @@ class JobRun {
   }
 
   Result<JobOutput> RunStage(std::optional<PartitionId>& damaged) {
-    const Scratch scratch(StrCat(scope_.environment->scratch, "/", planned_.keys.stage, "-",
-                                 planned_.recipe().ToHex().substr(0, 16)));
-    RETURN_IF_ERROR(scratch.status());
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> there, out_.List(""));
     std::map<std::string, std::string> versions;
     for (const ObjectInfo& object : there) versions.emplace(object.name, object.version);
     std::uint64_t bytes = 0;
     if (records_ != nullptr)
       for (const PartitionOutput& output : records_->outputs) bytes += BytesOf(output);
-    const auto running =
-        std::make_shared<RunningUnit>(unit_, std::vector<std::string>{planned_.keys.stage}, bytes);
-
-    JobRequest request;
+    JobCall call(scope_, unit_, bytes, stop_);
+    RETURN_IF_ERROR(call.Begin());
+    JobRequest request = call.Request();
     if (records_ != nullptr) {
-      request.open_records = [&, running]() -> Result<std::unique_ptr<Source>> {
+      request.open_records = [&, running = call.running()]() -> Result<std::unique_ptr<Source>> {
         return std::unique_ptr<Source>(
             std::make_unique<AllOutputs>(scope_, *records_, running, damaged, stop_));
       };
       request.input = records_->totals;
     }
     request.out = listed_.get();
-    request.out_uri = UriOfLocation(*scope_.environment, planned_.location);
-    request.recipe = planned_.recipe();
     request.condition = [this, &versions](const std::string& object) {
       const auto found = versions.find(object);
       if (const auto now = out_.Stat(object); scope_.confirm && now.ok() && *now) {
@@ -225,24 +186,7 @@ class JobRun {
       return found == versions.end() ? Condition::CreateOnly() : Condition::ReplaceUnlessSame(found->second);
     };
     request.confirm = scope_.confirm;
-    request.scratch = scratch.path();
-    request.kept = scope_.environment->kept;
-    request.memory_bytes = scope_.options->memory_bytes;
-    request.threads = scope_.options->threads;
-    request.progress = [running](std::uint64_t done, std::uint64_t of) {
-      running->of.store(of, std::memory_order_relaxed);
-      running->done.store(done, std::memory_order_relaxed);
-    };
-    request.say = [running](std::string_view line) { running->Say(line); };
-    request.stop = stop_;
-    scope_.environment->progress->Started(running);
-    const ChildOwner owner(unit_);
-    Result<JobOutput> output = [&] {
-      const CpuWatch watch(running->counters.cpu_ns);
-      return scope_.assembly.job->Run(request);
-    }();
-    scope_.environment->progress->Finished(unit_, output.status());
-    return output;
+    return call.Run(request);
   }
 
   /// Writes the log line, then the manifest.

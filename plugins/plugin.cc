@@ -120,6 +120,13 @@ Status Plugin::Prepare(const Json& request, const PluginServices& services) cons
   return Ask(extension->prepare, request, services).status();
 }
 
+Result<Json> Plugin::FindHost(const Json& request, const PluginServices& services) const {
+  const auto* const extension = static_cast<const pipe_hosts_1*>(
+      functions_->extension != nullptr ? functions_->extension(PIPE_HOSTS_1) : nullptr);
+  if (extension == nullptr || extension->struct_size < sizeof(pipe_hosts_1)) return Json();
+  return Ask(extension->find, request, services);
+}
+
 Result<Json> Plugin::Run(const Json& request, const PluginServices& services) const {
   return Ask(functions_->run, request, services);
 }

@@ -38,6 +38,8 @@ struct PluginServices {
   /// Called before a small object is written by its version, with its full URI; if it fails, nothing is
   /// written. Empty: the caller holds no location.
   std::function<Status(const std::string& uri)> confirm = {};
+  /// For `pipe.metadata/1`: a value of the metadata server; empty: the call does not have this extension.
+  std::function<Result<std::optional<std::string>>(std::string_view path)> metadata = {};
   /// Called after an object was removed, with its full URI.
   std::function<void(const std::string& uri)> removed = {};
   std::stop_token stop = {};
@@ -63,6 +65,8 @@ class Plugin {
   Result<Json> Run(const Json& request, const PluginServices& services) const;
   /// Calls its pipe.prepare/1; OK if it has none.
   Status Prepare(const Json& request, const PluginServices& services) const;
+  /// Calls its pipe.hosts/1; null: it has none.
+  Result<Json> FindHost(const Json& request, const PluginServices& services) const;
   /// Runs one of its commands and returns the exit code; `words` begins with the command.
   Result<int> RunCommand(const std::vector<std::string>& words, const PluginServices& services) const;
 

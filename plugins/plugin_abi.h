@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* a plugin with another number is refused */
-#define PIPE_ABI_MINOR 6u /* raised for each new member of a struct or an answer, and each new extension */
+#define PIPE_ABI_MINOR 7u /* raised for each new member of a struct or an answer, and each new extension */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 
@@ -141,9 +141,9 @@ typedef struct pipe_storage_1 {
   size_t (*last_error)(void* ctx, char* out, size_t size);
   /* [any] Since 1.2. Removes an object; PIPE_OK also if it does not exist. */
   pipe_code (*remove)(void* ctx, pipe_text uri);
-  /* [any] Since 1.6. Calls `take` once with the bytes and the version of an object. The version is a text
-   * that changes with every write; it is never newer than the bytes. PIPE_NOT_FOUND is a normal result.
-   * PIPE_RESOURCE_EXHAUSTED: the object has more than `most` bytes. */
+  /* [any] Since 1.6. Calls `take` once with the bytes and the version of an object; a stop does not end it
+   * (since 1.7). The version is a text that changes with every write; it is never newer than the bytes.
+   * PIPE_NOT_FOUND is a normal result. PIPE_RESOURCE_EXHAUSTED: the object has more than `most` bytes. */
   pipe_code (*read_whole)(void* ctx, pipe_text uri, uint64_t most,
                           void (*take)(void* user, pipe_text bytes, pipe_text version), void* user);
   /* [any] Since 1.6. Writes a small object as a whole if its version is `known`, or creates it if `known` is
@@ -164,6 +164,17 @@ typedef struct pipe_pipeline_1 {
   pipe_code (*read)(void* ctx, pipe_text request, void (*take)(void* user, pipe_text json), void* user);
 } pipe_pipeline_1;
 
+#define PIPE_METADATA_1 "pipe.metadata/1" /* since 1.7 */
+typedef struct pipe_metadata_1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* ctx;
+  /* [any] Calls `take` once with a value of the machine's metadata server, e.g. "instance/preempted". Takes
+   * at most 1 s. PIPE_NOT_FOUND is a normal result: no such value, or no server. PIPE_UNAVAILABLE: there is a
+   * server, and it gave no whole answer. */
+  pipe_code (*read)(void* ctx, pipe_text path, void (*take)(void* user, pipe_text value), void* user);
+} pipe_metadata_1;
+
 /* ---- Extensions of the plugin, from pipe_plugin.extension -------------------------------------------- */
 
 #define PIPE_COMMANDS_1 "pipe.commands/1"
@@ -183,6 +194,16 @@ typedef struct pipe_prepare_1 {
    * Since 1.4 the request has `dry_run` for `run -n`. */
   pipe_code (*prepare)(const pipe_call* call, pipe_text request);
 } pipe_prepare_1;
+
+#define PIPE_HOSTS_1 "pipe.hosts/1" /* since 1.7 */
+typedef struct pipe_hosts_1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* [any] Replies {"host": K, "hosts": N}: this machine is number K, from 0, of the N machines that run the
+   * job in `request` together. Called before the run takes a lease, with the request of `check`; may read
+   * the environment and pipe.metadata/1, changes nothing. */
+  pipe_code (*find)(const pipe_call* call, pipe_text request);
+} pipe_hosts_1;
 
 #ifdef __cplusplus
 }

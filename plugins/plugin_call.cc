@@ -39,6 +39,7 @@ PluginCall::PluginCall(const PluginServices& services) : services_(services) {
   abi_ = {sizeof abi_, PIPE_ABI_MINOR, this, Stopped, Reply, Fail, WriteLog, Extension};
   events_ = {sizeof events_, 0, this, Emit};
   pipeline_ = {sizeof pipeline_, 0, this, ReadPipeline};
+  metadata_ = {sizeof metadata_, 0, this, ReadMetadata};
   if (services.open_store) storage_ = std::make_unique<StorageExtension>(services);
 }
 
@@ -74,6 +75,7 @@ const void* PluginCall::Extension(void* self, const char* id) {
   const std::string_view wanted = id != nullptr ? id : "";
   if (wanted == PIPE_EVENTS_1) return &Self(self).events_;
   if (wanted == PIPE_PIPELINE_1 && Self(self).services_.pipeline) return &Self(self).pipeline_;
+  if (wanted == PIPE_METADATA_1 && Self(self).services_.metadata) return &Self(self).metadata_;
   if (wanted == PIPE_STORAGE_1 && Self(self).storage_) return Self(self).storage_->abi();
   return nullptr;
 }
@@ -94,6 +96,16 @@ pipe_code PluginCall::ReadPipeline(void* self, pipe_text request, void (*take)(v
   if (!stages.ok()) return static_cast<pipe_code>(stages.status().code());
   const std::string text = stages->Dump();
   take(user, {text.data(), text.size()});
+  return PIPE_OK;
+}
+
+pipe_code PluginCall::ReadMetadata(void* self, pipe_text path, void (*take)(void* user, pipe_text value),
+                                   void* user) {
+  if (take == nullptr) return PIPE_INVALID_ARGUMENT;
+  const Result<std::optional<std::string>> value = Self(self).services_.metadata(ViewOf(path));
+  if (!value.ok()) return static_cast<pipe_code>(value.status().code());
+  if (!*value) return PIPE_NOT_FOUND;
+  take(user, {(*value)->data(), (*value)->size()});
   return PIPE_OK;
 }
 

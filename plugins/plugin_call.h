@@ -41,11 +41,14 @@ class PluginCall {
   static pipe_code Emit(void* self, pipe_text json);
   static pipe_code ReadPipeline(void* self, pipe_text request, void (*take)(void* user, pipe_text json),
                                 void* user);
+  static pipe_code ReadMetadata(void* self, pipe_text path, void (*take)(void* user, pipe_text value),
+                                void* user);
 
   const PluginServices& services_;
   pipe_call abi_ = {};
   pipe_events_1 events_ = {};
   pipe_pipeline_1 pipeline_ = {};
+  pipe_metadata_1 metadata_ = {};
   std::unique_ptr<StorageExtension> storage_;  // null: not offered
 
   Mutex mutex_;

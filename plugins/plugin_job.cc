@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -13,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "base/time_limit.h"
 #include "dag/books/manifest.h"
 #include "plugins/verified_input.h"
 #include "storage/uri.h"
@@ -21,6 +23,7 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::chrono::seconds kConfirmTime{20};
 constexpr std::size_t kLongestLine = 400;  // of what is shown while a job runs
 
 /// A child of the plugin, running or ended: our ledger lists it for `owner`.
@@ -127,12 +130,14 @@ class PluginJob final : public JobStage {
   }
 
   Result<JobOutput> Run(const JobRequest& request) const override {
-    RETURN_IF_ERROR(VerifyInputs(request));
+    // The leader verifies the inputs.
+    if (!request.position.follows()) RETURN_IF_ERROR(VerifyInputs(request));
     const std::string out = Absolute(request.out_uri);
     Commits commits;
     PluginServices services;
     services.log = host_.log;
     services.open_store = host_.open_store;
+    services.metadata = host_.metadata;
     services.stop = request.stop;
     services.event = [&, owner = ChildOwner::Current()](const Json& event) {
       if (event["kind"].AsString() == "process") return TakeProcess(event, owner);
@@ -140,7 +145,7 @@ class PluginJob final : public JobStage {
     };
     services.condition = [&](const std::string& uri) -> std::optional<Condition> {
       const std::string_view name = Below(out, uri);
-      if (name.empty()) return std::nullopt;
+      if (name.empty() || !request.condition) return std::nullopt;
       // A job may replace its own object.
       if (const auto own = commits.Find(std::string(name)))
         if (const auto now = request.out->Stat(name); now.ok() && *now && IsThere(*own, **now))
@@ -151,14 +156,17 @@ class PluginJob final : public JobStage {
     services.committed = [&](const std::string& uri, const StoredObject& object) {
       if (const std::string_view name = Below(out, uri); !name.empty()) commits.Add(name, object);
     };
-    services.confirm = [&](const std::string& uri) {
-      return Below(out, uri).empty() || !request.confirm ? Status() : request.confirm(request.stop);
+    services.confirm = [&](const std::string& uri) -> Status {
+      if (Below(out, uri).empty() || !request.confirm) return {};
+      const TimeLimit limit(kConfirmTime, {});  // a job also writes after a stop
+      return request.confirm(limit.token());
     };
     services.removed = [&](const std::string& uri) {
       if (const std::string_view name = Below(out, uri); !name.empty()) commits.Remove(name);
     };
     Result<Json> answer = plugin_->Run(Asked(request, out), services);
     if (!answer.ok()) return Where(std::move(answer).status());
+    if (request.position.follows()) return JobOutput();
     return Output(*answer, request, commits);
   }
 
@@ -183,6 +191,7 @@ class PluginJob final : public JobStage {
     asked["out"]["uri"] = out;
     asked["scratch"] = Absolute(request.scratch);
     if (!request.kept.empty()) asked["kept"] = Absolute(StrCat(request.kept, "/", plugin_->name()));
+    if (!request.position.answer.is_null()) asked["position"] = request.position.answer;
     asked["memory"] = request.memory_bytes;
     asked["threads"] = request.threads;
     Json inputs{Json::Object{}};

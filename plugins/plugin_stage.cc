@@ -1,10 +1,13 @@
 #include "plugins/plugin_stage.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "base/str.h"
 #include "dag/pipeline_file/mistake.h"
+#include "plugins/plugin_abi.h"
 #include "plugins/plugin_job.h"
 
 namespace pipeline {
@@ -21,6 +24,20 @@ Status NoSuchType(const Plugin& plugin, const std::string& type) {
       Code::kInvalidArgument,
       StrCat("the plugin '", plugin.name(), "' has no stage type '", type, "'", DidYouMean(type, names),
              all.empty() ? std::string("; it has none") : StrCat("; it has: ", all)));
+}
+
+/// `answer`: the reply of pipe.hosts/1, or null if the plugin has no such extension.
+Result<JobPosition> PositionOf(Json answer, const Plugin& plugin) {
+  JobPosition position;
+  if (answer.is_null()) return position;
+  const std::int64_t host = answer["host"].AsInt(-1), hosts = answer["hosts"].AsInt(-1);
+  if (host < 0 || host >= hosts || hosts > std::numeric_limits<int>::max())
+    return Status(Code::kInternal, StrCat("plugin '", plugin.name(), "': its ", PIPE_HOSTS_1,
+                                          " gave no `host` below `hosts`; see plugins/ABI.md, section 14"));
+  position.host = static_cast<int>(host);
+  position.hosts = static_cast<int>(hosts);
+  position.answer = std::move(answer);
+  return position;
 }
 
 }  // namespace
@@ -59,6 +76,12 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     Json request = PluginRequest(type, config);
     request["dry_run"] = about;
     return plugin->Prepare(request, services);
+  };
+  job.find_position = [plugin, &type, &host](const Json& config) -> Result<JobPosition> {
+    PluginServices services = {.log = host.log};
+    services.metadata = host.metadata;
+    ASSIGN_OR_RETURN(Json answer, plugin->FindHost(PluginRequest(type, config), services));
+    return PositionOf(std::move(answer), *plugin);
   };
   job.make = [plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     return MakePluginJob(plugin, type, context, host);

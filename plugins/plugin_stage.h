@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ namespace pipeline {
 struct PluginHost {
   std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
   std::function<void(Level level, std::string_view line)> log;
+  /// A value of the machine's metadata server; absent: there is none. Empty: it is not asked.
+  std::function<Result<std::optional<std::string>>(std::string_view path)> metadata = {};
   /// Receives an event of a job, for the file of the run; empty: events are dropped.
   std::function<void(std::string_view stage, const Json& event)> event = {};
   /// Receives the text of a `note`, to show it; empty: not shown.

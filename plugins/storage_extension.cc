@@ -199,8 +199,7 @@ pipe_code StorageExtension::ReadWhole(void* self, pipe_text uri, std::uint64_t m
   if (!info.ok()) return storage.Failed(info.status());
   if (!*info)
     return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
-  const Result<std::string> bytes =
-      ReadObject(*location->store, location->name, most, storage.services_.stop);
+  const Result<std::string> bytes = ReadObject(*location->store, location->name, most, std::stop_token());
   if (!bytes.ok()) return storage.Failed(bytes.status());
   take(user, {bytes->data(), bytes->size()}, {(*info)->version.data(), (*info)->version.size()});
   return PIPE_OK;

@@ -90,10 +90,10 @@ int Clean(const CleanOptions& options) {
     needs_sources = !plan->nothing_to_do() || !plan->left_out.empty();
   }
   std::map<std::string, std::uint64_t> removed;  // bytes by directory, or by file of a source
-  for (const std::string_view below : {"artifacts", "sources", "kept"}) {
+  for (const std::string_view below : {"artifacts", "sources", "kept", "hosts"}) {
     if (below == "sources" && needs_sources) continue;
-    // It has copies that would cost another download, and checkpoints that may be nowhere else yet.
-    if (below == "kept" && !options.all) continue;
+    // They have copies that would cost another download, and checkpoints that may be nowhere else yet.
+    if ((below == "kept" || below == "hosts") && !options.all) continue;
     const Status done =
         RemoveBelow((*workspace)->environment(), std::string(below), needed, options.dry_run, removed);
     if (!done.ok()) return Refuse(done);

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/follow_run.h"
+#include "cli/commands/job_positions.h"
 #include "cli/commands/plan_text.h"
 #include "cli/commands/planned_run.h"
 #include "cli/commands/run_execution.h"
@@ -57,10 +59,16 @@ int RunPipeline(const RunRequest& request, const Call& call) {
   const std::unique_ptr<LoadedPipeline> loaded = Load(request);
   if (!loaded) return kExitRefused;
   StatusDisplay display(request.log_format == "json");
+  RunOptions options = RunOptionsOf(request, loaded->spec);
+  if (!request.dry_run) {
+    Result<JobPositions> positions = FindPositions(loaded->graph, request.selection);
+    if (!positions.ok()) return Refuse(positions.status());
+    options.positions = std::move(*positions);
+    if (Follows(options.positions)) return FollowRun(request, *loaded, options, display, signals);
+  }
   std::variant<PlannedRun, int> planned = PlanRun(request, *loaded, display, signals);
   if (const int* const exit_code = std::get_if<int>(&planned)) return *exit_code;
   const PlannedRun& run = std::get<PlannedRun>(planned);
-  const RunOptions options = RunOptionsOf(request, loaded->spec);
   if (const Status fits = PrintForecast(request, *loaded, run, options.threads); !fits.ok())
     return Refuse(fits);
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "storage/remote/machine_metadata.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
@@ -47,12 +48,17 @@ PluginPlaces PluginPlacesOfProgram() {
 
 Plugins::Plugins()
     : host_{.open_store = [](const std::string& uri) { return OpenStore(uri); },
-            .log = [](Level level, std::string_view line) { Log(level, line); }},
+            .log = [](Level level, std::string_view line) { Log(level, line); },
+            .metadata = [](std::string_view path) { return ReadMachineMetadata(path); }},
       loader_(PluginPlacesOfProgram()),
       stages_(loader_, host_) {}
 
 void Plugins::TellTo(EventFile& events, Progress& progress) {
   host_.event = [&events](std::string_view stage, const Json& event) { events.Write(stage, event); };
+  ShowNotes(progress);
+}
+
+void Plugins::ShowNotes(Progress& progress) {
   host_.note = [&progress](std::string_view stage, std::string_view text) {
     progress.Note(StrCat(stage, ": ", text));
   };

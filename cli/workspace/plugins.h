@@ -35,6 +35,8 @@ class Plugins {
   /// Call before any job starts: sends events of jobs to `events` and notes to `progress`. Both outlive the
   /// jobs.
   void TellTo(EventFile& events, Progress& progress);
+  /// The second half of TellTo.
+  void ShowNotes(Progress& progress);
 
  private:
   PluginHost host_;

@@ -115,6 +115,18 @@ Result<std::unique_ptr<Workspace>> Workspace::Join(const WorkPackage& work_packa
   return workspace;
 }
 
+Result<std::unique_ptr<Workspace>> Workspace::Follow(const std::string& path, int host, Progress& progress) {
+  std::unique_ptr<Workspace> workspace(new Workspace(path));
+  const WorkDir own(workspace->directory_.host(host));
+  RETURN_IF_ERROR(own.Create());
+  ASSIGN_OR_RETURN(workspace->log_, RunLog::OpenReadOnly(workspace->directory_.log()));
+  workspace->root_ = std::make_unique<LocalStore>(own.path());
+  workspace->Init(own, SourceFiles::Network::kMayAsk, progress);
+  workspace->environment_.scratch = own.spool();
+  workspace->environment_.kept = own.kept();
+  return workspace;
+}
+
 void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
   const std::string path = directory_.path();
   digests_ = std::make_unique<DigestCache>(*root_, "digests.txt");

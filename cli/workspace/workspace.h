@@ -38,6 +38,10 @@ class Workspace {
   static Result<std::unique_ptr<Workspace>> Join(const WorkPackage& work_package, const std::string& scratch,
                                                  Progress& progress);
 
+  /// For a follower (dag/records/job_position.h), which may run beside the leader: takes no lock and writes
+  /// no log. All files that it writes are in hosts/`host` below `path`.
+  static Result<std::unique_ptr<Workspace>> Follow(const std::string& path, int host, Progress& progress);
+
   /// Collects the snapshot for planning; hashes sources without a cached digest, which may take long and
   /// can be stopped.
   Result<Snapshot> TakeSnapshot(const Graph& graph, std::stop_token stop);

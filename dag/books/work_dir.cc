@@ -27,6 +27,8 @@ std::string WorkDir::artifacts() const { return path_ + "/artifacts"; }
 std::string WorkDir::spool() const { return path_ + "/spool"; }
 std::string WorkDir::sources() const { return path_ + "/sources"; }
 std::string WorkDir::kept() const { return path_ + "/kept"; }
+std::string WorkDir::hosts() const { return path_ + "/hosts"; }
+std::string WorkDir::host(int number) const { return StrCat(hosts(), '/', number); }
 std::string WorkDir::runs() const { return path_ + "/runs"; }
 std::string WorkDir::run(std::string_view id) const { return StrCat(runs(), '/', id); }
 

@@ -13,6 +13,7 @@
 #include "dag/pipeline_file/local_input.h"
 #include "dag/pipeline_file/object_names.h"
 #include "dag/pipeline_file/stage_context.h"
+#include "dag/records/job_position.h"
 
 namespace pipeline {
 
@@ -91,6 +92,9 @@ struct JobKind {
   /// Replaces StageType::prepare in a dry run. `about` has the pipeline file and the stages that make the
   /// inputs. Empty: `prepare` is called.
   std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
+  /// Finds the number of this machine among those that run the Job together, before the run takes a lease.
+  /// Empty: one machine runs it.
+  std::function<Result<JobPosition>(const Json& config)> find_position = {};
 };
 
 /// Directory between `out` and STAGE-RECIPE16 for JobKind::location_of_recipe.

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "dag/records/counts.h"
+#include "dag/records/job_position.h"
 #include "dag/records/source.h"
 #include "dag/records/stored_object.h"
 #include "storage/store.h"
@@ -28,10 +29,12 @@ struct JobRequest {
   Store* out = nullptr;  // location of the artifact: `out` of the stage, or the work directory
   std::string out_uri;   // its root as a person writes it, perhaps relative
   Digest recipe;         // of the stage; keys with Effect::kContinue do not change it
-  std::function<Condition(const std::string& object)> condition;  // for each object that it commits
+  /// For each object that it commits. Empty, for a follower: the Job chooses the condition.
+  std::function<Condition(const std::string& object)> condition;
   /// Makes sure that this run still holds `out`, for an object that is no part of the artifact. Empty: no
-  /// other run writes there, or this is a worker.
+  /// other run writes there, or this is a worker or a follower.
   std::function<Status(std::stop_token)> confirm = {};
+  JobPosition position = {};
   std::string scratch;             // path of an empty directory of its own, removed afterwards
   std::string kept;                // path of a permanent directory that Jobs share; may not exist yet
   std::uint64_t memory_bytes = 0;  // limit; Memory returned no more than this

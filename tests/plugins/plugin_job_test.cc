@@ -347,5 +347,89 @@ TEST_F(PluginAnswerTest, BadCallsIntoTheHostAreRefusedNotCarriedOut) {
   EXPECT_TRUE(events_.empty());
 }
 
+/// Answers its position from its configuration, and gives its request back as facts; a follower replies with
+/// nothing.
+constexpr std::string_view kTogether = R"(
+static pipe_text text(const char* t) { pipe_text r = {t, strlen(t)}; return r; }
+static pipe_code describe(const pipe_call* call) {
+  call->reply(call->ctx, text("{\"stages\": [{\"name\": \"join\", \"version\": 1, \"help\": \"Joins.\", "
+      "\"kind\": \"job\", \"ports\": [{\"name\": \"data\", \"verify\": true}], "
+      "\"keys\": [{\"name\": \"answer\", \"type\": \"string\", \"help\": \"A.\"}]}]}"));
+  return PIPE_OK;
+}
+static int has(pipe_text request, const char* part) {
+  return memmem(request.data, request.size, part, strlen(part)) != 0;
+}
+static pipe_code find(const pipe_call* call, pipe_text request) {
+  if (has(request, "\"leads\"")) call->reply(call->ctx, text("{\"host\": 0, \"hosts\": 2, \"more\": \"x\"}"));
+  else if (has(request, "\"follows\"")) call->reply(call->ctx, text("{\"host\": 1, \"hosts\": 2}"));
+  else call->reply(call->ctx, text("{\"host\": 2, \"hosts\": 2}"));
+  return PIPE_OK;
+}
+static pipe_code run(const pipe_call* call, pipe_text request) {
+  if (!has(request, "\"position\":{\"host\":1,\"hosts\":2}")) {
+    call->fail(call->ctx, request);
+    return PIPE_INTERNAL;
+  }
+  return PIPE_OK;
+}
+static const void* extension(const char* id) {
+  static const pipe_hosts_1 hosts = {sizeof(pipe_hosts_1), 0, find};
+  return strcmp(id, PIPE_HOSTS_1) == 0 ? &hosts : 0;
+}
+const pipe_plugin* pipe_plugin_entry(void) {
+  static const pipe_plugin plugin = {sizeof(pipe_plugin), PIPE_ABI_MAJOR, PIPE_ABI_MINOR, 0, "together", "1",
+                                     describe, 0, 0, run, extension};
+  return &plugin;
+}
+)";
+
+std::string Together() {
+  return StrCat("#define _GNU_SOURCE\n#include <string.h>\n#include \"plugin_abi.h\"\n", kTogether);
+}
+
+Json AnswerKey(std::string_view answer) {
+  Json config;
+  config["answer"] = answer;
+  return config;
+}
+
+TEST_F(PluginJobTest, APositionIsAskedForAndKeptWhole) {
+  const StageType* const type = Type("together", Together(), "join");
+  ASSERT_NE(type, nullptr);
+  const Result<JobPosition> leads = type->job()->find_position(AnswerKey("leads"));
+  ASSERT_TRUE(leads.ok()) << leads.status().message();
+  EXPECT_FALSE(leads->follows());
+  EXPECT_EQ(leads->hosts, 2);
+  EXPECT_EQ(leads->answer["more"].AsString(), "x");
+  EXPECT_TRUE(type->job()->find_position(AnswerKey("follows"))->follows());
+  EXPECT_EQ(type->job()->find_position(AnswerKey("wrong")).status().code(), Code::kInternal);
+}
+
+TEST_F(PluginJobTest, APluginWithoutTheExtensionRunsOnOneMachine) {
+  const StageType* const type = Greet();
+  ASSERT_NE(type, nullptr);
+  const Result<JobPosition> position = type->job()->find_position(Config("hi", 1));
+  ASSERT_TRUE(position.ok());
+  EXPECT_EQ(position->hosts, 1);
+  EXPECT_TRUE(position->answer.is_null());
+}
+
+TEST_F(PluginJobTest, AFollowerVerifiesNothingAndItsReplyIsNotNeeded) {
+  const StageType* const type = Type("together", Together(), "join");
+  ASSERT_NE(type, nullptr);
+  const auto job = Job(*type, AnswerKey("follows"));
+  JobRequest request;
+  request.out = &out_;
+  request.out_uri = out_.root();
+  request.scratch = directory_ / "scratch";
+  request.position = *type->job()->find_position(AnswerKey("follows"));
+  const Result<JobOutput> output = job->Run(request);  // its `data` is no artifact that could be verified
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_TRUE(output->objects.empty());
+  request.position = {};
+  EXPECT_FALSE(job->Run(request).ok());
+}
+
 }  // namespace
 }  // namespace pipeline

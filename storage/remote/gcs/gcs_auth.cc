@@ -59,6 +59,12 @@ std::optional<std::string> WellKnownFile(const EnvironmentLookup& environment) {
   return std::nullopt;
 }
 
+/// Google's own libraries have this variable, too.
+bool SkipsGoogle(const EnvironmentLookup& environment) {
+  const std::string no = environment("NO_GCE_CHECK").value_or("");
+  return no == "true" || no == "1";
+}
+
 bool MadeByGoogle(const std::string& product_file) {
   const Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(product_file);
   const Result<std::unique_ptr<ByteReader>> reader = file.ok()
@@ -91,14 +97,18 @@ Result<GcsEndpoint> FindGcsEndpoint(const EnvironmentLookup& environment) {
   return endpoint;
 }
 
-std::optional<std::string> FindMetadataHost(const EnvironmentLookup& environment, const GcsTokenTools& tools,
-                                            std::stop_token stop, const std::string& product_file) {
+std::optional<std::string> NamedMetadataHost(const EnvironmentLookup& environment,
+                                             const std::string& product_file) {
   for (const char* name : {"GCE_METADATA_HOST", "GCE_METADATA_ROOT"})
     if (auto host = environment(name)) return host;
-  const std::string no = environment("NO_GCE_CHECK").value_or("");
-  if (no == "true" || no == "1") return std::nullopt;
-  constexpr const char* kHost = "metadata.google.internal";
-  if (MadeByGoogle(product_file)) return kHost;
+  if (SkipsGoogle(environment) || !MadeByGoogle(product_file)) return std::nullopt;
+  return "metadata.google.internal";
+}
+
+std::optional<std::string> FindMetadataHost(const EnvironmentLookup& environment, const GcsTokenTools& tools,
+                                            std::stop_token stop, const std::string& product_file) {
+  if (auto named = NamedMetadataHost(environment, product_file)) return named;
+  if (SkipsGoogle(environment)) return std::nullopt;
   const std::string ip = environment("GCE_METADATA_IP").value_or("169.254.169.254");
   return FindMetadataServer(tools, ip, std::move(stop)) ? std::optional<std::string>(ip) : std::nullopt;
 }

@@ -45,6 +45,11 @@ Result<GcsCredentials> FindGcsCredentials(const EnvironmentLookup& environment, 
                                           const GcsTokenTools& tools, std::stop_token stop = {},
                                           const std::string& product_file = "/sys/class/dmi/id/product_name");
 
+/// The metadata server that the environment names, or Google's if Google made this machine; absent: neither.
+/// Asks nobody.
+std::optional<std::string> NamedMetadataHost(const EnvironmentLookup& environment,
+                                             const std::string& product_file);
+
 /// Finds the metadata server of this machine as FindGcsCredentials does; absent: none.
 std::optional<std::string> FindMetadataHost(
     const EnvironmentLookup& environment, const GcsTokenTools& tools, std::stop_token stop = {},
