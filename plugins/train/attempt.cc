@@ -105,7 +105,9 @@ void Attempt::Escalate(Time now) {
     SignalAll(signal);
   };
   if (!running()) return;
-  if (!stopped_ && call_.stopped() && stage_ != Stage::kKilled) {
+  const Wish wish = plan_.wish ? plan_.wish() : call_.stopped() ? Wish::kStop : Wish::kGoOn;
+  if (wish == Wish::kKill && stage_ != Stage::kKilled) enter(Stage::kKilled, SIGKILL);
+  if (!stopped_ && wish == Wish::kStop && stage_ != Stage::kKilled) {
     stopped_ = true;
     enter(Stage::kEnding, SIGTERM);
   }

@@ -17,10 +17,18 @@
 
 namespace pipeline {
 
+/// The will of the stage while an attempt runs.
+enum class Wish : std::uint8_t {
+  kGoOn,
+  kStop,  // SIGTERM: the trainer saves and ends; SIGKILL after `grace`
+  kKill,  // SIGKILL at once
+};
+
 struct AttemptPlan {
   std::vector<TrainerCommand> commands;  // one per worker
   std::chrono::milliseconds grace{30'000};
   double patience = 1;
+  std::function<Wish()> wish = {};  // asked often; empty: kStop once the call is stopped
 };
 
 /// Runs once, on the thread that created it.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kAtOnce = 4;  // each has a file of the spool
 constexpr std::uint64_t kMostMarker = 64 << 20;
+constexpr std::string_view kDamaged = ".damaged";  // after STEP/ID
 
 }  // namespace
 
@@ -24,8 +25,14 @@ BucketCheckpoints::BucketCheckpoints(std::string uri, std::int64_t keep, const H
 Status BucketCheckpoints::Look() {
   ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(uri_));
   objects_.clear();
+  records_.clear();
   for (const HostStorage::Object& object : listed)
-    if (ParseCheckpointObject(object.name)) objects_.emplace(object.name, object.bytes);
+    if (ParseCheckpointObject(object.name))
+      objects_.emplace(object.name, object.bytes);
+    else if (const auto step = StepOfPartRecord(object.name))
+      records_.emplace(object.name, *step);
+    else if (object.name.ends_with(kDamaged))
+      unusable_.insert(object.name.substr(0, object.name.size() - kDamaged.size()));
   return {};
 }
 
@@ -49,27 +56,44 @@ Result<CheckpointMarker> BucketCheckpoints::Open(const CheckpointName& name) {
   if (marker.ok() && !(marker->Name() == name))
     marker = Status(Code::kDataLoss, StrCat(where, ": names other files than its own name says"));
   if (marker.ok())
-    for (const FileFacts& file : marker->files) {
-      const auto there = objects_.find(StrCat(name.Path(), "/", file.name));
-      if (there != objects_.end() && there->second == file.bytes) continue;
-      marker = Status(
-          Code::kDataLoss,
-          StrCat(Uri(name), "/", file.name, there == objects_.end() ? ": is gone" : ": has another length"));
-      break;
-    }
+    if (Status whole = CheckObjects(*marker); !whole.ok()) marker = std::move(whole);
   if (!marker.ok()) Pass(name);
-  if (marker.ok()) pins_[name.Path()] = marker->pinned;
+  if (marker.ok()) Learn(*marker);
   return marker;
 }
 
+Status BucketCheckpoints::CheckObjects(const CheckpointMarker& marker) const {
+  for (const CheckpointMarker::Folder& folder : marker.Folders())
+    for (const FileFacts& file : *folder.files) {
+      const auto there = objects_.find(StrCat(folder.path, "/", file.name));
+      if (there != objects_.end() && there->second == file.bytes) continue;
+      return Status(Code::kDataLoss, StrCat(uri_, "/", folder.path, "/", file.name,
+                                            there == objects_.end() ? ": is gone" : ": has another length"));
+    }
+  return {};
+}
+
+void BucketCheckpoints::Learn(const CheckpointMarker& marker) {
+  Known known{marker.pinned, {}};
+  for (const CheckpointMarker::Folder& folder : marker.Folders()) known.folders.push_back(folder.path);
+  known_[marker.Name().Path()] = std::move(known);
+}
+
 Result<std::vector<std::string>> BucketCheckpoints::PinsOf(const CheckpointName& name) {
-  if (const auto known = pins_.find(name.Path()); known != pins_.end()) return known->second;
+  ASSIGN_OR_RETURN(Known known, KnownOf(name));
+  return std::move(known.pins);
+}
+
+Result<BucketCheckpoints::Known> BucketCheckpoints::KnownOf(const CheckpointName& name) {
+  if (const auto known = known_.find(name.Path()); known != known_.end()) return known->second;
   const std::string where = StrCat(uri_, "/", name.Marker());
   const Result<std::string> text = storage_.Read(where, kMostMarker);
   // A checkpoint that is gone or unreadable need not be kept.
   if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
   const Result<CheckpointMarker> marker = ParseCheckpointMarker(text.ok() ? *text : std::string(), where);
-  return pins_[name.Path()] = marker.ok() ? marker->pinned : std::vector<std::string>();
+  if (!marker.ok()) return known_[name.Path()] = Known{{}, {name.Path()}};
+  Learn(*marker);
+  return known_[name.Path()];
 }
 
 Result<std::map<std::string, CheckpointName>> BucketCheckpoints::PinnedOf(
@@ -127,8 +151,30 @@ Status BucketCheckpoints::Mark(const CheckpointMarker& marker) {
   const std::uint32_t condition = objects_.contains(name.Marker()) ? PIPE_REPLACE : PIPE_CREATE_ONLY;
   RETURN_IF_ERROR(
       storage_.PutText(marker.Encode(), StrCat(uri_, "/", name.Marker()), condition | PIPE_AFTER_STOP));
-  pins_[name.Path()] = marker.pinned;
+  Learn(marker);
   return {};
+}
+
+Status BucketCheckpoints::Condemn(const CheckpointName& name) {
+  Pass(name);
+  const Status told =
+      storage_.PutText("", StrCat(uri_, "/", name.Path(), kDamaged), PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
+  return told.code() == Code::kAlreadyExists ? Status() : told;
+}
+
+Status BucketCheckpoints::MarkParts(const CheckpointMarker& marker) {
+  RETURN_IF_ERROR(Look());
+  RETURN_IF_ERROR(CheckObjects(marker));
+  if (objects_.contains(marker.Name().Marker())) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(marker.Name()));
+    if (pins == marker.pinned) return {};
+  }
+  return Mark(marker);
+}
+
+void BucketCheckpoints::Protect(std::set<std::int64_t> steps, std::int64_t unmarked_from) {
+  protected_ = std::move(steps);
+  unmarked_from_ = unmarked_from;
 }
 
 Status BucketCheckpoints::Prune() {
@@ -170,13 +216,27 @@ Result<CheckpointName> BucketCheckpoints::RemoveBeyond(std::int64_t step) {
 Status BucketCheckpoints::RemoveAllBut(const std::vector<CheckpointName>& committed,
                                        const std::set<std::string>& kept) {
   // A marker is removed before its objects, so a checkpoint with a marker is whole.
-  for (const CheckpointName& name : committed)
-    if (!kept.contains(name.Path())) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", name.Marker())));
+  std::set<std::string> folders;  // that stay
+  std::set<std::int64_t> steps;   // with a marker that stays
+  for (const CheckpointName& name : committed) {
+    if (!kept.contains(name.Path()) && !protected_.contains(name.step)) {
+      RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", name.Marker())));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Known known, KnownOf(name));
+    folders.insert(known.folders.begin(), known.folders.end());
+    steps.insert(name.step);
+  }
+  const auto stays = [&](std::int64_t step) { return protected_.contains(step) || step >= unmarked_from_; };
   std::vector<std::string> rest;
   for (const auto& [name, bytes] : objects_) {
     const auto object = ParseCheckpointObject(name);
-    if (!object->file.empty() && !kept.contains(object->checkpoint.Path())) rest.push_back(name);
+    if (!object->file.empty() && !folders.contains(object->checkpoint.Path()) &&
+        !stays(object->checkpoint.step))
+      rest.push_back(name);
   }
+  for (const auto& [name, step] : records_)
+    if (!steps.contains(step) && !stays(step)) rest.push_back(name);
   return RunSeveral(rest.size(), kAtOnce,
                     [&](std::size_t at) { return storage_.Remove(StrCat(uri_, "/", rest[at])); });
 }

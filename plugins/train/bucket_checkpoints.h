@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -25,7 +26,11 @@ class BucketCheckpoints {
   /// Reads the marker and compares it with the objects that Committed saw. kDataLoss: the checkpoint is
   /// unusable, and no longer counts as kept.
   Result<CheckpointMarker> Open(const CheckpointName& name);
-  /// Marks a checkpoint as unusable.
+  /// False: it is known as unusable, by this object or by a host that said so with Condemn.
+  bool Usable(const CheckpointName& name) const { return !unusable_.contains(name.Path()); }
+  /// Tells all hosts that the checkpoint is damaged, by an object beside its marker.
+  Status Condemn(const CheckpointName& name);
+  /// Marks a checkpoint as unusable, for this object.
   void Pass(const CheckpointName& name) { unusable_.insert(name.Path()); }
 
   /// The pinned checkpoints among those that Committed saw, by step: one per pin name.
@@ -38,6 +43,11 @@ class BucketCheckpoints {
   /// kCancelled once `give_up` returns true.
   Status Commit(const CheckpointMarker& marker, const std::string& directory,
                 const std::function<bool()>& give_up);
+  /// Writes the marker of a checkpoint whose parts the hosts have sent, if it is not there yet.
+  Status MarkParts(const CheckpointMarker& marker);
+  /// From now on nothing of these steps is removed, and no object without a marker from `unmarked_from` on:
+  /// other hosts read them, or send them.
+  void Protect(std::set<std::int64_t> steps, std::int64_t unmarked_from);
   /// Call after Commit. Removes all checkpoints except the newest `keep` and the pinned ones, and the
   /// objects of incomplete ones.
   Status Prune();
@@ -50,6 +60,16 @@ class BucketCheckpoints {
 
  private:
   Status Look();
+  /// kDataLoss names an object of the checkpoint that is gone or has another length.
+  Status CheckObjects(const CheckpointMarker& marker) const;
+  /// The facts of a marker that decide about removals.
+  struct Known {
+    std::vector<std::string> pins;
+    std::vector<std::string> folders;  // of its files
+  };
+  /// Unreadable: no pins, and the folder of its own name.
+  Result<Known> KnownOf(const CheckpointName& name);
+  void Learn(const CheckpointMarker& marker);
   /// The newest checkpoint for each pin name. `committed`: newest first.
   Result<std::map<std::string, CheckpointName>> PinnedOf(const std::vector<CheckpointName>& committed);
   Status Mark(const CheckpointMarker& marker);
@@ -59,9 +79,12 @@ class BucketCheckpoints {
   const std::string uri_;
   const std::size_t keep_;
   const HostStorage& storage_;
-  std::map<std::string, std::uint64_t> objects_;          // ours, below uri_, as Look saw them
-  std::set<std::string> unusable_;                        // paths of checkpoints
-  std::map<std::string, std::vector<std::string>> pins_;  // by path; only for markers read so far
+  std::map<std::string, std::uint64_t> objects_;  // ours, below uri_, as Look saw them
+  std::map<std::string, std::int64_t> records_;   // steps of the part records, likewise
+  std::set<std::string> unusable_;                // paths of checkpoints
+  std::map<std::string, Known> known_;            // by path; only for markers read so far
+  std::set<std::int64_t> protected_;              // steps
+  std::int64_t unmarked_from_ = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace pipeline

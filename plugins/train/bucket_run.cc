@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "plugins/train/fetch_files.h"
+#include "plugins/train/checkpoint_fetch.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {
@@ -196,24 +196,8 @@ Status BucketRun::FetchPinned(std::vector<Incoming>& fetched) {
 
 Result<CheckpointMarker> BucketRun::Fetch(const CheckpointName& name) {
   ASSIGN_OR_RETURN(CheckpointMarker marker, checkpoints_.Open(name));
-  FetchPlan plan;
-  plan.from = checkpoints_.Uri(name);
-  plan.files = marker.files;
-  plan.directory = directory_.Path(kIncoming + name.id);
-  plan.what = StrCat("the checkpoint at step ", name.step);
-  const FetchMeans means{.storage = storage_,
-                         .stopped = [this] { return call_.stopped(); },
-                         .tell =
-                             [&](std::uint64_t done, std::uint64_t of) {
-                               Json progress;
-                               progress["kind"] = "progress";
-                               progress["done"] = done;
-                               progress["of"] = of;
-                               progress["text"] = StrCat("bringing ", plan.what, " here: ", HumanBytes(done),
-                                                         " of ", HumanBytes(of));
-                               call_.Emit(progress);
-                             }};
-  RETURN_IF_ERROR(FetchFiles(plan, means));
+  RETURN_IF_ERROR(
+      FetchCheckpoint(marker, checkpoints_.uri(), directory_.Path(kIncoming + name.id), call_).status());
   return marker;
 }
 
@@ -223,7 +207,11 @@ Status BucketRun::Install(const Incoming& fetched) const {
   fs::create_directories(place, error);
   if (error) return SystemError(place.string(), error.value());
   const std::int64_t step = fetched.name.step;
-  RETURN_IF_ERROR(directory_.Write(StrCat("checkpoints/", step, ".json"), fetched.marker.ToJson()));
+  // Here the files of all parts are in one directory, as if one host had made them.
+  CheckpointMarker whole = fetched.marker;
+  whole.files = whole.AllFiles();
+  whole.parts.clear();
+  RETURN_IF_ERROR(directory_.Write(StrCat("checkpoints/", step, ".json"), whole.ToJson()));
   fs::rename(directory_.Path(kIncoming + fetched.name.id), place / StrCat(step), error);
   return error ? SystemError(place.string(), error.value()) : Status();
 }

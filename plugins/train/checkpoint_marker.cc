@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "base/digest.h"
 #include "base/str.h"
@@ -14,24 +16,34 @@ namespace {
 constexpr std::size_t kIdDigits = 16;
 constexpr std::string_view kEnd = ".json";
 
-Json ListOf(const std::vector<FileFacts>& files) {
-  Json list{Json::Array{}};
-  for (const FileFacts& file : files) {
-    Json entry;
-    entry["name"] = file.name;
-    entry["bytes"] = file.bytes;
-    entry["crc32c"] = ShownCrc(file);
-    list.Append(std::move(entry));
-  }
-  return list;
-}
-
 /// Parses a number in our own notation, without leading zeros; absent for any other text.
 std::optional<std::int64_t> ParseStep(std::string_view text) {
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
   if (error != std::errc() || end != text.data() + text.size() || step < 0 || StrCat(step) != text) return {};
   return step;
+}
+
+/// Every host has one part, in the order of the hosts, and no file is in two of them.
+Status ReadParts(const Json& json, std::string_view where, CheckpointMarker& marker) {
+  std::set<std::string> names;
+  for (const Json& entry : json["parts"].AsArray()) {
+    CheckpointPart part;
+    part.host = static_cast<int>(entry["host"].AsInt(-1));
+    ASSIGN_OR_RETURN(part.files, ParseFiles(entry["files"], where));
+    bool wrong =
+        part.host != static_cast<int>(marker.parts.size()) || entry["digest"].AsString() != part.Digest();
+    for (const FileFacts& file : part.files) wrong |= !names.insert(file.name).second;
+    if (wrong)
+      return Status(Code::kDataLoss, StrCat(where, ": the part of host ", marker.parts.size(),
+                                            " is missing, damaged, or has a file of another part"));
+    marker.parts.push_back(std::move(part));
+  }
+  if (json["hosts"].AsInt(-1) == static_cast<std::int64_t>(marker.parts.size()) && marker.attempt > 0 &&
+      !names.empty())
+    return {};
+  return Status(Code::kDataLoss, StrCat(where, ": has ", marker.parts.size(), " parts, and says that it has ",
+                                        json["hosts"].AsInt(-1)));
 }
 
 }  // namespace
@@ -55,14 +67,46 @@ std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name) {
 }
 
 CheckpointName CheckpointMarker::Name() const {
-  return {step, DigestOf(ListOf(files).Dump()).ToHex().substr(0, kIdDigits)};
+  if (!by_parts()) return {step, DigestOfFiles(files)};
+  Json digests{Json::Array{}};
+  for (const CheckpointPart& part : parts) {
+    Json entry;
+    entry["host"] = part.host;
+    entry["digest"] = part.Digest();
+    digests.Append(std::move(entry));
+  }
+  return {step, DigestOf(digests.Dump()).ToHex().substr(0, kIdDigits)};
+}
+
+std::vector<FileFacts> CheckpointMarker::AllFiles() const {
+  std::vector<FileFacts> all = files;
+  for (const CheckpointPart& part : parts) all.insert(all.end(), part.files.begin(), part.files.end());
+  return all;
+}
+
+std::vector<CheckpointMarker::Folder> CheckpointMarker::Folders() const {
+  if (!by_parts()) return {{Name().Path(), &files}};
+  std::vector<Folder> folders;
+  for (const CheckpointPart& part : parts) folders.push_back({StrCat(step, "/", part.Digest()), &part.files});
+  return folders;
 }
 
 Json CheckpointMarker::ToJson() const {
   Json json;
-  json["pipe_checkpoint"] = 1;
+  json["pipe_checkpoint"] = by_parts() ? 2 : 1;
   json["step"] = step;
-  json["files"] = ListOf(files);
+  if (!by_parts()) json["files"] = FilesToJson(files);
+  if (by_parts()) {
+    json["attempt"] = attempt;
+    json["hosts"] = static_cast<std::int64_t>(parts.size());
+  }
+  for (const CheckpointPart& part : parts) {
+    Json entry;
+    entry["host"] = part.host;
+    entry["digest"] = part.Digest();
+    entry["files"] = FilesToJson(part.files);
+    json["parts"].Append(std::move(entry));
+  }
   if (best.is_object()) json["best"] = best;
   for (const std::string& name : pinned) json["pinned"].Append(name);
   return json;
@@ -88,17 +132,20 @@ Result<CheckpointMarker> ParseCheckpointMarker(std::string_view text, std::strin
 }
 
 Result<CheckpointMarker> ReadCheckpointMarker(const Json& json, std::string_view where) {
-  if (json["pipe_checkpoint"].AsInt() != 1 || !json["step"].is_int() || !json["files"].is_array() ||
-      json["files"].AsArray().empty())
-    return Status(Code::kDataLoss, StrCat(where, ": is no marker of a checkpoint, of version 1"));
+  const std::int64_t version = json["pipe_checkpoint"].AsInt();
+  const Json& list = version == 2 ? json["parts"] : json["files"];
+  if (version < 1 || version > 2 || !json["step"].is_int() || !list.is_array() || list.AsArray().empty())
+    return Status(Code::kDataLoss, StrCat(where, ": is no marker of a checkpoint, of version 1 or 2"));
   CheckpointMarker marker;
   marker.step = json["step"].AsInt();
   if (json["best"].is_object()) marker.best = json["best"];
   ASSIGN_OR_RETURN(marker.pinned, ParsePins(json, where));
-  for (const Json& entry : json["files"].AsArray()) {
-    ASSIGN_OR_RETURN(FileFacts file, ParseFileFacts(entry, "name", where));
-    marker.files.push_back(std::move(file));
+  if (version == 1) {
+    ASSIGN_OR_RETURN(marker.files, ParseFiles(list, where));
+    return marker;
   }
+  marker.attempt = json["attempt"].AsInt(-1);
+  RETURN_IF_ERROR(ReadParts(json, where, marker));
   return marker;
 }
 

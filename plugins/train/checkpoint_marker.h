@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/train/checkpoint_part.h"
 #include "plugins/train/file_facts.h"
 
 namespace pipeline {
@@ -36,14 +37,25 @@ inline constexpr std::string_view kBest = "best";
 inline constexpr std::string_view kBeforeDecay = "before_decay";
 inline constexpr std::string_view kPins[] = {kBest, kBeforeDecay};
 
+/// Version 1: of a single host. Version 2: of several hosts, each with a part.
 struct CheckpointMarker {
   std::int64_t step = 0;
-  std::vector<FileFacts> files;     // by name
-  Json best;                        // the best evaluation of the run so far; null: none
-  std::vector<std::string> pinned;  // names from kPins; a pinned checkpoint is never removed
+  std::vector<FileFacts> files;       // version 1: by name
+  std::int64_t attempt = 0;           // version 2: that made it
+  std::vector<CheckpointPart> parts;  // version 2: by host
+  Json best;                          // the best evaluation of the run so far; null: none
+  std::vector<std::string> pinned;    // names from kPins; a pinned checkpoint is never removed
 
   /// Derived from the names, lengths and checksums of the files.
   CheckpointName Name() const;
+  bool by_parts() const { return !parts.empty(); }
+  std::vector<FileFacts> AllFiles() const;
+  /// A folder below checkpoints/ with some of the files: that of the checkpoint, or one for each part.
+  struct Folder {
+    std::string path;
+    const std::vector<FileFacts>* files;  // of this marker
+  };
+  std::vector<Folder> Folders() const;
   Json ToJson() const;
   std::string Encode() const { return ToJson().DumpPretty(); }
 };

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "plugins/train/link_files.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {
@@ -28,14 +29,7 @@ constexpr const char* kOutgoing = "outgoing";
 Status LinkTree(const std::string& from, const std::string& to) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(from));
   if (names.empty()) return Status(Code::kNotFound, StrCat(from, ": holds no files"));
-  for (const std::string& name : names) {
-    const fs::path target = fs::path(to) / name;
-    std::error_code error;
-    fs::create_directories(target.parent_path(), error);
-    if (!error) fs::create_hard_link(fs::path(from) / name, target, error);
-    if (error) fs::copy_file(fs::path(from) / name, target, fs::copy_options::overwrite_existing, error);
-    if (error) return SystemError(target.string(), error.value());
-  }
+  RETURN_IF_ERROR(LinkFiles(from, names, to));
   // The trainer may have begun to remove it before we linked all files.
   ASSIGN_OR_RETURN(const std::vector<std::string> left, FilesBelow(from));
   if (left != names) return Status(Code::kNotFound, StrCat(from, ": was removed meanwhile"));

@@ -1,5 +1,7 @@
 #include "plugins/train/host_call.h"
 
+#include <utility>
+
 #include "base/str.h"
 
 namespace pipeline {
@@ -42,6 +44,20 @@ void HostCall::Reply(const Json& answer) const { call_.reply(call_.ctx, TextOf(a
 pipe_code HostCall::Fail(const Status& why) const {
   if (why.code() != Code::kCancelled) call_.fail(call_.ctx, TextOf(why.message()));
   return static_cast<pipe_code>(why.code());
+}
+
+Result<std::optional<std::string>> HostCall::Metadata(std::string_view path) const {
+  const std::optional<std::string> none;
+  const auto* const metadata =
+      static_cast<const pipe_metadata_1*>(call_.extension(call_.ctx, PIPE_METADATA_1));
+  if (metadata == nullptr) return none;
+  std::string value;
+  const auto take = [](void* user, pipe_text text) { static_cast<std::string*>(user)->assign(ViewOf(text)); };
+  const pipe_code code = metadata->read(metadata->ctx, TextOf(path), take, &value);
+  if (code == PIPE_NOT_FOUND) return none;
+  if (code != PIPE_OK)
+    return Status(Code::kUnavailable, StrCat("the metadata server did not answer for ", path, " within 1 s"));
+  return std::optional(std::move(value));
 }
 
 }  // namespace pipeline

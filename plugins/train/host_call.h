@@ -1,6 +1,7 @@
 // The host's services for one call into this plugin: plugins/plugin_abi.h with our types.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,9 @@ class HostCall {
   /// The stages `train` of a pipeline file, in the form of plugins/ABI.md, section 12; `set`: the values of
   /// --set. The host reports mistakes. kUnimplemented if the host cannot read pipeline files for plugins.
   Result<Json> Stages(const std::string& file, const Json& set) const;
+  /// A value of the machine's metadata server, e.g. "instance/preempted", within 1 s. Absent: there is no
+  /// such value or no server, or the host cannot ask.
+  Result<std::optional<std::string>> Metadata(std::string_view path) const;
   /// The host's stores; valid as long as this object.
   HostStorage storage() const { return HostStorage(call_); }
 

@@ -1,4 +1,6 @@
 // The one exported symbol. No exception leaves it: plugins/ABI.md, section 2.
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +12,8 @@
 #include "plugins/train/fit_question.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/input_check.h"
+#include "plugins/train/slice/find_position.h"
+#include "plugins/train/slice/training_on_hosts.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
 #include "plugins/train/training.h"
@@ -28,6 +32,11 @@ pipe_code Guarded(const pipe_call* call, const Body& body) {
     call->fail(call->ctx, TextOf("out of memory, or a bug of the plugin `train`"));
     return PIPE_INTERNAL;
   }
+}
+
+std::optional<std::string> Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
 pipe_code Describe(const pipe_call* call) {
@@ -60,10 +69,22 @@ pipe_code Prepare(const pipe_call* call, pipe_text request) {
   });
 }
 
+pipe_code FindHostOf(const pipe_call* call, pipe_text request) {
+  return Guarded(call, [&](const HostCall& host) -> Status {
+    ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    ASSIGN_OR_RETURN(const HostPosition position, FindPosition(asked["config"], Variable, host));
+    host.Reply(PositionToJson(position));
+    return {};
+  });
+}
+
 pipe_code Run(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(TrainJob job, ParseTrainJob(ViewOf(request)));
-    ASSIGN_OR_RETURN(const Json answer, Train(std::move(job), host));
+    if (!job.has_position) RETURN_IF_ERROR(CheckAlone(job.settings, Variable, host));
+    const HostPosition position = job.position;
+    ASSIGN_OR_RETURN(const Json answer, position.hosts > 1 ? TrainOnHosts(std::move(job), position, host)
+                                                           : Train(std::move(job), host));
     host.Reply(answer);
     return {};
   });
@@ -83,7 +104,9 @@ const void* Extension(const char* id) {
   static const pipe_commands_1 commands = {sizeof(pipe_commands_1), 0, RunCommand};
   static const pipe_prepare_1 prepare = {sizeof(pipe_prepare_1), 0, Prepare};
   const std::string_view wanted = id;
+  static const pipe_hosts_1 hosts = {sizeof(pipe_hosts_1), 0, FindHostOf};
   if (wanted == PIPE_PREPARE_1) return &prepare;
+  if (wanted == PIPE_HOSTS_1) return &hosts;
   return wanted == PIPE_COMMANDS_1 ? &commands : nullptr;
 }
 

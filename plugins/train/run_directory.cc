@@ -107,6 +107,18 @@ Status RunDirectory::Remove(std::string_view name) const {
   return SystemError(path, errno);
 }
 
+Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
+  Json answer;
+  for (const std::string& object : objects) answer["objects"].Append(object);
+  Json& facts = answer["facts"];
+  facts["steps"] = result["steps"];
+  if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];
+  if (result["stopped_early"]["step"].is_int()) facts["stopped_early"] = result["stopped_early"]["step"];
+  for (const auto& [name, value] : result["final"].AsObject())
+    if (value.is_number()) facts["final"][name] = value;
+  return answer;
+}
+
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early) {
   if (!result["steps"].is_int()) return false;
   if (result["steps"].AsInt() >= steps) return true;

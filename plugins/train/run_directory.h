@@ -17,6 +17,10 @@ namespace pipeline {
 /// 10.
 inline constexpr const char* kBucketRecord = "bucket.json";
 
+/// The reply of the stage to `run` (plugins/ABI.md, section 7): facts of the content of result.json, and the
+/// objects of the artifact.
+Json AnswerOf(const Json& result, const std::vector<std::string>& objects);
+
 /// True if a result.json belongs to a complete training: CONTRACT.md, section 8.
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 

@@ -1,6 +1,8 @@
 #include "plugins/train/train_job.h"
 
 #include "base/str.h"
+#include "plugins/train/slice/find_position.h"
+#include "plugins/train/slice/host_keys.h"
 
 namespace pipeline {
 
@@ -12,7 +14,7 @@ struct Least {
 };
 constexpr Least kLeast[] = {
     {"steps", 1},    {"log_every", 1}, {"eval_every", 0}, {"checkpoint_every", 1}, {"processes", 1},
-    {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}};
+    {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}, {"hosts_wait", 1}};
 constexpr std::int64_t kMostProcesses = 64;
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
@@ -61,6 +63,7 @@ Status CheckSettings(const Json& settings) {
     return Wrong(StrCat("processes: at most ", kMostProcesses, " on one machine"));
   if (!settings["config"].is_object() && !settings["config"].is_null())
     return Wrong("config: must be a map, such as { preset: tiny }");
+  RETURN_IF_ERROR(ReadHostKeys(settings).status());
   RETURN_IF_ERROR(CheckEarlyStop(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return Wrong("patience: must be above 0");
@@ -81,14 +84,15 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "the artifact at `data`"));
   ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
   job.kept = request["kept"].AsString();
-  const bool elsewhere =
-      IsElsewhere(job.run_uri) || IsElsewhere(job.data_uri) || IsElsewhere(job.tokenizer_uri);
+  job.has_position = request.Has("position");
+  job.position = PositionFromJson(request["position"]);
+  // With several hosts, the run directory of each is on its own disk.
+  const bool apart = IsElsewhere(job.run_uri) || job.position.hosts > 1;
+  const bool elsewhere = apart || IsElsewhere(job.data_uri) || IsElsewhere(job.tokenizer_uri);
   if (elsewhere && job.kept.empty())
     return Status(Code::kUnimplemented,
                   "this program gives no directory for copies of objects in buckets; take a newer program");
-  job.run_dir = IsElsewhere(job.run_uri)
-                    ? StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/')))
-                    : job.run_uri;
+  job.run_dir = apart ? StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/'))) : job.run_uri;
   if (!IsElsewhere(job.data_uri)) job.data_dir = job.data_uri;
   if (!IsElsewhere(job.tokenizer_uri)) job.tokenizer_dir = job.tokenizer_uri;
   job.data_manifest = inputs["data"]["manifest"].AsString();

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/train/hosts/host_position.h"
 
 namespace pipeline {
 
@@ -22,13 +23,16 @@ struct TrainJob {
   std::string run_dir;  // local paths; empty for an input in a bucket until it is downloaded
   std::string data_dir;
   std::string tokenizer_dir;
-  std::string kept;  // local directory for copies; empty: the host gives none
-  Json settings;     // all keys of the stage, with values
+  std::string kept;       // local directory for copies; empty: the host gives none
+  Json settings;          // all keys of the stage, with values
+  HostPosition position;  // of this machine; host 0 of 1 if the request has none
+  bool has_position = false;
 
   std::int64_t steps() const { return settings["steps"].AsInt(); }
   std::int64_t processes() const { return settings["processes"].AsInt(1); }
   std::int64_t restarts() const { return settings["restarts"].AsInt(3); }
   std::int64_t grace_s() const { return settings["grace"].AsInt(30); }
+  std::int64_t hosts_wait_min() const { return settings["hosts_wait"].AsInt(30); }
   double patience() const { return settings["patience"].AsDouble(1); }
   bool stops_early() const {
     return settings["early_stop"].is_object() && !settings["early_stop"].AsObject().empty();

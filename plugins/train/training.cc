@@ -1,27 +1,21 @@
 #include "plugins/train/training.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/str.h"
-#include "base/terminal_text.h"
-#include "plugins/train/attempt.h"
+#include "plugins/train/attempt_runner.h"
 #include "plugins/train/bucket_run.h"
-#include "plugins/train/event_journal.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
+#include "plugins/train/preemption_notice.h"
 #include "plugins/train/progress_reporter.h"
 #include "plugins/train/restart_policy.h"
 #include "plugins/train/run_directory.h"
+#include "plugins/train/slice/own_address.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -31,19 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kShownLines = 20;  // of the trainer's last words, for who looks on
-
-/// Returns a port of the loopback interface that was free a moment ago.
-Result<int> FreePort() {
-  const FileDescriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const auto place = reinterpret_cast<sockaddr*>(&address);
-  if (!made.is_open() || bind(made.get(), place, size) != 0 || getsockname(made.get(), place, &size) != 0)
-    return SystemError("looking for a free port on 127.0.0.1", errno);
-  return static_cast<int>(ntohs(address.sin_port));
-}
 
 class TrainingRun {
  public:
@@ -55,7 +36,7 @@ class TrainingRun {
         directory_(directory),
         bucket_(bucket),
         inputs_(inputs),
-        reporter_(call, job.steps()) {}
+        runner_(job, call, directory) {}
 
   /// Returns true if an earlier run left everything that the job wants.
   bool Stands() const {
@@ -66,14 +47,13 @@ class TrainingRun {
            WithoutExtent(before) == WithoutExtent(now);
   }
 
-  Status Run(const std::string& python) {
+  Status Run(const std::string& python, const PreemptionNotice& notice) {
     // The existing result has fewer steps: only this training's own result may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
-    EventJournal journal(directory_.Path("events.jsonl"), call_);
     RestartPolicy policy(job_.restarts());
     while (true) {
-      ASSIGN_OR_RETURN(AttemptEnd end, RunAttempt(python, journal));
+      ASSIGN_OR_RETURN(AttemptEnd end, RunAttempt(python, notice));
       if (end.code == 0 && end.signal == 0)
         if (const Status good = directory_.CheckResult(job_.steps(), job_.stops_early()); !good.ok()) {
           end.code = 70;
@@ -81,7 +61,8 @@ class TrainingRun {
         }
       const RestartDecision decision = policy.Decide(end);
       if (decision.kind == RestartDecision::Kind::kDone) return {};
-      if (decision.kind == RestartDecision::Kind::kStopped) return {Code::kCancelled, "stopped"};
+      if (decision.kind == RestartDecision::Kind::kStopped)
+        return call_.stopped() ? Status(Code::kCancelled, "stopped") : Taken(notice);
       if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision);
       call_.Log(Level::kWarning, StrCat(decision.why, "; starting it again", Wait(decision.wait)));
       if (!Pause(decision.wait)) return {Code::kCancelled, "stopped"};
@@ -98,67 +79,25 @@ class TrainingRun {
     return job;
   }
 
-  AttemptPlan PlanAttempt(std::int64_t number, const std::string& python,
-                          const std::string& coordinator) const {
-    AttemptPlan plan;
-    plan.grace = std::chrono::seconds(job_.grace_s());
-    plan.patience = job_.patience();
-    const auto count = static_cast<std::size_t>(job_.processes());
-    for (std::size_t worker = 0; worker < count; ++worker) {
-      TrainerCommand command =
-          PythonCommand(python, {"-m", "pipe_trainer", "--job", directory_.Path("job.json")});
-      for (std::string variable :
-           {StrCat("PIPE_ERROR_FILE=", directory_.LogPath(number, worker, ".error.json")),
-            StrCat("PIPE_ATTEMPT=", number), std::string("PIPE_RESUME=auto"),
-            StrCat("PIPE_GRACE_S=", job_.grace_s()), StrCat("PIPE_WORKER_INDEX=", worker),
-            StrCat("PIPE_WORKER_COUNT=", count)})
-        command.set.push_back(std::move(variable));
-      if (count > 1)
-        command.set.push_back("PIPE_COORDINATOR=" + coordinator);
-      else
-        command.unset.emplace_back("PIPE_COORDINATOR");
-      command.log = directory_.LogPath(number, worker, ".log");
-      plan.commands.push_back(std::move(command));
+  Result<AttemptEnd> RunAttempt(const std::string& python, const PreemptionNotice& notice) {
+    AttemptStart start;
+    start.number = directory_.NextAttempt();
+    start.workers = static_cast<std::size_t>(job_.processes());
+    if (start.workers > 1) {
+      ASSIGN_OR_RETURN(const int port, FreePort(true));
+      start.coordinator = WithPort("127.0.0.1", port);
     }
-    return plan;
+    start.wish = [this, &notice] { return call_.stopped() || notice.noticed() ? Wish::kStop : Wish::kGoOn; };
+    start.hear = [this](const Json& event) {
+      if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(event["kind"].AsString(), event);
+    };
+    return runner_.Run(python, start);
   }
 
-  Result<AttemptEnd> RunAttempt(const std::string& python, EventJournal& journal) {
-    const std::int64_t number = directory_.NextAttempt();
-    std::string coordinator;
-    if (job_.processes() > 1) {
-      ASSIGN_OR_RETURN(const int port, FreePort());
-      coordinator = StrCat("127.0.0.1:", port);
-    }
-    const AttemptPlan plan = PlanAttempt(number, python, coordinator);
-    std::int64_t committed_before = committed_;
-    bool progressed = false;
-    Attempt attempt(plan, call_, [&](const Json& event) {
-      const std::string_view kind = event["kind"].AsString();
-      const std::int64_t step = event["step"].AsInt(-1);
-      if (kind == "restore") committed_ = std::max(committed_, step);
-      if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
-      // Checkpoints after this step no longer count.
-      if (kind == "extend" && event["worker"].AsInt() == 0)
-        committed_ = committed_before = event["to"].AsInt(-1);
-      journal.Keep(event, SystemClock().Monotonic());
-      if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(kind, event);
-      // Every worker reports the same about a training; the events of one are shown.
-      if (event["worker"].AsInt() == 0) reporter_.Hear(event);
-    });
-    ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
-    end.progressed = progressed;
-    if (attempt.bad_lines() > 0)
-      call_.Log(Level::kWarning, StrCat(attempt.bad_lines(),
-                                        " lines on the trainer's event channel were no events; the first: ",
-                                        attempt.first_bad_line()));
-    if (journal.drowned() > drowned_)
-      call_.Log(Level::kWarning, StrCat(journal.drowned() - drowned_, " events came too fast to be kept"));
-    drowned_ = journal.drowned();
-    log_ = plan.commands[attempt.decided()].log;
-    tail_ = attempt.Tail();
-    if (end.code != 0 || end.signal != 0) AddError(number, attempt.decided(), end);
-    return end;
+  /// The machine is about to be taken; the checkpoint is complete.
+  static Status Taken(const PreemptionNotice& notice) {
+    return Status(Code::kUnavailable,
+                  StrCat(notice.why(), "; the same command goes on from the last checkpoint"));
   }
 
   void Mirror(std::string_view kind, const Json& event) const {
@@ -167,19 +106,12 @@ class TrainingRun {
     if (kind == "extend" && event["to"].is_int()) bucket_->WentBack(event["to"].AsInt());
   }
 
-  /// The trainer's own explanation of its end.
-  void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {
-    const std::string path = directory_.LogPath(number, worker, ".error.json");
-    const Json error = directory_.Read(path.substr(directory_.Path("").size()));
-    if (const std::string_view message = error["message"].AsString(); !message.empty())
-      end.cause += StrCat(" (", Readable(message, 1000), ")");
-  }
-
   Status Failure(const RestartDecision& decision) const {
-    const std::size_t shown = std::min(tail_.size(), kShownLines);
-    for (std::size_t at = tail_.size() - shown; at < tail_.size(); ++at)
-      call_.Log(Level::kInfo, StrCat("| ", tail_[at]));
-    return Status(decision.code, StrCat(decision.why, "; its whole output: ", log_));
+    const std::vector<std::string>& tail = runner_.tail();
+    const std::size_t shown = std::min(tail.size(), kShownLines);
+    for (std::size_t at = tail.size() - shown; at < tail.size(); ++at)
+      call_.Log(Level::kInfo, StrCat("| ", tail[at]));
+    return Status(decision.code, StrCat(decision.why, "; its whole output: ", runner_.log()));
   }
 
   milliseconds Scaled(milliseconds time) const {
@@ -201,24 +133,8 @@ class TrainingRun {
   const RunDirectory& directory_;
   BucketRun* const bucket_;
   const TrainInputs& inputs_;
-  ProgressReporter reporter_;
-  std::int64_t committed_ = -1;  // step of the last checkpoint that was heard of
-  std::uint64_t drowned_ = 0;
-  std::string log_;  // of the last attempt
-  std::vector<std::string> tail_;
+  AttemptRunner runner_;
 };
-
-Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
-  Json answer;
-  for (const std::string& object : objects) answer["objects"].Append(object);
-  Json& facts = answer["facts"];
-  facts["steps"] = result["steps"];
-  if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];
-  if (result["stopped_early"]["step"].is_int()) facts["stopped_early"] = result["stopped_early"]["step"];
-  for (const auto& [name, value] : result["final"].AsObject())
-    if (value.is_number()) facts["final"][name] = value;
-  return answer;
-}
 
 /// One training with its location, its directory and its inputs.
 class Training {
@@ -271,7 +187,8 @@ class Training {
     }
     reporter.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
-    Status ran = run.Run(python);
+    const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
+    Status ran = run.Run(python, notice);
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();

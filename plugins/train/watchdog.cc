@@ -71,7 +71,7 @@ std::optional<std::string> Watchdog::Hangs(Time now) const {
     return StrCat("stayed at step ", step_ < 0 ? std::string("0") : StrCat(step_), " for ",
                   Seconds(now - advanced_));
   }
-  if (phase_ == "wait") return std::nullopt;  // another program decides how long
+  if (phase_ == "wait" || phase_ == "fetch") return std::nullopt;  // others decide how long
   const Time limit = Scaled(phase_ == "init" ? kInit : kPhase);
   if (now - phase_began_ <= limit) return std::nullopt;
   return StrCat("was in phase '", phase_, "' for ", Seconds(now - phase_began_));

@@ -59,6 +59,12 @@ std::string Member::Over(Time now) const {
   return {};
 }
 
+std::optional<LocalCheckpoint> Member::ToSend(Time now) const {
+  if (!MayWrite(now)) return {};
+  if (leads()) return card_.send;
+  return leader_.Fresh(now) ? leader_.card()->send : std::nullopt;
+}
+
 MemberStep Member::Next(Time now) const {
   if (trains()) {
     std::string why = Over(now);

@@ -59,6 +59,8 @@ class Member {
   void AskedToStop() { card_.leaves = true; }
 
   MemberStep Next(Time now) const;
+  /// The checkpoint that the leader asks all hosts to send; absent: none, or this host must not write now.
+  std::optional<LocalCheckpoint> ToSend(Time now) const;
 
   bool leads() const { return card_.host == 0; }
   bool trains() const { return card_.trains > 0; }

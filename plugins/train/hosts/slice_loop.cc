@@ -57,6 +57,7 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
   }
   member_.card().local = trainer_.Local();
   if (std::optional<RunEnd> over = Obey(now)) return over;
+  if (const std::optional<LocalCheckpoint> send = member_.ToSend(now)) trainer_.Send(*send);
   Sign(now);
   Read(now);
   if (leader_) Lead(now);

@@ -33,6 +33,9 @@ class SliceTrainer {
   virtual std::optional<TrainerEnd> TakeEnd() = 0;
   /// The complete checkpoints on this host's disk.
   virtual std::vector<LocalCheckpoint> Local() = 0;
+  /// Asks for this host's part of a checkpoint to be sent, if it is on this disk. Called again and again
+  /// while the leader wants it; another one replaces it.
+  virtual void Send(const LocalCheckpoint& checkpoint) = 0;
 
   // On the leader alone:
 

@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "plugins/train/checkpoint_part.h"
 #include "plugins/train/fetch_files.h"
 #include "storage/memory_store.h"
 #include "tests/plugins/train/storage_call.h"
@@ -308,6 +309,109 @@ TEST(CheckpointMarkerTest, NamesThatAreNotOursAreNone) {
                            "20/0123456789ABCDEF.json", "20/0123456789abcdef.jsonl", "20/0123456789abcdef",
                            "20/0123456789abcdef/../x", "x/0123456789abcdef/y", "20/0123456789abcdef/"})
     EXPECT_FALSE(ParseCheckpointObject(name)) << name;
+}
+
+/// A checkpoint of two hosts in the bucket: parts, records, and the marker if `marked`.
+class PartsInBucketTest : public testing::Test {
+ protected:
+  PartsInBucketTest() : call_(store_), storage_(call_.storage()) {}
+
+  CheckpointMarker Send(std::int64_t step, bool marked = true, std::vector<std::string> pinned = {}) {
+    CheckpointMarker marker;
+    marker.step = step;
+    marker.attempt = 6;
+    marker.pinned = std::move(pinned);
+    for (int host = 0; host < 2; ++host) {
+      const std::string bytes = StrCat("chunk ", host, " of ", step);
+      CheckpointPart part{host, {{StrCat("state/a/", host), bytes.size(), Crc32c(bytes)}}};
+      Write(StrCat(step, "/", part.Digest(), "/", part.files[0].name), bytes);
+      Write(PartRecord::Name(step, 6, host), PartRecord{step, 6, 2, part}.Encode());
+      marker.parts.push_back(std::move(part));
+    }
+    if (marked) {
+      EXPECT_TRUE(Checkpoints().MarkParts(marker).ok());
+    }
+    return marker;
+  }
+  void Write(const std::string& name, std::string_view bytes) {
+    ASSERT_TRUE(WriteObject(store_, "run/checkpoints/" + name, bytes, Condition::ReplaceAny()).ok());
+  }
+  BucketCheckpoints Checkpoints(std::int64_t keep = 1) {
+    return BucketCheckpoints("gs://bkt/run/checkpoints", keep, storage_);
+  }
+  /// The number of objects of a step: 2 files, 2 records, a marker.
+  std::size_t Objects(std::int64_t step) {
+    return store_.List(StrCat("run/checkpoints/", step, "/"))->size();
+  }
+
+  MemoryStore store_;
+  StorageCall call_;
+  const HostStorage storage_;
+};
+
+TEST_F(PartsInBucketTest, AMarkerNeedsEachFileOfEachPart) {
+  const CheckpointMarker marker = Send(20, false);
+  ASSERT_TRUE(store_.Remove(StrCat("run/checkpoints/20/", marker.parts[1].Digest(), "/state/a/1")).ok());
+  EXPECT_EQ(Checkpoints().MarkParts(marker).code(), Code::kDataLoss);
+  EXPECT_TRUE(Checkpoints().Committed()->empty());
+}
+
+TEST_F(PartsInBucketTest, PruningKeepsTheFilesOfTheNewestAndRemovesRecordsAndFilesOfOthers) {
+  Send(20);
+  Send(40);
+  EXPECT_EQ(Objects(20), 5u);
+  BucketCheckpoints checkpoints = Checkpoints();
+  checkpoints.Protect({}, 40);
+  ASSERT_TRUE(checkpoints.Prune().ok());
+  EXPECT_EQ(Objects(20), 0u);
+  EXPECT_EQ(Objects(40), 5u);
+  const auto left = checkpoints.Committed();
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_TRUE(checkpoints.Open(left->front()).ok());
+}
+
+TEST_F(PartsInBucketTest, PruningLeavesThePartsThatAreStillSentAndTheStepOfTheRunningAttempt) {
+  Send(20);
+  Send(40);
+  Send(60, false);
+  BucketCheckpoints checkpoints = Checkpoints();
+  checkpoints.Protect({20}, 40);
+  ASSERT_TRUE(checkpoints.Prune().ok());
+  EXPECT_EQ(Objects(20), 5u) << "a host restores it";
+  EXPECT_EQ(Objects(60), 4u) << "its marker is not written yet";
+}
+
+TEST_F(PartsInBucketTest, PartsWithoutAMarkerBelowTheNewestOneAreRemoved) {
+  Send(20, false);
+  Send(40);
+  BucketCheckpoints checkpoints = Checkpoints();
+  checkpoints.Protect({}, 40);
+  ASSERT_TRUE(checkpoints.Prune().ok());
+  EXPECT_EQ(Objects(20), 0u);
+}
+
+TEST_F(PartsInBucketTest, APinnedCheckpointStaysWithItsParts) {
+  Send(20, true, {"best"});
+  Send(40);
+  Send(60);
+  BucketCheckpoints checkpoints = Checkpoints();
+  checkpoints.Protect({}, 60);
+  ASSERT_TRUE(checkpoints.Prune().ok());
+  EXPECT_EQ(Objects(20), 5u);
+  EXPECT_EQ(Objects(40), 0u);
+  const auto pinned = checkpoints.Pinned();
+  ASSERT_EQ(pinned->size(), 1u);
+  EXPECT_EQ(pinned->front().step, 20);
+}
+
+TEST_F(PartsInBucketTest, ACondemnedCheckpointIsUnusableForEveryHost) {
+  const CheckpointMarker marker = Send(20);
+  ASSERT_TRUE(Checkpoints().Condemn(marker.Name()).ok());
+  ASSERT_TRUE(Checkpoints().Condemn(marker.Name()).ok()) << "twice is once";
+  BucketCheckpoints other = Checkpoints();
+  const auto committed = other.Committed();
+  ASSERT_EQ(committed->size(), 1u);
+  EXPECT_FALSE(other.Usable(committed->front()));
 }
 
 }  // namespace

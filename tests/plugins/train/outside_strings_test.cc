@@ -45,12 +45,21 @@ TEST(OutsideStringsOfTrainTest, StageAndCheckpoints) {
   const FileFacts file{"<name>", 1, 2};
   Json best;
   best["<member>"] = 1;
-  const CheckpointMarker marker{7, {file}, best, {std::string(kBest)}};
+  CheckpointMarker marker{7, {file}, 0, {}, best, {std::string(kBest)}};
   [[maybe_unused]] const auto& [file_name, bytes, crc32c] = file;
-  [[maybe_unused]] const auto& [step, files, its_best, pinned] = marker;
+  [[maybe_unused]] const auto& [step, files, attempt, parts, its_best, pinned] = marker;
   strings.AddMembers("member of a checkpoint's marker", marker.ToJson());
   strings.Add("version of the marker", marker.ToJson()["pipe_checkpoint"].Dump());
   strings.Add("object", marker.Name().Marker());
+  const PartRecord record{7, 6, 2, {1, {file}}};
+  strings.Add("object", PartRecord::Name(7, 6, 1));
+  const Result<Json> record_json = Json::Parse(record.Encode());
+  ASSERT_TRUE(record_json.ok());
+  strings.AddMembers("member of a part record", *record_json);
+  marker.files.clear();
+  marker.parts = {record.part};
+  strings.AddMembers("member of a marker of parts", marker.ToJson());
+  strings.AddMembers("member of a part", marker.ToJson()["parts"].AsArray().front());
   for (const std::string_view pin : kPins) strings.Add("name of a pin", pin);
   EXPECT_TRUE(ArePinned(strings, "train"));
 }

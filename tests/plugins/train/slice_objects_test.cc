@@ -1,4 +1,4 @@
-#include "plugins/train/slice_objects.h"
+#include "plugins/train/slice/slice_objects.h"
 
 #include <gtest/gtest.h>
 

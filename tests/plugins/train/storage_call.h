@@ -45,6 +45,7 @@ class StorageCall {
  public:
   explicit StorageCall(Store& store) : services_(Services(store)) {}
   HostStorage storage() const { return HostStorage(*call_.abi()); }
+  HostCall call() const { return HostCall(*call_.abi()); }
 
  private:
   static PluginServices Services(Store& store) {

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 
-from . import exits
+from . import exits, hosts
 from .devices import first_line, limit_threads
 from .events import Events
 from .signals import Stop
@@ -44,7 +44,7 @@ def main(argv=None):
 def train(arguments, events, stop):
     from . import job as jobs
     job = jobs.read(arguments.job, arguments.set)
-    limit_threads(job.threads, int(os.environ.get("PIPE_WORKER_INDEX") or 0))
+    limit_threads(job.threads, hosts.position().worker)
     try:
         from . import chip, devices
         if int(os.environ.get("PIPE_WORKER_COUNT") or 1) == 1:  # several workers would wait for each other

@@ -31,14 +31,21 @@ class Checkpoints:
         logging.getLogger("absl").setLevel(logging.WARNING)
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._keep, self._main = max(keep, 1), jax.process_index() == 0
-        if self._main:
+        self._keep, self._saving, self._failure = max(keep, 1), None, None
+        self._writes = jax.process_index() == 0  # digests, and what it removes
+        self._open()
+
+    def _open(self):
+        if self._writes:
             self._sweep()
         meet("what was never finished is gone")
         # Orbax would remove an old checkpoint before the new one has its digests.
         options = ocp.CheckpointManagerOptions(max_to_keep=None, cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(self.directory.absolute(), options=options)
-        self._saving, self._failure = None, None
+
+    def _reload(self):
+        """Orbax's manager saves no step that it believes to exist."""
+        self._manager.reload()
 
     def path(self, step):
         return str(self.directory / str(step))
@@ -47,7 +54,7 @@ class Checkpoints:
         """Returns the steps of the committed checkpoints, newest first."""
         self.wait()
         meet("the newest checkpoint is committed")
-        self._manager.reload()
+        self._reload()
         return self._here()
 
     def damaged(self):
@@ -60,7 +67,7 @@ class Checkpoints:
         in digests.finish."""
         self.wait()
         with mapped(self.path(step)):
-            if self._main:
+            if self._writes:
                 digests.begin(self.directory / str(step))
             self._manager.save(step, force=True, args=ocp.args.Composite(
                 state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
@@ -70,7 +77,7 @@ class Checkpoints:
                 with mapped(self.path(step)):
                     self._manager.wait_until_finished()
                     self._manager.check_for_errors()
-                    if self._main:
+                    if self._writes:
                         digests.finish(self.directory / str(step), pinned, best)
                         self._prune()
                 committed(step)
@@ -95,7 +102,7 @@ class Checkpoints:
     def pin(self, step, name, best=None):
         """Pins a committed checkpoint under this name, and no other one under it."""
         self.wait()
-        if self._main:
+        if self._writes:
             here = self.directory / str(step)
             with mapped(digests.place(here)):
                 digests.pin(here, {*digests.pins(here), name}, best)
@@ -104,30 +111,30 @@ class Checkpoints:
     def pinned(self, name):
         """Returns the step of the checkpoint that is pinned under this name; None if there is none."""
         self.wait()
-        step = agree(self._pinned(self._here()).get(name, -1) if self._main else -1)
+        step = agree(self._pinned(self._here()).get(name, -1) if self._writes else -1)
         return None if step < 0 else step
 
     def best(self):
         """Returns the scores for which a checkpoint is pinned, with its step. None if there is none, and on all but the
         first process."""
         self.wait()
-        step = self._pinned(self._here()).get(digests.BEST) if self._main else None
+        step = self._pinned(self._here()).get(digests.BEST) if self._writes else None
         return None if step is None else digests.best(self.directory / str(step))
 
     def drop_beyond(self, step):
         """Removes the checkpoints after `step`, from which this training does not continue."""
         self.wait()
-        if self._main:
+        if self._writes:
             with mapped(self.directory):
                 self._remove([later for later in self._here() if later > step])
         meet("what lies beyond is gone")
-        self._manager.reload()  # the manager saves no step that it believes to exist
+        self._reload()
 
     def verify(self, step):
         """Compares the files with their digests. Returns False if there are no digests. Raises digests.Damaged, on each
         process."""
         answer, why = 0, f"{self.path(step)}: is damaged"
-        if self._main:
+        if self._writes:
             try:
                 answer = 1 if digests.verify(self.directory / str(step)) else 2
             except digests.Damaged as error:
@@ -148,14 +155,14 @@ class Checkpoints:
 
     def set_aside(self, step):
         """Renames a damaged checkpoint, so that the next one of this step has its place."""
-        if self._main:
+        if self._writes:
             here = self.directory / str(step)
             aside = self.directory / f"{ASIDE}{step}-{time.time_ns()}"
             os.replace(here, aside)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(digests.place(here), digests.place(aside))
         meet("a damaged checkpoint is set aside")
-        self._manager.reload()
+        self._reload()
 
     def _here(self):
         """Returns all steps that have a directory, newest first."""

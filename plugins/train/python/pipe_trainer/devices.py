@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import chip
 from .exits import NO_DEVICE, TRANSIENT, Ended
+from .hosts import HEARTBEAT_SECONDS
 
 
 def limit_threads(count, worker=0):
@@ -25,7 +26,10 @@ def start(environ, warn):
     workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
     try:
         if workers > 1:
-            jax.distributed.initialize(environ["PIPE_COORDINATOR"], workers, int(environ["PIPE_WORKER_INDEX"]))
+            # A host that is lost must not hold the others until the stage has given it up.
+            limit = {"heartbeat_timeout_seconds": HEARTBEAT_SECONDS} if environ.get("PIPE_HOST_COUNT") else {}
+            jax.distributed.initialize(environ["PIPE_COORDINATOR"], workers, int(environ["PIPE_WORKER_INDEX"]),
+                                       **limit)
     except (RuntimeError, ValueError) as error:
         raise Ended(TRANSIENT, f"{environ.get('PIPE_COORDINATOR')}: the {workers} workers did not find each other: "
                                f"{first_line(error)}") from error

@@ -9,7 +9,7 @@ import numpy as np
 from . import crc32c, native_reader
 from .atomic import sync_directory, write_text
 
-VERSION = 1
+VERSION, OF_A_HOST = 1, 2  # of the file: of a whole checkpoint, of one host's part
 PIECE = 4 << 20
 BEST, BEFORE_DECAY = "best", "before_decay"
 PINS = (BEST, BEFORE_DECAY)  # names under which a checkpoint is never removed
@@ -23,24 +23,38 @@ def place(checkpoint):
     return checkpoint.with_name(checkpoint.name + ".json")
 
 
-def begin(checkpoint):
-    """Marks a checkpoint as unfinished, before its first byte is written: a kill may leave a part of it."""
-    _write(checkpoint, {"unfinished": True})
+def begin(checkpoint, part=None):
+    """Marks a checkpoint as unfinished, before its first byte is written: a kill may leave a part of it. `part`: as in
+    finish."""
+    _write(checkpoint, {**_head(checkpoint, part), "unfinished": True})
 
 
-def finish(checkpoint, pinned=(), best=None):
+def finish(checkpoint, pinned=(), best=None, part=None, owned=lambda name: True):
     """Reads every file, syncs it to disk, and writes its size and checksum. From then on the checkpoint counts. `best`:
-    the scores for which it is pinned, if it is."""
+    the scores for which it is pinned, if it is. `part`: of several hosts, {attempt, host, hosts}; then the files that
+    are not `owned` are copies of another host's."""
     files = [{"name": name, "bytes": size, "crc32c": crc}
              for name in _files(checkpoint) for size, crc in [_measured(checkpoint / name, sync=True)]]
     for directory, _, _ in os.walk(checkpoint):
         sync_directory(directory)
     sync_directory(checkpoint.parent)
-    _write(checkpoint, {"files": files, **_pins(pinned, best)})
+    members = {**_head(checkpoint, part), "files": [file for file in files if owned(file["name"])]}
+    if part:
+        members["copies"] = [file for file in files if not owned(file["name"])]
+    _write(checkpoint, {**members, **_pins(pinned, best)})
 
 
 def is_unfinished(checkpoint):
-    return _read(checkpoint) == {**_head(checkpoint), "unfinished": True}
+    said = _read(checkpoint)
+    return isinstance(said, dict) and said.get("unfinished") is True and said.get("step") == int(checkpoint.name)
+
+
+def fetched(checkpoint):
+    """Returns the names of all files of a checkpoint that the stage is bringing in parts; None: it is not one."""
+    said = _read(checkpoint)
+    if not isinstance(said, dict) or said.get("fetched") is not True:
+        return None
+    return [str(file["name"]) for file in said["files"]]
 
 
 def pins(checkpoint):
@@ -65,7 +79,8 @@ def pin(checkpoint, pinned, scores=None):
     if not isinstance(said, dict) or "files" not in said:
         finish(checkpoint, pinned, scores)
     else:
-        _write(checkpoint, {"files": said["files"], **_pins(pinned, scores or said.get("best"))})
+        kept = {name: value for name, value in said.items() if name not in ("pinned", "best")}
+        _write(checkpoint, {**kept, **_pins(pinned, scores or said.get("best"))})
 
 
 def verify(checkpoint):
@@ -75,11 +90,14 @@ def verify(checkpoint):
     if said is None:
         return False
     try:
-        if {name: said[name] for name in _head(checkpoint)} != _head(checkpoint) or not said["files"]:
+        if said["pipe_checkpoint"] not in (VERSION, OF_A_HOST) or said["step"] != int(checkpoint.name):
+            raise ValueError
+        listed = [*said["files"], *said.get("copies", ())]
+        if not listed:
             raise ValueError
         if not isinstance(said.get("pinned", []), list) or not set(said.get("pinned", [])) <= set(PINS):
             raise ValueError
-        wanted = [(str(file["name"]), int(file["bytes"]), str(file["crc32c"])) for file in said["files"]]
+        wanted = [(str(file["name"]), int(file["bytes"]), str(file["crc32c"])) for file in listed]
     except (KeyError, TypeError, ValueError):
         raise Damaged(f"{place(checkpoint)}: is not what was written there") from None
     for name, size, crc in wanted:
@@ -97,8 +115,8 @@ def verify(checkpoint):
     return True
 
 
-def _head(checkpoint):
-    return {"pipe_checkpoint": VERSION, "step": int(checkpoint.name)}
+def _head(checkpoint, part=None):
+    return {"pipe_checkpoint": OF_A_HOST if part else VERSION, "step": int(checkpoint.name), **(part or {})}
 
 
 def _pins(names, scores):
@@ -107,7 +125,7 @@ def _pins(names, scores):
 
 
 def _write(checkpoint, members):
-    write_text(place(checkpoint), json.dumps({**_head(checkpoint), **members}, indent=1))
+    write_text(place(checkpoint), json.dumps(members, indent=1))
 
 
 def _read(checkpoint):

@@ -1,9 +1,15 @@
 """Puts the rows of a step on the devices that compute them. A process reads only its own rows."""
 
+import json
+import os
+import zlib
+
 import jax
 import numpy as np
 
 from . import sharding
+
+TRACE = "PIPE_TRACE_ROWS"  # names a file for the rows of each step, for tests
 
 
 class Feed:
@@ -16,6 +22,7 @@ class Feed:
         spans = [index[1].indices(self._each) for index in
                  self._layout.addressable_devices_indices_map(shape).values()]
         self._low, self._high = min(span[0] for span in spans), max(span[1] for span in spans)
+        self._trace = os.environ.get(TRACE)
 
     def load(self, first):
         """Returns tokens [M, R, T + 1], lengths [M, R] and weights [M, R, T + 1] (None: the rows have none) of the step
@@ -27,9 +34,19 @@ class Feed:
         else:
             batches = [self._rows.shuffled(first + piece * self._each + self._low, width)
                        for piece in range(self._micro)]
-            parts = (joined([getattr(batch, name) for batch in batches]) for name in ("tokens", "lengths", "weights"))
+            parts = tuple(joined([getattr(batch, name) for batch in batches])
+                          for name in ("tokens", "lengths", "weights"))
+        if self._trace:
+            self._note(first, width, parts[0])
         return tuple(None if part is None else self._place(part.reshape(self._micro, width, *part.shape[1:]))
                      for part in parts)
+
+    def _note(self, first, width, tokens):
+        """Appends the samples of a step that this process read: their numbers, and checksums of their ids."""
+        numbers = [first + piece * self._each + self._low + row for piece in range(self._micro) for row in range(width)]
+        with open(self._trace, "a", encoding="utf-8") as out:
+            out.write(json.dumps({"first": first, "samples": [[number, zlib.crc32(row.tobytes())]
+                                                              for number, row in zip(numbers, tokens)]}) + "\n")
 
     def _place(self, local):
         shape = (self._micro, self._each, *local.shape[2:])

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import jax
 
-from . import ckpt, model, optim, step
+from . import ckpt, hosts, model, optim, step
 from .continuation import Continuation
 from .digests import BEFORE_DECAY, BEST
-from .exits import DIVERGED, RESUMABLE, Ended
+from .exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
 from .feed import Feed
 from .programs import Programs
 from .regularizers import evaluated
@@ -31,7 +31,8 @@ class Loop:
         self.setup, self.job, self.config = setup, setup.job, setup.config
         self.events, self.clock, self.stop, self._evaluate = events, clock, stop, evaluate
         self.programs = Programs(setup)
-        self.checkpoints = ckpt.Checkpoints(self.job.run_dir / "checkpoints", self.job.keep_checkpoints)
+        self.position = hosts.position()
+        self.checkpoints = self._open_checkpoints()
         self.continuation = Continuation(self.job)
         self.selection = Selection(self.job, self.checkpoints)
         self.feed = Feed(setup.rows, setup.mesh, self.config.batch)
@@ -42,6 +43,22 @@ class Loop:
         self._diverging = False
         self._saved = None   # step of the newest checkpoint
         self._unread = None  # the Report of the last step
+        self._needs = 0
+
+    def _open_checkpoints(self):
+        place, keep = self.job.run_dir / "checkpoints", self.job.keep_checkpoints
+        if self.position.hosts == 1:
+            return ckpt.Checkpoints(place, keep)
+        from .host_ckpt import HostCheckpoints
+        return HostCheckpoints(place, keep, self.programs.like, self.position, self._need, lambda: self.stop.asked)
+
+    def _need(self, step, names):
+        """Asks the stage for files of a checkpoint. Returns the id of the question."""
+        self._needs += 1
+        number = f"{self.position.attempt}-{jax.process_index()}-{self._needs}"
+        self.events.phase("fetch")
+        self.events.emit("need", id=number, step=step, files=names)
+        return number
 
     @property
     def tokens(self):
@@ -55,7 +72,7 @@ class Loop:
     def begin(self):
         """Starts at the newest checkpoint, or with a fresh state."""
         passed = []  # steps of checkpoints that an earlier one replaces
-        found = self._newest(passed)
+        found = self._newest(passed) if self.position.hosts == 1 else self._agreed(passed)
         if found is None:
             self.state = self.programs.fresh()
             return
@@ -74,6 +91,17 @@ class Loop:
         if self.continuation.keeps(self.done) and self.done < self.job.steps:
             if self.checkpoints.pinned(BEFORE_DECAY) != self.done:
                 self._pin(BEFORE_DECAY)
+
+    def _agreed(self, passed):
+        """Returns the checkpoint that all hosts restore, as the stage says."""
+        step = self.position.resume
+        self.selection.forget_beyond(-1 if step is None else step)
+        self.checkpoints.begin_at(step)
+        if step is None:
+            return None
+        if self.checkpoints.lacks(step):
+            raise Ended(TRANSIENT, f"{self.checkpoints.path(step)}: is not on the disk of every host")
+        return self._newest(passed)
 
     def _newest(self, passed=None):
         """Returns the newest good checkpoint. `passed`, given if the job may ask for more steps than before: gets the

@@ -99,6 +99,7 @@ class SliceModel::Trainer final : public SliceTrainer {
   }
   std::optional<TrainerEnd> TakeEnd() override { return std::exchange(end_, std::nullopt); }
   std::vector<LocalCheckpoint> Local() override { return *disk_; }
+  void Send(const LocalCheckpoint& checkpoint) override { asked = checkpoint; }
   void Complete(AttemptRecord& made) override { made.coordinator = StrCat("host0:", model_.now_); }
   RestartAdvice Advise(const TrainerEnd&) override {
     return {.again = true, .wait = std::chrono::seconds(1), .over = {}};
@@ -134,6 +135,7 @@ class SliceModel::Trainer final : public SliceTrainer {
   int kill_at = -1;   // -1: nobody kills it
   int fails_at = -1;  // when it notices that a peer is gone; -1: it has not noticed
   bool stops = false;
+  std::optional<LocalCheckpoint> asked;  // to be sent
 
  private:
   SliceModel& model_;
@@ -330,10 +332,8 @@ bool SliceModel::HoldsLease(const Start& start) const {
 }
 
 void SliceModel::SendPart(Start& start) {
-  const auto leader = cards_.find(0);
-  if (start.lanes[kParts] || leader == cards_.end() || !leader->second.value.send) return;
-  if (now_ < start.cut_until || !start.loop->member().MayWrite(Clock())) return;
-  const LocalCheckpoint send = *leader->second.value.send;
+  if (start.lanes[kParts] || !start.trainer.asked || now_ < start.cut_until) return;
+  const LocalCheckpoint send = *start.trainer.asked;
   const std::tuple<std::int64_t, std::int64_t, int> part{send.step, send.attempt, start.card.host};
   if (!start.trainer.Has(send)) return;
   if (records_.contains(part)) {

@@ -135,6 +135,7 @@ class ShortTrainer final : public SliceTrainer {
     return end;
   }
   std::vector<LocalCheckpoint> Local() override { return {}; }
+  void Send(const LocalCheckpoint&) override {}
   void Complete(AttemptRecord& attempt) override { attempt.coordinator = "here:1"; }
   RestartAdvice Advise(const TrainerEnd& end) override {
     advised = end;

@@ -1,0 +1,90 @@
+#include "plugins/train/attempt_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/terminal_text.h"
+#include "plugins/train/trainer_environment.h"
+
+namespace pipeline {
+
+AttemptRunner::AttemptRunner(const TrainJob& job, const HostCall& call, const RunDirectory& directory)
+    : job_(job),
+      call_(call),
+      directory_(directory),
+      journal_(directory.Path("events.jsonl"), call),
+      reporter_(call, job.steps()) {}
+
+AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart& start) const {
+  AttemptPlan plan;
+  plan.grace = std::chrono::seconds(job_.grace_s());
+  plan.patience = job_.patience();
+  plan.wish = start.wish;
+  const auto count = static_cast<std::size_t>(job_.processes());
+  for (std::size_t worker = 0; worker < count; ++worker) {
+    TrainerCommand command =
+        PythonCommand(python, {"-m", "pipe_trainer", "--job", directory_.Path("job.json")});
+    for (std::string variable :
+         {StrCat("PIPE_ERROR_FILE=", directory_.LogPath(start.number, worker, ".error.json")),
+          StrCat("PIPE_ATTEMPT=", start.number), StrCat("PIPE_RESUME=", start.resume),
+          StrCat("PIPE_GRACE_S=", job_.grace_s()), StrCat("PIPE_WORKER_INDEX=", start.first_worker + worker),
+          StrCat("PIPE_WORKER_COUNT=", start.workers)})
+      command.set.push_back(std::move(variable));
+    command.set.insert(command.set.end(), start.set.begin(), start.set.end());
+    if (start.coordinator.empty())
+      command.unset.emplace_back("PIPE_COORDINATOR");
+    else
+      command.set.push_back("PIPE_COORDINATOR=" + start.coordinator);
+    command.log = directory_.LogPath(start.number, worker, ".log");
+    plan.commands.push_back(std::move(command));
+  }
+  return plan;
+}
+
+Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptStart& start) {
+  const AttemptPlan plan = PlanOf(python, start);
+  std::int64_t committed_before = committed_;
+  bool progressed = false;
+  Attempt attempt(plan, call_, [&](const Json& event) {
+    Hear(event, committed_before, progressed);
+    start.hear(event);
+    // Every worker reports the same about a training; the events of one are shown.
+    if (event["worker"].AsInt() == static_cast<std::int64_t>(start.first_worker)) reporter_.Hear(event);
+  });
+  ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
+  end.progressed = progressed;
+  if (attempt.bad_lines() > 0)
+    call_.Log(Level::kWarning,
+              StrCat(attempt.bad_lines(), " lines on the trainer's event channel were no events; the first: ",
+                     attempt.first_bad_line()));
+  if (journal_.drowned() > drowned_)
+    call_.Log(Level::kWarning, StrCat(journal_.drowned() - drowned_, " events came too fast to be kept"));
+  drowned_ = journal_.drowned();
+  log_ = plan.commands[attempt.decided()].log;
+  tail_ = attempt.Tail();
+  if (end.code != 0 || end.signal != 0) AddError(start.number, attempt.decided(), end);
+  return end;
+}
+
+void AttemptRunner::Hear(const Json& event, std::int64_t& committed_before, bool& progressed) {
+  const std::string_view kind = event["kind"].AsString();
+  const std::int64_t step = event["step"].AsInt(-1);
+  if (kind == "restore") committed_ = std::max(committed_, step);
+  if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
+  // Checkpoints after this step no longer count.
+  if (kind == "extend") committed_ = committed_before = event["to"].AsInt(-1);
+  journal_.Keep(event, SystemClock().Monotonic());
+}
+
+void AttemptRunner::AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {
+  const std::string path = directory_.LogPath(number, worker, ".error.json");
+  const Json error = directory_.Read(path.substr(directory_.Path("").size()));
+  if (const std::string_view message = error["message"].AsString(); !message.empty())
+    end.cause += StrCat(" (", Readable(message, 1000), ")");
+}
+
+}  // namespace pipeline

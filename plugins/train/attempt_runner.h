@@ -1,0 +1,65 @@
+// Runs attempts of the trainers of this machine: their commands, their events and the explanation of their
+// end. CONTRACT.md, sections 4 to 6.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "plugins/train/attempt.h"
+#include "plugins/train/event_journal.h"
+#include "plugins/train/host_call.h"
+#include "plugins/train/progress_reporter.h"
+#include "plugins/train/restart_policy.h"
+#include "plugins/train/run_directory.h"
+#include "plugins/train/train_job.h"
+
+namespace pipeline {
+
+/// One attempt, as far as it differs from the others.
+struct AttemptStart {
+  std::int64_t number = 1;
+  std::size_t first_worker = 0;             // number of this machine's first worker among all
+  std::size_t workers = 1;                  // of all machines
+  std::string coordinator;                  // ADDRESS:PORT; empty: there is one worker
+  std::string resume = "auto";              // PIPE_RESUME
+  std::vector<std::string> set;             // more variables, "NAME=value"
+  std::function<Wish()> wish;               // as in AttemptPlan
+  Attempt::Hear hear = [](const Json&) {};  // each valid event of each worker
+};
+
+/// One thread.
+class AttemptRunner {
+ public:
+  /// All arguments outlive it.
+  AttemptRunner(const TrainJob& job, const HostCall& call, const RunDirectory& directory);
+
+  /// Returns how the attempt ended; an error if a process could not be started.
+  Result<AttemptEnd> Run(const std::string& python, const AttemptStart& start);
+
+  /// The last lines of the worker that decided the last attempt, and the file that has all of them.
+  const std::vector<std::string>& tail() const { return tail_; }
+  const std::string& log() const { return log_; }
+
+ private:
+  AttemptPlan PlanOf(const std::string& python, const AttemptStart& start) const;
+  void Hear(const Json& event, std::int64_t& committed_before, bool& progressed);
+  /// Adds the trainer's own explanation of its end.
+  void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const;
+
+  const TrainJob& job_;
+  const HostCall& call_;
+  const RunDirectory& directory_;
+  EventJournal journal_;
+  ProgressReporter reporter_;
+  std::int64_t committed_ = -1;  // step of the last checkpoint that was heard of
+  std::uint64_t drowned_ = 0;
+  std::string log_;
+  std::vector<std::string> tail_;
+};
+
+}  // namespace pipeline

@@ -1,0 +1,49 @@
+#include "plugins/train/checkpoint_fetch.h"
+
+#include <vector>
+
+#include "base/str.h"
+#include "plugins/train/fetch_files.h"
+
+namespace pipeline {
+
+Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std::string& uri,
+                                      const std::string& directory, const HostCall& call,
+                                      const FileTest& wanted, const std::function<bool()>& given_up) {
+  std::vector<FetchPlan> plans;
+  std::uint64_t all = 0;
+  for (const CheckpointMarker::Folder& folder : marker.Folders()) {
+    FetchPlan plan;
+    plan.from = StrCat(uri, "/", folder.path);
+    plan.directory = directory;
+    plan.what = StrCat("the checkpoint at step ", marker.step);
+    for (const FileFacts& file : *folder.files)
+      if (!wanted || wanted(file.name)) {
+        plan.files.push_back(file);
+        all += file.bytes;
+      }
+    plans.push_back(std::move(plan));
+  }
+  std::uint64_t before = 0;  // bytes of the folders that are here
+  for (const FetchPlan& plan : plans) {
+    const HostStorage storage = call.storage();
+    const FetchMeans means{.storage = storage,
+                           .stopped = [&] { return call.stopped() || (given_up && given_up()); },
+                           .tell =
+                               [&](std::uint64_t done, std::uint64_t) {
+                                 Json progress;
+                                 progress["kind"] = "progress";
+                                 progress["done"] = before + done;
+                                 progress["of"] = all;
+                                 progress["text"] =
+                                     StrCat("bringing ", plan.what, " here: ", HumanBytes(before + done),
+                                            " of ", HumanBytes(all));
+                                 call.Emit(progress);
+                               }};
+    RETURN_IF_ERROR(FetchFiles(plan, means));
+    for (const FileFacts& file : plan.files) before += file.bytes;
+  }
+  return all;
+}
+
+}  // namespace pipeline

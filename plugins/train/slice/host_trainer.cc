@@ -1,0 +1,167 @@
+#include "plugins/train/slice/host_trainer.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/str.h"
+#include "plugins/train/slice/own_address.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kNoResult = 70;  // exit codes of CONTRACT.md, section 6
+constexpr int kTryAgain = 75;
+constexpr int kDamaged = 65;
+
+TrainerEnd EndOf(std::int64_t attempt, const Status& why) {
+  TrainerEnd end;
+  end.attempt = attempt;
+  end.code = why.code() == Code::kDataLoss ? kDamaged : kTryAgain;
+  end.cause = why.message();
+  return end;
+}
+
+}  // namespace
+
+HostTrainer::HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRun& bucket)
+    : run_(run),
+      checkpoints_(checkpoints),
+      bucket_(bucket),
+      runner_(run.job, run.call, run.directory),
+      policy_(run.job.restarts()) {}
+
+HostTrainer::~HostTrainer() {
+  wish_ = Wish::kKill;
+  if (attempt_.joinable()) attempt_.join();
+  if (publication_.joinable()) publication_.join();
+}
+
+void HostTrainer::Start(const AttemptRecord& attempt) {
+  if (attempt_.joinable()) attempt_.join();  // its end was taken
+  wish_ = Wish::kGoOn;
+  {
+    const Lock lock(mutex_);
+    end_.reset();
+  }
+  attempt_ = std::jthread([this, attempt] {
+    const std::vector<LocalCheckpoint> before = checkpoints_.Local();
+    TrainerEnd end = RunAttempt(attempt, before.empty() ? -1 : before.back().step);
+    const Lock lock(mutex_);
+    end_ = std::move(end);
+  });
+}
+
+std::optional<TrainerEnd> HostTrainer::TakeEnd() {
+  const Lock lock(mutex_);
+  return std::exchange(end_, std::nullopt);
+}
+
+Status HostTrainer::Prepare(const AttemptRecord& attempt) {
+  if (attempt.data != run_.data_digest)
+    return Status(Code::kFailedPrecondition,
+                  StrCat(run_.job.data_manifest, ": is not the manifest that host 0 trains on; start again"));
+  const auto given_up = [this] { return wish_ != Wish::kGoOn; };
+  RETURN_IF_ERROR(checkpoints_.Bring(attempt, given_up));
+  // An earlier result has fewer steps, or another host's end undid it: only this attempt's own may count.
+  RETURN_IF_ERROR(run_.directory.Remove("result.json"));
+  return run_.directory.Write("job.json", run_.job_file);
+}
+
+TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt, std::int64_t newest_before) {
+  if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(attempt.number, ready);
+  const auto workers = static_cast<std::size_t>(run_.job.processes());
+  AttemptStart start;
+  start.number = attempt.number;
+  start.first_worker = static_cast<std::size_t>(run_.position.host) * workers;
+  start.workers = static_cast<std::size_t>(run_.position.hosts) * workers;
+  start.coordinator = attempt.coordinator;
+  start.resume = attempt.step < 0 ? std::string("none") : StrCat(attempt.step);
+  start.set = {StrCat("PIPE_HOST_INDEX=", run_.position.host),
+               StrCat("PIPE_HOST_COUNT=", run_.position.hosts)};
+  start.wish = [this] { return wish_.load(); };
+  start.hear = [this](const Json& event) { Hear(event); };
+  const Result<AttemptEnd> ran = runner_.Run(run_.python, start);
+  checkpoints_.Look();
+  if (!ran.ok()) return EndOf(attempt.number, ran.status());
+  TrainerEnd end;
+  end.attempt = attempt.number;
+  end.code = ran->code;
+  end.signal = ran->signal;
+  end.hung = ran->hung;
+  const std::vector<LocalCheckpoint> after = checkpoints_.Local();
+  end.progressed = !after.empty() && after.back().step > std::max(newest_before, attempt.step);
+  end.cause = StrCat("host ", run_.position.host, ": ", ran->cause);
+  if (end.good() && run_.position.host == 0)
+    if (const Status good = run_.directory.CheckResult(run_.job.steps(), run_.job.stops_early());
+        !good.ok()) {
+      end.code = kNoResult;
+      end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());
+    }
+  return end;
+}
+
+void HostTrainer::Hear(const Json& event) {
+  const std::string_view kind = event["kind"].AsString();
+  if (kind == "need") return checkpoints_.Answer(event);
+  if (kind == "extend" && event["to"].is_int()) checkpoints_.GoBack(event["to"].AsInt());
+  if (kind == "ckpt_commit" || kind == "ckpt_pin" || kind == "extend") checkpoints_.Look();
+}
+
+void HostTrainer::Complete(AttemptRecord& attempt) {
+  std::string address = run_.position.address_of_leader;
+  if (address.empty()) address = OwnAddress();
+  const Result<int> port = FreePort(false);
+  // If absent: the trainers fail to meet, and the next attempt tries again.
+  attempt.coordinator = WithPort(address, port.ok() ? *port : 0);
+  attempt.data = run_.data_digest;
+}
+
+RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
+  AttemptEnd ended;
+  ended.code = end.code;
+  ended.signal = end.signal;
+  ended.hung = end.hung;
+  ended.progressed = end.progressed;
+  ended.cause = end.cause;
+  const RestartDecision decision = policy_.Decide(ended);
+  RestartAdvice advice;
+  advice.again = decision.kind == RestartDecision::Kind::kAgain;
+  advice.wait = decision.wait;
+  if (!advice.again)
+    advice.over = {.outcome = RunOutcome::kFailed,
+                   .code = decision.code,
+                   .message = StrCat(decision.why, "; the output of host 0: ", runner_.log())};
+  return advice;
+}
+
+std::optional<RunEnd> HostTrainer::Publish() {
+  {
+    const Lock lock(mutex_);
+    if (published_) return published_;
+  }
+  const Json result = run_.directory.Read("result.json");
+  // The last checkpoint has a marker before the result that names it.
+  if (checkpoints_.newest_marker() < result["steps"].AsInt()) return {};
+  if (!publication_.joinable())
+    publication_ = std::jthread([this] {
+      RunEnd end = PublishNow();
+      const Lock lock(mutex_);
+      published_ = std::move(end);
+    });
+  return {};
+}
+
+RunEnd HostTrainer::PublishNow() {
+  const auto failed = [](const Status& why) {
+    return RunEnd{.outcome = RunOutcome::kFailed, .code = why.code(), .message = std::string(why.message())};
+  };
+  Result<std::vector<std::string>> objects = run_.directory.Objects();
+  if (!objects.ok()) return failed(objects.status());
+  const Status published = bucket_.Publish(*objects, run_.job_file);
+  if (!published.ok()) return failed(published);
+  objects_ = std::move(*objects);
+  return {};
+}
+
+}  // namespace pipeline

@@ -1,0 +1,75 @@
+// The trainers of this host in a training on several hosts: fetches, starts, ends and restarts them on the
+// wish of `SliceLoop`. hosts/hosts.md; CONTRACT.md, section 13.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "plugins/train/attempt_runner.h"
+#include "plugins/train/bucket_run.h"
+#include "plugins/train/hosts/host_position.h"
+#include "plugins/train/hosts/slice_trainer.h"
+#include "plugins/train/slice/slice_checkpoints.h"
+
+namespace pipeline {
+
+/// The thread of the loop calls its functions; each attempt and the publication have a thread of their own.
+class HostTrainer final : public SliceTrainer {
+ public:
+  struct Run {
+    const TrainJob& job;
+    const HostCall& call;
+    const RunDirectory& directory;
+    const HostPosition& position;
+    std::string python;
+    std::string data_digest;  // of the manifest of the rows
+    Json job_file;
+  };
+  /// All arguments outlive it. `bucket` publishes, on host 0.
+  HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRun& bucket);
+  /// Ends the trainers at once.
+  ~HostTrainer() override;
+
+  void Start(const AttemptRecord& attempt) override;
+  void Stop() override { wish_ = Wish::kStop; }
+  void Kill() override { wish_ = Wish::kKill; }
+  std::optional<TrainerEnd> TakeEnd() override;
+  std::vector<LocalCheckpoint> Local() override { return checkpoints_.Local(); }
+  void Send(const LocalCheckpoint& checkpoint) override { checkpoints_.Send(checkpoint); }
+
+  void Complete(AttemptRecord& attempt) override;
+  RestartAdvice Advise(const TrainerEnd& end) override;
+  std::optional<RunEnd> Publish() override;
+
+  /// The objects of the published artifact.
+  const std::vector<std::string>& objects() const { return objects_; }
+
+ private:
+  /// On the thread of the attempt.
+  TrainerEnd RunAttempt(const AttemptRecord& attempt, std::int64_t newest_before);
+  Status Prepare(const AttemptRecord& attempt);
+  void Hear(const Json& event);
+  RunEnd PublishNow();
+
+  const Run run_;
+  SliceCheckpoints& checkpoints_;
+  BucketRun& bucket_;
+  AttemptRunner runner_;  // the thread of the attempt uses it
+  RestartPolicy policy_;
+  std::atomic<Wish> wish_{Wish::kGoOn};
+
+  Mutex mutex_;
+  std::optional<TrainerEnd> end_ GUARDED_BY(mutex_);
+  std::optional<RunEnd> published_ GUARDED_BY(mutex_);
+  std::vector<std::string> objects_;  // written before `published_`, read after it
+  std::jthread attempt_;
+  std::jthread publication_;  // joined in the destructor, like attempt_
+};
+
+}  // namespace pipeline

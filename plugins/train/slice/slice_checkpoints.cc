@@ -1,0 +1,388 @@
+#include "plugins/train/slice/slice_checkpoints.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "plugins/train/checkpoint_fetch.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kMarkEvery{2};
+constexpr std::uint64_t kMostRecord = 64 << 20;
+constexpr const char* kIncoming = "incoming-";
+constexpr const char* kState = "state/";
+constexpr int kDamaged = 65, kTryAgain = 75;  // exit codes of CONTRACT.md, section 6
+
+std::string StepName(std::int64_t step) { return StrCat("checkpoints/", step); }
+
+LocalCheckpoint CardEntry(const LocalPart& part) {
+  return {.step = part.step, .attempt = part.attempt, .part = part.part.Digest()};
+}
+
+/// A file with elements of an array, in a checkpoint by parts.
+bool IsChunk(const std::string& name) {
+  const char first = name[name.rfind('/') + 1];
+  return name.starts_with(kState) && name.find('/', std::string_view(kState).size()) != std::string::npos &&
+         first != '.' && first != '_';
+}
+
+/// The objects show that the checkpoint can never be used.
+bool Useless(Code code) { return code == Code::kDataLoss || code == Code::kNotFound; }
+
+}  // namespace
+
+SliceCheckpoints::SliceCheckpoints(const TrainJob& job, const HostCall& call, const RunDirectory& directory)
+    : job_(job),
+      call_(call),
+      directory_(directory),
+      storage_(call.storage()),
+      sender_(job.run_uri + "/checkpoints", directory, call),
+      bucket_(job.run_uri + "/checkpoints", job.settings["keep_checkpoints"].AsInt(1), storage_) {
+  Look();
+  if (job.position.host == 0) marks_ = std::jthread([this](const std::stop_token& stop) { MarkLoop(stop); });
+}
+
+SliceCheckpoints::~SliceCheckpoints() {
+  closing_ = true;
+  marks_.request_stop();
+  changed_.NotifyAll();
+  if (marks_.joinable()) marks_.join();
+  std::vector<std::jthread> answers;
+  {
+    const Lock lock(mutex_);
+    answers.swap(answers_);
+  }
+}
+
+std::vector<LocalCheckpoint> SliceCheckpoints::Local() const {
+  const Lock lock(mutex_);
+  std::vector<LocalCheckpoint> local;
+  for (const LocalPart& part : local_) local.push_back(CardEntry(part));
+  return local;
+}
+
+void SliceCheckpoints::Look() {
+  std::vector<LocalPart> found;
+  std::error_code error;
+  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(".json") || !fs::is_directory(at->path().parent_path() / at->path().stem(), error)) {
+      error.clear();
+      continue;
+    }
+    const Result<std::optional<LocalPart>> part =
+        ParseLocalPart(directory_.Read("checkpoints/" + name), at->path().string());
+    if (!part.ok() || !*part || (*part)->unfinished || (*part)->fetched) continue;
+    const bool same_hosts = (*part)->hosts == job_.position.hosts && (*part)->part.host == job_.position.host;
+    if (same_hosts && StrCat((*part)->step, ".json") == name) found.push_back(**part);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const LocalPart& one, const LocalPart& other) { return one.step < other.step; });
+  const Lock lock(mutex_);
+  local_ = std::move(found);
+}
+
+bool SliceCheckpoints::HasOwn(std::int64_t step) const {
+  const Lock lock(mutex_);
+  return std::any_of(local_.begin(), local_.end(),
+                     [step](const LocalPart& part) { return part.step == step; });
+}
+
+// --- Sending.
+
+void SliceCheckpoints::Send(const LocalCheckpoint& checkpoint) {
+  sender_.Send(checkpoint);
+  if (job_.position.host != 0) return;
+  {
+    const Lock lock(mutex_);
+    if (send_ && send_->step == checkpoint.step && send_->attempt == checkpoint.attempt) return;
+    send_ = checkpoint;
+  }
+  changed_.NotifyAll();
+}
+
+void SliceCheckpoints::MarkLoop(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::optional<LocalCheckpoint> send;
+    {
+      Lock lock(mutex_);
+      changed_.WaitFor(lock, kMarkEvery, [this] { return closing_.load(); });
+      send = send_;
+    }
+    if (stop.stop_requested()) return;
+    Status marked = RemoveLeft();
+    if (marked.ok() && send && send->step > marked_) marked = MarkSent(*send);
+    if (marked.ok()) marked = MarkPins();
+    if (!marked.ok() && marked.code() != Code::kCancelled)
+      call_.Log(Level::kWarning, StrCat("the marker of a checkpoint is not written yet: ", marked.message()));
+  }
+}
+
+Status SliceCheckpoints::MarkSent(const LocalCheckpoint& checkpoint) {
+  CheckpointMarker marker;
+  marker.step = checkpoint.step;
+  marker.attempt = checkpoint.attempt;
+  for (int host = 0; host < job_.position.hosts; ++host) {
+    const std::string uri =
+        StrCat(job_.run_uri, "/checkpoints/", PartRecord::Name(checkpoint.step, checkpoint.attempt, host));
+    ASSIGN_OR_RETURN(const auto found, storage_.ReadWhole(uri, kMostRecord));
+    if (!found) return {};  // it is still being sent
+    ASSIGN_OR_RETURN(PartRecord record, ParsePartRecord(found->bytes, uri));
+    if (record.step != checkpoint.step || record.attempt != checkpoint.attempt || record.part.host != host ||
+        record.hosts != job_.position.hosts)
+      return Status(Code::kDataLoss, StrCat(uri, ": tells of another part than its name says"));
+    marker.parts.push_back(std::move(record.part));
+  }
+  std::int64_t restored = -1;
+  {
+    const Lock lock(mutex_);
+    restored = restored_;
+    for (const LocalPart& part : local_)
+      if (part.step == checkpoint.step) marker.pinned = part.pins, marker.best = part.best;
+  }
+  if (!marker.best.is_object()) marker.best = directory_.Read("best.json");
+  const Lock lock(bucket_mutex_);
+  RETURN_IF_ERROR(bucket_.MarkParts(marker));
+  markers_[marker.step] = marker;
+  marked_ = marker.step;
+  Json kept;
+  kept["kind"] = "ckpt_kept";
+  kept["step"] = marker.step;
+  kept["uri"] = bucket_.Uri(marker.Name());
+  call_.Emit(kept);
+  bucket_.Protect({restored, marker.step}, marker.step);
+  if (call_.stopped()) return {};  // the next run removes old ones
+  if (const Status pruned = bucket_.Prune(); !pruned.ok())
+    call_.Log(Level::kWarning, StrCat("old checkpoints stay in the bucket: ", pruned.message()));
+  return {};
+}
+
+void SliceCheckpoints::GoBack(std::int64_t step) {
+  if (job_.position.host != 0) return;
+  {
+    const Lock lock(mutex_);
+    went_back_ = step;
+    send_.reset();
+  }
+  changed_.NotifyAll();
+}
+
+Status SliceCheckpoints::RemoveLeft() {
+  std::optional<std::int64_t> step;
+  {
+    const Lock lock(mutex_);
+    step = went_back_;
+  }
+  if (!step) return {};
+  const Lock lock(bucket_mutex_);
+  bucket_.Protect({}, std::numeric_limits<std::int64_t>::max());
+  RETURN_IF_ERROR(bucket_.RemoveBeyond(*step).status());
+  marked_ = *step;
+  std::erase_if(markers_, [&](const auto& marker) { return marker.first > *step; });
+  const Lock inner(mutex_);
+  went_back_.reset();
+  return {};
+}
+
+Status SliceCheckpoints::MarkPins() {
+  std::vector<LocalPart> local;
+  {
+    const Lock lock(mutex_);
+    local = local_;
+  }
+  const Lock lock(bucket_mutex_);
+  for (const LocalPart& part : local) {
+    const auto marker = markers_.find(part.step);
+    if (marker == markers_.end() || marker->second.attempt != part.attempt ||
+        marker->second.pinned == part.pins)
+      continue;
+    CheckpointMarker changed = marker->second;
+    changed.pinned = part.pins;
+    if (part.best.is_object()) changed.best = part.best;
+    RETURN_IF_ERROR(bucket_.MarkParts(changed));
+    marker->second = std::move(changed);
+  }
+  return {};
+}
+
+void SliceCheckpoints::SendLast(std::chrono::nanoseconds grace) {
+  const std::vector<LocalCheckpoint> local = Local();
+  if (local.empty()) return;
+  const LocalCheckpoint& last = local.back();
+  Send(last);
+  const std::chrono::nanoseconds end = SystemClock().Monotonic() + grace;
+  const bool leads = job_.position.host == 0;
+  while (SystemClock().Monotonic() < end && (leads ? marked_ < last.step : !sender_.Sent(last)))
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
+
+// --- Restoring.
+
+Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
+  const Lock lock(bucket_mutex_);
+  if (!looked_) {
+    ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, bucket_.Committed());
+    std::int64_t newest = -1;
+    for (const CheckpointName& name : committed) {
+      if (!bucket_.Usable(name)) continue;
+      const Result<CheckpointMarker> marker = bucket_.Open(name);
+      if (!marker.ok() && !Useless(marker.status().code())) return marker.status();
+      if (!marker.ok()) {
+        call_.Log(Level::kWarning, StrCat(bucket_.Uri(name), ": damaged, going back to the one before: ",
+                                          marker.status().message()));
+        continue;
+      }
+      newest = name.step;
+      markers_[newest] = *marker;
+      break;
+    }
+    marked_ = newest;
+    looked_ = true;
+  }
+  return marked_.load();
+}
+
+Result<CheckpointMarker> SliceCheckpoints::MarkerOf(std::int64_t step) {
+  const Lock lock(bucket_mutex_);
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, bucket_.Committed());
+  for (const CheckpointName& name : committed)
+    if (name.step == step && bucket_.Usable(name)) {
+      ASSIGN_OR_RETURN(const CheckpointMarker marker, bucket_.Open(name));
+      return markers_[step] = marker;
+    }
+  return Status(Code::kNotFound, StrCat(bucket_.uri(), "/", step, ": has no marker"));
+}
+
+Status SliceCheckpoints::Bring(const AttemptRecord& attempt, const std::function<bool()>& given_up) {
+  Look();
+  {
+    const Lock lock(mutex_);
+    restored_ = attempt.step;
+  }
+  if (attempt.step < 0) return {};
+  if (!attempt.local) {
+    // An own part of this step may be of another attempt: only the marker counts.
+    ASSIGN_OR_RETURN(const CheckpointMarker marker, MarkerOf(attempt.step));
+    RETURN_IF_ERROR(BringOne(marker, given_up));
+    if (marker.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", marker.best));
+  } else if (!HasOwn(attempt.step)) {
+    return Status(Code::kUnavailable,
+                  StrCat(directory_.Path(StepName(attempt.step)), ": is not on this disk any more"));
+  }
+  std::vector<CheckpointMarker> pinned;
+  {
+    const Lock lock(bucket_mutex_);
+    ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, bucket_.Pinned());
+    for (const CheckpointName& name : names) {
+      if (name.step >= attempt.step || HasOwn(name.step)) continue;
+      const Result<CheckpointMarker> marker = bucket_.Open(name);
+      if (marker.ok()) pinned.push_back(*marker), markers_[name.step] = *marker;
+    }
+  }
+  for (const CheckpointMarker& marker : pinned) RETURN_IF_ERROR(BringOne(marker, given_up));
+  return {};
+}
+
+Status SliceCheckpoints::BringOne(const CheckpointMarker& marker, const std::function<bool()>& given_up) {
+  const std::string incoming = directory_.Path(kIncoming + marker.Name().id);
+  // A checkpoint of a single host cannot be fetched in part.
+  const FileTest wanted =
+      marker.by_parts() ? FileTest([](const std::string& name) { return !IsChunk(name); }) : FileTest();
+  const Result<std::uint64_t> bytes =
+      FetchCheckpoint(marker, job_.run_uri + "/checkpoints", incoming, call_, wanted, given_up);
+  if (!bytes.ok() && Useless(bytes.status().code())) {
+    const Lock lock(bucket_mutex_);
+    RETURN_IF_ERROR(bucket_.Condemn(marker.Name()));
+    return Status(Code::kUnavailable, StrCat(bytes.status().message(), "; another checkpoint is taken"));
+  }
+  RETURN_IF_ERROR(bytes.status());
+  fetched_ += *bytes;
+  return Install(marker, incoming);
+}
+
+Status SliceCheckpoints::Install(const CheckpointMarker& marker, const std::string& incoming) const {
+  const fs::path place = directory_.Path(StepName(marker.step));
+  std::error_code error;
+  fs::create_directories(place.parent_path(), error);
+  // Without its list of files, a directory counts for nothing.
+  RETURN_IF_ERROR(directory_.Remove(StepName(marker.step) + ".json"));
+  fs::remove_all(place, error);
+  if (!error) fs::rename(incoming, place, error);
+  if (error) return SystemError(place.string(), error.value());
+  Json json;
+  json["pipe_checkpoint"] = marker.by_parts() ? 2 : 1;
+  json["step"] = marker.step;
+  if (marker.by_parts()) {
+    json["attempt"] = marker.attempt;
+    json["host"] = job_.position.host;
+    json["hosts"] = static_cast<std::int64_t>(marker.parts.size());
+    json["fetched"] = true;
+  }
+  json["files"] = FilesToJson(marker.AllFiles());
+  for (const std::string& pin : marker.pinned) json["pinned"].Append(pin);
+  if (marker.best.is_object() && !marker.pinned.empty()) json["best"] = marker.best;
+  return directory_.Write(StepName(marker.step) + ".json", json);
+}
+
+void SliceCheckpoints::Answer(const Json& need) {
+  const Lock lock(mutex_);
+  answers_.emplace_back([this, need] {
+    const std::string id(need["id"].AsString());
+    if (id.empty() || id.find('/') != std::string::npos) return;
+    std::error_code error;
+    fs::create_directories(directory_.Path("answers"), error);
+    const Status answered = directory_.Write(StrCat("answers/", id, ".json"), FetchNeeded(need));
+    if (!answered.ok()) call_.Log(Level::kWarning, StrCat("a trainer waits: ", answered.message()));
+  });
+}
+
+Json SliceCheckpoints::FetchNeeded(const Json& need) {
+  Json answer;
+  answer["id"] = need["id"];
+  std::set<std::string> names;
+  if (need["files"].is_array())
+    for (const Json& name : need["files"].AsArray()) names.emplace(name.AsString());
+  const std::int64_t step = need["step"].AsInt(-1);
+  CheckpointMarker marker;
+  {
+    const Lock lock(bucket_mutex_);
+    if (const auto found = markers_.find(step); found != markers_.end()) marker = found->second;
+  }
+  std::set<std::string> known;
+  for (const FileFacts& file : marker.AllFiles()) known.insert(file.name);
+  Result<std::uint64_t> bytes = std::uint64_t{0};
+  if (!std::includes(known.begin(), known.end(), names.begin(), names.end()))
+    bytes = Status(Code::kInternal, StrCat("the checkpoint at step ", step,
+                                           " has not all files that the trainer needs [this is a bug]"));
+  else
+    bytes = FetchCheckpoint(
+        marker, job_.run_uri + "/checkpoints", directory_.Path(StepName(step)), call_,
+        [&names](const std::string& name) { return names.contains(name); },
+        [this] { return closing_.load(); });
+  if (bytes.ok()) {
+    fetched_ += *bytes;
+    return answer;
+  }
+  if (Useless(bytes.status().code())) {
+    const Lock lock(bucket_mutex_);
+    (void)bucket_.Condemn(marker.Name());
+  }
+  answer["code"] = bytes.status().code() == Code::kInternal ? kDamaged : kTryAgain;
+  answer["error"] = std::string(bytes.status().message());
+  return answer;
+}
+
+}  // namespace pipeline

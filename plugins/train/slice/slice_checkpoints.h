@@ -1,0 +1,108 @@
+// The checkpoints of a training on several hosts, as one host has and moves them: the parts on its own disk,
+// and the objects that all hosts share. hosts/checkpoints.md.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "plugins/train/bucket_checkpoints.h"
+#include "plugins/train/checkpoint_part.h"
+#include "plugins/train/host_call.h"
+#include "plugins/train/hosts/attempt_record.h"
+#include "plugins/train/hosts/host_card.h"
+#include "plugins/train/run_directory.h"
+#include "plugins/train/slice/part_sender.h"
+#include "plugins/train/train_job.h"
+
+namespace pipeline {
+
+/// Every function may be called from any thread. On host 0 a thread writes the markers.
+class SliceCheckpoints {
+ public:
+  /// All arguments outlive it.
+  SliceCheckpoints(const TrainJob& job, const HostCall& call, const RunDirectory& directory);
+  ~SliceCheckpoints();
+  SliceCheckpoints(const SliceCheckpoints&) = delete;
+  SliceCheckpoints& operator=(const SliceCheckpoints&) = delete;
+
+  /// The complete checkpoints of this host's own making, ascending, as Look saw them.
+  std::vector<LocalCheckpoint> Local() const;
+  /// Reads the disk again.
+  void Look();
+
+  /// Asks for this host's part of the checkpoint to be sent. On host 0, its marker follows the last part.
+  void Send(const LocalCheckpoint& checkpoint);
+  /// The step of the newest marker, as host 0 knows it; -1: there is none.
+  std::int64_t newest_marker() const { return marked_; }
+  /// Reads the markers if this object has not done so; on host 0 alone.
+  Result<std::int64_t> FindNewestMarker();
+
+  /// Before an attempt: makes its checkpoint and the pinned ones ready on this disk, except chunks that a
+  /// trainer asks for later. kCancelled once `given_up` returns true.
+  Status Bring(const AttemptRecord& attempt, const std::function<bool()>& given_up);
+  /// Answers the event `need` of a trainer, on a thread of its own: CONTRACT.md, section 13.
+  void Answer(const Json& need);
+
+  /// The training has returned to this checkpoint, and left the later ones. On host 0 a thread removes their
+  /// objects.
+  void GoBack(std::int64_t step);
+
+  /// After the last attempt: sends the newest checkpoint of this host, and marks it on host 0, for at most
+  /// `grace`.
+  void SendLast(std::chrono::nanoseconds grace);
+
+  /// The bytes of checkpoints that this host fetched.
+  std::uint64_t fetched() const { return fetched_; }
+
+ private:
+  /// The marker of the checkpoint of this step; kDataLoss: it is unusable now.
+  Result<CheckpointMarker> MarkerOf(std::int64_t step);
+  Status BringOne(const CheckpointMarker& marker, const std::function<bool()>& given_up);
+  Status Install(const CheckpointMarker& marker, const std::string& incoming) const;
+  Json FetchNeeded(const Json& need);
+  bool HasOwn(std::int64_t step) const;
+
+  void MarkLoop(const std::stop_token& stop);
+  /// Writes the marker if all parts are there.
+  Status MarkSent(const LocalCheckpoint& checkpoint);
+  /// Removes the checkpoints that the training left, once.
+  Status RemoveLeft();
+  /// The pins of this host's disk enter the markers.
+  Status MarkPins();
+
+  const TrainJob& job_;
+  const HostCall& call_;
+  const RunDirectory& directory_;
+  const HostStorage storage_;
+  PartSender sender_;
+
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<LocalPart> local_ GUARDED_BY(mutex_);
+  std::optional<LocalCheckpoint> send_ GUARDED_BY(mutex_);    // that host 0 marks next
+  std::int64_t restored_ GUARDED_BY(mutex_) = -1;             // step of the running attempt
+  std::optional<std::int64_t> went_back_ GUARDED_BY(mutex_);  // to this step; its later objects are there yet
+
+  Mutex bucket_mutex_;
+  BucketCheckpoints bucket_ GUARDED_BY(bucket_mutex_);
+  std::map<std::int64_t, CheckpointMarker> markers_ GUARDED_BY(bucket_mutex_);  // by step: read or written
+  bool looked_ GUARDED_BY(bucket_mutex_) = false;
+
+  std::atomic<std::int64_t> marked_ = -1;
+  std::atomic<std::uint64_t> fetched_ = 0;
+  std::atomic<bool> closing_ = false;
+  std::vector<std::jthread> answers_ GUARDED_BY(mutex_);
+  std::jthread marks_;  // last: it uses the others
+};
+
+}  // namespace pipeline

@@ -1,0 +1,200 @@
+#include "plugins/train/slice/training_on_hosts.h"
+
+#include <chrono>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/random_name.h"
+#include "base/str.h"
+#include "plugins/train/bucket_run.h"
+#include "plugins/train/hosts/slice_loop.h"
+#include "plugins/train/hosts/thread_errands.h"
+#include "plugins/train/input_cache.h"
+#include "plugins/train/input_check.h"
+#include "plugins/train/preemption_notice.h"
+#include "plugins/train/progress_reporter.h"
+#include "plugins/train/run_directory.h"
+#include "plugins/train/slice/host_digests.h"
+#include "plugins/train/slice/host_trainer.h"
+#include "plugins/train/slice/own_address.h"
+#include "plugins/train/slice/shared_location.h"
+#include "plugins/train/slice/slice_checkpoints.h"
+#include "plugins/train/slice/slice_objects.h"
+#include "plugins/train/trainer_environment.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::chrono::milliseconds kTick{500};
+constexpr std::uint64_t kMostManifest = 256 << 20;
+
+std::string BootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+/// The published result of the run, asked for often.
+class Published {
+ public:
+  Published(const BucketRun& bucket, HostStorage storage, const TrainJob& job, Json job_file)
+      : bucket_(bucket),
+        storage_(storage),
+        uri_(job.run_uri + "/result.json"),
+        job_file_(std::move(job_file)) {}
+
+  /// Lists the run only if its result changed since the last call.
+  Result<bool> IsThere() {
+    ASSIGN_OR_RETURN(const auto result, storage_.ReadWhole(uri_, kMostManifest));
+    if (!result) return false;
+    if (result->version == unfit_) return false;
+    ASSIGN_OR_RETURN(const auto found, bucket_.FindPublished(job_file_));
+    if (!found) unfit_ = result->version;
+    return found.has_value();
+  }
+
+ private:
+  const BucketRun& bucket_;
+  const HostStorage storage_;
+  const std::string uri_;
+  const Json job_file_;
+  std::string unfit_;  // version of a result that is of another job
+};
+
+class HostRun {
+ public:
+  HostRun(TrainJob& job, const HostPosition& position, const HostCall& call, const TrainInputs& inputs,
+          const RunDirectory& directory)
+      : job_(job),
+        position_(position),
+        call_(call),
+        inputs_(inputs),
+        directory_(directory),
+        bucket_(job, directory, call) {}
+
+  Result<Json> Run() {
+    ASSIGN_OR_RETURN(const auto published, bucket_.FindPublished(JobFile(job_, inputs_)));
+    if (published) {
+      call_.Log(Level::kInfo,
+                StrCat(job_.stage, ": ", job_.run_uri, " holds the steps that are asked for already"));
+      return leads() ? AnswerOf(published->result, published->objects) : Json(Json::Object{});
+    }
+    ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
+    ProgressReporter reporter(call_, job_.steps());
+    if (leads()) reporter.Note(inputs_.Describe());
+    RETURN_IF_ERROR(BringInputs(job_, call_));
+    reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
+    return Train(python);
+  }
+
+ private:
+  bool leads() const { return position_.host == 0; }
+
+  Result<HostCard> CardOf(const std::string& data_manifest) const {
+    HostCard card;
+    card.host = position_.host;
+    card.hosts = position_.hosts;
+    card.nonce = RandomName(32);
+    card.boot = BootId();
+    const auto at = static_cast<std::size_t>(position_.host);
+    card.address = at < position_.addresses.size() ? position_.addresses[at] : OwnAddress();
+    ASSIGN_OR_RETURN(card.digests, HostDigests(job_, data_manifest));
+    return card;
+  }
+
+  Result<Json> Train(const std::string& python) {
+    const HostStorage storage = call_.storage();
+    ASSIGN_OR_RETURN(const std::string manifest, storage.Read(job_.data_manifest, kMostManifest));
+    ASSIGN_OR_RETURN(HostCard card, CardOf(manifest));
+    const Json job_file = JobFile(job_, inputs_);
+    const HostTrainer::Run run{.job = job_,
+                               .call = call_,
+                               .directory = directory_,
+                               .position = position_,
+                               .python = python,
+                               .data_digest = DigestOf(manifest).ToHex(),
+                               .job_file = job_file};
+    SliceCheckpoints checkpoints(job_, call_, directory_);
+    HostTrainer trainer(run, checkpoints, bucket_);
+    Published published(bucket_, storage, job_, job_file);
+    SliceObjects objects(storage, job_.run_uri,
+                         {.is_published = [&published] { return published.IsThere(); },
+                          .newest_marker = [&checkpoints] { return checkpoints.FindNewestMarker(); }});
+    const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
+    const RunEnd end = Loop(std::move(card), objects, trainer, notice);
+    if (end.outcome != RunOutcome::kDone) checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));
+    return AnswerOfEnd(end, trainer);
+  }
+
+  RunEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer, const PreemptionNotice& notice) {
+    HostTiming timing;
+    timing.hosts_wait = std::chrono::minutes(job_.hosts_wait_min());
+    ThreadErrands errands;
+    const Clock& clock = SystemClock();
+    SliceLoop loop(
+        std::move(card), timing, objects, trainer, errands, [this](std::string_view line) { Tell(line); },
+        clock.Monotonic());
+    bool said = false;
+    while (true) {
+      errands.Deliver();
+      if (notice.noticed() && !std::exchange(said, true))
+        call_.Log(Level::kWarning, StrCat(job_.stage, ": ", notice.why(), "; all hosts save"));
+      std::optional<RunEnd> end = loop.Tick(clock.Monotonic(), call_.stopped() || notice.noticed());
+      if (end) return std::move(*end);
+      errands.Wait(kTick);
+    }
+  }
+
+  /// Shows a line of the loop, and as the state until a trainer reports its own.
+  void Tell(std::string_view line) const {
+    call_.Log(Level::kInfo, StrCat(job_.stage, ": ", line));
+    Json progress;
+    progress["kind"] = "progress";
+    progress["done"] = 0;
+    progress["of"] = 0;
+    progress["text"] = line;
+    call_.Emit(progress);
+  }
+
+  Result<Json> AnswerOfEnd(const RunEnd& end, const HostTrainer& trainer) const {
+    switch (end.outcome) {
+      case RunOutcome::kDone:
+        return leads() ? AnswerOf(directory_.Read("result.json"), trainer.objects()) : Json(Json::Object{});
+      case RunOutcome::kStopped:
+        if (call_.stopped()) return Status(Code::kCancelled, "stopped");
+        return Status(
+            Code::kUnavailable,
+            StrCat(leads() || !end.message.empty() ? end.message : std::string("host 0 was stopped"),
+                   "; the same command on every host goes on from the last checkpoint"));
+      case RunOutcome::kFailed: return Status(end.code, end.message);
+    }
+    return Status(Code::kInternal, "no outcome");
+  }
+
+  TrainJob& job_;
+  const HostPosition& position_;
+  const HostCall& call_;
+  const TrainInputs& inputs_;
+  const RunDirectory& directory_;
+  BucketRun bucket_;
+};
+
+}  // namespace
+
+Result<Json> TrainOnHosts(TrainJob job, const HostPosition& position, const HostCall& call) {
+  RETURN_IF_ERROR(CheckSharedLocation(job.run_uri, position));
+  const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
+    return storage.Read(uri, most);
+  };
+  ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
+  ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
+  return HostRun(job, position, call, inputs, directory).Run();
+}
+
+}  // namespace pipeline
