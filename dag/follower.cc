@@ -20,13 +20,6 @@ namespace {
 
 constexpr std::chrono::seconds kInputsEvery{15};
 
-/// The segment of the Job; null: the plan has none.
-const PlannedSegment* JobOf(const Plan& plan, const std::string& stage) {
-  for (const PlannedSegment& segment : plan.segments)
-    if (segment.job && segment.keys.stage == stage) return &segment;
-  return nullptr;
-}
-
 /// The published inputs of a Job: a location each.
 std::vector<std::string> InputLocations(const Plan& plan, const PlannedSegment& job) {
   std::vector<std::string> locations;
@@ -92,9 +85,15 @@ class InputWatch {
 
 }  // namespace
 
+const PlannedSegment* FindJob(const Plan& plan, const std::string& stage) {
+  for (const PlannedSegment& segment : plan.segments)
+    if (segment.job && segment.keys.stage == stage) return &segment;
+  return nullptr;
+}
+
 Status FollowJob(const Graph& graph, const Plan& plan, const std::string& stage,
                  const Environment& environment, const RunOptions& options, std::stop_token stop) {
-  const PlannedSegment* const planned = JobOf(plan, stage);
+  const PlannedSegment* const planned = FindJob(plan, stage);
   if (planned == nullptr) return Status(Code::kInternal, StrCat("stage '", stage, "' is no job"));
   RunOptions alone = options;  // no other stage is made
   alone.unit = ToString(UnitId{stage, JobId{}});
@@ -122,7 +121,7 @@ Status FollowJob(const Graph& graph, const Plan& plan, const std::string& stage,
 }
 
 Result<bool> LeaderHasBegun(const Plan& plan, const std::string& stage, const Environment& environment) {
-  const PlannedSegment* const job = JobOf(plan, stage);
+  const PlannedSegment* const job = FindJob(plan, stage);
   if (job == nullptr) return false;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> out, OpenLocation(environment, job->location));
   ASSIGN_OR_RETURN(const std::optional<PublicationMarker> marker, ReadMarker(*out));
@@ -132,7 +131,7 @@ Result<bool> LeaderHasBegun(const Plan& plan, const std::string& stage, const En
 LeaderWatch::LeaderWatch(const Plan& plan, const std::string& stage, const Environment& environment,
                          const Clock& clock)
     : clock_(clock), last_(clock.Monotonic()) {
-  const PlannedSegment* const job = JobOf(plan, stage);
+  const PlannedSegment* const job = FindJob(plan, stage);
   if (job == nullptr) return;
   std::vector<std::string> locations = InputLocations(plan, *job);
   locations.push_back(job->location);

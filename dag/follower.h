@@ -2,11 +2,9 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +15,9 @@
 #include "dag/plan.h"
 
 namespace pipeline {
+
+/// The segment of the Job `stage`; null: the plan has none.
+const PlannedSegment* FindJob(const Plan& plan, const std::string& stage);
 
 /// Failure detail of FollowJob: the leader published an input anew, so the plan no longer holds.
 struct InputsChanged final : StatusDetail {};

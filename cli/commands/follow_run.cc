@@ -108,9 +108,7 @@ class Following {
     selection.only = stage;
     ASSIGN_OR_RETURN(followed.plan, MakePlan(loaded_.graph, followed.snapshot,
                                              StoredIn(workspace.environment()), selection));
-    const PlannedSegment* job = nullptr;
-    for (const PlannedSegment& segment : followed.plan.segments)
-      if (segment.job && segment.keys.stage == stage) job = &segment;
+    const PlannedSegment* const job = FindJob(followed.plan, stage);
     followed.done = job != nullptr && job->state == PlannedSegment::State::kUpToDate;
     followed.lack = LackOf(followed.plan, job);
     if (followed.done || !followed.lack.empty()) return followed;

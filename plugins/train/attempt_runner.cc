@@ -24,22 +24,27 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
   plan.grace = std::chrono::seconds(job_.grace_s());
   plan.patience = job_.patience();
   plan.wish = start.wish;
-  const auto count = static_cast<std::size_t>(job_.processes());
-  for (std::size_t worker = 0; worker < count; ++worker) {
+  for (std::int64_t worker = 0; worker < job_.processes(); ++worker) {
     TrainerCommand command =
         PythonCommand(python, {"-m", "pipe_trainer", "--job", directory_.Path("job.json")});
     for (std::string variable :
-         {StrCat("PIPE_ERROR_FILE=", directory_.LogPath(start.number, worker, ".error.json")),
+         {StrCat("PIPE_ERROR_FILE=",
+                 directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".error.json")),
           StrCat("PIPE_ATTEMPT=", start.number), StrCat("PIPE_RESUME=", start.resume),
-          StrCat("PIPE_GRACE_S=", job_.grace_s()), StrCat("PIPE_WORKER_INDEX=", start.first_worker + worker),
-          StrCat("PIPE_WORKER_COUNT=", start.workers)})
+          StrCat("PIPE_GRACE_S=", job_.grace_s()), StrCat("PIPE_WORKER_INDEX=", FirstWorker(start) + worker),
+          StrCat("PIPE_WORKER_COUNT=", start.hosts * job_.processes())})
       command.set.push_back(std::move(variable));
-    command.set.insert(command.set.end(), start.set.begin(), start.set.end());
+    if (start.hosts > 1) {
+      command.set.push_back(StrCat("PIPE_HOST_INDEX=", start.host));
+      command.set.push_back(StrCat("PIPE_HOST_COUNT=", start.hosts));
+    } else {
+      command.unset.insert(command.unset.end(), {"PIPE_HOST_INDEX", "PIPE_HOST_COUNT"});
+    }
     if (start.coordinator.empty())
       command.unset.emplace_back("PIPE_COORDINATOR");
     else
       command.set.push_back("PIPE_COORDINATOR=" + start.coordinator);
-    command.log = directory_.LogPath(start.number, worker, ".log");
+    command.log = directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".log");
     plan.commands.push_back(std::move(command));
   }
   return plan;
@@ -50,10 +55,17 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   std::int64_t committed_before = committed_;
   bool progressed = false;
   Attempt attempt(plan, call_, [&](const Json& event) {
-    Hear(event, committed_before, progressed);
+    const std::string_view kind = event["kind"].AsString();
+    const std::int64_t step = event["step"].AsInt(-1);
+    const bool first = event["worker"].AsInt() == FirstWorker(start);
+    if (kind == "restore") committed_ = std::max(committed_, step);
+    if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
+    // Checkpoints after this step no longer count.
+    if (kind == "extend" && first) committed_ = committed_before = event["to"].AsInt(-1);
+    journal_.Keep(event, SystemClock().Monotonic());
     start.hear(event);
     // Every worker reports the same about a training; the events of one are shown.
-    if (event["worker"].AsInt() == static_cast<std::int64_t>(start.first_worker)) reporter_.Hear(event);
+    if (first) reporter_.Hear(event);
   });
   ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
   end.progressed = progressed;
@@ -66,18 +78,16 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   drowned_ = journal_.drowned();
   log_ = plan.commands[attempt.decided()].log;
   tail_ = attempt.Tail();
-  if (end.code != 0 || end.signal != 0) AddError(start.number, attempt.decided(), end);
+  if (end.code != 0 || end.signal != 0) {
+    AddError(start.number, attempt.decided(), end);
+  } else if (start.host == 0) {
+    const Status good = directory_.CheckResult(job_.steps(), job_.stops_early());
+    if (!good.ok()) {
+      end.code = kExitBug;
+      end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());
+    }
+  }
   return end;
-}
-
-void AttemptRunner::Hear(const Json& event, std::int64_t& committed_before, bool& progressed) {
-  const std::string_view kind = event["kind"].AsString();
-  const std::int64_t step = event["step"].AsInt(-1);
-  if (kind == "restore") committed_ = std::max(committed_, step);
-  if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
-  // Checkpoints after this step no longer count.
-  if (kind == "extend") committed_ = committed_before = event["to"].AsInt(-1);
-  journal_.Keep(event, SystemClock().Monotonic());
 }
 
 void AttemptRunner::AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {

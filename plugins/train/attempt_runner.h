@@ -2,7 +2,6 @@
 // end. CONTRACT.md, sections 4 to 6.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,11 +22,9 @@ namespace pipeline {
 /// One attempt, as far as it differs from the others.
 struct AttemptStart {
   std::int64_t number = 1;
-  std::size_t first_worker = 0;             // number of this machine's first worker among all
-  std::size_t workers = 1;                  // of all machines
+  int host = 0, hosts = 1;                  // of this machine
   std::string coordinator;                  // ADDRESS:PORT; empty: there is one worker
   std::string resume = "auto";              // PIPE_RESUME
-  std::vector<std::string> set;             // more variables, "NAME=value"
   std::function<Wish()> wish;               // as in AttemptPlan
   Attempt::Hear hear = [](const Json&) {};  // each valid event of each worker
 };
@@ -38,7 +35,8 @@ class AttemptRunner {
   /// All arguments outlive it.
   AttemptRunner(const TrainJob& job, const HostCall& call, const RunDirectory& directory);
 
-  /// Returns how the attempt ended; an error if a process could not be started.
+  /// Returns how the attempt ended; an error if a process could not be started. An attempt that ends well
+  /// without a good result.json on host 0 counts as a bug of the trainer.
   Result<AttemptEnd> Run(const std::string& python, const AttemptStart& start);
 
   /// The last lines of the worker that decided the last attempt, and the file that has all of them.
@@ -47,7 +45,7 @@ class AttemptRunner {
 
  private:
   AttemptPlan PlanOf(const std::string& python, const AttemptStart& start) const;
-  void Hear(const Json& event, std::int64_t& committed_before, bool& progressed);
+  std::int64_t FirstWorker(const AttemptStart& start) const { return start.host * job_.processes(); }
   /// Adds the trainer's own explanation of its end.
   void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const;
 

@@ -35,15 +35,16 @@ RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
   switch (end.code) {
     case 42: return Again(end, false);
     case 69:
-    case 75: return Again(end, true);
+    case kExitTryAgain: return Again(end, true);
     case 76: return Held(end);
     case 64: return Failed(Code::kInvalidArgument, end, "the job or its `config` is wrong");
-    case 65: return Failed(Code::kDataLoss, end, "the data is damaged, or other data than before");
+    case kExitDamagedData:
+      return Failed(Code::kDataLoss, end, "the data is damaged, or other data than before");
     case 78: return Failed(Code::kFailedPrecondition, end, "the environment cannot run it");
     case 86:
       return Failed(Code::kFailedPrecondition, end,
                     "the training diverged; lower the learning rate, or change `seed`");
-    case 70:
+    case kExitBug:
       if (end.progressed && !had_bug_) {
         had_bug_ = true;
         return Again(end, false);

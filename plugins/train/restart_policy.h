@@ -9,6 +9,11 @@
 
 namespace pipeline {
 
+/// Exit codes of a trainer that the stage gives as well: CONTRACT.md, section 6.
+inline constexpr int kExitDamagedData = 65;
+inline constexpr int kExitBug = 70;
+inline constexpr int kExitTryAgain = 75;
+
 /// How one attempt ended.
 struct AttemptEnd {
   int code = 0;             // the trainer's exit code

@@ -53,12 +53,7 @@ class TrainingRun {
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     RestartPolicy policy(job_.restarts());
     while (true) {
-      ASSIGN_OR_RETURN(AttemptEnd end, RunAttempt(python, notice));
-      if (end.code == 0 && end.signal == 0)
-        if (const Status good = directory_.CheckResult(job_.steps(), job_.stops_early()); !good.ok()) {
-          end.code = 70;
-          end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());
-        }
+      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(python, notice));
       const RestartDecision decision = policy.Decide(end);
       if (decision.kind == RestartDecision::Kind::kDone) return {};
       if (decision.kind == RestartDecision::Kind::kStopped)
@@ -82,8 +77,7 @@ class TrainingRun {
   Result<AttemptEnd> RunAttempt(const std::string& python, const PreemptionNotice& notice) {
     AttemptStart start;
     start.number = directory_.NextAttempt();
-    start.workers = static_cast<std::size_t>(job_.processes());
-    if (start.workers > 1) {
+    if (job_.processes() > 1) {
       ASSIGN_OR_RETURN(const int port, FreePort(true));
       start.coordinator = WithPort("127.0.0.1", port);
     }

@@ -21,7 +21,7 @@ import replan_support as support  # noqa: E402
 from bucket_training import pipeline  # noqa: E402
 from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
-STEPS, EVERY = 400, 40
+STEPS, EVERY = 300, 30
 
 
 def check(good, what):

@@ -54,7 +54,10 @@ void Leader::Saw(int host, const std::optional<HostCard>& card, Time now) {
   watches_.at(static_cast<std::size_t>(host - 1)).Saw(card, now);
 }
 
-void Leader::Marked(std::int64_t step) { marked_ = step; }
+void Leader::Marked(std::int64_t step) {
+  marked_ = step;
+  knows_markers_ = true;
+}
 
 void Leader::Begun(const AttemptRecord& attempt, Time now) {
   attempt_ = attempt;
@@ -111,7 +114,7 @@ LeaderStep Leader::Next(const HostCard& own, Time now) {
 
 LeaderStep Leader::Await(const HostCard& own, Time now) const {
   if (own.leaves) return Stopped();
-  bool ready = own.trains == 0 && now >= not_before_;
+  bool ready = knows_markers_ && own.trains == 0 && now >= not_before_;
   for (std::size_t at = 0; at < watches_.size(); ++at) {
     const int host = static_cast<int>(at) + 1;
     if (!watches_[at].Fresh(now)) {

@@ -42,7 +42,7 @@ class Leader {
 
   /// A card of another host as it was read; absent: there is none, or it could not be read.
   void Saw(int host, const std::optional<HostCard>& card, Time now);
-  /// The step of the newest marker.
+  /// The step of the newest marker; -1: there is none. No attempt begins before this is known.
   void Marked(std::int64_t step);
 
   /// The number of the newest attempt, of an earlier run or of another leader whose write arrived late.
@@ -80,6 +80,7 @@ class Leader {
   std::vector<SignWatch> watches_;  // of host 1 and on
   std::int64_t number_ = 0;         // of the newest attempt; 0: there is none
   std::int64_t marked_ = -1;
+  bool knows_markers_ = false;
   std::optional<AttemptRecord> attempt_;  // runs now
   std::int64_t marked_before_ = -1;       // when this attempt began
   Time since_;                            // when this attempt, or the wait for hosts, began

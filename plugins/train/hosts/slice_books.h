@@ -38,7 +38,7 @@ class SliceBooks {
 
   /// The published result of the whole run is there.
   virtual Result<bool> IsPublished() = 0;
-  /// The step of the newest marker of a checkpoint; -1: there is none.
+  /// The step of the newest usable marker of a checkpoint; -1: there is none. kDataLoss: all are damaged.
   virtual Result<std::int64_t> NewestMarker() = 0;
 };
 

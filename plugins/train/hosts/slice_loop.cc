@@ -25,7 +25,8 @@ struct SliceLoop::Reading {
   bool attempt_read = false, attempt_ended = false;
   bool published = false;
   std::optional<std::int64_t> marker;
-  Status failure;  // the first
+  Status damage;   // all checkpoints are damaged
+  Status failure;  // the first other one
 };
 
 SliceLoop::SliceLoop(HostCard card, const HostTiming& timing, SliceBooks& books, SliceTrainer& trainer,
@@ -154,7 +155,10 @@ void SliceLoop::Read(Time now) {
         }
         if (leads) {
           const Result<std::int64_t> marker = books.NewestMarker();
-          if (note(marker.status())) reading->marker = *marker;
+          if (marker.status().code() == Code::kDataLoss)
+            reading->damage = marker.status();
+          else if (note(marker.status()))
+            reading->marker = *marker;
         } else {
           const Result<bool> published = books.IsPublished();
           reading->published = note(published.status()) && *published;
@@ -188,6 +192,10 @@ void SliceLoop::TakeReading(const Reading& reading, Time now) {
     leader_->Saw(host, card == reading.cards.end() ? std::nullopt : std::optional(card->second), now);
   }
   if (reading.marker) leader_->Marked(*reading.marker);
+  if (!reading.damage.ok() && !member_.card().over)
+    FinishAs({.outcome = RunOutcome::kFailed,
+              .code = reading.damage.code(),
+              .message = std::string(reading.damage.message())});
 }
 
 std::optional<RunEnd> SliceLoop::Obey(Time now) {

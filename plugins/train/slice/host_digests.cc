@@ -23,7 +23,7 @@ Result<std::string> Content(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// Of the names and contents of the trainer's Python files.
+/// Of this program, its plugin, and the trainer's Python files.
 Result<std::string> ProgramDigest(const fs::path& bundled) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -32,11 +32,13 @@ Result<std::string> ProgramDigest(const fs::path& bundled) {
     if (at->path().extension() == ".py") files.push_back(at->path());
   if (error) return SystemError(bundled.string(), error.value());
   std::sort(files.begin(), files.end());
+  files.insert(files.begin(), {"/proc/self/exe", bundled.parent_path() / "pipe_train.so"});
   Hasher hasher;
   for (const fs::path& file : files) {
-    ASSIGN_OR_RETURN(const std::string content, Content(file));
-    hasher.Update(StrCat(file.lexically_relative(bundled).string(), " ", content.size(), " "));
-    hasher.Update(content);
+    const Result<std::string> content = Content(file);
+    if (!content.ok()) continue;  // a plugin under another name
+    hasher.Update(StrCat(file.filename().string(), " ", content->size(), " "));
+    hasher.Update(*content);
   }
   return hasher.Finish().ToHex();
 }

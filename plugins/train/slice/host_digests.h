@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// "program": the trainer's code and this plugin; "environment": the requirements and the version of Python;
-/// "reader": the library that reads rows; "recipe": of the stage; "data": the manifest of the rows.
+/// "program": `pipe`, this plugin and the trainer's code; "environment": the requirements and the version of
+/// Python; "reader": the library that reads rows; "recipe": of the stage; "data": the manifest of the rows.
 Result<std::map<std::string, std::string>> HostDigests(const TrainJob& job, const std::string& data_manifest);
 
 }  // namespace pipeline

@@ -10,14 +10,10 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kNoResult = 70;  // exit codes of CONTRACT.md, section 6
-constexpr int kTryAgain = 75;
-constexpr int kDamaged = 65;
-
 TrainerEnd EndOf(std::int64_t attempt, const Status& why) {
   TrainerEnd end;
   end.attempt = attempt;
-  end.code = why.code() == Code::kDataLoss ? kDamaged : kTryAgain;
+  end.code = why.code() == Code::kDataLoss ? kExitDamagedData : kExitTryAgain;
   end.cause = why.message();
   return end;
 }
@@ -45,8 +41,8 @@ void HostTrainer::Start(const AttemptRecord& attempt) {
     end_.reset();
   }
   attempt_ = std::jthread([this, attempt] {
-    const std::vector<LocalCheckpoint> before = checkpoints_.Local();
-    TrainerEnd end = RunAttempt(attempt, before.empty() ? -1 : before.back().step);
+    TrainerEnd end = RunAttempt(attempt);
+    checkpoints_.AttemptEnded();
     const Lock lock(mutex_);
     end_ = std::move(end);
   });
@@ -68,37 +64,31 @@ Status HostTrainer::Prepare(const AttemptRecord& attempt) {
   return run_.directory.Write("job.json", run_.job_file);
 }
 
-TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt, std::int64_t newest_before) {
+TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(attempt.number, ready);
-  const auto workers = static_cast<std::size_t>(run_.job.processes());
   AttemptStart start;
   start.number = attempt.number;
-  start.first_worker = static_cast<std::size_t>(run_.position.host) * workers;
-  start.workers = static_cast<std::size_t>(run_.position.hosts) * workers;
+  start.host = run_.position.host;
+  start.hosts = run_.position.hosts;
   start.coordinator = attempt.coordinator;
   start.resume = attempt.step < 0 ? std::string("none") : StrCat(attempt.step);
-  start.set = {StrCat("PIPE_HOST_INDEX=", run_.position.host),
-               StrCat("PIPE_HOST_COUNT=", run_.position.hosts)};
   start.wish = [this] { return wish_.load(); };
   start.hear = [this](const Json& event) { Hear(event); };
   const Result<AttemptEnd> ran = runner_.Run(run_.python, start);
-  checkpoints_.Look();
   if (!ran.ok()) return EndOf(attempt.number, ran.status());
   TrainerEnd end;
   end.attempt = attempt.number;
   end.code = ran->code;
   end.signal = ran->signal;
   end.hung = ran->hung;
-  const std::vector<LocalCheckpoint> after = checkpoints_.Local();
-  end.progressed = !after.empty() && after.back().step > std::max(newest_before, attempt.step);
+  end.progressed = ran->progressed;
   end.cause = StrCat("host ", run_.position.host, ": ", ran->cause);
-  if (end.good() && run_.position.host == 0)
-    if (const Status good = run_.directory.CheckResult(run_.job.steps(), run_.job.stops_early());
-        !good.ok()) {
-      end.code = kNoResult;
-      end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());
-    }
   return end;
+}
+
+void HostTrainer::Stop() {
+  Wish going = Wish::kGoOn;  // a trainer that is killed stays killed
+  wish_.compare_exchange_strong(going, Wish::kStop);
 }
 
 void HostTrainer::Hear(const Json& event) {
@@ -131,7 +121,8 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
   if (!advice.again)
     advice.over = {.outcome = RunOutcome::kFailed,
                    .code = decision.code,
-                   .message = StrCat(decision.why, "; the output of host 0: ", runner_.log())};
+                   .message = StrCat(decision.why, "; each host has the output of its trainer, this one in ",
+                                     runner_.log())};
   return advice;
 }
 

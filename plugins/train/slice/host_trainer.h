@@ -37,7 +37,7 @@ class HostTrainer final : public SliceTrainer {
   ~HostTrainer() override;
 
   void Start(const AttemptRecord& attempt) override;
-  void Stop() override { wish_ = Wish::kStop; }
+  void Stop() override;
   void Kill() override { wish_ = Wish::kKill; }
   std::optional<TrainerEnd> TakeEnd() override;
   std::vector<LocalCheckpoint> Local() override { return checkpoints_.Local(); }
@@ -52,7 +52,7 @@ class HostTrainer final : public SliceTrainer {
 
  private:
   /// On the thread of the attempt.
-  TrainerEnd RunAttempt(const AttemptRecord& attempt, std::int64_t newest_before);
+  TrainerEnd RunAttempt(const AttemptRecord& attempt);
   Status Prepare(const AttemptRecord& attempt);
   void Hear(const Json& event);
   RunEnd PublishNow();

@@ -123,8 +123,8 @@ Status PartSender::SendPart(const Key& key) {
   const std::string uri = StrCat(uri_, "/", PartRecord::Name(key.first, key.second, record.part.host));
   const Status told = storage_.PutText(record.Encode(), uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
   if (told.code() == Code::kAlreadyExists) {
-    ASSIGN_OR_RETURN(const std::string text, storage_.Read(uri, kMostRecord));
-    if (text != record.Encode())
+    ASSIGN_OR_RETURN(const auto there_already, storage_.ReadWhole(uri, kMostRecord));  // also after a stop
+    if (!there_already || there_already->bytes != record.Encode())
       return Status(Code::kDataLoss, StrCat(uri, ": another start of this host has sent another part"));
   } else {
     RETURN_IF_ERROR(told);

@@ -1,7 +1,6 @@
 #include "plugins/train/slice/slice_checkpoints.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
+#include "plugins/train/restart_policy.h"
 
 namespace pipeline {
 
@@ -23,7 +23,6 @@ constexpr std::chrono::seconds kMarkEvery{2};
 constexpr std::uint64_t kMostRecord = 64 << 20;
 constexpr const char* kIncoming = "incoming-";
 constexpr const char* kState = "state/";
-constexpr int kDamaged = 65, kTryAgain = 75;  // exit codes of CONTRACT.md, section 6
 
 std::string StepName(std::int64_t step) { return StrCat("checkpoints/", step); }
 
@@ -51,26 +50,27 @@ SliceCheckpoints::SliceCheckpoints(const TrainJob& job, const HostCall& call, co
       sender_(job.run_uri + "/checkpoints", directory, call),
       bucket_(job.run_uri + "/checkpoints", job.settings["keep_checkpoints"].AsInt(1), storage_) {
   Look();
+  answers_ = std::jthread([this](const std::stop_token& stop) { AnswerLoop(stop); });
   if (job.position.host == 0) marks_ = std::jthread([this](const std::stop_token& stop) { MarkLoop(stop); });
 }
 
 SliceCheckpoints::~SliceCheckpoints() {
   closing_ = true;
   marks_.request_stop();
+  answers_.request_stop();
+  { const Lock lock(mutex_); }  // the threads are either before their check or really waiting
   changed_.NotifyAll();
-  if (marks_.joinable()) marks_.join();
-  std::vector<std::jthread> answers;
-  {
-    const Lock lock(mutex_);
-    answers.swap(answers_);
-  }
 }
 
 std::vector<LocalCheckpoint> SliceCheckpoints::Local() const {
   const Lock lock(mutex_);
-  std::vector<LocalCheckpoint> local;
-  for (const LocalPart& part : local_) local.push_back(CardEntry(part));
-  return local;
+  return listed_;
+}
+
+void SliceCheckpoints::AttemptEnded() {
+  Look();
+  const Lock lock(bucket_mutex_);
+  looked_ = false;
 }
 
 void SliceCheckpoints::Look() {
@@ -91,8 +91,11 @@ void SliceCheckpoints::Look() {
   }
   std::sort(found.begin(), found.end(),
             [](const LocalPart& one, const LocalPart& other) { return one.step < other.step; });
+  std::vector<LocalCheckpoint> listed;
+  for (const LocalPart& part : found) listed.push_back(CardEntry(part));
   const Lock lock(mutex_);
   local_ = std::move(found);
+  listed_ = std::move(listed);
 }
 
 bool SliceCheckpoints::HasOwn(std::int64_t step) const {
@@ -249,6 +252,9 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
       markers_[newest] = *marker;
       break;
     }
+    if (newest < 0 && !committed.empty())
+      return Status(Code::kDataLoss, StrCat(bucket_.uri(), ": none of ", committed.size(),
+                                            " checkpoints can be read; remove them to start over"));
     marked_ = newest;
     looked_ = true;
   }
@@ -267,9 +273,12 @@ Result<CheckpointMarker> SliceCheckpoints::MarkerOf(std::int64_t step) {
 }
 
 Status SliceCheckpoints::Bring(const AttemptRecord& attempt, const std::function<bool()>& given_up) {
+  attempt_ = attempt.number;  // ends a fetch for the attempt before
+  const Lock fetching(fetch_mutex_);
   Look();
   {
     const Lock lock(mutex_);
+    needs_.clear();
     restored_ = attempt.step;
   }
   if (attempt.step < 0) return {};
@@ -293,24 +302,43 @@ Status SliceCheckpoints::Bring(const AttemptRecord& attempt, const std::function
     }
   }
   for (const CheckpointMarker& marker : pinned) RETURN_IF_ERROR(BringOne(marker, given_up));
+  RemoveIncoming();
   return {};
 }
 
+void SliceCheckpoints::RemoveIncoming() const {
+  std::error_code error;
+  std::vector<fs::path> left;  // by attempts that were given up
+  for (fs::directory_iterator at(directory_.Path(""), error), end; !error && at != end; at.increment(error))
+    if (at->path().filename().string().starts_with(kIncoming)) left.push_back(at->path());
+  for (const fs::path& path : left) fs::remove_all(path, error);
+}
+
+bool SliceCheckpoints::IsInstalled(const CheckpointMarker& marker) const {
+  const Json list = directory_.Read(StepName(marker.step) + ".json");
+  std::error_code error;
+  return list["files"] == FilesToJson(marker.AllFiles()) && list["fetched"].AsBool() == marker.by_parts() &&
+         fs::is_directory(directory_.Path(StepName(marker.step)), error);
+}
+
 Status SliceCheckpoints::BringOne(const CheckpointMarker& marker, const std::function<bool()>& given_up) {
-  const std::string incoming = directory_.Path(kIncoming + marker.Name().id);
+  const bool installed = IsInstalled(marker);  // by an attempt before; its chunks are fetched once
+  const std::string directory =
+      directory_.Path(installed ? StepName(marker.step) : kIncoming + marker.Name().id);
   // A checkpoint of a single host cannot be fetched in part.
   const FileTest wanted =
       marker.by_parts() ? FileTest([](const std::string& name) { return !IsChunk(name); }) : FileTest();
   const Result<std::uint64_t> bytes =
-      FetchCheckpoint(marker, job_.run_uri + "/checkpoints", incoming, call_, wanted, given_up);
+      FetchCheckpoint(marker, job_.run_uri + "/checkpoints", directory, call_, wanted, given_up);
   if (!bytes.ok() && Useless(bytes.status().code())) {
     const Lock lock(bucket_mutex_);
     RETURN_IF_ERROR(bucket_.Condemn(marker.Name()));
     return Status(Code::kUnavailable, StrCat(bytes.status().message(), "; another checkpoint is taken"));
   }
   RETURN_IF_ERROR(bytes.status());
+  if (installed) return {};
   fetched_ += *bytes;
-  return Install(marker, incoming);
+  return Install(marker, directory);
 }
 
 Status SliceCheckpoints::Install(const CheckpointMarker& marker, const std::string& incoming) const {
@@ -338,15 +366,33 @@ Status SliceCheckpoints::Install(const CheckpointMarker& marker, const std::stri
 }
 
 void SliceCheckpoints::Answer(const Json& need) {
-  const Lock lock(mutex_);
-  answers_.emplace_back([this, need] {
+  {
+    const Lock lock(mutex_);
+    needs_.push_back(need);
+  }
+  changed_.NotifyAll();
+}
+
+void SliceCheckpoints::AnswerLoop(const std::stop_token& stop) {
+  while (true) {
+    Json need;
+    {
+      Lock lock(mutex_);
+      changed_.Wait(lock, [&]() REQUIRES(mutex_) { return stop.stop_requested() || !needs_.empty(); });
+      if (stop.stop_requested()) return;
+      need = std::move(needs_.front());
+      needs_.pop_front();
+    }
     const std::string id(need["id"].AsString());
-    if (id.empty() || id.find('/') != std::string::npos) return;
+    if (!StaysBelow(id) || id.find('/') != std::string::npos) continue;
+    const Lock fetching(fetch_mutex_);
+    if (need["attempt"].AsInt() != attempt_) continue;
+    const Json answer = FetchNeeded(need);
     std::error_code error;
     fs::create_directories(directory_.Path("answers"), error);
-    const Status answered = directory_.Write(StrCat("answers/", id, ".json"), FetchNeeded(need));
-    if (!answered.ok()) call_.Log(Level::kWarning, StrCat("a trainer waits: ", answered.message()));
-  });
+    const Status written = directory_.Write(StrCat("answers/", id, ".json"), answer);
+    if (!written.ok()) call_.Log(Level::kWarning, StrCat("a trainer waits: ", written.message()));
+  }
 }
 
 Json SliceCheckpoints::FetchNeeded(const Json& need) {
@@ -371,7 +417,7 @@ Json SliceCheckpoints::FetchNeeded(const Json& need) {
     bytes = FetchCheckpoint(
         marker, job_.run_uri + "/checkpoints", directory_.Path(StepName(step)), call_,
         [&names](const std::string& name) { return names.contains(name); },
-        [this] { return closing_.load(); });
+        [&] { return closing_ || attempt_ != need["attempt"].AsInt(); });
   if (bytes.ok()) {
     fetched_ += *bytes;
     return answer;
@@ -380,7 +426,7 @@ Json SliceCheckpoints::FetchNeeded(const Json& need) {
     const Lock lock(bucket_mutex_);
     (void)bucket_.Condemn(marker.Name());
   }
-  answer["code"] = bytes.status().code() == Code::kInternal ? kDamaged : kTryAgain;
+  answer["code"] = bytes.status().code() == Code::kInternal ? kExitBug : kExitTryAgain;
   answer["error"] = std::string(bytes.status().message());
   return answer;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -39,18 +40,22 @@ class SliceCheckpoints {
   std::vector<LocalCheckpoint> Local() const;
   /// Reads the disk again.
   void Look();
+  /// Reads the disk again, and the markers when they are asked for: another host may have condemned one.
+  void AttemptEnded();
 
   /// Asks for this host's part of the checkpoint to be sent. On host 0, its marker follows the last part.
   void Send(const LocalCheckpoint& checkpoint);
   /// The step of the newest marker, as host 0 knows it; -1: there is none.
   std::int64_t newest_marker() const { return marked_; }
-  /// Reads the markers if this object has not done so; on host 0 alone.
+  /// Reads the markers if this object has not done so since the last attempt; on host 0 alone. kDataLoss:
+  /// there are some, and all are damaged.
   Result<std::int64_t> FindNewestMarker();
 
   /// Before an attempt: makes its checkpoint and the pinned ones ready on this disk, except chunks that a
   /// trainer asks for later. kCancelled once `given_up` returns true.
   Status Bring(const AttemptRecord& attempt, const std::function<bool()>& given_up);
-  /// Answers the event `need` of a trainer, on a thread of its own: CONTRACT.md, section 13.
+  /// Answers the event `need` of a trainer, on a thread: CONTRACT.md, section 13. Needs of an attempt that is
+  /// over are dropped.
   void Answer(const Json& need);
 
   /// The training has returned to this checkpoint, and left the later ones. On host 0 a thread removes their
@@ -69,6 +74,10 @@ class SliceCheckpoints {
   Result<CheckpointMarker> MarkerOf(std::int64_t step);
   Status BringOne(const CheckpointMarker& marker, const std::function<bool()>& given_up);
   Status Install(const CheckpointMarker& marker, const std::string& incoming) const;
+  /// True if `Install` has put this checkpoint on this disk; chunks may be there, too.
+  bool IsInstalled(const CheckpointMarker& marker) const;
+  void RemoveIncoming() const;
+  void AnswerLoop(const std::stop_token& stop);
   Json FetchNeeded(const Json& need);
   bool HasOwn(std::int64_t step) const;
 
@@ -89,6 +98,8 @@ class SliceCheckpoints {
   mutable Mutex mutex_;
   ConditionVariable changed_;
   std::vector<LocalPart> local_ GUARDED_BY(mutex_);
+  std::vector<LocalCheckpoint> listed_ GUARDED_BY(mutex_);    // `local_` for the card
+  std::deque<Json> needs_ GUARDED_BY(mutex_);                 // to be answered
   std::optional<LocalCheckpoint> send_ GUARDED_BY(mutex_);    // that host 0 marks next
   std::int64_t restored_ GUARDED_BY(mutex_) = -1;             // step of the running attempt
   std::optional<std::int64_t> went_back_ GUARDED_BY(mutex_);  // to this step; its later objects are there yet
@@ -101,8 +112,10 @@ class SliceCheckpoints {
   std::atomic<std::int64_t> marked_ = -1;
   std::atomic<std::uint64_t> fetched_ = 0;
   std::atomic<bool> closing_ = false;
-  std::vector<std::jthread> answers_ GUARDED_BY(mutex_);
-  std::jthread marks_;  // last: it uses the others
+  std::atomic<std::int64_t> attempt_ = 0;  // the newest that was brought
+  Mutex fetch_mutex_;                      // one thread at a time fetches into the run directory
+  std::jthread answers_;                   // last, like marks_: they use the others
+  std::jthread marks_;
 };
 
 }  // namespace pipeline

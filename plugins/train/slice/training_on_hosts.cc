@@ -129,7 +129,7 @@ class HostRun {
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     const RunEnd end = Loop(std::move(card), objects, trainer, notice);
     if (end.outcome != RunOutcome::kDone) checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));
-    return AnswerOfEnd(end, trainer);
+    return AnswerOfEnd(end, trainer, notice);
   }
 
   RunEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer, const PreemptionNotice& notice) {
@@ -162,16 +162,16 @@ class HostRun {
     call_.Emit(progress);
   }
 
-  Result<Json> AnswerOfEnd(const RunEnd& end, const HostTrainer& trainer) const {
+  Result<Json> AnswerOfEnd(const RunEnd& end, const HostTrainer& trainer,
+                           const PreemptionNotice& notice) const {
     switch (end.outcome) {
       case RunOutcome::kDone:
         return leads() ? AnswerOf(directory_.Read("result.json"), trainer.objects()) : Json(Json::Object{});
       case RunOutcome::kStopped:
         if (call_.stopped()) return Status(Code::kCancelled, "stopped");
-        return Status(
-            Code::kUnavailable,
-            StrCat(leads() || !end.message.empty() ? end.message : std::string("host 0 was stopped"),
-                   "; the same command on every host goes on from the last checkpoint"));
+        return Status(Code::kUnavailable,
+                      StrCat(notice.noticed() ? notice.why() : std::string("host 0 was stopped"),
+                             "; the same command on every host goes on from the last checkpoint"));
       case RunOutcome::kFailed: return Status(end.code, end.message);
     }
     return Status(Code::kInternal, "no outcome");

@@ -67,25 +67,34 @@ class Checkpoints:
         in digests.finish."""
         self.wait()
         with mapped(self.path(step)):
-            if self._writes:
-                digests.begin(self.directory / str(step))
-            self._manager.save(step, force=True, args=ocp.args.Composite(
-                state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
+            self._begin(step, state, facts)
 
         def settle():
             try:
                 with mapped(self.path(step)):
-                    self._manager.wait_until_finished()
-                    self._manager.check_for_errors()
-                    if self._writes:
-                        digests.finish(self.directory / str(step), pinned, best)
-                        self._prune()
+                    self._finish(step, facts, pinned, best)
                 committed(step)
             except Ended as error:
                 self._failure = error
 
         self._saving = threading.Thread(target=settle, name="checkpoint")
         self._saving.start()
+
+    def _begin(self, step, state, facts):
+        """Copies the state, and begins to write it."""
+        if self._writes:
+            digests.begin(self.directory / str(step))
+        self._manager.save(step, force=True, args=ocp.args.Composite(
+            state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
+
+    def _finish(self, step, facts, pinned, best):
+        """Waits until all files are written, and makes the checkpoint count. On a thread of this object."""
+        del facts  # orbax writes them
+        self._manager.wait_until_finished()
+        self._manager.check_for_errors()
+        if self._writes:
+            digests.finish(self.directory / str(step), pinned, best)
+            self._prune()
 
     def wait(self):
         """Waits until no save is in progress. Raises the failure of the save."""

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import threading
 import time
 
 import jax
@@ -58,35 +57,28 @@ class HostCheckpoints(ckpt.Checkpoints):
                 shutil.rmtree(self._answers(), ignore_errors=True)
         ckpt.meet("what lies beyond is gone")
 
-    def save(self, step, state, facts, committed, pinned=(), best=None):
-        self.wait()
-        here = self.directory / str(step)
+    def _begin(self, step, state, facts):
+        del facts
+        if self._writes:
+            digests.begin(self.directory / str(step), self._part())
         place = self._place_of(step)
-        part = {"attempt": self._position.attempt, "host": self._position.host, "hosts": self._position.hosts}
-        with ckpt.mapped(here):
-            if self._writes:
-                digests.begin(here, part)
-            place.mkdir(parents=True, exist_ok=True)
-            self._saver.save((place / parts.STATE).absolute(), args=ocp.args.PyTreeSave(state), force=True)
+        place.mkdir(parents=True, exist_ok=True)
+        self._saver.save((place / parts.STATE).absolute(), args=ocp.args.PyTreeSave(state), force=True)
 
-        def settle():
-            try:
-                with ckpt.mapped(here):
-                    self._saver.wait_until_finished()
-                    self._saver.check_for_errors()
-                    self._gather(step, place)
-                    if self._writes:
-                        (here / FACTS).parent.mkdir(exist_ok=True)
-                        write_text(here / FACTS, json.dumps(facts))
-                        digests.finish(here, pinned, best, part,
-                                       parts.owned(self._like, self._position.host, self._position.host_of))
-                        self._prune()
-                committed(step)
-            except Ended as error:
-                self._failure = error
+    def _finish(self, step, facts, pinned, best):
+        self._saver.wait_until_finished()
+        self._saver.check_for_errors()
+        self._gather(step, self._place_of(step))
+        if self._writes:
+            here = self.directory / str(step)
+            (here / FACTS).parent.mkdir(exist_ok=True)
+            write_text(here / FACTS, json.dumps(facts))
+            digests.finish(here, pinned, best, self._part(),
+                           parts.owned(self._like, self._position.host, self._position.host_of))
+            self._prune()
 
-        self._saving = threading.Thread(target=settle, name="checkpoint")
-        self._saving.start()
+    def _part(self):
+        return {"attempt": self._position.attempt, "host": self._position.host, "hosts": self._position.hosts}
 
     def _place_of(self, step):
         """Returns the directory into which this process saves: several of one host must not commit one directory."""
@@ -140,12 +132,13 @@ class HostCheckpoints(ckpt.Checkpoints):
 
     def restore(self, step, like):
         here, problem, state = self.directory / str(step), None, None
-        with contextlib.suppress(FileNotFoundError):
-            self._fetch(step, here, like)
         try:
+            self._fetch(step, here, like)
             arguments = ocp.args.PyTreeRestore(
                 item=like, restore_args=ocp.checkpoint_utils.construct_restore_args(like))
             state = self._handler.restore(here / parts.STATE, args=arguments)
+        except Ended:
+            raise
         except Exception as error:  # orbax and tensorstore have no common exception for "damaged"
             problem = f"{here}: cannot be read: {first_line(error)}"
         self._agree_on(step, problem)

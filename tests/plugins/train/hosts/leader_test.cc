@@ -32,6 +32,7 @@ class LeaderTest : public testing::Test {
       cards.push_back(card);
     }
     leader.SawNewest(4);
+    leader.Marked(-1);
   }
   /// The hosts of `alive` live for so long.
   void Pass(Time time, std::vector<int> alive = {1, 2}) {
@@ -79,6 +80,22 @@ class LeaderTest : public testing::Test {
   std::vector<HostCard> cards;
   Leader leader{3, HostTiming{}, 0s};
 };
+
+TEST_F(LeaderTest, NoAttemptBeginsBeforeTheMarkersAreKnown) {
+  Leader unknowing(3, HostTiming{}, now);
+  for (int look = 0; look < 4; ++look) {
+    now += 5s;
+    for (const int host : {1, 2}) {
+      HostCard& card = cards[static_cast<std::size_t>(host)];
+      ++card.sign;
+      unknowing.Saw(host, card, now);
+    }
+    EXPECT_EQ(unknowing.Next(cards[0], now).kind, Kind::kNothing) << "it would begin anew";
+  }
+  unknowing.Marked(700);
+  EXPECT_EQ(unknowing.Next(cards[0], now).kind, Kind::kBegin);
+  EXPECT_EQ(unknowing.Next(cards[0], now).attempt.step, 700);
+}
 
 TEST_F(LeaderTest, BeginsWhenAllHostsLive) {
   EXPECT_EQ(Next().kind, Kind::kNothing);

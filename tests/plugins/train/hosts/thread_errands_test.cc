@@ -107,7 +107,12 @@ class MemoryBooks final : public SliceBooks {
     cards_[host] = {HostCard(), std::to_string(++versions_)};
   }
   Result<bool> IsPublished() override { return false; }
-  Result<std::int64_t> NewestMarker() override { return -1; }
+  Result<std::int64_t> NewestMarker() override {
+    if (markers_damaged) return Status(Code::kDataLoss, "none of 2 checkpoints can be read");
+    return -1;
+  }
+
+  bool markers_damaged = false;  // set before any loop runs
 
  private:
   std::mutex mutex_;
@@ -177,6 +182,30 @@ TEST(SliceLoopTest, ADamagedCardOfItsOwnIsWrittenAgain) {
     ASSERT_TRUE(is_written());
     books.DamageCard(1);
   }
+}
+
+TEST(SliceLoopTest, DamagedMarkersEndTheRunAndNothingBeginsAnew) {
+  HostTiming timing;
+  timing.renew = timing.poll = 1ms;
+  MemoryBooks books;
+  books.markers_damaged = true;
+  ShortTrainer trainer(0);
+  HostCard card;
+  card.hosts = 1;
+  card.nonce = "own";
+  ThreadErrands errands;
+  SliceLoop loop(
+      card, timing, books, trainer, errands, [](std::string_view) {}, 0s);
+  std::optional<RunEnd> end;
+  HostTiming::Time now = 0s;
+  for (int tries = 0; tries < 3000 && !end; ++tries) {
+    end = loop.Tick(now += 1ms, false);
+    errands.Wait(10ms);
+    errands.Deliver();
+  }
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, Code::kDataLoss);
+  EXPECT_TRUE(trainer.attempts.empty());
 }
 
 TEST(SliceLoopTest, HostsOnThreadsTrainTogetherAndEndTogether) {

@@ -25,6 +25,8 @@ bool Soon(const Condition& condition) {
   return condition();
 }
 
+constexpr std::int64_t kAttempt = 9;
+
 /// One host with a disk of its own; the bucket is the test's.
 class Host {
  public:
@@ -60,6 +62,7 @@ class Host {
   Json Answer(std::int64_t step, std::vector<std::string> names) {
     Json need;
     need["id"] = "1-0-1";
+    need["attempt"] = kAttempt;
     need["step"] = step;
     for (const std::string& name : names) need["files"].Append(name);
     checkpoints_->Answer(need);
@@ -70,7 +73,7 @@ class Host {
   }
   Status Bring(std::int64_t step, bool local) {
     AttemptRecord attempt;
-    attempt.number = 9;
+    attempt.number = kAttempt;
     attempt.step = step;
     attempt.local = local;
     return checkpoints_->Bring(attempt, [] { return false; });
@@ -174,7 +177,44 @@ TEST_F(SliceCheckpointsTest, ADamagedObjectEndsTheCheckpointForAllHosts) {
   ASSERT_TRUE(fresh.Bring(20, false).ok());
   EXPECT_EQ(fresh.Answer(20, {"state/a/1"})["code"].AsInt(), 75);
   Host leader(store_, Disk("leader"), 0, 2);
-  EXPECT_EQ(*leader->FindNewestMarker(), -1);
+  EXPECT_EQ(leader->FindNewestMarker().status().code(), Code::kDataLoss) << "nothing begins anew by itself";
+}
+
+TEST_F(SliceCheckpointsTest, ALeaderTakesAnOlderMarkerAfterAnAttemptThatFoundDamage) {
+  Host first(store_, Disk("0"), 0, 2), second(store_, Disk("1"), 1, 2);
+  for (const std::int64_t step : {20, 40}) {
+    CommitOnBoth(first, second, step, 3);
+    const LocalCheckpoint send{.step = step, .attempt = 3, .part = {}};
+    first->Send(send);
+    second->Send(send);
+    ASSERT_TRUE(Soon([&] { return first->newest_marker() == step; }));
+  }
+  EXPECT_EQ(*first->FindNewestMarker(), 40);
+  for (const std::string& name : Names("40/"))
+    if (name.ends_with("state/a/1")) {
+      ASSERT_TRUE(WriteObject(store_, "run/checkpoints/" + name, "onE40", Condition::ReplaceAny()).ok());
+    }
+  Host fresh(store_, Disk("fresh"), 1, 2);
+  ASSERT_TRUE(fresh.Bring(40, false).ok());
+  EXPECT_TRUE(fresh.Answer(40, {"state/a/1"}).Has("error"));
+  EXPECT_EQ(*first->FindNewestMarker(), 40) << "asked once for each attempt";
+  first->AttemptEnded();
+  EXPECT_EQ(*first->FindNewestMarker(), 20);
+}
+
+TEST_F(SliceCheckpointsTest, ChunksThatAnAttemptFetchedServeTheNextOne) {
+  Host first(store_, Disk("0"), 0, 2), second(store_, Disk("1"), 1, 2);
+  CommitOnBoth(first, second, 20, 3);
+  first->Send(kSend);
+  second->Send(kSend);
+  ASSERT_TRUE(Soon([&] { return first->newest_marker() == 20; }));
+  Host fresh(store_, Disk("fresh"), 1, 2);
+  ASSERT_TRUE(fresh.Bring(20, false).ok());
+  EXPECT_FALSE(fresh.Answer(20, {"state/a/1"}).Has("error"));
+  const std::uint64_t fetched = fresh->fetched();
+  ASSERT_TRUE(fresh.Bring(20, false).ok());
+  EXPECT_EQ(fresh.Read(20, "state/a/1"), "one20");
+  EXPECT_EQ(fresh->fetched(), fetched);
 }
 
 TEST_F(SliceCheckpointsTest, APartIsSentOnceAndACopyNever) {
