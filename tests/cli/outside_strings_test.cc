@@ -15,6 +15,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal/command_table.h"
 #include "cli/workspace/source_files.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -35,7 +36,7 @@ std::vector<std::string> FoundInSources(const std::string& pattern) {
   std::vector<std::string> found;
   const std::regex expression(pattern);
   for (const std::string folder : {"base", "storage", "text", "formats", "dag", "stages", "plugins", "cli"})
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(PIPE_SOURCE_DIR) / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(SourceDir()) / folder)) {
       const std::string kind = entry.path().extension().string();
       if (kind != ".cc" && kind != ".h" && kind != ".c" && kind != ".py") continue;
       const std::string source = ReadFile(entry.path());
@@ -82,7 +83,7 @@ stages:
 
   /// Returns the output of the command, whose exit code must be 0.
   std::string Pipe(std::vector<std::string> words) {
-    words.insert(words.begin(), PIPE_PROGRAM);
+    words.insert(words.begin(), BuiltProgram());
     const auto child = ChildProcess::Start({.argv = words, .directory = dir_.path().string()});
     EXPECT_TRUE(child.ok()) << child.status().message();
     std::string out, buffer(1 << 16, '\0');

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/memory_store.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/fault_store.h"
 
 namespace pipeline {
@@ -58,7 +59,7 @@ TEST(LocationNamesTest, APartIsAsThePageSays) {
   MemoryStore out;
   ASSERT_TRUE(ListOf(out)->Add({"train-00001-of-00002.tfrecord", "train-00000-of-00002.tfrecord"}).ok());
   EXPECT_EQ(ReadObject(out, Below(out, kNamesPrefix).at(0), 1000).value(), kExample);
-  std::ifstream page(PIPE_SOURCE_DIR "/dag/location/location_names.md");
+  std::ifstream page(SourceDir() + "/dag/location/location_names.md");
   const std::string text((std::istreambuf_iterator<char>(page)), std::istreambuf_iterator<char>());
   EXPECT_NE(text.find(kExample), std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "storage/memory_store.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/toy_run.h"
 
@@ -39,7 +40,7 @@ UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
 }
 
 TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
-  const std::string page = ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "dag" / "work_package.md");
+  const std::string page = ReadFile(std::filesystem::path(SourceDir()) / "dag" / "work_package.md");
   EXPECT_NE(page.find("```\n" + EncodeWorkPackage(Example()) + "\n```"), std::string::npos);
   const Result<WorkPackage> back = ParseWorkPackage(EncodeWorkPackage(Example()));
   ASSERT_TRUE(back.ok()) << back.status().message();

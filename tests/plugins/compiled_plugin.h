@@ -8,12 +8,13 @@
 
 #include "base/child_process.h"
 #include "base/str.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
 
 inline std::string PluginSource(std::string_view name) {
-  return ReadFile(StrCat(PIPE_SOURCE_DIR, "/plugins/", name));
+  return ReadFile(StrCat(SourceDir(), "/plugins/", name));
 }
 
 /// Compiles `source` in `directory`, where nothing of ours is but plugin_abi.h, to pipe_NAME.so there.
@@ -23,7 +24,7 @@ inline std::string CompilePlugin(const TempDir& directory, std::string_view name
   const std::string library = directory / StrCat("pipe_", name, ".so");
   WriteFile(text, source);
   auto compiler =
-      ChildProcess::Start({.argv = {PIPE_C_COMPILER, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic",
+      ChildProcess::Start({.argv = {CCompiler(), "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic",
                                     "-shared", "-fPIC", "-fvisibility=hidden", "-o", library, text}});
   if (!compiler.ok()) {
     ADD_FAILURE() << compiler.status().message();

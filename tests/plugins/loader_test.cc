@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/plugins/compiled_plugin.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 PluginLoader LoaderOf(const TempDir& directory) {
   PluginPlaces places;
   places.directories = {directory / "none", directory.path().string()};
-  places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+  places.probe = {BuiltProgram(), "__probe-plugin"};
   return PluginLoader(std::move(places));
 }
 
@@ -108,7 +109,7 @@ TEST(PluginLoaderTest, HangAtLoadEnds) {
                             "__attribute__((constructor)) static void wait(void) { for (;;) pause(); }\n"));
   PluginPlaces places;
   places.directories = {directory.path().string()};
-  places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+  places.probe = {BuiltProgram(), "__probe-plugin"};
   places.probe_timeout = std::chrono::milliseconds(300);
   PluginLoader loader(std::move(places));
   ExpectRefused(loader.Load("hangs"), Code::kInvalidArgument, {"pipe_hangs.so hangs"});

@@ -15,6 +15,7 @@
 #include "plugins/plugin_stage.h"
 #include "storage/local_store.h"
 #include "tests/plugins/compiled_plugin.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -173,7 +174,7 @@ TEST(OutsideStringsOfPluginsTest, AnswersAndRequests) {
   CompilePlugin(directory, "earlier", kEarlierPlugin);
   PluginPlaces places;
   places.directories = {directory.path().string()};
-  places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+  places.probe = {BuiltProgram(), "__probe-plugin"};
   PluginLoader loader(std::move(places));
   PluginHost host;
   host.open_store = [](const std::string&) { return Status(Code::kUnimplemented, "no store"); };

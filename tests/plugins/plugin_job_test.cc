@@ -8,6 +8,7 @@
 #include "storage/local_store.h"
 #include "storage/remote/open_store.h"
 #include "tests/plugins/compiled_plugin.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -30,7 +31,7 @@ class PluginJobTest : public testing::Test {
     };
     PluginPlaces places;
     places.directories = {directory_.path().string()};
-    places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+    places.probe = {BuiltProgram(), "__probe-plugin"};
     loader_ = std::make_unique<PluginLoader>(std::move(places));
     stages_ = std::make_unique<PluginStages>(*loader_, host_);
   }

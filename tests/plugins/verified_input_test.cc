@@ -12,6 +12,7 @@
 #include "storage/remote/open_store.h"
 #include "tests/plugins/compiled_plugin.h"
 #include "tests/stages/export/packed/packed_artifact.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -28,7 +29,7 @@ class VerifiedInputTest : public testing::Test {
     CompilePlugin(dir_, "hello", source);
     PluginPlaces places;
     places.directories = {dir_.path().string()};
-    places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+    places.probe = {BuiltProgram(), "__probe-plugin"};
     loader_ = std::make_unique<PluginLoader>(std::move(places));
     stages_ = std::make_unique<PluginStages>(*loader_, host_);
   }

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 
@@ -87,7 +88,7 @@ std::string TableDifferences(const OutsideStrings& strings, std::string_view tex
 
 testing::AssertionResult ArePinned(const OutsideStrings& strings, std::string_view subject) {
   const std::string file = StrCat("tests/golden/outside_strings/", subject, ".txt");
-  std::ifstream in(std::filesystem::path(PIPE_SOURCE_DIR) / file);
+  std::ifstream in(std::filesystem::path(SourceDir()) / file);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::string told = TableDifferences(strings, text, file);
   return told.empty() ? testing::AssertionSuccess() : testing::AssertionFailure() << told;

@@ -12,6 +12,7 @@
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/stages/verify/published_kinds.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -73,7 +74,7 @@ std::map<std::string, std::string> SaidOf(const PublishedKind& kind) {
 
 TEST(ExportOutputTest, IsTheSameAsEver) {
   std::map<std::string, std::string> golden;
-  std::ifstream file(PIPE_SOURCE_DIR "/tests/golden/export_output.txt");
+  std::ifstream file(SourceDir() + "/tests/golden/export_output.txt");
   for (std::string line; std::getline(file, line);)
     golden[line.substr(0, line.rfind(' '))] = line.substr(line.rfind(' ') + 1);
   for (const PublishedKind& kind : PublishedKinds()) {

@@ -7,6 +7,7 @@
 #include "tests/cli/run_pipe.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/stages/verify/small_artifact.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -114,7 +115,7 @@ TEST(VerifyTest, EditedManifestIsRefused) {
 
 TEST(VerifyTest, SaysWhatLiesBesideAndThatAManifestIsUnsealed) {
   const TempDir dir;
-  std::filesystem::copy(PIPE_SOURCE_DIR "/tests/golden/unsealed", dir / "old");
+  std::filesystem::copy(SourceDir() + "/tests/golden/unsealed", dir / "old");
   WriteFile(dir / "old/NOTES.md", "mine");
   const Ran ran = RunPipe({"verify", dir / "old"});
   EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;

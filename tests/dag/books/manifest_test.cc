@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/str.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -55,7 +56,7 @@ std::string Unsealed() {
 }
 
 std::string ReadPage(const std::string& path) {
-  std::ifstream file(StrCat(PIPE_SOURCE_DIR "/", path));
+  std::ifstream file(StrCat(SourceDir(), "/", path));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

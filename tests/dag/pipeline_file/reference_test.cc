@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "dag/pipeline_file/registry.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -59,7 +60,7 @@ Registry SmallRegistry() {
 }
 
 std::string Golden(std::string_view name) {
-  return ReadFile(std::filesystem::path(PIPE_SOURCE_DIR) / "tests" / "golden" / name);
+  return ReadFile(std::filesystem::path(SourceDir()) / "tests" / "golden" / name);
 }
 
 TEST(ReferenceTest, Markdown) {

@@ -18,6 +18,7 @@
 #include "plugins/plugin_job.h"
 #include "storage/local_store.h"
 #include "storage/remote/open_store.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
@@ -32,7 +33,7 @@ class TrainStageTest : public testing::Test {
     fs::create_directories(root_ / "packed");
     fs::create_directories(root_ / "tokenizer");
     fs::create_directories(root_ / "environment/bin");
-    fs::create_symlink(StrCat(PIPE_SOURCE_DIR, "/tests/plugins/train/fake_trainer.py"),
+    fs::create_symlink(StrCat(SourceDir(), "/tests/plugins/train/fake_trainer.py"),
                        root_ / "environment/bin/python");
     packed_["pipe_packed"] = 1;
     packed_["seq_len"] = 64;
@@ -70,8 +71,8 @@ class TrainStageTest : public testing::Test {
     };
     host_.event = [this](std::string_view, const Json& event) { Hear(event); };
     PluginPlaces places;
-    places.directories = {PIPE_PLUGIN_DIR};
-    places.probe = {PIPE_PROGRAM, "__probe-plugin"};
+    places.directories = {BuiltPlugins()};
+    places.probe = {BuiltProgram(), "__probe-plugin"};
     loader_ = std::make_unique<PluginLoader>(std::move(places));
     stages_ = std::make_unique<PluginStages>(*loader_, host_);
     const Result<const StageType*> found = stages_->Find("train", "train");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "stages/all/builtin.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -30,7 +31,7 @@ std::set<std::string> CountedIn(const std::string& source) {
 TEST(ReasonsTest, EveryNameInTheSourcesIsDeclared) {
   const Registry registry = BuiltinStages({});
   std::size_t seen = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(PIPE_SOURCE_DIR "/stages")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(SourceDir() + "/stages")) {
     if (entry.path().extension() != ".cc") continue;
     if (entry.path().filename().string().starts_with("verify_")) continue;  // they add findings
     for (const std::string& name : CountedIn(ReadFile(entry.path()))) {

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "dag/records/transform.h"
 #include "tests/stages/batches.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 #include "text/mecab_handle.h"
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 using Cuts = std::vector<std::uint32_t>;
 
 // What `./dev dictionaries` makes.
-const DictionaryPlaces kLocations = {PIPE_SOURCE_DIR "/.dictionaries"};
+const DictionaryPlaces kLocations = {SourceDir() + "/.dictionaries"};
 
 Json Config(std::string_view dictionary) {
   Json config;

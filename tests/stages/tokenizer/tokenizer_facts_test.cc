@@ -6,6 +6,7 @@
 #include <string>
 
 #include "formats/sentencepiece_model.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/map_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -64,7 +65,7 @@ TEST(TokenizerFactsTest, NamesWhatIsWrong) {
 
 TEST(TokenizerFactsTest, AFileSaysWhatItsModelSays) {
   auto model =
-      SentencePieceModel::Parse(ReadFile(PIPE_SOURCE_DIR "/tests/fuzz/corpus/sentencepiece_model/example"));
+      SentencePieceModel::Parse(ReadFile(SourceDir() + "/tests/fuzz/corpus/sentencepiece_model/example"));
   ASSERT_TRUE(model.ok()) << model.status().message();
   const auto pieces = static_cast<std::int32_t>(model->pieces().size());
   model->AppendPiece({"</s>", 0, PieceType::kControl});

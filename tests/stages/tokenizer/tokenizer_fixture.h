@@ -13,6 +13,7 @@
 #include "stages/tokenizer/train_tokenizer.h"
 #include "storage/memory_store.h"
 #include "tests/stages/batches.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 
@@ -123,7 +124,7 @@ inline Schema TokenizerSchema(const TrainingRun& run) {
 
 inline Trained Train(const std::vector<Line>& lines, const TrainingRun& run = {}) {
   Trained trained;
-  const StageType type = TrainTokenizerType(PIPE_PROGRAM);
+  const StageType type = TrainTokenizerType(BuiltProgram());
   auto stage = type.job()->make({"tokenizer", run.config, TokenizerSchema(run)});
   if (!stage.ok()) {
     trained.status = stage.status();

@@ -11,6 +11,7 @@
 #include "dag/records/job_stage.h"
 #include "formats/sentencepiece_model.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
+#include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 #include "text/sentencepiece_handle.h"
 #include "text/wordpiece.h"
@@ -257,7 +258,7 @@ TEST(TrainTokenizerTest, ASymbolIsOneIdInAnyTextAndInNoOtherPiece) {
 
 /// A reader is checked by what is promised long before it could be checked by what was trained.
 TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
-  const StageType type = TrainTokenizerType(PIPE_PROGRAM);
+  const StageType type = TrainTokenizerType(BuiltProgram());
   for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator", "bert"}) {
     TrainingRun run;
     run.config = TokenizerConfig(layout);
@@ -325,7 +326,7 @@ TEST(TrainTokenizerTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
   EXPECT_EQ(trained.status.code(), Code::kResourceExhausted);
   EXPECT_NE(trained.status.message().find("limits.memory"), std::string::npos) << trained.status.message();
 
-  const StageType type = TrainTokenizerType(PIPE_PROGRAM);
+  const StageType type = TrainTokenizerType(BuiltProgram());
   const auto forecast = [&](std::string_view boundaries, std::uint64_t bytes) {
     auto stage = type.job()->make({"tokenizer", TokenizerConfig("pipe", boundaries), TokenizerSchema(run)});
     ArtifactTotals totals;

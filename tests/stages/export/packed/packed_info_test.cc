@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "tests/support/built_tree.h"
 
 namespace pipeline {
 namespace {
@@ -25,7 +26,7 @@ PackedInfo Example() {
 std::string WhyNot(const Json& json) { return std::string(ParsePackedInfo(json.Dump()).status().message()); }
 
 TEST(PackedInfoTest, WritesTheExampleOfItsDocument) {
-  std::ifstream file(PIPE_SOURCE_DIR "/stages/export/packed/packed.md");
+  std::ifstream file(SourceDir() + "/stages/export/packed/packed.md");
   const std::string document((std::istreambuf_iterator<char>(file)), {});
   EXPECT_NE(document.find("```json\n" + PackedInfoJson(Example()) + "```"), std::string::npos)
       << PackedInfoJson(Example());
