@@ -13,8 +13,8 @@ import session
 
 import jax
 
-from pipe_trainer import candidates, compiled, exits, fit, job, memory, resume, search, slices
-from pipe_trainer.config import PRESETS
+from pipe_trainer import candidates, compiled, devices, exits, fit, job, memory, resume, search, sharding, slices
+from pipe_trainer.config import PRESETS, MeshShape
 from pipe_trainer.memory import GIB, Figure
 from pipe_trainer.setup import prepare
 
@@ -232,8 +232,17 @@ class Names(unittest.TestCase):
             self.assertEqual((one.topology, one.devices, one.hosts), (topology, devices, hosts))
             self.assertEqual(slices.of_devices(slices.GENERATIONS[one.generation].kind, devices), one)
 
+    def test_several_slices(self):
+        two = slices.parse("2xv5litepod-16")
+        self.assertEqual((two.name, two.topology, two.devices, two.hosts), ("2xv5e-16", "v5e:4x4", 32, 4))
+        self.assertEqual(two.options, {"num_slices": 2})
+        self.assertEqual(slices.of_devices("TPU v5 lite", 32, 2), two)
+        self.assertEqual(slices.of_devices("TPU v5 lite", 32), slices.parse("v5e-32"))
+        self.assertIsNone(slices.of_devices("TPU v5 lite", 33, 2))
+        self.assertEqual(slices.parse("1xv3-8"), slices.parse("v3-8"))
+
     def test_what_is_no_slice(self):
-        for name in ("v3", "v3-7", "v9-8", "v5e-3", "", "v3-0", "v3-99999999", "gpu-8"):
+        for name in ("v3", "v3-7", "v9-8", "v5e-3", "", "v3-0", "v3-99999999", "gpu-8", "0xv3-8", "xv3-8", "2xv3-7"):
             with self.assertRaises(exits.BadJob):
                 slices.parse(name)
 
@@ -250,6 +259,88 @@ class Names(unittest.TestCase):
         self.assertEqual(memory.of_device(device("tpu", "TPU v3", lambda: None)), int(15.48 * GIB))
         self.assertEqual(memory.of_device(device("tpu", "TPU v3", mock.Mock(side_effect=RuntimeError))), int(15.48 * GIB))
         self.assertIsNone(memory.of_device(device("tpu", "TPU v99", lambda: None)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Chip:
+    """A device of JAX, as far as a mesh asks."""
+    id: int
+    slice_index: int
+    platform: str = "tpu"
+    device_kind: str = "TPU v5 lite"
+
+
+class SeveralSlices(unittest.TestCase):
+    # In the order of two hosts in each slice, the hosts of the slices in turn.
+    chips = [Chip(slice_ * 100 + host * 2 + chip, slice_) for host in range(2) for slice_ in range(2) for chip in range(2)]
+
+    def mesh(self, **axes):
+        return sharding.make_mesh(MeshShape(**axes), self.chips)
+
+    def test_only_data_goes_from_one_slice_to_the_other(self):
+        for axes in ({}, {"fsdp": 2}, {"fsdp": 2, "tensor": 2}, {"fsdp": 4}, {"tensor": 4}):
+            mesh = self.mesh(**axes)
+            for row in range(mesh.shape["data"]):
+                held = {chip.slice_index for chip in mesh.devices[row].flat}
+                self.assertEqual(held, {row * 2 // mesh.shape["data"]}, axes)
+        self.assertEqual([chip.id for chip in self.mesh(fsdp=4).devices.flat], [0, 1, 2, 3, 100, 101, 102, 103])
+
+    def test_a_mesh_that_would_part_a_model_over_slices_is_refused(self):
+        for axes in ({"fsdp": 8}, {"tensor": 8}, {"fsdp": 4, "tensor": 2}, {"data": 1, "fsdp": 8}):
+            with self.assertRaisesRegex(exits.BadJob, "^config.mesh: fsdp . x tensor . do not divide the 4 devices of "
+                                                      "each of 2 slices"):
+                self.mesh(**axes)
+
+    def test_auto_takes_no_such_mesh(self):
+        config = config_of({"preset": "ja-0.1b"})
+        self.assertEqual({one.data % 2 for one in candidates.every(config, 8, 2)}, {0})
+        self.assertIn(1, {one.data for one in candidates.every(config, 8)})
+        with self.assertRaisesRegex(exits.BadJob, "mesh.data is a multiple of 2, the number of slices"):
+            candidates.every(config_of({"mesh": {"fsdp": 8, "data": "auto"}}), 8, 2)
+
+    def test_fewer_micro_batches_are_worth_more(self):
+        """Each micro-batch sends its gradients over the network between the slices."""
+        config = config_of({"preset": "ja-0.1b"})
+        one, two = (candidates.Candidate(micro, "full", 8, 1, 1) for micro in (1, 2))
+        more = [candidates.cost(config, two, number) - candidates.cost(config, one, number) for number in (1, 2)]
+        self.assertGreater(more[1], more[0])
+
+    def test_slices_of_different_sizes_are_refused(self):
+        with self.assertRaisesRegex(exits.BadJob, "the slices have 4, 2 devices"):
+            sharding.make_mesh(MeshShape(), self.chips[:6])
+
+    def test_hosts_without_a_fast_network_are_no_slices(self):
+        """JAX may number the hosts of GPUs as if each were a slice."""
+        gpus = [Chip(number, number // 4, "gpu") for number in range(8)]
+        self.assertEqual(sharding.make_mesh(MeshShape(fsdp=8), gpus).shape["fsdp"], 8)
+
+    def test_the_choice_is_that_of_the_slices_here(self):
+        asked = []
+
+        def elsewhere(config, slice_):
+            asked.append(slice_.name)
+            return Figure(peak=1, arguments=1, temporaries=1)
+        with mock.patch.object(compiled, "elsewhere", elsewhere), mock.patch.object(search, "agreed", lambda one: one), \
+                tempfile.TemporaryDirectory() as place, mock.patch.object(memory, "of_device", lambda chip: 16 * GIB):
+            config, fit_ = search.resolve(config_of({"preset": "ja-0.1b"}), self.chips, place)
+        self.assertEqual(asked, ["2xv5e-4"])
+        self.assertEqual((config.mesh.data % 2, fit_["devices"]), (0, "TPU v5 lite x 8 in 2 slices"))
+
+
+class Members(unittest.TestCase):
+    def check(self, index, count, environ):
+        with mock.patch.object(jax, "process_index", lambda: index), mock.patch.object(jax, "process_count", lambda: count):
+            devices.check_number(environ)
+
+    def test_a_process_whose_devices_have_another_number_is_refused(self):
+        environ = {"PIPE_HOST_COUNT": "4", "PIPE_WORKER_COUNT": "4", "PIPE_WORKER_INDEX": "2"}
+        self.check(2, 4, environ)
+        self.check(1, 1, {})
+        with self.assertRaisesRegex(exits.Ended, "process 3 of 4, and the stage for 2 of 4") as refused:
+            self.check(3, 4, environ)
+        self.assertEqual(refused.exception.code, exits.BAD_JOB)
+        with self.assertRaisesRegex(exits.Ended, "process 2 of 8, .*MEGASCALE_NUM_SLICES"):
+            self.check(2, 8, environ)
 
 
 class Command(unittest.TestCase):

@@ -15,6 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins/train/python"))
 
+from pipe_trainer import crc32c  # noqa: E402
+
 STEP = 5
 SHARDED, COPIED = "sharded", "copied"
 
@@ -22,7 +24,7 @@ SHARDED, COPIED = "sharded", "copied"
 def program(directory, task):
     """A process of a training. Prints a line of JSON about its end."""
     import jax
-    from pipe_trainer import devices, hosts
+    from pipe_trainer import ckpt, devices, hosts
     devices.start(os.environ, print)
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -44,14 +46,17 @@ def program(directory, task):
         print(json.dumps({"need": number, "step": step, "files": names}), flush=True)
         return number
 
-    checkpoints = HostCheckpoints(directory, 3, like, hosts.position(), ask, lambda: False)
+    alone = hosts.position().hosts == 1
+    checkpoints = ckpt.Checkpoints(directory, 3) if alone else \
+        HostCheckpoints(directory, 3, like, hosts.position(), ask, lambda: False)
     said = {"equal": True, "needed": needed}
     try:
         if task == "save":
             checkpoints.save(STEP, state, {"samples_consumed": 40}, lambda step: None)
             checkpoints.wait()
         else:
-            checkpoints.begin_at(hosts.position().resume)
+            if not alone:
+                checkpoints.begin_at(hosts.position().resume)
             said["steps"] = checkpoints.steps()
             if said["steps"]:
                 checkpoints.verify(STEP)
@@ -154,6 +159,18 @@ def fetched(parts, slice_, host, hosts_before):
         "files": [{"name": name, "bytes": len(data), "crc32c": "00000000"} for name, data in parts.items()]}))
 
 
+def whole(parts, slice_, host):
+    """The disk of this host gets all files, as the stage brings a checkpoint that it cannot fetch in part."""
+    here = slice_.disk(host) / str(STEP)
+    for name, data in parts.items():
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_bytes(data)
+    (slice_.disk(host) / f"{STEP}.json").write_text(json.dumps({
+        "pipe_checkpoint": 1, "step": STEP,
+        "files": [{"name": name, "bytes": len(data), "crc32c": f"{crc32c.crc32c(data):08x}"}
+                  for name, data in parts.items()]}))
+
+
 class HostCheckpointsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -205,6 +222,23 @@ class HostCheckpointsTest(unittest.TestCase):
         self.check_restored(ends)
         self.assertIn(f"state/{SHARDED}/1.0", ends[1]["needed"])
         self.assertNotIn(f"state/{SHARDED}/0.0", ends[1]["needed"])
+
+    def test_a_single_host_restores_what_several_have_saved(self):
+        slice_ = Slice(self.place / "alone", 1)
+        whole(self.parts, slice_, 0)
+        self.check_restored(slice_.run("restore"))
+
+    def test_several_hosts_restore_what_a_single_one_has_saved(self):
+        """In the form of the version before, which knew one host: OCDBT, and a list of files of version 1."""
+        alone = Slice(self.place / "one", 1)
+        self.assertEqual([end.get("message") for end in alone.run("save")], [None])
+        self.assertEqual(alone.digests(0)["pipe_checkpoint"], 1)
+        slice_ = Slice(self.place / "several", 2)
+        for host in range(2):
+            whole(union(alone), slice_, host)
+        ends = slice_.run("restore")
+        self.check_restored(ends)
+        self.assertEqual([end["needed"] for end in ends], [[], []])
 
     def test_damage_on_one_host_ends_all_and_is_set_aside_there(self):
         slice_ = self.copy("damaged")

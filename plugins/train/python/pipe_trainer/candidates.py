@@ -15,6 +15,7 @@ REMAT = ("none", "dots", "full")
 # Cost of a byte from the device's memory, and of a byte from its neighbours, in operations of the device.
 OPERATIONS_PER_BYTE = 240
 OPERATIONS_PER_LINK_BYTE = 1400
+OPERATIONS_PER_NETWORK_BYTE = 30000  # between slices: some 3 GB/s for each device
 OPERATIONS_PER_EXCHANGE = 2e9  # the wait for the first byte of an exchange
 EXCHANGES = 7  # matrices of a layer, each gathered separately
 MOST_TENSOR = 8
@@ -55,9 +56,9 @@ def divisors(number):
     return [size for size in range(1, number + 1) if number % size == 0]
 
 
-def meshes(config, count):
-    """Returns the meshes (data, fsdp, tensor) of `count` devices that keep the axes given as numbers. The meshes with
-    the fewest parts come first. Raises BadJob if there is none."""
+def meshes(config, count, slices=1):
+    """Returns the meshes (data, fsdp, tensor) of `count` devices that keep the axes given as numbers. `data` is a
+    multiple of `slices`. The meshes with the fewest parts come first. Raises BadJob if there is none."""
     free = {name for section, name in config.auto if section == "mesh"}
     model, given = config.model, config.mesh
     found = []
@@ -66,13 +67,16 @@ def meshes(config, count):
             data = count // (tensor * fsdp)
             if data * tensor * fsdp != count or ("data" not in free and given.data not in (None, data)):
                 continue
+            if data % slices:
+                continue
             found.append((data, fsdp, tensor))
     if not found:
         fixed = ", ".join(f"mesh.{axis} {getattr(given, axis)}" for axis in sharding.AXES
                           if axis not in free and getattr(given, axis) is not None)
+        bound = f", and mesh.data is a multiple of {slices}, the number of slices" * (slices > 1)
         raise BadJob([f"config.mesh: {fixed} beside {AUTO}, and there {'is' if count == 1 else 'are'} {count} "
-                      f"device{'s' * (count > 1)}; take numbers whose product divides {count}, or leave mesh to "
-                      f"{AUTO}"])
+                      f"device{'s' * (count > 1)}{bound}; take numbers whose product divides {count // slices}, or "
+                      f"leave mesh to {AUTO}"])
     even = [mesh for mesh in found if mesh[2] <= MOST_TENSOR or "tensor" not in free]
     whole = [mesh for mesh in even if all(size % parts == 0 for size, parts in (
         (model.d, mesh[1]), (model.heads, mesh[2]), (model.kv_heads, mesh[2]), (model.ff, mesh[2]),
@@ -80,38 +84,38 @@ def meshes(config, count):
     return sorted(whole or found, key=lambda mesh: (mesh[2], mesh[1]))
 
 
-def unbounded(config, count):
+def unbounded(config, count, slices=1):
     """Returns the config if no memory bounds it: keys that are left to `auto` have their first value."""
     free = {name for section, name in config.auto if section == "mesh"}
     if not free:
         return config
-    data, fsdp, tensor = meshes(config, count)[0]
+    data, fsdp, tensor = meshes(config, count, slices)[0]
     return replace(config, mesh=replace(config.mesh, data=data, fsdp=fsdp, tensor=tensor))
 
 
-def first(config, count):
+def first(config, count, slices=1):
     """Returns the config with the first even candidate, whatever memory it takes."""
-    found = every(config, count) if config.auto else []
-    return found[0].of(config) if found else unbounded(config, count)
+    found = every(config, count, slices) if config.auto else []
+    return found[0].of(config) if found else unbounded(config, count, slices)
 
 
-def every(config, count):
+def every(config, count, slices=1):
     """Returns all candidates that divide the rows of a step evenly; empty if there is none."""
     rows, found = config.batch.rows, []
     micros = divisors(rows) if ("batch", "micro") in config.auto else (config.batch.micro,)
     remats = REMAT if ("model", "remat") in config.auto else (config.model.remat,)
-    for data, fsdp, tensor in meshes(config, count):
+    for data, fsdp, tensor in meshes(config, count, slices):
         for micro in micros:
             if rows % micro == 0 and rows // micro % (data * fsdp) == 0:
                 found += [Candidate(micro, remat, data, fsdp, tensor) for remat in remats]
     return found
 
 
-def ladder(config, count):
+def ladder(config, count, slices=1):
     """Returns candidates from the fastest to the one with the least memory, by estimate; each takes less memory than
     all before it. Appends the candidate with the most parts if it is not among them."""
-    rungs, all_ = [], every(config, count)
-    for candidate in sorted(all_, key=lambda one: (cost(config, one), bytes_of(config, one))):
+    rungs, all_ = [], every(config, count, slices)
+    for candidate in sorted(all_, key=lambda one: (cost(config, one, slices), bytes_of(config, one))):
         if not rungs or bytes_of(config, candidate) < bytes_of(config, rungs[-1]):
             rungs.append(candidate)
     # An estimate alone refuses nothing: the compiler tries the one with the most parts.
@@ -169,7 +173,7 @@ def operations(model, tokens):
 
 
 @lru_cache(maxsize=4096)
-def cost(config, candidate):
+def cost(config, candidate, slices=1):
     """Estimates a step on a device, in operations: those of the model, the recomputed ones, and the equivalent of
     moving bytes."""
     model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
@@ -185,8 +189,11 @@ def cost(config, candidate):
     around += (2 * (passes - 1) + 4) * count(model) / candidate.tensor * (candidate.fsdp - 1) / candidate.fsdp
     around += 2 * passes * model.layers * tokens * model.d * 2 * (candidate.tensor - 1) / candidate.tensor * 2
     calls = model.layers * passes * (EXCHANGES * (candidate.fsdp > 1) + 2 * (candidate.tensor > 1))
+    # The devices of a slice share the bytes that cross the network.
+    across = 8 * count(model) * (slices - 1) / devices
     return ((whole + again) / devices + candidate.micro * (read * OPERATIONS_PER_BYTE
-            + around * OPERATIONS_PER_LINK_BYTE + calls * OPERATIONS_PER_EXCHANGE))
+            + around * OPERATIONS_PER_LINK_BYTE + across * OPERATIONS_PER_NETWORK_BYTE
+            + calls * OPERATIONS_PER_EXCHANGE))
 
 
 def smallest(config, all_slices):

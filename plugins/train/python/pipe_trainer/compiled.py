@@ -132,7 +132,7 @@ def topology(slice_):
     """Returns the devices of a slice that need not be there."""
     from jax.experimental import topologies
     try:
-        there = topologies.get_topology_desc(platform="tpu", topology_name=slice_.topology, **slice_.chip_options)
+        there = topologies.get_topology_desc(platform="tpu", topology_name=slice_.topology, **slice_.options)
         return there.devices
     except Exception as error:  # no libtpu, an unknown slice, a lock: each has its own type
         raise NoTopology(f"{slice_.name}: {devices.first_line(error)}") from error

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from . import chip
-from .exits import NO_DEVICE, TRANSIENT, Ended
+from .exits import BAD_JOB, NO_DEVICE, TRANSIENT, Ended
 from .hosts import HEARTBEAT_SECONDS
 
 
@@ -34,10 +34,25 @@ def start(environ, warn):
         raise Ended(TRANSIENT, f"{environ.get('PIPE_COORDINATOR')}: the {workers} workers did not find each other: "
                                f"{first_line(error)}") from error
     find(environ)
+    check_number(environ)
     accelerators = ("accel0", "nvidia0", "vfio/0")
     if jax.default_backend() == "cpu" and any(os.path.exists(f"/dev/{name}") for name in accelerators):
         warn("this machine has an accelerator and JAX uses none of it; `pipe trainer setup` makes an environment "
              "that does")
+
+
+def check_number(environ):
+    """Raises Ended if the devices count the processes of several hosts otherwise than the stage: a TPU numbers them by
+    itself, and the parts of a checkpoint go by the stage's numbers."""
+    import jax
+    if not environ.get("PIPE_HOST_COUNT"):
+        return
+    wanted = int(environ["PIPE_WORKER_INDEX"]), int(environ["PIPE_WORKER_COUNT"])
+    found = jax.process_index(), jax.process_count()
+    if found != wanted:
+        raise Ended(BAD_JOB, f"the devices take this for process {found[0]} of {found[1]}, and the stage for "
+                             f"{wanted[0]} of {wanted[1]}; leave the keys `hosts` and `host` out, so that both follow "
+                             f"the TPU's number of the worker, TPU_WORKER_ID and MEGASCALE_NUM_SLICES")
 
 
 def find(environ):

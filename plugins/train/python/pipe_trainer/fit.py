@@ -25,7 +25,7 @@ def options_of(argv):
     parser = argparse.ArgumentParser(prog="pipe_trainer.fit", description=__doc__.split("\n", maxsplit=1)[0],
                                      allow_abbrev=False)
     parser.add_argument("file", metavar="FILE", help="a job, or a question; - is standard input")
-    parser.add_argument("--on", metavar="SLICE,...", help="v3-8, v5e-4 …; the devices here by default")
+    parser.add_argument("--on", metavar="SLICE,...", help="v3-8, v5e-4, 2xv5e-16 …; the devices here by default")
     parser.add_argument("--price", type=price, metavar="PER_HOUR", help="of the slice, in any currency")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="JSON that gets the answers, beside those in it")
     parser.add_argument("--mark", default="", help="kept with each answer: whose figures these are")
@@ -82,7 +82,7 @@ def shaped(config, seq_len, vocab):
 def answer(config, slice_, measure=compiled.elsewhere):
     """Returns everything that is known of a config on a slice, for JSON."""
     found = search.walk(config, slice_.devices, slice_.bytes,
-                        lambda candidate: measure(candidate.of(config), slice_))
+                        lambda candidate: measure(candidate.of(config), slice_), slice_.slices)
     known = {"slice": slice_.name, "devices": slice_.devices, "hosts": slice_.hosts,
              "usable_gib": slice_.bytes / GIB, "params_m": round(candidates.count(config.model) / 1e6, 1),
              "seq_len": config.model.seq_len, "vocab": config.model.vocab, "rows": config.batch.rows,

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import candidates, compiled, devices as machine, memory, slices
+from . import candidates, compiled, devices as machine, memory, sharding, slices
 from .atomic import write_text
 from .exits import BAD_JOB, ENVIRONMENT, BadJob, Ended
 from .memory import GIB, Figure
@@ -34,10 +34,10 @@ class Walk:
         return [(self.rungs[rung], figure) for rung, figure in self.figures.items()]
 
 
-def walk(config, count, usable, measure):
+def walk(config, count, usable, measure, slices_=1):
     """Searches candidates.ladder. `measure(candidate)` returns a Figure. Begins at the first rung that fits by
     estimate. While rungs fit, goes on to faster ones, else to smaller ones."""
-    rungs = candidates.ladder(config, count)
+    rungs = candidates.ladder(config, count, slices_)
     found = Walk(rungs, usable)
     if not rungs:
         return found
@@ -74,16 +74,16 @@ def next_smaller(rung, estimates, figure, usable, left):
 def resolve(config, devices, run_dir, tell=lambda text: None):
     """Returns (the config with the choice, the facts to report about it). Calls `tell` with a line before each
     compilation."""
-    count = len(devices)
+    count, slices_ = len(devices), sharding.slices_of(devices)
+    where = f"{devices[0].device_kind} x {count}" + f" in {slices_} slices" * (slices_ > 1)
     usable = memory.of_device(devices[0]) if config.auto else None
     if usable is None:
-        config = candidates.unbounded(config, count)
-        return config, told(config, None, None, f"{devices[0].device_kind} x {count}")
+        config = candidates.unbounded(config, count, slices_)
+        return config, told(config, None, None, where)
     import jax
-    where = f"{devices[0].device_kind} x {count}"
     key = key_of(config, where)
     kept = agreed(read_kept(Path(run_dir) / KEPT, key))
-    if kept is not None and candidates.Candidate(**kept["candidate"]) in candidates.every(config, count):
+    if kept is not None and candidates.Candidate(**kept["candidate"]) in candidates.every(config, count, slices_):
         candidate = candidates.Candidate(**kept["candidate"])
         return candidate.of(config), told(candidate.of(config), kept["figure"], usable, where, kept=True)
 
@@ -91,11 +91,12 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
         tell(f"compiles {candidate}, to see whether {where} holds it")
         return agreed_figure(measured(candidate.of(config), devices))
 
-    found = walk(config, count, usable, measure)
+    found = walk(config, count, usable, measure, slices_)
     if not found.rungs:
-        return candidates.unbounded(config, count), told(config, None, usable, where)  # `arrange` names the uneven key
+        config = candidates.unbounded(config, count, slices_)  # `arrange` names the uneven key
+        return config, told(config, None, usable, where)
     if found.best is None:
-        raise refusal(config, found, where, slices.of_devices(devices[0].device_kind, count))
+        raise refusal(config, found, where, slices.of_devices(devices[0].device_kind, count, slices_))
     candidate, figure = found.rungs[found.best], found.figures[found.best]
     if jax.process_index() == 0:
         keep(Path(run_dir) / KEPT, key, candidate, figure)
@@ -104,7 +105,7 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
 
 def measured(config, devices):
     """Compiles in a process of its own if the devices are a slice that libtpu knows, else in this process."""
-    slice_ = slices.of_devices(devices[0].device_kind, len(devices))
+    slice_ = slices.of_devices(devices[0].device_kind, len(devices), sharding.slices_of(devices))
     if slice_ is not None:
         try:
             return compiled.elsewhere(config, slice_)
@@ -165,8 +166,9 @@ def advice(config, slice_):
 
 def larger(than, all_slices):
     """Returns the slices with more memory in total than `than`, because the compiler's answer for that one outweighs an
-    estimate. `than` None: all."""
-    return [one for one in all_slices if than is None or one.devices * one.bytes > than.devices * than.bytes]
+    estimate. One slice holds more than several with as much memory. `than` None: all."""
+    least = 0 if than is None else than.devices * than.bytes + (than.slices == 1)
+    return [one for one in all_slices if one.devices * one.bytes >= least]
 
 
 def key_of(config, where):

@@ -49,7 +49,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
 
 def relied_on(config, devices, check):
     """Returns (the config, with another form of attention if its own fails the check; the reason)."""
-    arranged = arrange(candidates.first(config, len(devices)), devices)
+    arranged = arrange(candidates.first(config, len(devices), sharding.slices_of(devices)), devices)
     checked = check(arranged)
     if checked.attention != arranged.attention:
         config = replace(config, model=replace(config.model, attention=checked.attention))

@@ -1,9 +1,11 @@
 """Which part of every array each device holds: a mesh of three axes and one table.
 
-data    rows of a batch; parameters are copies
+data    rows of a batch; parameters are copies. The outermost axis: it alone crosses the network between slices of TPUs
 fsdp    rows of a batch too; parameters are in parts, gathered where they are used
 tensor  heads, the width of the MLP, the vocabulary
 """
+
+from collections import Counter
 
 import jax
 import numpy as np
@@ -32,13 +34,34 @@ ACTIVATIONS = {
 }
 
 
+def slice_of(device):
+    """Returns the number of the device's slice. Only TPUs have slices: JAX may also number the hosts of other devices
+    so, and those have no faster network inside."""
+    return getattr(device, "slice_index", 0) if device.platform == "tpu" else 0
+
+
+def slices_of(devices):
+    """Returns the number of slices. Raises BadJob if they differ in size."""
+    sizes = Counter(map(slice_of, devices))
+    if len(set(sizes.values())) > 1:
+        raise BadJob([f"devices: the slices have {', '.join(str(sizes[number]) for number in sorted(sizes))} devices; "
+                      f"take slices of one size"])
+    return len(sizes)
+
+
 def make_mesh(shape, devices=None):
-    devices = np.asarray(jax.devices() if devices is None else devices)
-    rest = shape.fsdp * shape.tensor
+    devices = list(jax.devices() if devices is None else devices)
+    rest, slices = shape.fsdp * shape.tensor, slices_of(devices)
+    devices = np.asarray(sorted(devices, key=slice_of))  # each slice keeps its order
     data = shape.data or max(devices.size // rest, 1)
     if data * rest != devices.size:
         raise BadJob([f"config.mesh: {data} x {shape.fsdp} x {shape.tensor} are {data * rest} devices, and there "
                       f"are {devices.size}; leave mesh.data out to take them all"])
+    if data % slices:
+        raise BadJob([f"config.mesh: fsdp {shape.fsdp} x tensor {shape.tensor} do not divide the "
+                      f"{devices.size // slices} devices of each of {slices} slices, and only data crosses the network "
+                      f"between slices; take numbers whose product divides {devices.size // slices}, so that "
+                      f"mesh.data is a multiple of {slices}"])
     return Mesh(devices.reshape(data, shape.fsdp, shape.tensor), AXES, axis_types=(AxisType.Auto,) * len(AXES))
 
 

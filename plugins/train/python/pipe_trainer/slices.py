@@ -1,4 +1,5 @@
-"""Slices of TPUs by name: the number of devices, the memory of a device, the name of the slice in libtpu."""
+"""Slices of TPUs by name: the number of devices, the memory of a device, the name of the slice in libtpu. 2xv5e-16 are
+two slices v5e-16 with a slower network between them."""
 
 import re
 from dataclasses import dataclass
@@ -37,7 +38,8 @@ OTHER_KINDS = {"TPU v5e": "v5e", "TPU v5p": "v5p", "TPU v6e": "v6e"}
 @dataclass(frozen=True)
 class Slice:
     generation: str
-    chips: int
+    chips: int      # of each slice
+    slices: int = 1
 
     @property
     def _facts(self):
@@ -45,26 +47,27 @@ class Slice:
 
     @property
     def name(self):
-        return f"{self.generation}-{self.chips * self._facts.per_name}"
+        return f"{self.slices}x" * (self.slices > 1) + f"{self.generation}-{self.chips * self._facts.per_name}"
 
     @property
     def devices(self):
-        return self.chips * self._facts.per_chip
+        return self.slices * self.chips * self._facts.per_chip
 
     @property
     def hosts(self):
-        return -(-self.chips // self._facts.per_host)
+        return self.slices * -(-self.chips // self._facts.per_host)
 
     @property
     def topology(self):
         return f"{self.generation}:{self._facts.shapes[self.chips]}"
 
     @property
-    def chip_options(self):
-        """Options of libtpu's topology. Without them each of the two cores of a v4 or a v5p is a device, and a machine
-        has four chips."""
+    def options(self):
+        """Options of libtpu's topology. Without them each of the two cores of a v4 or a v5p is a device, a machine has
+        four chips, and there is one slice."""
         words = {"chip_config_name": "megacore"} if self._facts.per_name > self._facts.per_chip else {}
-        return words | ({"chips_per_host_bounds": [1, 1, 1]} if self.chips == 1 else {})
+        words |= {"chips_per_host_bounds": [1, 1, 1]} if self.chips == 1 else {}
+        return words | ({"num_slices": self.slices} if self.slices > 1 else {})
 
     @property
     def bytes(self):
@@ -73,17 +76,17 @@ class Slice:
 
 
 def parse(name):
-    """Parses a name: v3-8, v5litepod-4 and the like. Raises BadJob."""
-    found = re.fullmatch(r"(v\d+[a-z]*)-(\d{1,6})", name)
-    generation = found and OTHER_NAMES.get(found[1], found[1])
+    """Parses a name: v3-8, v5litepod-4, 2xv5e-16 and the like. Raises BadJob."""
+    found = re.fullmatch(r"(?:([1-9]\d{0,2})x)?(v\d+[a-z]*)-(\d{1,6})", name)
+    generation = found and OTHER_NAMES.get(found[2], found[2])
     if generation not in GENERATIONS:
-        raise BadJob([f"--on {name[:40]}: is no slice of {', '.join(GENERATIONS)}, such as v3-8 or v5e-4"])
+        raise BadJob([f"--on {name[:40]}: is no slice of {', '.join(GENERATIONS)}, such as v3-8, v5e-4 or 2xv5e-16"])
     facts = GENERATIONS[generation]
-    chips, rest = divmod(int(found[2]), facts.per_name)
+    chips, rest = divmod(int(found[3]), facts.per_name)
     if rest or chips not in facts.shapes:
         raise BadJob([f"--on {name}: there is no such slice; there are "
                       + ", ".join(Slice(generation, size).name for size in facts.shapes)])
-    return Slice(generation, chips)
+    return Slice(generation, chips, int(found[1] or 1))
 
 
 def generation_of(kind):
@@ -94,17 +97,17 @@ def generation_of(kind):
     return max(found, key=lambda name: len(GENERATIONS[name].kind), default=None)
 
 
-def of_devices(kind, count):
-    """Returns the slice of `count` devices of a kind; None if they are no slice."""
+def of_devices(kind, count, slices=1):
+    """Returns the slice, or the slices of one size, of `count` devices of a kind; None if they are none."""
     generation = generation_of(kind)
     if generation is None:
         return None
-    chips, rest = divmod(count, GENERATIONS[generation].per_chip)
-    return Slice(generation, chips) if not rest and chips in GENERATIONS[generation].shapes else None
+    chips, rest = divmod(count, GENERATIONS[generation].per_chip * slices)
+    return Slice(generation, chips, slices) if not rest and chips in GENERATIONS[generation].shapes else None
 
 
 def every(generation=None):
-    """Returns all slices of a generation, or of all, from the smallest total memory to the largest."""
+    """Returns all single slices of a generation, or of all, from the smallest total memory to the largest."""
     found = [Slice(name, chips) for name, facts in GENERATIONS.items() for chips in facts.shapes
              if generation in (None, name)]
     return sorted(found, key=lambda one: (one.devices * one.bytes, one.devices))
