@@ -7,7 +7,7 @@
 namespace pipeline {
 
 /// The kinds of errands; at most one of each kind is under way.
-enum class ErrandKind : std::uint8_t { kSign, kRead, kWrite };
+enum class ErrandKind : std::uint8_t { kSign, kRead, kWrite, kSearch, kCount };
 
 class Errands {
  public:

@@ -92,9 +92,22 @@ std::string Leader::Name(int host) const {
 
 std::string Leader::Missing(Time now) const {
   std::string names;
-  for (std::size_t at = 0; at < watches_.size(); ++at)
-    if (!watches_[at].Fresh(now)) names += StrCat(names.empty() ? "" : ", ", Name(static_cast<int>(at) + 1));
+  for (const int host : MissingHosts(now)) {
+    if (!names.empty()) names += ", ";
+    if (const auto found = elsewhere_.find(host); found != elsewhere_.end())
+      names += StrCat("host ", host, " (", found->second.address, found->second.address.empty() ? "" : ": ",
+                      "it runs another recipe, ", found->second.run, ")");
+    else
+      names += Name(host);
+  }
   return names;
+}
+
+std::set<int> Leader::MissingHosts(Time now) const {
+  std::set<int> hosts;
+  for (std::size_t at = 0; at < watches_.size(); ++at)
+    if (!watches_[at].Fresh(now)) hosts.insert(static_cast<int>(at) + 1);
+  return hosts;
 }
 
 std::string Leader::Misfit(const HostCard& own, const HostCard& card) {

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/hosts/host_timing.h"
+#include "plugins/train/hosts/recipe_search.h"
 #include "plugins/train/hosts/sign_watch.h"
 
 namespace pipeline {
@@ -63,6 +66,9 @@ class Leader {
   const std::optional<AttemptRecord>& attempt() const { return attempt_; }
   /// The hosts without a sign of life, "host 2 (10.0.0.3), host 3"; empty: all live.
   std::string Missing(Time now) const;
+  std::set<int> MissingHosts(Time now) const;
+  /// The missing hosts that live with another recipe, for the names of `Missing`.
+  void FoundElsewhere(std::map<int, RecipeSearch::Found> hosts) { elsewhere_ = std::move(hosts); }
 
  private:
   LeaderStep Await(const HostCard& own, Time now) const;
@@ -87,6 +93,7 @@ class Leader {
   Time not_before_;                       // the next attempt
   std::optional<Time> first_end_;         // when the first end of a trainer, or a leaving host, was seen
   int losses_ = 0;                        // attempts in a row that lost a host and left no new marker
+  std::map<int, RecipeSearch::Found> elsewhere_;
 };
 
 /// The end among those of one attempt that explains it best: a failure that a restart does not mend before a

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
+#include "plugins/train/hosts/recipe_search.h"
 
 namespace pipeline {
 
@@ -40,6 +42,12 @@ class SliceBooks {
   virtual Result<bool> IsPublished() = 0;
   /// The step of the newest usable marker of a checkpoint; -1: there is none. kDataLoss: all are damaged.
   virtual Result<std::int64_t> NewestMarker() = 0;
+
+  /// All cards in the run directories of other recipes of the stage. Lists every object of these directories,
+  /// so it may take minutes.
+  virtual Result<std::vector<OtherCardName>> ListOtherCards() = 0;
+  /// Absent: it is gone or damaged, or is that of a machine of another training.
+  virtual Result<std::optional<HostCard>> ReadOtherCard(const OtherCardName& name) = 0;
 };
 
 }  // namespace pipeline

@@ -15,6 +15,10 @@ using namespace std::chrono_literals;
 constexpr SliceLoop::Time kRetry = 1s;       // after a request that failed
 constexpr SliceLoop::Time kSayAgain = 300s;  // a line that is still true
 constexpr SliceLoop::Time kLastWords = 60s;  // to tell the others that the run is over
+// Of hosts that are missing, in the run directories of other recipes:
+constexpr SliceLoop::Time kSearchAfter = 30s;  // the wait began
+constexpr SliceLoop::Time kSearchEvery = 20s;
+constexpr SliceLoop::Time kListEvery = 300s;
 
 }  // namespace
 
@@ -39,9 +43,15 @@ SliceLoop::SliceLoop(HostCard card, const HostTiming& timing, SliceBooks& books,
       member_(std::move(card), timing, now),
       now_(now),
       sign_at_(now),
-      read_at_(now) {
+      read_at_(now),
+      recipes_(timing.given_up),
+      search_at_(now + kSearchAfter),
+      list_at_(now),
+      closing_(std::make_shared<std::atomic<bool>>(false)) {
   if (member_.leads()) leader_.emplace(member_.card().hosts, timing, now);
 }
+
+SliceLoop::~SliceLoop() { *closing_ = true; }
 
 std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
   now_ = now;
@@ -61,7 +71,10 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
   if (const std::optional<LocalCheckpoint> send = member_.ToSend(now)) trainer_.Send(*send);
   Sign(now);
   Read(now);
-  if (leader_) Lead(now);
+  if (leader_) {
+    Search(now);
+    Lead(now);
+  }
   const bool told = over_signed_ || now - over_at_ > kLastWords;
   if (member_.card().over && told && !member_.trains()) return member_.card().over;
   return {};
@@ -171,6 +184,59 @@ void SliceLoop::Read(Time now) {
           read_at_ = now_ + kRetry;
         }
         TakeReading(*reading, now_);
+      });
+}
+
+void SliceLoop::Search(Time now) {
+  if (searching_) return;
+  const std::set<int> missing = leader_->MissingHosts(now);
+  if (leader_->attempt() || missing.empty() || member_.card().over) {
+    // What one wait has seen of a host tells the next one nothing.
+    recipes_.Listed({});
+    leader_->FoundElsewhere({});
+    search_at_ = now + kSearchAfter;
+    list_at_ = now;
+    return;
+  }
+  leader_->FoundElsewhere(recipes_.Living(missing, now));
+  if (now < search_at_) return;
+  searching_ = true;
+  search_at_ = now + kSearchEvery;
+  struct Answer {
+    std::optional<std::vector<OtherCardName>> listed;
+    std::vector<std::pair<OtherCardName, std::optional<HostCard>>> cards;
+    Status failure;
+  };
+  const auto answer = std::make_shared<Answer>();
+  const bool lists = now >= list_at_;
+  errands_.Send(
+      ErrandKind::kSearch,
+      [&books = books_, lists, names = lists ? std::vector<OtherCardName>() : recipes_.ToRead(missing),
+       answer, closing = closing_] {
+        if (lists) {
+          Result<std::vector<OtherCardName>> listed = books.ListOtherCards();
+          answer->failure = listed.status();
+          if (listed.ok()) answer->listed = std::move(*listed);
+          return;
+        }
+        for (const OtherCardName& name : names) {
+          if (*closing) return;
+          Result<std::optional<HostCard>> card = books.ReadOtherCard(name);
+          answer->failure = card.status();
+          if (!card.ok()) return;
+          answer->cards.emplace_back(name, std::move(*card));
+        }
+      },
+      [this, lists, answer] {
+        searching_ = false;
+        if (!answer->failure.ok())
+          return Say(StrCat("the hosts of other recipes cannot be looked for: ", answer->failure.message()));
+        if (answer->listed) {
+          recipes_.Listed(*answer->listed);
+          list_at_ = now_ + kListEvery;
+          search_at_ = now_;
+        }
+        for (const auto& [name, card] : answer->cards) recipes_.Saw(name, card, now_);
       });
 }
 

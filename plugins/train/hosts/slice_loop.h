@@ -3,6 +3,7 @@
 // hosts.md.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include "plugins/train/hosts/errands.h"
 #include "plugins/train/hosts/leader.h"
 #include "plugins/train/hosts/member.h"
+#include "plugins/train/hosts/recipe_search.h"
 #include "plugins/train/hosts/slice_books.h"
 #include "plugins/train/hosts/slice_trainer.h"
 
@@ -32,6 +34,10 @@ class SliceLoop {
   /// as long as this object exists. All references outlive it.
   SliceLoop(HostCard card, const HostTiming& timing, SliceBooks& books, SliceTrainer& trainer,
             Errands& errands, Tell tell, Time now);
+  /// Errands that are under way end sooner.
+  ~SliceLoop();
+  SliceLoop(const SliceLoop&) = delete;
+  SliceLoop& operator=(const SliceLoop&) = delete;
 
   /// Call it about once a second. `stopped`: the run was stopped on this host. Returns how the job ended,
   /// once.
@@ -44,6 +50,7 @@ class SliceLoop {
 
   void Sign(Time now);
   void Read(Time now);
+  void Search(Time now);
   void TakeReading(const Reading& reading, Time now);
   std::optional<RunEnd> Obey(Time now);
   void Lead(Time now);
@@ -70,6 +77,12 @@ class SliceLoop {
   bool over_signed_ = false;  // the others can read `over`
   Time over_at_{0};
   std::vector<std::pair<std::string, Time>> said_;  // lately
+
+  // On host 0, while it waits for hosts:
+  RecipeSearch recipes_;
+  bool searching_ = false;
+  Time search_at_, list_at_;
+  const std::shared_ptr<std::atomic<bool>> closing_;  // shared with errands
 };
 
 }  // namespace pipeline

@@ -1,5 +1,8 @@
 #include "plugins/train/slice/slice_objects.h"
 
+#include <charconv>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/str.h"
@@ -10,7 +13,33 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 4 << 20;  // an attempt of the most hosts has some 200 KiB
 
-std::string CardName(int host) { return StrCat("hosts/", host, ".json"); }
+constexpr std::string_view kCards = "hosts/", kCardEnd = ".json";
+constexpr std::size_t kRecipeDigits = 16;  // at the end of the name of a run directory
+
+std::string CardName(int host) { return StrCat(kCards, host, kCardEnd); }
+
+bool IsHex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Parses "train-0123456789abcdef/hosts/2.json". `own`: the name of this run's directory. Absent: it is
+/// another object, or one of this run.
+std::optional<OtherCardName> ParseOtherCard(std::string_view name, std::string_view own) {
+  const std::string_view run = name.substr(0, name.find('/'));
+  if (own.size() <= kRecipeDigits || run.size() != own.size() || run == own || name.size() == run.size())
+    return {};
+  const std::size_t stage = own.size() - kRecipeDigits;
+  if (run.substr(0, stage) != own.substr(0, stage) || !IsHex(run.substr(stage))) return {};
+  std::string_view card = name.substr(run.size() + 1);
+  if (!card.starts_with(kCards) || !card.ends_with(kCardEnd)) return {};
+  card.remove_prefix(kCards.size());
+  card.remove_suffix(kCardEnd.size());
+  OtherCardName found{.run = std::string(run), .host = -1};
+  const auto [rest, error] = std::from_chars(card.data(), card.data() + card.size(), found.host);
+  if (error != std::errc() || rest != card.data() + card.size() || found.host < 0 || found.host >= kMostHosts)
+    return {};
+  return found;
+}
 
 }  // namespace
 
@@ -61,6 +90,29 @@ Result<bool> SliceObjects::CreateAttempt(const AttemptRecord& attempt) {
 
 Result<bool> SliceObjects::CreateEnd(const AttemptEndRecord& end) {
   return Create(AttemptEndName(end.number), end.Encode());
+}
+
+Result<std::vector<OtherCardName>> SliceObjects::ListOtherCards() {
+  const std::size_t slash = run_uri_.rfind('/');
+  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(run_uri_.substr(0, slash)));
+  std::vector<OtherCardName> names;
+  for (const HostStorage::Object& object : listed)
+    if (auto name = ParseOtherCard(object.name, std::string_view(run_uri_).substr(slash + 1)))
+      names.push_back(std::move(*name));
+  return names;
+}
+
+Result<std::optional<HostCard>> SliceObjects::ReadOtherCard(const OtherCardName& name) {
+  const std::string uri =
+      StrCat(run_uri_.substr(0, run_uri_.rfind('/')), "/", name.run, "/", CardName(name.host));
+  ASSIGN_OR_RETURN(const std::optional<HostStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
+  if (!whole) return std::optional<HostCard>();
+  Result<HostCard> card = ParseHostCard(whole->bytes, uri);
+  if (!card.ok()) return std::optional<HostCard>();
+  const auto at = static_cast<std::size_t>(name.host);
+  if (at < sources_.addresses.size() && sources_.addresses[at] != card->address)
+    return std::optional<HostCard>();
+  return std::optional(std::move(*card));
 }
 
 }  // namespace pipeline

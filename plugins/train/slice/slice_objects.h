@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plugins/train/host_storage.h"
 #include "plugins/train/hosts/slice_books.h"
@@ -18,6 +19,7 @@ class SliceObjects final : public SliceBooks {
   struct Sources {
     std::function<Result<bool>()> is_published;
     std::function<Result<std::int64_t>()> newest_marker;  // its step; -1: there is none
+    std::vector<std::string> addresses;                   // by host; empty: unknown
   };
 
   /// `run_uri`: the run directory, a path or a URI.
@@ -31,6 +33,8 @@ class SliceObjects final : public SliceBooks {
   Result<bool> CreateEnd(const AttemptEndRecord& end) override;
   Result<bool> IsPublished() override { return sources_.is_published(); }
   Result<std::int64_t> NewestMarker() override { return sources_.newest_marker(); }
+  Result<std::vector<OtherCardName>> ListOtherCards() override;
+  Result<std::optional<HostCard>> ReadOtherCard(const OtherCardName& name) override;
 
  private:
   std::string Uri(const std::string& name) const { return run_uri_ + "/" + name; }

@@ -125,7 +125,8 @@ class HostRun {
     Published published(bucket_, storage, job_, job_file);
     SliceObjects objects(storage, job_.run_uri,
                          {.is_published = [&published] { return published.IsThere(); },
-                          .newest_marker = [&checkpoints] { return checkpoints.FindNewestMarker(); }});
+                          .newest_marker = [&checkpoints] { return checkpoints.FindNewestMarker(); },
+                          .addresses = position_.addresses});
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     const RunEnd end = Loop(std::move(card), objects, trainer, notice);
     if (end.outcome != RunOutcome::kDone) checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));

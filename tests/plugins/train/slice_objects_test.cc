@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/str.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
 #include "tests/plugins/train/storage_call.h"
@@ -109,7 +110,8 @@ class SliceObjectsTest : public testing::Test {
   SliceObjects objects_{call_.storage(),
                         "gs://bkt/run",
                         {.is_published = [] { return Result<bool>(true); },
-                         .newest_marker = [] { return Result<std::int64_t>(7); }}};
+                         .newest_marker = [] { return Result<std::int64_t>(7); },
+                         .addresses = {}}};
 };
 
 TEST_F(SliceObjectsTest, CardsHaveTheirNamesAndVersions) {
@@ -131,6 +133,34 @@ TEST_F(SliceObjectsTest, AnUnreadableCardIsNobodysAndCanBeReplaced) {
   ASSERT_TRUE(stored.ok() && *stored);
   EXPECT_EQ((*stored)->card.nonce, "");
   EXPECT_TRUE(objects_.WriteCard(Card("n"), (*stored)->version).value());
+}
+
+TEST_F(SliceObjectsTest, CardsOfOtherRecipesAreFoundByTheirNames) {
+  const auto put = [&](const std::string& name, const std::string& bytes) {
+    ASSERT_TRUE(WriteObject(store_, name, bytes, Condition::CreateOnly()).ok());
+  };
+  SliceObjects objects(call_.storage(), "gs://bkt/out/runs/train-00000000000000aa",
+                       {.is_published = {}, .newest_marker = {}, .addresses = {"10.0.0.1", "10.0.0.2"}});
+  HostCard here = Card("n"), there = Card("m");
+  here.address = "10.0.0.2", there.address = "10.9.9.9";
+  put("out/runs/train-00000000000000aa/hosts/1.json", here.Encode());  // of this run
+  put("out/runs/train-00000000000000bb/hosts/1.json", here.Encode());
+  put("out/runs/train-00000000000000cc/hosts/1.json", there.Encode());
+  put("out/runs/train-00000000000000cc/hosts/2.json", "half a ca");
+  for (const char* name : {"train-00000000000000bb/hosts/x.json", "train-00000000000000bb/hosts/4096.json",
+                           "train-00000000000000bb/hosts/1.json.part", "train-00000000000000bb/result.json",
+                           "train-00000000000000bX/hosts/1.json", "other-00000000000000bb/hosts/1.json",
+                           "train-2-00000000000000bb/hosts/1.json"})
+    put(StrCat("out/runs/", name), here.Encode());
+  const auto names = objects.ListOtherCards();
+  ASSERT_TRUE(names.ok());
+  EXPECT_EQ(*names, (std::vector<OtherCardName>{{"train-00000000000000bb", 1},
+                                                {"train-00000000000000cc", 1},
+                                                {"train-00000000000000cc", 2}}));
+  EXPECT_EQ(objects.ReadOtherCard((*names)[0]).value(), here);
+  EXPECT_FALSE(objects.ReadOtherCard((*names)[1]).value()) << "another machine, of another training";
+  EXPECT_FALSE(objects.ReadOtherCard((*names)[2]).value()) << "damaged";
+  EXPECT_FALSE(objects.ReadOtherCard({"train-00000000000000dd", 1}).value()) << "gone";
 }
 
 TEST_F(SliceObjectsTest, AnAttemptIsCreatedOnce) {

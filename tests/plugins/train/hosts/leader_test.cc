@@ -164,6 +164,18 @@ TEST_F(LeaderTest, AfterHalfAnHourTheMissingHostsAreNamed) {
   EXPECT_EQ(step.over.message.find("host 1"), std::string::npos);
 }
 
+TEST_F(LeaderTest, AMissingHostThatLivesWithAnotherRecipeIsNamedSo) {
+  Pass(1805s, {1});
+  leader.FoundElsewhere({{2, {.run = "train-0123456789abcdef", .address = "10.0.0.3"}}});
+  EXPECT_EQ(leader.Missing(now), "host 2 (10.0.0.3: it runs another recipe, train-0123456789abcdef)");
+  const LeaderStep step = Next();
+  ASSERT_EQ(step.kind, Kind::kFail);
+  EXPECT_NE(step.over.message.find("10.0.0.3: it runs another recipe, train-0123"), std::string::npos)
+      << step.over.message;
+  Pass(10s);
+  EXPECT_EQ(leader.Missing(now), "") << "it is here";
+}
+
 TEST_F(LeaderTest, ALocalStepCountsOnlyIfEveryHostHasItFromOneAttempt) {
   leader.Marked(1000);
   cards[0].local = {{1000, 3, "a"}, {1500, 4, "b"}, {2000, 4, "c"}};

@@ -13,8 +13,7 @@ namespace {
 constexpr int kNoAnswer = 20;    // a request without an answer fails after so long
 constexpr int kLeaseEvery = 15;  // dag/location/lease.md
 constexpr int kLeaseWatch = 60;
-constexpr int kStride = 15;                    // between two checkpoints
-constexpr std::size_t kParts = 3, kLease = 4;  // lanes after those of ErrandKind
+constexpr int kStride = 15;  // between two checkpoints
 
 }  // namespace
 
@@ -62,6 +61,10 @@ class SliceModel::Bucket final : public SliceBooks {
   Result<std::int64_t> NewestMarker() override {
     if (model_.unreachable_) return Unreachable();
     return model_.markers_.empty() ? -1 : model_.markers_.rbegin()->first;
+  }
+  Result<std::vector<OtherCardName>> ListOtherCards() override { return std::vector<OtherCardName>(); }
+  Result<std::optional<HostCard>> ReadOtherCard(const OtherCardName&) override {
+    return std::optional<HostCard>();
   }
 
  private:
@@ -163,7 +166,7 @@ struct SliceModel::Start final : public Errands {
   HostCard card;
   Trainer trainer;
   std::optional<SliceLoop> loop;  // on host 0: once it has the lease
-  std::array<std::optional<Request>, 5> lanes;
+  std::array<std::optional<Request>, kLease + 1> lanes;
   int frozen_until = 0, cut_until = 0;
   bool is_deaf = false, is_stopped = false;
   int lease_at = 0, lease_seen = 0, lease_good = 0;

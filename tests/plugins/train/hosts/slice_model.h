@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,6 +67,7 @@ class SliceModel {
  private:
   using Time = HostTiming::Time;
   using Disk = std::vector<LocalCheckpoint>;
+  static constexpr auto kParts = static_cast<std::size_t>(ErrandKind::kCount), kLease = kParts + 1;  // lanes
   class Bucket;
   class Trainer;
   struct Start;

@@ -111,6 +111,10 @@ class MemoryBooks final : public SliceBooks {
     if (markers_damaged) return Status(Code::kDataLoss, "none of 2 checkpoints can be read");
     return -1;
   }
+  Result<std::vector<OtherCardName>> ListOtherCards() override { return std::vector<OtherCardName>(); }
+  Result<std::optional<HostCard>> ReadOtherCard(const OtherCardName&) override {
+    return std::optional<HostCard>();
+  }
 
   bool markers_damaged = false;  // set before any loop runs
 
