@@ -15,6 +15,7 @@ struct HostTiming {
   Time given_up = std::chrono::seconds(40);    // an observer gives up a card that has not changed for so long
   Time poll = std::chrono::seconds(3);         // between two reads of the others' objects
   Time decide = std::chrono::seconds(50);      // from the first failed trainer until it decides the attempt
+  Time save = std::chrono::seconds(50);        // from a stop of a host until all trainers have saved
   Time start_limit = std::chrono::minutes(2);  // until a host has accepted an attempt
   Time hosts_wait = std::chrono::minutes(30);  // for hosts that are missing
   Time first_backoff = std::chrono::seconds(1);

@@ -103,6 +103,18 @@ std::string Leader::Missing(Time now) const {
   return names;
 }
 
+std::string Leader::StillTrain(const HostCard& own) const {
+  std::string names;
+  const auto add = [&](const HostCard& card) {
+    if (card.trains != 0)
+      names += StrCat(names.empty() ? "" : ", ", Name(card.host), " (attempt ", card.trains, ")");
+  };
+  add(own);
+  for (const SignWatch& watch : watches_)
+    if (watch.card()) add(*watch.card());
+  return names;
+}
+
 std::set<int> Leader::MissingHosts(Time now) const {
   std::set<int> hosts;
   for (std::size_t at = 0; at < watches_.size(); ++at)
@@ -142,8 +154,14 @@ LeaderStep Leader::Await(const HostCard& own, Time now) const {
     ready = ready && card.trains == 0 && !card.leaves;
   }
   if (!ready) {
-    const std::string missing = Missing(now);
-    if (missing.empty() || now - since_ <= timing_.hosts_wait) return {};
+    if (now - since_ <= timing_.hosts_wait) return {};
+    const std::string missing = Missing(now), trains = StillTrain(own);
+    if (missing.empty() && !trains.empty())
+      return Fail(
+          Code::kUnavailable,
+          StrCat("the trainer has not ended for ", WholeSeconds(now - since_) / 60, " min on ", trains,
+                 "; end it there, or start that machine anew, then start the same command on every host"));
+    if (missing.empty()) return {};
     return Fail(Code::kUnavailable,
                 StrCat("no sign of life from ", missing, " for ", WholeSeconds(now - since_) / 60,
                        " min; start the same command on every host, with the same file, keys and `out`"));
@@ -182,6 +200,8 @@ std::optional<LocalCheckpoint> Leader::ToSend(const HostCard& own) const {
 std::string Leader::Lost(const SignWatch& watch, std::size_t host, Time now) const {
   const HostCard& card = *watch.card();
   if (card.nonce != attempt_->nonces[host]) return " was started again";
+  // It has saved and gone; the others may still save.
+  if (card.leaves && card.ended && card.ended->attempt == attempt_->number) return {};
   if (watch.SilentFor(now) > timing_.given_up)
     return StrCat(" gave no sign of life for ", WholeSeconds(watch.SilentFor(now)), " s");
   const bool accepted =
@@ -218,7 +238,8 @@ LeaderStep Leader::Watch(const HostCard& own, Time now) {
   if (ends.empty() && left.empty()) return {};
   if (!first_end_) first_end_ = now;
   const bool all = ends.size() == watches_.size() + 1;
-  if (!all && now - *first_end_ <= timing_.decide) return {};
+  // After a stop the trainers save together; a large checkpoint takes longer than the end of a lost host.
+  if (!all && now - *first_end_ <= (left.empty() ? timing_.decide : timing_.save)) return {};
   if (own.leaves) return Stopped();
   if (!left.empty()) {
     ++losses_;

@@ -286,22 +286,48 @@ std::optional<RunEnd> SliceLoop::Obey(Time now) {
 }
 
 void SliceLoop::Lead(Time now) {
-  if (member_.card().over || writing_ || !member_.MayWrite(now)) return;
+  if (member_.card().over) return;
+  // Nobody can be told, and nothing be written.
+  if (member_.card().leaves && !member_.trains() && !member_.MayWrite(now))
+    return FinishAs(
+        {.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"});
+  if (writing_ || !member_.MayWrite(now)) return;
   if (const std::optional<LocalCheckpoint> send = leader_->ToSend(member_.card())) member_.card().send = send;
-  if (publishing_)
-    if (std::optional<RunEnd> over = trainer_.Publish()) return FinishAs(std::move(*over));
+  if (all_done_ && Publish(now)) return;
   const LeaderStep step = leader_->Next(member_.card(), now);
   switch (step.kind) {
     case LeaderStep::Kind::kNothing:
-      if (!leader_->attempt())
-        if (const std::string missing = leader_->Missing(now); !missing.empty())
-          Say(StrCat("waiting for a sign of life of ", missing));
+      if (leader_->attempt()) break;
+      if (const std::string missing = leader_->Missing(now); !missing.empty())
+        Say(StrCat("waiting for a sign of life of ", missing));
+      else if (const std::string trains = leader_->StillTrain(member_.card()); !trains.empty())
+        Say(StrCat("waiting for the end of the trainer on ", trains));
       break;
     case LeaderStep::Kind::kBegin: Begin(step.attempt); break;
     case LeaderStep::Kind::kEnd: End(step, now); break;
-    case LeaderStep::Kind::kAllDone: publishing_ = true; break;
+    case LeaderStep::Kind::kAllDone:
+      if (!all_done_) all_done_ = now;
+      break;
     case LeaderStep::Kind::kFail: FinishAs(step.over); break;
   }
+}
+
+bool SliceLoop::Publish(Time now) {
+  // From here on the other hosts are not needed: one that is lost costs no further attempt.
+  publishes_ = publishes_ || trainer_.MayPublish();
+  if (publishes_) {
+    if (std::optional<RunEnd> over = trainer_.Publish()) FinishAs(std::move(*over));
+    return true;
+  }
+  if (now - *all_done_ <= timing_.hosts_wait) return false;
+  FinishAs({.outcome = RunOutcome::kFailed,
+            .code = Code::kUnavailable,
+            .message =
+                StrCat("all steps are done, and the last checkpoint is not whole after ",
+                       WholeSeconds(now - *all_done_) / 60,
+                       " min: a host cannot send its part, and its output says why; mend that, and start the "
+                       "same command on every host again")});
+  return true;
 }
 
 void SliceLoop::Begin(AttemptRecord attempt) {
@@ -331,7 +357,7 @@ void SliceLoop::End(const LeaderStep& step, Time now) {
     if (!advice.again) return FinishAs(std::move(advice.over));
     wait = advice.wait;
   }
-  publishing_ = false;
+  all_done_.reset();
   Say(StrCat("attempt ", step.end.number, " ended: ", step.end.reason));
   // The own trainer ends now, whenever the object can be written.
   member_.SawAttempt(leader_->attempt(), true);

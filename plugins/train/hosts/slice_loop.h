@@ -54,6 +54,8 @@ class SliceLoop {
   void TakeReading(const Reading& reading, Time now);
   std::optional<RunEnd> Obey(Time now);
   void Lead(Time now);
+  /// After all trainers have ended well. Returns false if other hosts may still decide about the attempt.
+  bool Publish(Time now);
   void Begin(AttemptRecord attempt);
   void End(const LeaderStep& step, Time now);
   void FinishAs(RunEnd over);
@@ -73,7 +75,9 @@ class SliceLoop {
   bool looked_ = false;      // the own card was read
   std::string version_;      // of the own card as this start knows it; empty: there is none
   std::int64_t newest_ = 0;  // attempt that was read
-  bool killed_ = false, asked_ = false, publishing_ = false;
+  bool killed_ = false, asked_ = false;
+  std::optional<Time> all_done_;  // since when every trainer has ended well
+  bool publishes_ = false;
   bool over_signed_ = false;  // the others can read `over`
   Time over_at_{0};
   std::vector<std::pair<std::string, Time>> said_;  // lately

@@ -42,8 +42,9 @@ class SliceTrainer {
   /// Fills in a coordinator of the trainers that is free now, and the digest of the rows.
   virtual void Complete(AttemptRecord& attempt) = 0;
   virtual RestartAdvice Advise(const TrainerEnd& end) = 0;
-  /// Publishes the result, when the last checkpoint has its marker. Called until it returns how the run
-  /// ended.
+  /// True if the last checkpoint has its marker, so that the result may be published.
+  virtual bool MayPublish() = 0;
+  /// Publishes the result. Called until it returns how the run ended.
   virtual std::optional<RunEnd> Publish() = 0;
 };
 

@@ -126,14 +126,16 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
   return advice;
 }
 
+bool HostTrainer::MayPublish() {
+  // The last checkpoint has a marker before the result that names it.
+  return checkpoints_.newest_marker() >= run_.directory.Read("result.json")["steps"].AsInt();
+}
+
 std::optional<RunEnd> HostTrainer::Publish() {
   {
     const Lock lock(mutex_);
     if (published_) return published_;
   }
-  const Json result = run_.directory.Read("result.json");
-  // The last checkpoint has a marker before the result that names it.
-  if (checkpoints_.newest_marker() < result["steps"].AsInt()) return {};
   if (!publication_.joinable())
     publication_ = std::jthread([this] {
       RunEnd end = PublishNow();

@@ -45,6 +45,7 @@ class HostTrainer final : public SliceTrainer {
 
   void Complete(AttemptRecord& attempt) override;
   RestartAdvice Advise(const TrainerEnd& end) override;
+  bool MayPublish() override;
   std::optional<RunEnd> Publish() override;
 
   /// The objects of the published artifact.

@@ -1,5 +1,6 @@
 #include "plugins/train/slice/training_on_hosts.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <optional>
@@ -136,6 +137,8 @@ class HostRun {
   RunEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer, const PreemptionNotice& notice) {
     HostTiming timing;
     timing.hosts_wait = std::chrono::minutes(job_.hosts_wait_min());
+    // The stopped host's own trainers end after `grace`; the others read of the stop some seconds later.
+    timing.save = std::max<HostTiming::Time>(timing.save, std::chrono::seconds(job_.grace_s() + 20));
     ThreadErrands errands;
     const Clock& clock = SystemClock();
     SliceLoop loop(

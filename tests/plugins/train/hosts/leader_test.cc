@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace pipeline {
 namespace {
 
@@ -127,6 +129,19 @@ TEST_F(LeaderTest, WaitsForATrainerThatStillRuns) {
   EXPECT_EQ(Next().kind, Kind::kNothing);
   cards[0].trains = 0;
   EXPECT_EQ(Next().kind, Kind::kBegin);
+}
+
+TEST_F(LeaderTest, ATrainerThatNeverEndsIsNamedAndEndsTheRun) {
+  cards[1].trains = 4;
+  Pass(1800s);
+  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(leader.StillTrain(cards[0]), "host 1 (10.0.0.2) (attempt 4)");
+  Pass(5s);
+  const LeaderStep step = Next();
+  ASSERT_EQ(step.kind, Kind::kFail);
+  EXPECT_EQ(step.over.code, Code::kUnavailable);
+  EXPECT_NE(step.over.message.find("for 30 min on host 1 (10.0.0.2) (attempt 4)"), std::string::npos)
+      << step.over.message;
 }
 
 TEST_F(LeaderTest, AHostThatLeavesIsNotWaitedForInVain) {
@@ -282,6 +297,56 @@ TEST_F(LeaderTest, AHostThatIsStoppedIsLostWhenAllHaveSaved) {
   ASSERT_EQ(step.kind, Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
   EXPECT_EQ(step.end.reason, "host 1 (10.0.0.2) was stopped");
+}
+
+/// With `grace: 300`.
+class PatientLeaderTest : public testing::Test {
+ protected:
+  PatientLeaderTest() {
+    HostTiming timing;
+    timing.save = 320s;
+    leader.emplace(3, timing, now);
+    leader->Marked(-1);
+    for (int host = 0; host < 3; ++host) {
+      cards[static_cast<std::size_t>(host)].host = host;
+      cards[static_cast<std::size_t>(host)].hosts = 3;
+      cards[static_cast<std::size_t>(host)].nonce = "n" + std::to_string(host);
+    }
+    leader->Begun(Pass(10s).attempt, now);
+    for (HostCard& card : cards) card.trains = 1;
+    cards[1].leaves = true;
+  }
+  LeaderStep Pass(Time time, std::vector<int> alive = {1, 2}) {
+    LeaderStep step;
+    for (const Time until = now + time; now < until;) {
+      now += 5s;
+      for (const int host : alive) ++cards[static_cast<std::size_t>(host)].sign;
+      for (int host = 1; host < 3; ++host) leader->Saw(host, cards[static_cast<std::size_t>(host)], now);
+      step = leader->Next(cards[0], now);
+    }
+    return step;
+  }
+
+  Time now = 0s;
+  std::vector<HostCard> cards = std::vector<HostCard>(3);
+  std::optional<Leader> leader;
+};
+
+TEST_F(PatientLeaderTest, AStopWaitsAsLongAsACheckpointMayTake) {
+  EXPECT_EQ(Pass(320s).kind, Kind::kNothing) << "the trainers would be killed while they save";
+  EXPECT_EQ(Pass(10s).kind, Kind::kEnd);
+}
+
+TEST_F(PatientLeaderTest, AHostThatHasSavedAndGoneIsNotLostWhileOthersSave) {
+  cards[1].trains = 0;
+  cards[1].ended = Ended(1, 42);
+  Pass(5s);
+  EXPECT_EQ(Pass(200s, {2}).kind, Kind::kNothing);
+  cards[0].ended = cards[2].ended = Ended(1, 42);
+  cards[0].trains = cards[2].trains = 0;
+  const LeaderStep step = Pass(5s, {2});
+  ASSERT_EQ(step.kind, Kind::kEnd);
+  EXPECT_EQ(step.end.lost, std::vector<int>{1});
 }
 
 TEST_F(LeaderTest, AllDoneNeedsEveryHost) {

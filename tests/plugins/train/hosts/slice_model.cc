@@ -107,8 +107,8 @@ class SliceModel::Trainer final : public SliceTrainer {
   RestartAdvice Advise(const TrainerEnd&) override {
     return {.again = true, .wait = std::chrono::seconds(1), .over = {}};
   }
+  bool MayPublish() override { return model_.markers_.contains(model_.options_.steps); }
   std::optional<RunEnd> Publish() override {
-    if (!model_.markers_.contains(model_.options_.steps)) return {};  // the last checkpoint first
     model_.published_ = true;
     return RunEnd{};
   }
@@ -119,6 +119,7 @@ class SliceModel::Trainer final : public SliceTrainer {
     end.signal = signal;
     end.cause = "it ended";
     end_ = end;
+    model_.exits_[attempt].push_back({.host = host_, .code = code, .signal = signal, .step = step});
     attempt = 0;
   }
   /// Commits a checkpoint.
@@ -460,6 +461,11 @@ bool SliceModel::Done() const {
 int SliceModel::LastTrainer(std::int64_t attempt) const {
   const auto found = last_trainer_.find(attempt);
   return found == last_trainer_.end() ? -1 : found->second;
+}
+
+std::vector<SliceModel::Exit> SliceModel::Exits(std::int64_t attempt) const {
+  const auto found = exits_.find(attempt);
+  return found == exits_.end() ? std::vector<Exit>() : found->second;
 }
 
 std::int64_t SliceModel::Training() const {

@@ -57,6 +57,13 @@ class SliceModel {
   const std::vector<std::string>& broken() const { return broken_; }
   /// The last time at which a trainer of this attempt ran on any host that was not frozen.
   int LastTrainer(std::int64_t attempt) const;
+  struct Exit {
+    int host;
+    int code, signal;
+    std::int64_t step;  // of its newest checkpoint
+  };
+  /// How the trainers of an attempt ended.
+  std::vector<Exit> Exits(std::int64_t attempt) const;
   /// The attempt whose trainers all run now; 0: none.
   std::int64_t Training() const;
   /// The time when the host's card was last replaced.
@@ -122,6 +129,7 @@ class SliceModel {
   Stored<std::string> lease_;                                              // nonce of its holder
   bool published_ = false;
   std::map<std::int64_t, int> last_trainer_;
+  std::map<std::int64_t, std::vector<Exit>> exits_;
   std::vector<std::string> broken_;
 };
 

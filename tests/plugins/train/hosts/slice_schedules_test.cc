@@ -77,6 +77,31 @@ TEST(SliceModelTest, AnUndisturbedRunTakesOneAttempt) {
   EXPECT_LT(model.now(), 400);
 }
 
+/// SIGTERM, a preemption and a maintenance of any host.
+TEST(SliceModelTest, AStopOfAnyHostLeadsToOneCheckpointOfAllAndKillsNoTrainer) {
+  for (int host = 0; host < 4; ++host)
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      SliceOptions options;
+      options.hosts = 4;
+      SliceModel model(options, seed);
+      while (model.Training() == 0) model.Tick();
+      const std::int64_t attempt = model.Training();
+      for (std::uint64_t more = 0; more < 30 + seed; ++more) model.Tick();
+      ASSERT_EQ(model.Training(), attempt);
+      model.Hit(Fault::kStop, host, 1);
+      for (int more = 0; more < 60; ++more) model.Tick();
+      const std::vector<SliceModel::Exit> exits = model.Exits(attempt);
+      ASSERT_EQ(exits.size(), 4u) << "host " << host << ", seed " << seed << model.Describe();
+      for (const SliceModel::Exit& exit : exits) {
+        EXPECT_EQ(exit.code, 42) << "host " << exit.host << ", stopped was " << host << ", seed " << seed;
+        EXPECT_EQ(exit.signal, 0) << "host " << exit.host << ", stopped was " << host << ", seed " << seed;
+        EXPECT_EQ(exit.step, exits[0].step);
+      }
+      Play(model, {});
+      EXPECT_TRUE(model.Done()) << "it goes on when the host has come back" << model.Describe();
+    }
+}
+
 class LostHostTest : public testing::TestWithParam<Fault> {};
 
 TEST_P(LostHostTest, AllTrainersHaveEndedWithinAMinuteOfItsLastSign) {

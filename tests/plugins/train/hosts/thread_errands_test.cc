@@ -150,6 +150,7 @@ class ShortTrainer final : public SliceTrainer {
     advised = end;
     return {.again = true, .wait = 10ms, .over = {}};
   }
+  bool MayPublish() override { return true; }
   std::optional<RunEnd> Publish() override { return RunEnd{}; }
 
   std::vector<AttemptRecord> attempts;

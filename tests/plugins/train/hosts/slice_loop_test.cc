@@ -1,0 +1,84 @@
+#include "plugins/train/hosts/slice_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/plugins/train/hosts/scripted_loop.h"
+
+namespace pipeline {
+namespace {
+
+class LeadingLoopTest : public ScriptedLoopTest {};
+
+TEST_F(LeadingLoopTest, AHostThatIsLostAfterThePublicationBeganCostsNoAttempt) {
+  BeginAttempt();
+  EndAll(0);
+  Pass(10);
+  EXPECT_EQ(trainer.publications, 0) << "the last checkpoint is not whole";
+  trainer.may_publish = true;
+  Pass(5);
+  EXPECT_GT(trainer.publications, 0);
+  books.alive = {1};
+  Pass(300);
+  EXPECT_EQ(trainer.started.size(), 1u);
+  EXPECT_TRUE(books.ends.empty());
+  trainer.published = RunEnd{};
+  Pass(30);
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->outcome, RunOutcome::kDone);
+}
+
+TEST_F(LeadingLoopTest, AHostThatIsLostBeforeThatBeginsTheNextAttempt) {
+  BeginAttempt();
+  EndAll(0);
+  Pass(10);
+  books.alive = {1};
+  Pass(60);
+  EXPECT_TRUE(books.ends.contains(1)) << said;
+  trainer.may_publish = true;
+  Pass(60);
+  EXPECT_EQ(trainer.publications, 0) << "host 2 has not trained to the end again";
+}
+
+TEST_F(LeadingLoopTest, ALastCheckpointThatIsNeverWholeEndsTheRun) {
+  BeginAttempt();
+  EndAll(0);
+  Pass(1790);
+  EXPECT_FALSE(over);
+  Pass(60);
+  ASSERT_TRUE(over) << "it would wait for ever";
+  EXPECT_EQ(over->code, Code::kUnavailable);
+  EXPECT_NE(over->message.find("the last checkpoint is not whole after 30 min"), std::string::npos)
+      << over->message;
+}
+
+TEST_F(LeadingLoopTest, AStopEndsALeaderThatReachesNothing) {
+  BeginAttempt();
+  errands.stuck = ErrandKind::kSign;
+  Pass(60);
+  EXPECT_GT(trainer.kills, 0) << "the others give it up";
+  trainer.end = TrainerEnd{};
+  stopped = true;
+  Pass(90);
+  ASSERT_TRUE(over) << "it would wait for ever";
+  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+}
+
+TEST_F(LeadingLoopTest, AStopIsToldAtOnceAndTheTrainersEndByThemselves) {
+  BeginAttempt();
+  stopped = true;
+  Pass(2);
+  EXPECT_EQ(trainer.stops, 1);
+  EXPECT_TRUE(books.written.leaves);
+  Pass(40);
+  EXPECT_EQ(trainer.kills, 0) << "they save";
+  EndAll(42);
+  Pass(10);
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+  EXPECT_EQ(trainer.kills, 0);
+  ASSERT_TRUE(books.written.over) << "the others end as stopped, too";
+  EXPECT_EQ(books.written.over->outcome, RunOutcome::kStopped);
+}
+
+}  // namespace
+}  // namespace pipeline
