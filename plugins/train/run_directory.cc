@@ -57,17 +57,22 @@ Result<RunDirectory> RunDirectory::Open(const std::string& path) {
 std::int64_t RunDirectory::NextAttempt() const {
   std::int64_t last = 0;
   std::error_code error;
-  std::vector<fs::path> logs;
-  for (fs::directory_iterator at(Path("logs"), error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(Path("logs"), error), end; !error && at != end; at.increment(error))
     last = std::max(last, AttemptOf(at->path().filename().string()));
-    logs.push_back(at->path());
-  }
-  for (const fs::path& log : logs) {
-    const std::int64_t attempt = AttemptOf(log.filename().string());
-    std::error_code ignored;  // one more file stays
-    if (attempt > 0 && attempt <= last + 1 - kKeptAttempts) fs::remove(log, ignored);
-  }
+  MakeRoom(last + 1);
   return last + 1;
+}
+
+void RunDirectory::MakeRoom(std::int64_t attempt) const {
+  std::error_code error;
+  std::vector<fs::path> logs;
+  for (fs::directory_iterator at(Path("logs"), error), end; !error && at != end; at.increment(error))
+    logs.push_back(at->path());
+  for (const fs::path& log : logs) {
+    const std::int64_t of = AttemptOf(log.filename().string());
+    std::error_code ignored;  // one more file stays
+    if (of > 0 && (of <= attempt - kKeptAttempts || of == attempt)) fs::remove(log, ignored);
+  }
 }
 
 std::string RunDirectory::LogPath(std::int64_t attempt, std::size_t worker, std::string_view end) const {

@@ -33,6 +33,9 @@ class RunDirectory {
   std::string Path(std::string_view name) const { return path_ + "/" + std::string(name); }
   /// The number of the next attempt; also removes old logs.
   std::int64_t NextAttempt() const;
+  /// Removes old logs before an attempt whose number others have chosen, and all that have this number: an
+  /// earlier training of this machine may have left them.
+  void MakeRoom(std::int64_t attempt) const;
   std::string LogPath(std::int64_t attempt, std::size_t worker, std::string_view end) const;
 
   /// A file of ours or the trainer's, of at most 64 MiB; null: it does not exist or is not JSON.

@@ -66,6 +66,7 @@ Status HostTrainer::Prepare(const AttemptRecord& attempt) {
 
 TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(attempt.number, ready);
+  run_.directory.MakeRoom(attempt.number);
   AttemptStart start;
   start.number = attempt.number;
   start.host = run_.position.host;
