@@ -120,7 +120,25 @@ Status BucketRun::Empty(const std::string& but) const {
   return {};
 }
 
+Status BucketRun::RemoveParts() const {
+  std::error_code error;
+  std::vector<fs::path> parts;
+  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(".json")) continue;
+    const auto part = ParseLocalPart(directory_.Read("checkpoints/" + name), name);
+    if (part.ok() && *part) parts.push_back(at->path());
+  }
+  for (const fs::path& list : parts) {
+    RETURN_IF_ERROR(RemoveAll(fs::path(list).replace_extension()));
+    RETURN_IF_ERROR(RemoveAll(list));
+  }
+  return {};
+}
+
 Result<bool> BucketRun::LocalIsGood() {
+  RETURN_IF_ERROR(RemoveParts());
   ASSIGN_OR_RETURN(candidates_, checkpoints_.Committed());
   next_ = 0;
   const Json record = directory_.Read(kBucketRecord);

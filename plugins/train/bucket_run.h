@@ -53,6 +53,9 @@ class BucketRun {
   /// The steps of the finished local checkpoints, ascending.
   std::vector<std::int64_t> LocalSteps() const;
   std::int64_t NewestLocal() const;
+  /// Removes the checkpoints of which this machine has a part as one of several hosts: a single host can use
+  /// none of them.
+  Status RemoveParts() const;
   /// Empties the run directory, except for files of this machine only and names that begin with `but`.
   Status Empty(const std::string& but) const;
   struct Incoming {

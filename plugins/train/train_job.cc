@@ -72,6 +72,10 @@ Status CheckSettings(const Json& settings) {
   return {};
 }
 
+std::string KeptRun(const TrainJob& job) {
+  return StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/')));
+}
+
 Result<TrainJob> ParseTrainJob(std::string_view text) {
   ASSIGN_OR_RETURN(const Json request, Json::Parse(text));
   TrainJob job;
@@ -92,7 +96,7 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   if (elsewhere && job.kept.empty())
     return Status(Code::kUnimplemented,
                   "this program gives no directory for copies of objects in buckets; take a newer program");
-  job.run_dir = apart ? StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/'))) : job.run_uri;
+  job.run_dir = apart ? KeptRun(job) : job.run_uri;
   if (!IsElsewhere(job.data_uri)) job.data_dir = job.data_uri;
   if (!IsElsewhere(job.tokenizer_uri)) job.tokenizer_dir = job.tokenizer_uri;
   job.data_manifest = inputs["data"]["manifest"].AsString();

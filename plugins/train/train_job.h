@@ -44,6 +44,9 @@ struct TrainJob {
 /// True if it is not a path on this machine.
 bool IsElsewhere(std::string_view uri);
 
+/// The local run directory of a run whose location is another one.
+std::string KeptRun(const TrainJob& job);
+
 /// Checks rules that the table of keys cannot express; reads nothing.
 Status CheckSettings(const Json& settings);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -136,7 +138,7 @@ class Training {
   /// `job` and `call` outlive it; the inputs of `job` get their local names when they are downloaded.
   Training(TrainJob& job, const HostCall& call, const TrainInputs& inputs, const RunDirectory& directory)
       : job_(job), call_(call), inputs_(inputs), directory_(directory) {
-    if (IsElsewhere(job.run_uri)) bucket_.emplace(job, directory, call);
+    if (job.run_dir != job.run_uri) bucket_.emplace(job, directory, call);
   }
 
   Result<Json> Run() {
@@ -196,9 +198,24 @@ class Training {
   std::optional<BucketRun> bucket_;  // absent where the run directory is the place of the run
 };
 
+/// In a directory in which several hosts have trained, checkpoints have the form of those in a bucket: they
+/// are brought here, and sent there.
+Status KeepApart(TrainJob& job) {
+  std::error_code error;
+  if (job.run_dir != job.run_uri || !std::filesystem::exists(job.run_uri + "/attempts", error)) return {};
+  if (job.kept.empty())
+    return Status(Code::kUnimplemented,
+                  StrCat(job.run_uri,
+                         ": several hosts have trained here, and this program gives no directory for "
+                         "copies of their checkpoints; take a newer program"));
+  job.run_dir = KeptRun(job);
+  return {};
+}
+
 }  // namespace
 
 Result<Json> Train(TrainJob job, const HostCall& call) {
+  RETURN_IF_ERROR(KeepApart(job));
   const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
     return storage.Read(uri, most);
   };

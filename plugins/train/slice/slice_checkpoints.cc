@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
 #include "plugins/train/restart_policy.h"
+#include "plugins/train/slice/single_host_checkpoints.h"
 
 namespace pipeline {
 
@@ -237,7 +238,11 @@ void SliceCheckpoints::SendLast(std::chrono::nanoseconds grace) {
 Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
   const Lock lock(bucket_mutex_);
   if (!looked_) {
-    ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, bucket_.Committed());
+    ASSIGN_OR_RETURN(std::vector<CheckpointName> committed, bucket_.Committed());
+    if (committed.empty() && !IsElsewhere(job_.run_uri)) {
+      RETURN_IF_ERROR(CopySingleHostCheckpoints(job_.run_uri + "/checkpoints", call_, bucket_));
+      ASSIGN_OR_RETURN(committed, bucket_.Committed());
+    }
     std::int64_t newest = -1;
     for (const CheckpointName& name : committed) {
       if (!bucket_.Usable(name)) continue;

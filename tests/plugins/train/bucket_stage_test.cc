@@ -145,6 +145,62 @@ TEST_F(BucketStageTest, MachineWithNothingGoesOn) {
   EXPECT_EQ(marker->step, 20);
 }
 
+TEST_F(BucketStageTest, ACheckpointOfSeveralHostsIsGoneOnFrom) {
+  Done(1);
+  // As two hosts would have sent it: a part of each, and the files apart.
+  const std::string below = "home/run/checkpoints/";
+  CheckpointMarker marker;
+  for (const std::string& name : Everything()) {
+    if (!name.starts_with(below)) continue;
+    const auto object = ParseCheckpointObject(name.substr(below.size()));
+    if (object && object->file.empty() && object->checkpoint.step == 20)
+      marker = *ParseCheckpointMarker(fake.Get(kFakeBucket, name), name);
+  }
+  ASSERT_GE(marker.files.size(), 2u);
+  const std::string was = marker.Name().Path();
+  marker.attempt = 3;
+  marker.parts = {{0, {marker.files.begin(), marker.files.begin() + 1}},
+                  {1, {marker.files.begin() + 1, marker.files.end()}}};
+  marker.files.clear();
+  for (const CheckpointMarker::Folder& folder : marker.Folders())
+    for (const FileFacts& file : *folder.files)
+      fake.Put(kFakeBucket, StrCat(below, folder.path, "/", file.name),
+               fake.Get(kFakeBucket, StrCat(below, was, "/", file.name)));
+  for (const CheckpointPart& part : marker.parts)
+    fake.Put(kFakeBucket, below + PartRecord::Name(20, 3, part.host), PartRecord{20, 3, 2, part}.Encode());
+  for (const std::string& name : Everything())
+    if (name.starts_with(below) && !name.starts_with(below + "20/"))
+      fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+  for (const std::string& name : Everything())
+    if (name.starts_with(below + was)) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+  fake.Put(kFakeBucket, below + marker.Name().Marker(), marker.Encode());
+  fake.objects().Remove(kFakeBucket, "home/run/result.json", std::nullopt, {});
+
+  Elsewhere();
+  config_["keep_checkpoints"] = 1;
+  GoesOnFrom(20, 40);
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 40");
+  for (const std::string& name : Everything())
+    EXPECT_FALSE(name.starts_with(below + "20/")) << "nobody needs it any more: " << name;
+}
+
+TEST_F(BucketStageTest, APartOfSeveralHostsWithoutTheOthersIsNoCheckpoint) {
+  std::filesystem::create_directories(RunDir() + "/checkpoints/10/state/d");
+  WriteFile(RunDir() + "/checkpoints/10/facts", "10");
+  WriteFile(RunDir() + "/checkpoints/10/state/d/0.0", "half of it");
+  Json part;
+  part["pipe_checkpoint"] = 2;
+  part["step"] = 10;
+  part["attempt"] = 1;
+  part["host"] = 0;
+  part["hosts"] = 2;
+  part["files"] = FilesToJson({{"facts", 2, Crc32c("10")}, {"state/d/0.0", 10, Crc32c("half of it")}});
+  WriteFile(RunDir() + "/checkpoints/10.json", part.Dump());
+  Done(1);
+  EXPECT_FALSE(Noted("goes on from")) << notes_;
+  EXPECT_EQ(events_["ckpt_commit"], 4);
+}
+
 TEST_F(BucketStageTest, DamagedLocalCheckpointIsNotSent) {
   std::filesystem::create_directories(RunDir() + "/checkpoints/10/state/d");
   WriteFile(RunDir() + "/checkpoints/10/facts", "10");

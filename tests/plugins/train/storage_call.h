@@ -11,6 +11,7 @@
 #include "plugins/plugin.h"
 #include "plugins/plugin_call.h"
 #include "plugins/train/host_call.h"
+#include "storage/remote/open_store.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -40,7 +41,7 @@ class StoreBelow final : public Store {
   const std::string prefix_;
 };
 
-/// `store` stands at gs://bkt.
+/// `store` stands at gs://bkt; paths are directories.
 class StorageCall {
  public:
   explicit StorageCall(Store& store) : services_(Services(store)) {}
@@ -53,6 +54,7 @@ class StorageCall {
     services.log = [](Level, std::string_view) {};
     services.open_store = [&store](const std::string& uri) -> Result<std::unique_ptr<Store>> {
       constexpr std::string_view kRoot = "gs://bkt";
+      if (!uri.starts_with(kRoot)) return OpenStore(uri);
       std::string below = uri.substr(kRoot.size());
       if (!below.empty()) below = below.substr(1) + "/";
       return std::unique_ptr<Store>(std::make_unique<StoreBelow>(store, below));

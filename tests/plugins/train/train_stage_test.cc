@@ -1,6 +1,8 @@
 // The stage `train`, with a trainer that does as it is told.
 #include <signal.h>
 
+#include "plugins/train/checkpoint_marker.h"
+#include "plugins/train/file_facts.h"
 #include "tests/plugins/train/train_stage_fixture.h"
 
 namespace pipeline {
@@ -138,6 +140,42 @@ TEST_F(TrainStageTest, WithoutAnExportThereIsNone) {
   const Result<JobOutput> output = Run();
   ASSERT_TRUE(output.ok()) << output.status().message();
   EXPECT_EQ(output->objects.size(), 3u);
+}
+
+TEST_F(TrainStageTest, ADirectoryInWhichSeveralHostsTrainedIsGoneOnFrom) {
+  Done(1);
+  // As two hosts would have left it: their parts and a marker, and no checkpoint of the form that a trainer
+  // reads.
+  const std::string run = root_ / "run", made = run + "/checkpoints/20", before = root_ / "before";
+  const auto names = FilesBelow(made);
+  ASSERT_TRUE(names.ok() && names->size() >= 2);
+  CheckpointMarker marker;
+  marker.step = 20;
+  marker.attempt = 1;
+  marker.parts = {{0, {}}, {1, {}}};
+  for (const std::string& name : *names)
+    marker.parts[name == names->front() ? 0 : 1].files.push_back(
+        *MeasureFile(made, name, [] { return false; }));
+  std::filesystem::rename(run + "/checkpoints", before);
+  for (const CheckpointMarker::Folder& folder : marker.Folders())
+    for (const FileFacts& file : *folder.files) {
+      const std::filesystem::path place = StrCat(run, "/checkpoints/", folder.path, "/", file.name);
+      std::filesystem::create_directories(place.parent_path());
+      std::filesystem::rename(StrCat(before, "/20/", file.name), place);
+    }
+  WriteFile(StrCat(run, "/checkpoints/", marker.Name().Marker()), marker.Encode());
+  std::filesystem::create_directories(run + "/attempts");
+  std::filesystem::remove(run + "/result.json");
+
+  config_["steps"] = 40;
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << "\n" << log_;
+  EXPECT_NE(notes_.find("goes on from the checkpoint at step 20"), std::string::npos) << notes_;
+  EXPECT_EQ(ReadFile(run + "/export/model.safetensors"), "weights at 40");
+  EXPECT_TRUE(std::filesystem::exists(run + "/result.json"));
+  config_["steps"] = 60;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_NE(notes_.find("goes on from the checkpoint at step 40"), std::string::npos) << notes_;
 }
 
 // -------------------------------------------------------------------------------------- exit codes

@@ -30,9 +30,9 @@ constexpr std::int64_t kAttempt = 9;
 /// One host with a disk of its own; the bucket is the test's.
 class Host {
  public:
-  Host(Store& bucket, const std::string& disk, int host, int hosts)
+  Host(Store& bucket, const std::string& disk, int host, int hosts, std::string run = "gs://bkt/run")
       : disk_(disk), call_(bucket), host_call_(call_.call()) {
-    job_.run_uri = "gs://bkt/run";
+    job_.run_uri = std::move(run);
     job_.position.host = host;
     job_.position.hosts = hosts;
     job_.settings["keep_checkpoints"] = 2;
@@ -215,6 +215,86 @@ TEST_F(SliceCheckpointsTest, ChunksThatAnAttemptFetchedServeTheNextOne) {
   ASSERT_TRUE(fresh.Bring(20, false).ok());
   EXPECT_EQ(fresh.Read(20, "state/a/1"), "one20");
   EXPECT_EQ(fresh->fetched(), fetched);
+}
+
+/// A run of the version before goes on.
+TEST_F(SliceCheckpointsTest, ACheckpointOfASingleHostIsRestoredByAllAndReplaced) {
+  const Files files = {{"facts/metadata", "facts"}, {"state/_METADATA", "tree"}, {"state/d/0123", "arrays"}};
+  CheckpointMarker marker;
+  marker.step = 20;
+  for (const auto& [name, bytes] : files) {
+    std::filesystem::create_directories((root_.path() / "made" / name).parent_path());
+    WriteFile(root_.path() / "made" / name, bytes);
+    marker.files.push_back({name, bytes.size(), Crc32c(bytes)});
+  }
+  StorageCall call(store_);
+  const HostStorage storage = call.storage();
+  ASSERT_TRUE(BucketCheckpoints("gs://bkt/run/checkpoints", 2, storage)
+                  .Commit(marker, (root_.path() / "made").string(), [] { return false; })
+                  .ok());
+
+  Host first(store_, Disk("0"), 0, 2), second(store_, Disk("1"), 1, 2);
+  EXPECT_EQ(*first->FindNewestMarker(), 20);
+  for (Host* const host : {&first, &second}) {
+    const Status brought = host->Bring(20, false);
+    ASSERT_TRUE(brought.ok()) << brought.message();
+    for (const auto& [name, bytes] : files)
+      EXPECT_EQ(host->Read(20, name), bytes) << "nothing asks for it later";
+    EXPECT_TRUE((*host)->Local().empty()) << "it is no part";
+  }
+  const auto list = Json::Parse(ReadFile(Disk("1") + "/checkpoints/20.json"));
+  EXPECT_EQ((*list)["pipe_checkpoint"].AsInt(), 1);
+  EXPECT_FALSE(list->Has("fetched"));
+  const auto send = [&](std::int64_t step) {
+    CommitOnBoth(first, second, step, kAttempt);
+    const LocalCheckpoint wanted{.step = step, .attempt = kAttempt, .part = {}};
+    first->Send(wanted), second->Send(wanted);
+    return Soon([&] { return first->newest_marker() == step; });
+  };
+  ASSERT_TRUE(send(40));
+  EXPECT_FALSE(Names("20/").empty()) << "the running attempt has restored it";
+  ASSERT_TRUE(first.Bring(40, true).ok()) << "the next attempt";
+  ASSERT_TRUE(send(60));
+  EXPECT_TRUE(Soon([&] { return Names("20/").empty(); }));
+}
+
+TEST_F(SliceCheckpointsTest, InADirectoryTheCheckpointsOfASingleHostCount) {
+  const std::string run = (root_.path() / "out/runs/train-1").string();
+  {
+    Result<RunDirectory> alone = RunDirectory::Open(run);  // as the version before left it
+    ASSERT_TRUE(alone.ok());
+    for (const auto& [step, pinned] :
+         std::map<std::int64_t, bool>{{10, false}, {20, true}, {30, false}, {40, false}}) {
+      std::filesystem::create_directories(StrCat(run, "/checkpoints/", step, "/state"));
+      const std::string bytes = StrCat("arrays of ", step);
+      WriteFile(StrCat(run, "/checkpoints/", step, "/state/d"), bytes);
+      Json list;
+      list["pipe_checkpoint"] = 1;
+      list["step"] = step;
+      if (pinned) list["pinned"].Append("best");
+      if (step == 40)
+        list["unfinished"] = true;
+      else
+        list["files"] = FilesToJson({{"state/d", bytes.size(), Crc32c(bytes)}});
+      ASSERT_TRUE(alone->Write(StrCat("checkpoints/", step, ".json"), list).ok());
+    }
+  }
+  Host first(store_, Disk("0"), 0, 2, run), second(store_, Disk("1"), 1, 2, run);
+  EXPECT_EQ(*first->FindNewestMarker(), 30) << "it would begin anew";
+  const Status brought = second.Bring(30, false);
+  ASSERT_TRUE(brought.ok()) << brought.message();
+  EXPECT_EQ(second.Read(30, "state/d"), "arrays of 30");
+  EXPECT_EQ(second.Read(20, "state/d"), "arrays of 20") << "it is pinned";
+  EXPECT_EQ(second.Read(10, "state/d"), "absent");
+}
+
+TEST_F(SliceCheckpointsTest, InADirectoryACheckpointWithoutAListOfItsFilesIsNotPassedOver) {
+  const std::string run = (root_.path() / "out/runs/train-1").string();
+  std::filesystem::create_directories(run + "/checkpoints/20/state");
+  Host first(store_, Disk("0"), 0, 2, run);
+  const Result<std::int64_t> found = first->FindNewestMarker();
+  EXPECT_EQ(found.status().code(), Code::kDataLoss);
+  EXPECT_NE(found.status().message().find("hosts: 1"), std::string::npos) << found.status().message();
 }
 
 TEST_F(SliceCheckpointsTest, APartIsSentOnceAndACopyNever) {

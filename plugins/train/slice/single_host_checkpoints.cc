@@ -1,0 +1,78 @@
+#include "plugins/train/slice/single_host_checkpoints.h"
+
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "plugins/train/checkpoint_marker.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The bundled trainer keeps its arrays there; the folders of markers have no such name.
+constexpr const char* kState = "state";
+
+std::optional<std::int64_t> StepOf(const std::string& name) {
+  std::int64_t step = -1;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  if (error != std::errc() || rest != name.data() + name.size()) return {};
+  return step;
+}
+
+Json ReadList(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Result<Json> json = Json::Parse(std::string{std::istreambuf_iterator<char>(file), {}});
+  return json.ok() ? std::move(json).value() : Json();
+}
+
+}  // namespace
+
+Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& call,
+                                 BucketCheckpoints& shared) {
+  std::map<std::int64_t, CheckpointMarker> whole;
+  std::string without_list;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const auto step = StepOf(at->path().filename().string());
+    std::error_code ignored;
+    if (!step || !fs::is_directory(at->path(), ignored)) continue;
+    const fs::path list = at->path().string() + ".json";
+    if (!fs::exists(list, ignored)) {
+      if (fs::is_directory(at->path() / kState, ignored)) without_list = at->path().string();
+      continue;
+    }
+    const Json json = ReadList(list);
+    if (IsUnfinished(json)) continue;
+    Result<CheckpointMarker> marker = ReadCheckpointMarker(json, list.string());
+    if (marker.ok())
+      whole.emplace(*step, std::move(*marker));
+    else
+      call.Log(Level::kWarning, StrCat(marker.status().message(), "; this checkpoint is left out"));
+  }
+  if (whole.empty() && !without_list.empty())
+    return Status(Code::kDataLoss,
+                  StrCat(without_list,
+                         ": an earlier version made this checkpoint, without a list of its files; "
+                         "train with `hosts: 1` until the next checkpoint, then on several hosts"));
+  for (const auto& [step, marker] : whole) {
+    if (marker.pinned.empty() && step != whole.rbegin()->first) continue;
+    call.Log(Level::kInfo,
+             StrCat(directory, "/", step, ": a single host made this checkpoint; it is copied for all"));
+    RETURN_IF_ERROR(shared.Commit(marker, StrCat(directory, "/", step), [&] { return call.stopped(); }));
+  }
+  return {};
+}
+
+}  // namespace pipeline

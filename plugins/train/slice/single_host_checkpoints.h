@@ -1,0 +1,18 @@
+// Checkpoints that a single host has left in a directory in which several hosts train now.
+// hosts/checkpoints.md, "Restoring".
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "plugins/train/bucket_checkpoints.h"
+#include "plugins/train/host_call.h"
+
+namespace pipeline {
+
+/// Copies the newest one below `directory`, RUN/checkpoints, and the pinned ones to where `shared` has its
+/// checkpoints. OK also if there are none. kDataLoss: there are some, and none has a list of its files.
+Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& call,
+                                 BucketCheckpoints& shared);
+
+}  // namespace pipeline
