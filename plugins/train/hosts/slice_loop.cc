@@ -20,6 +20,29 @@ constexpr SliceLoop::Time kSearchAfter = 30s;  // the wait began
 constexpr SliceLoop::Time kSearchEvery = 20s;
 constexpr SliceLoop::Time kListEvery = 300s;
 
+/// Absent: there is none. One that is damaged, or of a newer program, is an attempt of nobody.
+Result<std::optional<AttemptRecord>> ReadAttempt(SliceBooks& books, std::int64_t number) {
+  Result<std::optional<AttemptRecord>> attempt = books.ReadAttempt(number);
+  if (attempt.status().code() != Code::kDataLoss) return attempt;
+  AttemptRecord nobodys;
+  nobodys.number = number;
+  return std::optional(std::move(nobodys));
+}
+
+/// The newest attempt from number `from` on; they are numbered without gaps. A run of months has thousands,
+/// so a start does not read them all.
+Result<std::optional<AttemptRecord>> NewestAttempt(SliceBooks& books, std::int64_t from) {
+  ASSIGN_OR_RETURN(std::optional<AttemptRecord> newest, ReadAttempt(books, from));
+  bool grows = true;
+  for (std::int64_t stride = 1; newest && stride > 0;) {
+    ASSIGN_OR_RETURN(std::optional<AttemptRecord> next, ReadAttempt(books, newest->number + stride));
+    grows = grows && next;
+    if (next) newest = std::move(next);
+    stride = grows ? stride * 2 : stride / 2;
+  }
+  return newest;
+}
+
 }  // namespace
 
 /// The answers of one round of reads.
@@ -153,15 +176,10 @@ void SliceLoop::Read(Time now) {
           Result<std::optional<StoredCard>> card = books.ReadCard(host);
           if (note(card.status()) && *card) reading->cards.emplace(host, std::move((*card)->card));
         }
-        bool complete = true;
-        for (std::int64_t number = std::max<std::int64_t>(from, 1); complete; ++number) {
-          Result<std::optional<AttemptRecord>> attempt = books.ReadAttempt(number);
-          complete = note(attempt.status());
-          if (!complete || !*attempt) break;
-          reading->attempt = std::move(*attempt);
-        }
-        reading->attempt_read = complete;
-        if (complete && reading->attempt) {
+        Result<std::optional<AttemptRecord>> newest = NewestAttempt(books, std::max<std::int64_t>(from, 1));
+        reading->attempt_read = note(newest.status());
+        if (newest.ok()) reading->attempt = std::move(*newest);
+        if (reading->attempt) {
           const Result<bool> ended = books.HasEnd(reading->attempt->number);
           reading->attempt_read = note(ended.status());
           reading->attempt_ended = ended.ok() && *ended;

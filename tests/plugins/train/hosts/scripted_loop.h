@@ -47,12 +47,13 @@ class ScriptedBooks final : public SliceBooks {
   }
   Result<std::optional<AttemptRecord>> ReadAttempt(std::int64_t number) override {
     ++attempt_reads;
+    if (damaged.contains(number)) return Status(Code::kDataLoss, "it is damaged");
     const auto found = attempts.find(number);
     return found == attempts.end() ? std::optional<AttemptRecord>() : std::optional(found->second);
   }
   Result<bool> HasEnd(std::int64_t number) override { return ends.contains(number); }
   Result<bool> CreateAttempt(const AttemptRecord& attempt) override {
-    return attempts.emplace(attempt.number, attempt).second;
+    return !damaged.contains(attempt.number) && attempts.emplace(attempt.number, attempt).second;
   }
   Result<bool> CreateEnd(const AttemptEndRecord& end) override { return ends.insert(end.number).second; }
   Result<bool> IsPublished() override { return false; }
@@ -71,7 +72,7 @@ class ScriptedBooks final : public SliceBooks {
   std::set<int> alive;
   HostCard written;
   std::map<std::int64_t, AttemptRecord> attempts;
-  std::set<std::int64_t> ends;
+  std::set<std::int64_t> ends, damaged;  // of attempts
   std::int64_t marker = -1, signs = 0;
   std::vector<OtherCardName> others;
   int renewals = 0, attempt_reads = 0, lists = 0, other_reads = 0;

@@ -80,5 +80,28 @@ TEST_F(LeadingLoopTest, AStopIsToldAtOnceAndTheTrainersEndByThemselves) {
   EXPECT_EQ(books.written.over->outcome, RunOutcome::kStopped);
 }
 
+TEST_F(LeadingLoopTest, ThousandsOfAttemptsAreNotReadOneByOne) {
+  for (const std::int64_t before : {0, 1, 2, 3, 7, 4711}) {
+    AttemptRecord old;
+    old.nonces = {"a", "b", "c"};
+    for (old.number = 1; old.number <= before; ++old.number) books.attempts[old.number] = old;
+    loop = std::make_unique<SliceLoop>(
+        CardOf(0, 0), HostTiming{}, books, trainer, errands, [](std::string_view) {}, now);
+    trainer.started.clear();
+    books.cards.clear();
+    books.attempt_reads = 0;
+    BeginAttempt();
+    EXPECT_EQ(trainer.started, std::vector<std::int64_t>{before + 1});
+    EXPECT_LT(books.attempt_reads, 100) << "of " << before;
+    books.attempts.clear();
+  }
+}
+
+TEST_F(LeadingLoopTest, ADamagedAttemptIsNobodysAndTheNextOneBegins) {
+  books.damaged = {1, 2};
+  BeginAttempt();
+  EXPECT_EQ(trainer.started, std::vector<std::int64_t>{3}) << "it would wait for ever";
+}
+
 }  // namespace
 }  // namespace pipeline
