@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 constexpr SliceLoop::Time kRetry = 1s;       // after a request that failed
 constexpr SliceLoop::Time kSayAgain = 300s;  // a line that is still true
 constexpr SliceLoop::Time kLastWords = 60s;  // to tell the others that the run is over
+constexpr SliceLoop::Time kFarewell = 10s;   // to tell how the trainer of a host that was stopped has ended
 // Of hosts that are missing, in the run directories of other recipes:
 constexpr SliceLoop::Time kSearchAfter = 30s;  // the wait began
 constexpr SliceLoop::Time kSearchEvery = 20s;
@@ -67,6 +68,7 @@ SliceLoop::SliceLoop(HostCard card, const HostTiming& timing, SliceBooks& books,
       now_(now),
       sign_at_(now),
       read_at_(now),
+      write_at_(now),
       recipes_(timing.given_up),
       search_at_(now + kSearchAfter),
       list_at_(now),
@@ -98,9 +100,14 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
     Search(now);
     Lead(now);
   }
-  const bool told = over_signed_ || now - over_at_ > kLastWords;
+  const bool told = told_ || now - over_at_ > kLastWords;
   if (member_.card().over && told && !member_.trains()) return member_.card().over;
   return {};
+}
+
+bool SliceLoop::HasLastWords() const {
+  const HostCard& card = member_.card();
+  return card.over || (card.leaves && !member_.leads() && card.trains == 0);
 }
 
 void SliceLoop::Say(std::string line) {
@@ -120,7 +127,7 @@ void SliceLoop::Sign(Time now) {
     std::optional<StoredCard> found;  // the object, if it was not written
   };
   const auto answer = std::make_shared<Answer>();
-  const bool last_words = member_.card().over.has_value();
+  const bool last_words = HasLastWords();
   errands_.Send(
       ErrandKind::kSign,
       [&books = books_, card = member_.card(), known = version_, looked = looked_, answer] {
@@ -146,8 +153,8 @@ void SliceLoop::Sign(Time now) {
         if (*answer->written) {
           version_ = **answer->written;
           member_.Renewed(began);
-          over_signed_ = last_words;
-          if (member_.card().over && !last_words) sign_at_ = now_;
+          told_ = last_words;
+          if (HasLastWords() && !last_words) sign_at_ = now_;
           return;
         }
         const bool own = answer->found && answer->found->card.nonce == member_.card().nonce;
@@ -298,7 +305,11 @@ std::optional<RunEnd> SliceLoop::Obey(Time now) {
       Say(StrCat("the trainer is ended: ", step.why));
       trainer_.Kill();
       break;
-    case MemberStep::Kind::kFinish: return std::move(step.end);
+    case MemberStep::Kind::kFinish:
+      // The leader has the saved checkpoint marked, if this host's last card lists it.
+      if (!farewell_at_) farewell_at_ = now;
+      if (member_.card().leaves && !told_ && member_.MayWrite(now) && now - *farewell_at_ <= kFarewell) break;
+      return std::move(step.end);
   }
   return {};
 }
@@ -310,6 +321,8 @@ void SliceLoop::Lead(Time now) {
     return FinishAs(
         {.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"});
   if (writing_ || !member_.MayWrite(now)) return;
+  if (unwritten_ && now >= write_at_ && !member_.card().leaves)
+    return WriteEnd(*std::exchange(unwritten_, std::nullopt));
   if (const std::optional<LocalCheckpoint> send = leader_->ToSend(member_.card())) member_.card().send = send;
   if (all_done_ && Publish(now)) return;
   const LeaderStep step = leader_->Next(member_.card(), now);
@@ -380,14 +393,21 @@ void SliceLoop::End(const LeaderStep& step, Time now) {
   // The own trainer ends now, whenever the object can be written.
   member_.SawAttempt(leader_->attempt(), true);
   leader_->Closed(now, wait);
+  WriteEnd(step.end);
+}
+
+void SliceLoop::WriteEnd(AttemptEndRecord end) {
   writing_ = true;
   const auto created = std::make_shared<Result<bool>>(false);
   errands_.Send(
-      ErrandKind::kWrite, [&books = books_, end = step.end, created] { *created = books.CreateEnd(end); },
-      [this, created] {
+      ErrandKind::kWrite, [&books = books_, end, created] { *created = books.CreateEnd(end); },
+      [this, end, created] {
         writing_ = false;
-        if (!created->ok())
-          Say(StrCat("the end of the attempt cannot be written: ", created->status().message()));
+        if (created->ok()) return;
+        // The trainers of the others run until they read it.
+        Say(StrCat("the end of the attempt cannot be written: ", created->status().message()));
+        unwritten_ = end;
+        write_at_ = now_ + kRetry;
       });
 }
 
@@ -395,7 +415,7 @@ void SliceLoop::FinishAs(RunEnd over) {
   if (member_.trains()) trainer_.Kill();
   member_.card().over = std::move(over);
   over_at_ = now_;
-  over_signed_ = false;
+  told_ = false;
   sign_at_ = now_;
 }
 

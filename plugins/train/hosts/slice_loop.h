@@ -48,6 +48,8 @@ class SliceLoop {
  private:
   struct Reading;
 
+  /// True if the card says how this host, or the run, has ended.
+  bool HasLastWords() const;
   void Sign(Time now);
   void Read(Time now);
   void Search(Time now);
@@ -58,6 +60,7 @@ class SliceLoop {
   bool Publish(Time now);
   void Begin(AttemptRecord attempt);
   void End(const LeaderStep& step, Time now);
+  void WriteEnd(AttemptEndRecord end);
   void FinishAs(RunEnd over);
   void Say(std::string line);
 
@@ -70,7 +73,8 @@ class SliceLoop {
   std::optional<Leader> leader_;  // on host 0
 
   Time now_;
-  Time sign_at_, read_at_;
+  Time sign_at_, read_at_, write_at_;
+  std::optional<AttemptEndRecord> unwritten_;  // an end that could not be written
   bool signing_ = false, reading_ = false, writing_ = false;
   bool looked_ = false;      // the own card was read
   std::string version_;      // of the own card as this start knows it; empty: there is none
@@ -78,7 +82,8 @@ class SliceLoop {
   bool killed_ = false, asked_ = false;
   std::optional<Time> all_done_;  // since when every trainer has ended well
   bool publishes_ = false;
-  bool over_signed_ = false;  // the others can read `over`
+  bool told_ = false;  // the others can read the last words
+  std::optional<Time> farewell_at_;
   Time over_at_{0};
   std::vector<std::pair<std::string, Time>> said_;  // lately
 

@@ -55,7 +55,10 @@ class ScriptedBooks final : public SliceBooks {
   Result<bool> CreateAttempt(const AttemptRecord& attempt) override {
     return !damaged.contains(attempt.number) && attempts.emplace(attempt.number, attempt).second;
   }
-  Result<bool> CreateEnd(const AttemptEndRecord& end) override { return ends.insert(end.number).second; }
+  Result<bool> CreateEnd(const AttemptEndRecord& end) override {
+    if (failing_ends > 0 && failing_ends-- > 0) return Status(Code::kUnavailable, "no answer");
+    return ends.insert(end.number).second;
+  }
   Result<bool> IsPublished() override { return false; }
   Result<std::int64_t> NewestMarker() override { return marker; }
   Result<std::vector<OtherCardName>> ListOtherCards() override {
@@ -75,6 +78,7 @@ class ScriptedBooks final : public SliceBooks {
   std::set<std::int64_t> ends, damaged;  // of attempts
   std::int64_t marker = -1, signs = 0;
   std::vector<OtherCardName> others;
+  int failing_ends = 0;
   int renewals = 0, attempt_reads = 0, lists = 0, other_reads = 0;
 };
 
@@ -84,7 +88,7 @@ class ScriptedTrainer final : public SliceTrainer {
   void Stop() override { ++stops; }
   void Kill() override { ++kills; }
   std::optional<TrainerEnd> TakeEnd() override { return std::exchange(end, std::nullopt); }
-  std::vector<LocalCheckpoint> Local() override { return {}; }
+  std::vector<LocalCheckpoint> Local() override { return local; }
   void Send(const LocalCheckpoint&) override {}
   void Complete(AttemptRecord&) override {}
   RestartAdvice Advise(const TrainerEnd&) override { return {.again = true, .wait = {}, .over = {}}; }
@@ -95,6 +99,7 @@ class ScriptedTrainer final : public SliceTrainer {
   }
 
   std::vector<std::int64_t> started;
+  std::vector<LocalCheckpoint> local;
   int stops = 0, kills = 0, publications = 0;
   std::optional<TrainerEnd> end;
   bool may_publish = false;
@@ -113,12 +118,12 @@ class ScriptedErrands final : public Errands {
   std::vector<std::function<void()>> answers;
 };
 
-/// Host 0 of three.
+/// One host of three; host 0 by default.
 class ScriptedLoopTest : public testing::Test {
  protected:
-  ScriptedLoopTest() {
+  explicit ScriptedLoopTest(int host = 0) {
     loop = std::make_unique<SliceLoop>(
-        CardOf(0, 0), HostTiming{}, books, trainer, errands,
+        CardOf(host, 0), HostTiming{}, books, trainer, errands,
         [this](std::string_view line) { said += StrCat(line, "\n"); }, now);
   }
   /// Passes so many seconds, or less if the loop ends.

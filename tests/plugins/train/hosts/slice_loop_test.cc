@@ -80,6 +80,16 @@ TEST_F(LeadingLoopTest, AStopIsToldAtOnceAndTheTrainersEndByThemselves) {
   EXPECT_EQ(books.written.over->outcome, RunOutcome::kStopped);
 }
 
+TEST_F(LeadingLoopTest, AnEndThatCannotBeWrittenIsWrittenLater) {
+  BeginAttempt();
+  books.failing_ends = 3;
+  books.cards[2].nonce = "again";
+  Pass(10);
+  EXPECT_EQ(trainer.kills, 1);
+  EXPECT_TRUE(books.ends.contains(1)) << "the trainer of host 1 would run on";
+  EXPECT_TRUE(Said("the end of the attempt cannot be written: no answer"));
+}
+
 TEST_F(LeadingLoopTest, ThousandsOfAttemptsAreNotReadOneByOne) {
   for (const std::int64_t before : {0, 1, 2, 3, 7, 4711}) {
     AttemptRecord old;
@@ -101,6 +111,47 @@ TEST_F(LeadingLoopTest, ADamagedAttemptIsNobodysAndTheNextOneBegins) {
   books.damaged = {1, 2};
   BeginAttempt();
   EXPECT_EQ(trainer.started, std::vector<std::int64_t>{3}) << "it would wait for ever";
+}
+
+/// Host 1, which trains in attempt 1.
+class FollowingLoopTest : public ScriptedLoopTest {
+ protected:
+  FollowingLoopTest() : ScriptedLoopTest(1) {
+    books.cards[0] = CardOf(0, 0);
+    books.alive = {0};
+    AttemptRecord attempt;
+    attempt.number = 1;
+    attempt.nonces = {"n0", "n1", "n2"};
+    books.attempts[1] = attempt;
+    Pass(10);
+    EXPECT_EQ(trainer.started, std::vector<std::int64_t>{1});
+  }
+  void StopAndSave() {
+    stopped = true;
+    Pass(3);
+    EXPECT_EQ(trainer.stops, 1);
+    EXPECT_TRUE(books.written.leaves);
+    trainer.local = {{.step = 700, .attempt = 1, .part = "91e70ef655664d61"}};
+    trainer.end = TrainerEnd{.attempt = 1, .code = 42, .cause = "stopped"};
+  }
+};
+
+TEST_F(FollowingLoopTest, AStoppedHostTellsItsEndAndItsCheckpointBeforeItGoes) {
+  StopAndSave();
+  Pass(5);
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+  ASSERT_TRUE(books.written.ended) << "the leader would wait for its end";
+  EXPECT_EQ(books.written.ended->code, 42);
+  EXPECT_EQ(books.written.local, trainer.local) << "the leader would never mark it";
+}
+
+TEST_F(FollowingLoopTest, AStoppedHostThatReachesNothingGoesAllTheSame) {
+  StopAndSave();
+  errands.stuck = ErrandKind::kSign;
+  Pass(15);
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
 }
 
 }  // namespace
