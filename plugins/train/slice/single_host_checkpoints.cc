@@ -66,12 +66,22 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
                   StrCat(without_list,
                          ": an earlier version made this checkpoint, without a list of its files; "
                          "train with `hosts: 1` until the next checkpoint, then on several hosts"));
-  for (const auto& [step, marker] : whole) {
-    if (marker.pinned.empty() && step != whole.rbegin()->first) continue;
-    call.Log(Level::kInfo,
-             StrCat(directory, "/", step, ": a single host made this checkpoint; it is copied for all"));
-    RETURN_IF_ERROR(shared.Commit(marker, StrCat(directory, "/", step), [&] { return call.stopped(); }));
+  bool copied = whole.empty();
+  for (auto at = whole.rbegin(); at != whole.rend(); ++at) {
+    if (copied && at->second.pinned.empty()) continue;
+    const std::string from = StrCat(directory, "/", at->first);
+    call.Log(Level::kInfo, StrCat(from, ": a single host made this checkpoint; it is copied for all"));
+    const Status sent = shared.Commit(at->second, from, [&] { return call.stopped(); });
+    if (sent.code() == Code::kNotFound || sent.code() == Code::kDataLoss) {
+      call.Log(Level::kWarning, StrCat(from, ": damaged, going back to the one before: ", sent.message()));
+      continue;
+    }
+    RETURN_IF_ERROR(sent);
+    copied = true;
   }
+  if (!copied)
+    return Status(Code::kDataLoss, StrCat(directory, ": none of ", whole.size(),
+                                          " checkpoints can be read; remove them to start over"));
   return {};
 }
 

@@ -10,8 +10,9 @@
 
 namespace pipeline {
 
-/// Copies the newest one below `directory`, RUN/checkpoints, and the pinned ones to where `shared` has its
-/// checkpoints. OK also if there are none. kDataLoss: there are some, and none has a list of its files.
+/// Copies the newest usable one below `directory`, RUN/checkpoints, and the pinned ones to where `shared` has
+/// its checkpoints, except those that are there. OK also if there are none. kDataLoss: there are some, and all
+/// are damaged or without a list of their files.
 Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& call,
                                  BucketCheckpoints& shared);
 

@@ -239,7 +239,9 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
   const Lock lock(bucket_mutex_);
   if (!looked_) {
     ASSIGN_OR_RETURN(std::vector<CheckpointName> committed, bucket_.Committed());
-    if (committed.empty() && !IsElsewhere(job_.run_uri)) {
+    std::error_code error;
+    if (!IsElsewhere(job_.run_uri) && !fs::exists(job_.run_uri + "/attempts", error)) {
+      // A kill may have left some of them copied.
       RETURN_IF_ERROR(CopySingleHostCheckpoints(job_.run_uri + "/checkpoints", call_, bucket_));
       ASSIGN_OR_RETURN(committed, bucket_.Committed());
     }

@@ -258,28 +258,30 @@ TEST_F(SliceCheckpointsTest, ACheckpointOfASingleHostIsRestoredByAllAndReplaced)
   EXPECT_TRUE(Soon([&] { return Names("20/").empty(); }));
 }
 
-TEST_F(SliceCheckpointsTest, InADirectoryTheCheckpointsOfASingleHostCount) {
-  const std::string run = (root_.path() / "out/runs/train-1").string();
-  {
-    Result<RunDirectory> alone = RunDirectory::Open(run);  // as the version before left it
-    ASSERT_TRUE(alone.ok());
-    for (const auto& [step, pinned] :
-         std::map<std::int64_t, bool>{{10, false}, {20, true}, {30, false}, {40, false}}) {
-      std::filesystem::create_directories(StrCat(run, "/checkpoints/", step, "/state"));
-      const std::string bytes = StrCat("arrays of ", step);
-      WriteFile(StrCat(run, "/checkpoints/", step, "/state/d"), bytes);
-      Json list;
-      list["pipe_checkpoint"] = 1;
-      list["step"] = step;
-      if (pinned) list["pinned"].Append("best");
-      if (step == 40)
-        list["unfinished"] = true;
-      else
-        list["files"] = FilesToJson({{"state/d", bytes.size(), Crc32c(bytes)}});
-      ASSERT_TRUE(alone->Write(StrCat("checkpoints/", step, ".json"), list).ok());
-    }
+/// A run directory that all hosts see, in which one host trained with the version before.
+class SharedDirectoryTest : public SliceCheckpointsTest {
+ protected:
+  std::string Arrays(std::int64_t step) const { return StrCat(run_, "/checkpoints/", step, "/state/d"); }
+  void LeaveOne(std::int64_t step, std::string_view words) {
+    const std::string bytes = StrCat("arrays of ", step);
+    std::filesystem::create_directories(std::filesystem::path(Arrays(step)).parent_path());
+    WriteFile(Arrays(step), bytes);
+    if (words == "no list") return;
+    Json list;
+    list["pipe_checkpoint"] = 1;
+    list["step"] = step;
+    if (words == "pinned") list["pinned"].Append("best");
+    list["files"] = FilesToJson({{"state/d", bytes.size(), Crc32c(bytes)}});
+    if (words == "unfinished") list["unfinished"] = true;
+    WriteFile(StrCat(run_, "/checkpoints/", step, ".json"), list.Dump());
   }
-  Host first(store_, Disk("0"), 0, 2, run), second(store_, Disk("1"), 1, 2, run);
+
+  const std::string run_ = Disk("out/runs/train-1");
+};
+
+TEST_F(SharedDirectoryTest, TheCheckpointsOfASingleHostCount) {
+  LeaveOne(10, ""), LeaveOne(20, "pinned"), LeaveOne(30, ""), LeaveOne(40, "unfinished");
+  Host first(store_, Disk("0"), 0, 2, run_), second(store_, Disk("1"), 1, 2, run_);
   EXPECT_EQ(*first->FindNewestMarker(), 30) << "it would begin anew";
   const Status brought = second.Bring(30, false);
   ASSERT_TRUE(brought.ok()) << brought.message();
@@ -288,13 +290,38 @@ TEST_F(SliceCheckpointsTest, InADirectoryTheCheckpointsOfASingleHostCount) {
   EXPECT_EQ(second.Read(10, "state/d"), "absent");
 }
 
-TEST_F(SliceCheckpointsTest, InADirectoryACheckpointWithoutAListOfItsFilesIsNotPassedOver) {
-  const std::string run = (root_.path() / "out/runs/train-1").string();
-  std::filesystem::create_directories(run + "/checkpoints/20/state");
-  Host first(store_, Disk("0"), 0, 2, run);
-  const Result<std::int64_t> found = first->FindNewestMarker();
-  EXPECT_EQ(found.status().code(), Code::kDataLoss);
-  EXPECT_NE(found.status().message().find("hosts: 1"), std::string::npos) << found.status().message();
+TEST_F(SharedDirectoryTest, ACopyThatAKillInterruptedIsContinuedAndLaterOnesAreNone) {
+  LeaveOne(20, "pinned");
+  {
+    Host leader(store_, Disk("0"), 0, 2, run_);
+    EXPECT_EQ(*leader->FindNewestMarker(), 20);
+  }
+  LeaveOne(30, "");  // as if it had not been copied yet
+  {
+    Host leader(store_, Disk("0"), 0, 2, run_);
+    EXPECT_EQ(*leader->FindNewestMarker(), 30);
+  }
+  std::filesystem::create_directories(run_ + "/attempts");
+  LeaveOne(50, "");
+  Host leader(store_, Disk("0"), 0, 2, run_);
+  EXPECT_EQ(*leader->FindNewestMarker(), 30) << "several hosts train here now";
+}
+
+TEST_F(SharedDirectoryTest, ADamagedOneIsPassedOver) {
+  LeaveOne(20, ""), LeaveOne(30, "");
+  std::filesystem::remove(Arrays(30));
+  Host leader(store_, Disk("0"), 0, 2, run_);
+  EXPECT_EQ(*leader->FindNewestMarker(), 20);
+}
+
+TEST_F(SharedDirectoryTest, IfNoneCanBeReadNothingBeginsAnew) {
+  LeaveOne(20, "no list");
+  Host leader(store_, Disk("0"), 0, 2, run_);
+  EXPECT_EQ(leader->FindNewestMarker().status().code(), Code::kDataLoss);
+  EXPECT_NE(leader->FindNewestMarker().status().message().find("hosts: 1"), std::string::npos);
+  LeaveOne(30, "");
+  std::filesystem::remove(Arrays(30));
+  EXPECT_EQ(leader->FindNewestMarker().status().code(), Code::kDataLoss);
 }
 
 TEST_F(SliceCheckpointsTest, APartIsSentOnceAndACopyNever) {
