@@ -385,6 +385,12 @@ class Command(unittest.TestCase):
         least = found["step_tflop"] / (8 * 61.5 * 0.34)
         self.assertTrue(least * 0.999 <= found["step_seconds"] <= least * again, found)
 
+    def test_slices_with_a_network_between_them(self):
+        code, out, _ = self.asked(self.GOOD, "--on", "2xv5e-16")
+        self.assertEqual(code, 0)
+        for part in ("2xv5e-16 (32 devices on 4 machines, ", ", without the network between the slices"):
+            self.assertIn(part, out)
+
     def test_several_slices_and_one_that_is_too_small(self):
         code, out, err = self.asked({**self.GOOD, "config": {"preset": "ja-7b"}}, "--on", "v2-8,v5e-64")
         self.assertEqual(code, fit.NOT_FITTING)

@@ -123,7 +123,7 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
     advice.over = {.outcome = RunOutcome::kFailed,
                    .code = decision.code,
                    .message = StrCat(decision.why, "; each host has the output of its trainer, this one in ",
-                                     runner_.log())};
+                                     run_.directory.LogPath(end.attempt, 0, ".log"))};
   return advice;
 }
 

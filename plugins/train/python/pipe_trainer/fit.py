@@ -125,8 +125,10 @@ def text_of(found, steps, per_hour):
     line("memory", f"{found['peak_gib']:.2f} of {found['usable_gib']:.2f} GiB a device: {found['arguments_gib']:.2f} "
                    f"arguments, {found['temporaries_gib']:.2f} temporaries")
     line("arithmetic", f"{found['step_tflop']:.1f} TFLOP a step, {found['device_tflop']:.1f} a device")
+    several = slices.parse(found["slice"]).slices > 1
     line("time", f"about {found['step_seconds']:.2g} s a step, {found['tokens_per_s']:,.0f} tokens/s, if it reaches "
-                 f"{found['share']:.0%} of the published {found['peak_tflops']:g} TFLOP/s a device")
+                 f"{found['share']:.0%} of the published {found['peak_tflops']:g} TFLOP/s a device"
+                 + ", without the network between the slices" * several)
     if steps:
         line("run", f"about {hours(steps, found):,.1f} h for {steps:,} steps, without evaluations and checkpoints")
     if per_hour is not None:
