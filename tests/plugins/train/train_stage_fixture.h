@@ -128,10 +128,12 @@ class TrainStageTest : public testing::Test {
     request.out_uri = home_ + "/run";
     request.kept = kept_;
     request.recipe = {0x0123456789abcdef, 1};
-    request.condition = [&](const std::string& name) {
-      const auto found = versions.find(name);
-      return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
-    };
+    request.position = position_;
+    if (!position_.follows())
+      request.condition = [&](const std::string& name) {
+        const auto found = versions.find(name);
+        return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
+      };
     request.scratch = root_ / "scratch";
     request.memory_bytes = 1 << 30;
     request.threads = 2;
@@ -176,6 +178,7 @@ class TrainStageTest : public testing::Test {
   Json packed_, config_;
   std::string home_ = root_.path();
   std::string kept_ = root_ / "kept";
+  JobPosition position_;
   PluginHost host_;
   std::unique_ptr<PluginLoader> loader_;
   std::unique_ptr<PluginStages> stages_;
