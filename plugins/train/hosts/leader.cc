@@ -197,6 +197,10 @@ std::optional<LocalCheckpoint> Leader::ToSend(const HostCard& own) const {
   return NewestEverywhere(own, marked_ + 1);
 }
 
+bool Leader::Accepted(const HostCard& card) const {
+  return card.trains == attempt_->number || (card.ended && card.ended->attempt == attempt_->number);
+}
+
 std::string Leader::Lost(const SignWatch& watch, std::size_t host, Time now) const {
   const HostCard& card = *watch.card();
   if (card.nonce != attempt_->nonces[host]) return " was started again";
@@ -204,15 +208,16 @@ std::string Leader::Lost(const SignWatch& watch, std::size_t host, Time now) con
   if (card.leaves && card.ended && card.ended->attempt == attempt_->number) return {};
   if (watch.SilentFor(now) > timing_.given_up)
     return StrCat(" gave no sign of life for ", WholeSeconds(watch.SilentFor(now)), " s");
-  const bool accepted =
-      card.trains == attempt_->number || (card.ended && card.ended->attempt == attempt_->number);
-  if (!accepted && !card.leaves && now - since_ > timing_.start_limit)
+  if (Accepted(card)) return {};
+  if (card.leaves) return " was stopped";
+  if (now - since_ > timing_.start_limit)
     return StrCat(" lives, and has not begun attempt ", attempt_->number, " for ", WholeSeconds(now - since_),
                   " s");
   return {};
 }
 
 LeaderStep Leader::Watch(const HostCard& own, Time now) {
+  if (own.leaves && !Accepted(own)) return Stopped();  // its trainer starts no more
   std::vector<int> lost, left;
   std::string reason;
   std::map<int, TrainerEnd> ends;

@@ -75,6 +75,8 @@ class Leader {
  private:
   LeaderStep Await(const HostCard& own, Time now) const;
   LeaderStep Watch(const HostCard& own, Time now);
+  /// True if the host has begun the running attempt.
+  bool Accepted(const HostCard& card) const;
   /// Why host number `host` is lost to the running attempt; empty: it is not.
   std::string Lost(const SignWatch& watch, std::size_t host, Time now) const;
   /// Why a host does not fit the leader; empty: it does.

@@ -88,7 +88,7 @@ MemberStep Member::Next(Time now) const {
                  StrCat("host 0 gave no sign of life for ", WholeSeconds(leader_.SilentFor(now)) / 60,
                         " min; start the same command on every host, with the same file, keys and `out`")));
   }
-  const bool startable = attempt_ && !attempt_ended_ && Belongs(*attempt_) &&
+  const bool startable = attempt_ && !attempt_ended_ && Belongs(*attempt_) && !card_.leaves &&
                          !(card_.ended && card_.ended->attempt == attempt_->number) && MayWrite(now) &&
                          (leads() || (leader_.Fresh(now) && leader_.card()->nonce == attempt_->nonces[0]));
   if (startable) return {.kind = Kind::kStart, .attempt = *attempt_, .end = {}, .why = {}};

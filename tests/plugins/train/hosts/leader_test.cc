@@ -400,6 +400,30 @@ TEST_F(LeaderTest, AStopOfTheLeaderEndsTheRunWhenAllHaveSaved) {
   EXPECT_EQ(step.over.outcome, RunOutcome::kStopped);
 }
 
+TEST_F(LeaderTest, AHostThatIsStoppedBeforeItBeganIsLostAtOnce) {
+  Pass(10s);
+  const LeaderStep begin = Next();
+  ASSERT_EQ(begin.kind, Kind::kBegin);
+  leader.Begun(begin.attempt, now);
+  cards[0].trains = cards[1].trains = begin.attempt.number;
+  cards[2].leaves = true;
+  Pass(5s);
+  const LeaderStep step = Next();
+  ASSERT_EQ(step.kind, Kind::kEnd) << "it will not come";
+  EXPECT_EQ(step.end.lost, std::vector<int>{2});
+  EXPECT_EQ(step.end.reason, "host 2 (10.0.0.3) was stopped");
+}
+
+TEST_F(LeaderTest, ALeaderThatIsStoppedBeforeItBeganEndsAtOnce) {
+  Pass(10s);
+  const LeaderStep begin = Next();
+  ASSERT_EQ(begin.kind, Kind::kBegin);
+  cards[0].leaves = true;  // while the object was written
+  leader.Begun(begin.attempt, now);
+  ASSERT_EQ(Next().kind, Kind::kFail);
+  EXPECT_EQ(Next().over.outcome, RunOutcome::kStopped);
+}
+
 TEST_F(LeaderTest, AStopOfTheLeaderDoesNotWaitForHosts) {
   cards[0].leaves = true;
   const LeaderStep step = Next();

@@ -194,6 +194,14 @@ TEST_F(MemberTest, AStopEndsItWhenItsTrainerHasEnded) {
   EXPECT_TRUE(member.card().leaves);
 }
 
+TEST(LeadingMemberTest, StartsNothingAfterAStop) {
+  Member leader(CardOf(0, "L"), HostTiming{}, 0s);
+  leader.Renewed(5s);
+  leader.AskedToStop();
+  leader.SawAttempt(Attempt(1), false);
+  EXPECT_EQ(leader.Next(6s).kind, Kind::kNothing);
+}
+
 TEST(LeadingMemberTest, NeedsNoOtherLeader) {
   Member leader(CardOf(0, "L"), HostTiming{}, 0s);
   leader.Renewed(5s);
