@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/bucket_run.h"
+#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/preemption_notice.h"
@@ -202,7 +203,8 @@ class Training {
 /// are brought here, and sent there.
 Status KeepApart(TrainJob& job) {
   std::error_code error;
-  if (job.run_dir != job.run_uri || !std::filesystem::exists(job.run_uri + "/attempts", error)) return {};
+  if (job.run_dir != job.run_uri || !std::filesystem::exists(StrCat(job.run_uri, "/", AttemptName(1)), error))
+    return {};
   if (job.kept.empty())
     return Status(Code::kUnimplemented,
                   StrCat(job.run_uri,

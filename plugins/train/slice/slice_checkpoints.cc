@@ -240,7 +240,7 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
   if (!looked_) {
     ASSIGN_OR_RETURN(std::vector<CheckpointName> committed, bucket_.Committed());
     std::error_code error;
-    if (!IsElsewhere(job_.run_uri) && !fs::exists(job_.run_uri + "/attempts", error)) {
+    if (!IsElsewhere(job_.run_uri) && !fs::exists(StrCat(job_.run_uri, "/", AttemptName(1)), error)) {
       // A kill may have left some of them copied.
       RETURN_IF_ERROR(CopySingleHostCheckpoints(job_.run_uri + "/checkpoints", call_, bucket_));
       ASSIGN_OR_RETURN(committed, bucket_.Committed());

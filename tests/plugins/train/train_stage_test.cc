@@ -165,6 +165,7 @@ TEST_F(TrainStageTest, ADirectoryInWhichSeveralHostsTrainedIsGoneOnFrom) {
     }
   WriteFile(StrCat(run, "/checkpoints/", marker.Name().Marker()), marker.Encode());
   std::filesystem::create_directories(run + "/attempts");
+  WriteFile(run + "/attempts/00001.json", "{}");
   std::filesystem::remove(run + "/result.json");
 
   config_["steps"] = 40;

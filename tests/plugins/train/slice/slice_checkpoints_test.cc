@@ -302,6 +302,7 @@ TEST_F(SharedDirectoryTest, ACopyThatAKillInterruptedIsContinuedAndLaterOnesAreN
     EXPECT_EQ(*leader->FindNewestMarker(), 30);
   }
   std::filesystem::create_directories(run_ + "/attempts");
+  WriteFile(run_ + "/attempts/00001.json", "{}");
   LeaveOne(50, "");
   Host leader(store_, Disk("0"), 0, 2, run_);
   EXPECT_EQ(*leader->FindNewestMarker(), 30) << "several hosts train here now";
