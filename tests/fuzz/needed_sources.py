@@ -2,6 +2,7 @@
 """Prints the sources that the fuzzers need: the headers that they include, and the sources beside these, transitively.
 
     needed_sources.py ROOT FUZZER...   paths relative to ROOT, one per line
+    needed_sources.py --check ROOT     fails if a source has no header of its name, because it would never be found
 
 So the fuzzer of one parser is built without the rest of the program.
 """
@@ -25,5 +26,17 @@ def needed(root, fuzzers):
     return sorted(name for name in found - set(fuzzers) if name.endswith(".cc"))
 
 
+def without_header(root):
+    """The sources below the rooms without a header of their name; those that begin a program or a library need none."""
+    rooms = {line.split("/")[0].split(":")[0] for line in (root / "rooms.txt").read_text().splitlines()
+             if line and line[0] != "#"}
+    found = (path for room in rooms for path in (root / room).rglob("*.cc"))
+    return sorted(str(path.relative_to(root)) for path in found
+                  if path.name not in ("main.cc", "plugin.cc") and not path.with_suffix(".h").exists())
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "--check":
+        alone = without_header(Path(sys.argv[2]))
+        sys.exit("".join(f"{name}: has no header of its name, so no fuzzer would be linked with it\n" for name in alone) or 0)
     print("\n".join(needed(Path(sys.argv[1]), sys.argv[2:])))

@@ -1,11 +1,12 @@
-// Best fit decreasing over the documents of one split of one partition.
+#include "stages/export/packed/best_fit_packer.h"
+
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/str.h"
-#include "stages/export/packed/row_packer.h"
 
 namespace pipeline {
 

@@ -77,15 +77,6 @@ class RowPacker {
 std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row,
                                            std::unique_ptr<TargetWeights> weights = nullptr);
 
-/// `packing: best_fit`; holds all ids until Finish, which then gives the rows.
-std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row,
-                                            std::unique_ptr<TargetWeights> weights = nullptr);
-
-/// Upper bound of the memory of NewBestFitPacker for this much text.
-constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes, bool weights) {
-  return (weights ? 6 : 5) * text_bytes;
-}
-
 /// Adds `text` to the counts of a row. kResourceExhausted if a count is too large for an index.
 Status CountText(std::string_view text, PackedRowFacts& facts);
 

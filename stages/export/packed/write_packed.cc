@@ -11,6 +11,7 @@
 #include "formats/coding.h"
 #include "formats/megatron_index.h"
 #include "stages/export/packed/answers_alone.h"
+#include "stages/export/packed/best_fit_packer.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/row_packer.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "stages/export/packed/best_fit_packer.h"
 #include "tests/stages/export/packed/after_first.h"
 
 namespace pipeline {
