@@ -17,11 +17,13 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::uint32_t kPolynomial = 0x82f63b78u;  // the lowest bit is the coefficient of x^31
+
 constexpr std::array<std::uint32_t, 256> MakeTable() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78u : 0u);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0u);
     table[byte] = crc;
   }
   return table;
@@ -81,7 +83,24 @@ std::uint32_t IsaL(std::string_view bytes, std::uint32_t crc) {
   return ~state;
 }
 
+/// The product of two polynomials modulo that of the CRC; the highest bit is the coefficient of x^0.
+std::uint32_t Product(std::uint32_t one, std::uint32_t other) {
+  std::uint32_t product = 0;
+  for (std::uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
+    if ((one & bit) != 0) product ^= other;
+    other = (other & 1) != 0 ? (other >> 1) ^ kPolynomial : other >> 1;
+  }
+  return product;
+}
+
 }  // namespace
+
+std::uint32_t CombineCrc32c(std::uint32_t first, std::uint32_t second, std::uint64_t size) {
+  std::uint32_t shift = 0x80000000u;  // x^(8 size), from the squares of x^8
+  for (std::uint32_t square = 0x00800000u; size > 0; size >>= 1, square = Product(square, square))
+    if ((size & 1) != 0) shift = Product(shift, square);
+  return Product(shift, first) ^ second;
+}
 
 std::uint32_t Crc32cPortable(std::string_view bytes, std::uint32_t crc) {
   crc = ~crc;

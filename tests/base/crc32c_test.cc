@@ -61,6 +61,15 @@ TEST(Crc32cTest, GoesOnFromWhatItCovers) {
   }
 }
 
+TEST(Crc32cTest, PartsGiveTheWhole) {
+  const std::string bytes = Counting(0, 5000);
+  for (const std::size_t cut : {0u, 1u, 1000u, 3333u, 4999u, 5000u}) {
+    const std::string_view whole = bytes, behind = whole.substr(cut);
+    EXPECT_EQ(CombineCrc32c(Crc32c(whole.substr(0, cut)), Crc32c(behind), behind.size()), Crc32c(whole))
+        << cut;
+  }
+}
+
 TEST(Crc32cTest, MasksAsTfRecordDoes) {
   EXPECT_EQ(MaskCrc32c(0xe3069283), 0xc78ab0e5u);
   EXPECT_EQ(MaskCrc32c(0), 0xa282ead8u);
