@@ -16,7 +16,8 @@ enum {
 static const uint64_t kMostRows = (uint64_t)1 << 40;
 
 struct pipe_reader {
-  char* directory; /* ends with a slash */
+  char* directory; /* ends with a slash, as does `blocks` */
+  char* blocks;    /* null: rows are in the shards */
   pipe_shard* shards;
   size_t shard_count;
   pipe_row_rules rules;
@@ -62,6 +63,10 @@ static int fill_in(pipe_reader* reader, const pipe_reader_options* options, cons
                                    options->id_bytes, options->weights};
   reader->directory = copy_of(options->directory, "/");
   reader->shards = calloc(shard_count + 1, sizeof *reader->shards);
+  if (options->blocks != NULL) {
+    reader->blocks = copy_of(options->blocks, "/");
+    if (reader->blocks == NULL) return PIPE_READER_MEMORY;
+  }
   if (reader->directory == NULL || reader->shards == NULL) return PIPE_READER_MEMORY;
   for (; reader->shard_count < shard_count; ++reader->shard_count) {
     const pipe_reader_shard* const from = &shards[reader->shard_count];
@@ -75,7 +80,10 @@ static int fill_in(pipe_reader* reader, const pipe_reader_options* options, cons
                        .bytes = from->bytes,
                        .chars = from->chars,
                        .first_row = reader->rows,
-                       .file = -1};
+                       .number = reader->shard_count,
+                       .in_blocks = reader->blocks != NULL,
+                       .file = -1,
+                       .size = from->size};
     if (to->object == NULL || to->index == NULL) {
       ++reader->shard_count; /* close() frees what this one has */
       return PIPE_READER_MEMORY;
@@ -107,6 +115,7 @@ void pipe_reader_close(pipe_reader* reader) {
   }
   free(reader->shards);
   free(reader->directory);
+  free(reader->blocks);
   free(reader->buffer);
   free(reader);
 }
@@ -155,12 +164,12 @@ static pipe_shard* shard_of(pipe_reader* reader, uint64_t row) {
 
 static int open_shard(pipe_reader* reader, pipe_shard* shard) {
   shard->last_use = ++reader->uses;
-  if (shard->file >= 0) return PIPE_READER_OK;
+  if (shard->entries != NULL) return PIPE_READER_OK;
   if (reader->open_shards >= kOpenShards) {
     pipe_shard* oldest = NULL;
     for (size_t number = 0; number < reader->shard_count; ++number) {
       pipe_shard* const other = &reader->shards[number];
-      if (other->file >= 0 && (oldest == NULL || other->last_use < oldest->last_use)) oldest = other;
+      if (other->entries != NULL && (oldest == NULL || other->last_use < oldest->last_use)) oldest = other;
     }
     pipe_shard_close(oldest);
     --reader->open_shards;
@@ -189,6 +198,8 @@ static uint64_t longest_row(const pipe_reader* reader) { return (uint64_t)reader
 static int read_rows(pipe_reader* reader, const pipe_shard* shard, uint64_t row, uint64_t* count) {
   const uint64_t from = pipe_shard_offset(shard, row);
   uint64_t taken = 1;
+  if (reader->blocks != NULL && *count > pipe_shard_block_end(shard, row) - row)
+    *count = pipe_shard_block_end(shard, row) - row;
   while (taken < *count && pipe_shard_offset(shard, row + taken + 1) - from <= kReadAtOnce) ++taken;
   *count = taken;
   const uint64_t to = pipe_shard_offset(shard, row + taken);
@@ -199,7 +210,10 @@ static int read_rows(pipe_reader* reader, const pipe_shard* shard, uint64_t row,
     return PIPE_READER_DATA;
   }
   int code = reserve(reader, to - from);
-  if (code == PIPE_READER_OK) code = pipe_shard_read(shard, from, to, reader->buffer, reader->error);
+  if (code == PIPE_READER_OK && reader->blocks != NULL)
+    code = pipe_shard_read_block(shard, reader->blocks, row, from, to, reader->buffer, reader->error);
+  else if (code == PIPE_READER_OK)
+    code = pipe_shard_read(shard, from, to, reader->buffer, reader->error);
   if (code == PIPE_READER_OK) reader->bytes_read += to - from;
   return code;
 }

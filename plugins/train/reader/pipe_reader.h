@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define PIPE_READER_ABI 4u
+#define PIPE_READER_ABI 5u
 
 #if defined(__GNUC__)
 #define PIPE_READER_API __attribute__((visibility("default")))
@@ -36,6 +36,7 @@ typedef struct {
   uint64_t targets;
   uint64_t bytes;
   uint64_t chars;
+  uint64_t size; /* of the shard in bytes; read only with `blocks` of the options */
 } pipe_reader_shard;
 
 typedef struct {
@@ -46,6 +47,8 @@ typedef struct {
   uint32_t fill_id;    /* the id that pads a row after its length */
   uint32_t id_bytes;   /* 0: rows are Examples; 2 or 4: plain ids of this many bytes */
   uint32_t weights;    /* 1: each row has weights; 0: none. Rows of plain ids have none */
+  const char*
+      blocks; /* null: rows are in the shards. Else in files of this directory, as rows/rows.md says */
 } pipe_reader_options;
 
 /* The order in which `first` and `count` of the calls below count rows of the split. */

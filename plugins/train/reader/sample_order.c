@@ -1,6 +1,6 @@
 #include "plugins/train/reader/sample_order.h"
 
-enum { kBlock = 1024, kWindow = 16, kRounds = 6 };
+enum { kBlock = kPipeBlockRows, kWindow = kPipeWindowBlocks, kRounds = 6 };
 
 static const uint64_t kGolden = 0x9e3779b97f4a7c15u;
 static const uint64_t kStart = 0x706970656f726472u; /* "pipeordr" */
@@ -79,7 +79,18 @@ void pipe_sample_order_start(pipe_sample_order* order, uint64_t rows, uint64_t s
   enter_epoch(order, 0);
 }
 
-uint64_t pipe_sample_order_row(pipe_sample_order* order, uint64_t sample) {
+/* A window of an epoch. */
+typedef struct {
+  uint64_t number;
+  uint64_t begin; /* index of its first sample */
+  uint64_t first; /* its first position */
+  uint64_t held;  /* positions */
+  uint64_t size;  /* rows */
+  int has_short;  /* whether the short block is in it */
+} window_of_epoch;
+
+/* Enters the epoch of `sample`. */
+static window_of_epoch find_window(pipe_sample_order* order, uint64_t sample) {
   const uint64_t blocks = blocks_of(order->rows);
   const uint64_t window_rows = (uint64_t)kBlock * kWindow;
   const uint64_t epoch = sample / order->rows;
@@ -89,20 +100,35 @@ uint64_t pipe_sample_order_row(pipe_sample_order* order, uint64_t sample) {
   const uint64_t short_window = order->short_place / kWindow;
 
   /* All windows before that of the short block are whole; those behind it begin `lacking` rows earlier. */
-  uint64_t window = index / window_rows;
-  if (index >= (short_window + 1) * window_rows - lacking) window = (index + lacking) / window_rows;
-  const uint64_t begin = window * window_rows - (window > short_window ? lacking : 0);
-  const uint64_t first = window * kWindow;
-  const uint64_t held = blocks - first < kWindow ? blocks - first : kWindow;
-  const uint64_t size = held * kBlock - (window == short_window ? lacking : 0);
-  if (window != order->window) {
-    order->window = window;
-    order->window_key = key_of(order->seed, epoch, window + 1);
-  }
+  window_of_epoch window;
+  window.number = index / window_rows;
+  if (index >= (short_window + 1) * window_rows - lacking) window.number = (index + lacking) / window_rows;
+  window.begin = window.number * window_rows - (window.number > short_window ? lacking : 0);
+  window.first = window.number * kWindow;
+  window.held = blocks - window.first < kWindow ? blocks - window.first : kWindow;
+  window.has_short = window.number == short_window;
+  window.size = window.held * kBlock - (window.has_short ? lacking : 0);
+  return window;
+}
 
-  uint64_t place = permute(index - begin, size, order->window_key);
-  if (window == short_window && place >= (order->short_place - first + 1) * kBlock - lacking)
-    place += lacking;
-  const uint64_t block = permute(first + place / kBlock, blocks, order->block_key);
+uint64_t pipe_sample_order_row(pipe_sample_order* order, uint64_t sample) {
+  const window_of_epoch window = find_window(order, sample);
+  if (window.number != order->window) {
+    order->window = window.number;
+    order->window_key = key_of(order->seed, order->epoch, window.number + 1);
+  }
+  uint64_t place = permute(sample % order->rows - window.begin, window.size, order->window_key);
+  if (window.has_short && place >= (order->short_place - window.first + 1) * kBlock - order->lacking)
+    place += order->lacking;
+  const uint64_t block = permute(window.first + place / kBlock, blocks_of(order->rows), order->block_key);
   return block * kBlock + place % kBlock;
+}
+
+uint64_t pipe_sample_order_window(pipe_sample_order* order, uint64_t sample, uint64_t* blocks,
+                                  uint64_t* end) {
+  const window_of_epoch window = find_window(order, sample);
+  for (uint64_t at = 0; at < window.held; ++at)
+    blocks[at] = permute(window.first + at, blocks_of(order->rows), order->block_key);
+  *end = sample - sample % order->rows + window.begin + window.size;
+  return window.held;
 }

@@ -3,6 +3,12 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { kPipeBlockRows = 1024, kPipeWindowBlocks = 16 };
+
 /* The state of one epoch, and of the last window used. */
 typedef struct {
   uint64_t rows; /* at least 1 */
@@ -17,3 +23,11 @@ typedef struct {
 
 void pipe_sample_order_start(pipe_sample_order* order, uint64_t rows, uint64_t seed);
 uint64_t pipe_sample_order_row(pipe_sample_order* order, uint64_t sample);
+
+/* Writes the blocks of the window that has `sample`, in the order of its positions, to `blocks`
+ * [kPipeWindowBlocks], and the first sample behind that window to `end`. Returns the number of blocks. */
+uint64_t pipe_sample_order_window(pipe_sample_order* order, uint64_t sample, uint64_t* blocks, uint64_t* end);
+
+#ifdef __cplusplus
+}
+#endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "plugins/train/reader/pipe_reader.h"
+#include "plugins/train/reader/sample_order.h"
 
 enum { kEntryBytes = 20, kLeastLength = 2 };
 
@@ -130,7 +131,8 @@ static int read_index(pipe_shard* shard, const char* directory, uint32_t seq_len
 
 int pipe_shard_open(pipe_shard* shard, const char* directory, uint32_t seq_len,
                     char error[kPipeErrorBytes * 2]) {
-  int code = open_file(directory, shard->object, &shard->file, &shard->size, error);
+  int code = PIPE_READER_OK;
+  if (!shard->in_blocks) code = open_file(directory, shard->object, &shard->file, &shard->size, error);
   if (code == PIPE_READER_OK) code = read_index(shard, directory, seq_len, error);
   if (code != PIPE_READER_OK) pipe_shard_close(shard);
   return code;
@@ -141,6 +143,33 @@ void pipe_shard_close(pipe_shard* shard) {
   shard->file = -1;
   free(shard->entries);
   shard->entries = NULL;
+}
+
+static uint64_t block_of(const pipe_shard* shard, uint64_t row) {
+  return (shard->first_row + row) / kPipeBlockRows;
+}
+
+uint64_t pipe_shard_block_end(const pipe_shard* shard, uint64_t row) {
+  const uint64_t end = (block_of(shard, row) + 1) * kPipeBlockRows - shard->first_row;
+  return end < shard->rows ? end : shard->rows;
+}
+
+int pipe_shard_read_block(const pipe_shard* shard, const char* directory, uint64_t row, uint64_t from,
+                          uint64_t to, unsigned char* bytes, char error[kPipeErrorBytes * 2]) {
+  const uint64_t block = block_of(shard, row);
+  const uint64_t begin = block * kPipeBlockRows;
+  const uint64_t first = begin > shard->first_row ? begin - shard->first_row : 0;
+  const uint64_t base = pipe_shard_offset(shard, first);
+  char name[64];
+  int file = -1;
+  uint64_t size = 0;
+  (void)snprintf(name, sizeof name, "%" PRIu64 "-%" PRIu64, block, shard->number);
+  /* Opened for each read: a file that is removed while it is open would keep its space. */
+  int code = open_file(directory, name, &file, &size, error);
+  if (code != PIPE_READER_OK) return code;
+  code = read_all(file, name, from - base, to - base, bytes, error);
+  (void)close(file);
+  return code;
 }
 
 int pipe_shard_read(const pipe_shard* shard, uint64_t from, uint64_t to, unsigned char* bytes,

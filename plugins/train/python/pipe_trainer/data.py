@@ -23,10 +23,11 @@ class Batch(NamedTuple):
 
 class Rows:
     """`native`: True needs the library, False uses numpy, None uses the library if there is one. Both give the same
-    bytes and the same errors. Threads may share it; their reads follow each other."""
+    bytes and the same errors. `blocks`: a blocks.Blocks if the stage fetches rows while the training runs. Threads may
+    share it; their reads follow each other."""
 
-    def __init__(self, packed_dir, split, seed=0, native=None):
-        info = read_packed_info(packed_dir)
+    def __init__(self, packed_dir, split, seed=0, native=None, blocks=None):
+        info = read_packed_info(packed_dir, None if blocks is None else blocks.split)
         if split not in info.splits:
             raise DataError(f"{info.directory}: there is no split {split!r}; it has {', '.join(info.splits)}")
         self.directory, self.split, self.seed = info.directory, split, seed
@@ -42,8 +43,9 @@ class Rows:
         if not self.targets and info.weights:
             raise DataError(f"{info.directory}: split {split!r} has no scored target: its weights are all 0{REMEDY}")
         self._lock = threading.Lock()
+        self._blocks = blocks.of_shards(shards, seed) if blocks is not None and blocks.split == split else None
         arguments = (info.directory, shards, info.seq_len, self.tokenizer["vocab_size"], info.fill_id, seed,
-                     info.id_bytes, info.weights)
+                     info.id_bytes, info.weights, self._blocks and self._blocks.directory)
         self._reader, self.reader = None, "numpy"
         if native is not False:
             try:
@@ -80,7 +82,13 @@ class Rows:
                       np.empty(n, np.int64), np.empty((n, self.seq_len + 1), np.uint8) if self.weights else None)
         try:
             with self._lock:
-                self._reader.fill(shuffled, first, *batch)
+                for at, size in self._parts(shuffled, first, n):
+                    self._reader.fill(shuffled, first + at, *(part if part is None else part[at:at + size]
+                                                              for part in batch))
         except Damage as error:
             raise DataError(f"{self.directory}/{error}{REMEDY}") from None
         return batch
+
+    def _parts(self, shuffled, first, n):
+        """Yields (offset, size) of the parts of a read, each when its rows are here."""
+        return [(0, n)] if self._blocks is None else self._blocks.parts(shuffled, first, n)

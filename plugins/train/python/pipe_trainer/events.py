@@ -17,11 +17,12 @@ class Events:
     """Threads may share it. If there is no descriptor, or its reader is gone, events go only to the log."""
 
     def __init__(self, descriptor=None, attempt=1, worker=0, log=sys.stderr):
-        self._descriptor, self._attempt, self._worker, self._log = descriptor, attempt, worker, log
+        self._descriptor, self._attempt, self.worker, self._log = descriptor, attempt, worker, log
         self._lock = threading.Lock()
         self._sequence = 0
         self._listeners = []
         self.step = 0
+        self.current_phase = "init"
         self._done = threading.Event()
 
     @classmethod
@@ -34,7 +35,7 @@ class Events:
         with self._lock:
             self._sequence += 1
             event = {"v": 1, "kind": kind, "seq": self._sequence, "t": time.time(), "m": time.monotonic(),
-                     "attempt": self._attempt, "worker": self._worker, "step": self.step, **members}
+                     "attempt": self._attempt, "worker": self.worker, "step": self.step, **members}
             self._write(json.dumps(finite(event), ensure_ascii=False, separators=(",", ":")) + "\n")
             if kind != "hb":
                 self._say(kind, event)
@@ -42,6 +43,7 @@ class Events:
             listener(event)
 
     def phase(self, name):
+        self.current_phase = name
         self.emit("phase", name=name)
 
     def listen(self, listener):

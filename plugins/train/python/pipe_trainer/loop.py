@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import jax
 
-from . import ckpt, hosts, model, optim, step
+from . import blocks, ckpt, hosts, model, optim, step
 from .continuation import Continuation
 from .digests import BEFORE_DECAY, BEST
 from .exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
@@ -119,6 +119,12 @@ class Loop:
 
     def run(self):
         """Trains up to the last step, or until evaluations get no better. Raises Ended(42) if asked to stop."""
+        try:
+            self._run()
+        except blocks.Stopped:
+            self._preempt()
+
+    def _run(self):
         if self.over:
             return
         if self.selection.missed(self.done) and self._saved == self.done:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .numpy_reader import Damage
 
-ABI = 4
+ABI = 5
 LIBRARY = "libpipe_reader.so"
 DATA, ARGUMENT, MEMORY = 1, 2, 3
 ERROR_BYTES = 512
@@ -16,13 +16,14 @@ ERROR_BYTES = 512
 
 class _Shard(ctypes.Structure):
     _fields_ = [("object", ctypes.c_char_p), ("index", ctypes.c_char_p), ("rows", ctypes.c_uint64),
-                ("targets", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("chars", ctypes.c_uint64)]
+                ("targets", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("chars", ctypes.c_uint64),
+                ("size", ctypes.c_uint64)]
 
 
 class _Options(ctypes.Structure):
     _fields_ = [("directory", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("seq_len", ctypes.c_uint32),
                 ("vocab_size", ctypes.c_uint32), ("fill_id", ctypes.c_uint32),
-                ("id_bytes", ctypes.c_uint32), ("weights", ctypes.c_uint32)]
+                ("id_bytes", ctypes.c_uint32), ("weights", ctypes.c_uint32), ("blocks", ctypes.c_char_p)]
 
 
 def library_path():
@@ -69,15 +70,17 @@ def checksum():
 class NativeReader:
     """Has the methods of NumpyReader. Python's lock is free while the library reads."""
 
-    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0, weights=False):
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0, weights=False,
+                 blocks=None):
         self._library, self._handle = load(), ctypes.c_void_p()
         self.rows = sum(shard.rows for shard in shards)
         table = (_Shard * max(1, len(shards)))()
         for entry, shard in zip(table, shards):
             entry.object, entry.index = shard.object.encode(), shard.index.encode()
             entry.rows, entry.targets = shard.rows, shard.targets
-            entry.bytes, entry.chars = shard.bytes, shard.chars
-        options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id, id_bytes, int(weights))
+            entry.bytes, entry.chars, entry.size = shard.bytes, shard.chars, shard.size
+        options = _Options(os.fsencode(directory), seed, seq_len, vocab_size, fill_id, id_bytes, int(weights),
+                           None if blocks is None else os.fsencode(blocks))
         error = ctypes.create_string_buffer(ERROR_BYTES)
         code = self._library.pipe_reader_open(options, table, len(shards), self._handle, error, ERROR_BYTES)
         self._raise(code, error.value)

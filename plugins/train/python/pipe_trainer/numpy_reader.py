@@ -20,18 +20,25 @@ class Damage(Exception):
 
 
 class NumpyReader:
-    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0, weights=False):
+    def __init__(self, directory, shards, seq_len, vocab_size, fill_id, seed, id_bytes=0, weights=False,
+                 blocks=None):
         self._directory, self._shards = str(directory), shards
         self._ids, self._vocab, self._fill, self._seed = seq_len + 1, vocab_size, fill_id, seed
         self._id_bytes = id_bytes  # 0: rows are Examples
         self._weights = weights    # whether each row has them
+        self._blocks = blocks      # directory of the rows, in files by block; None: they are in the shards
         self._ends = np.cumsum([shard.rows for shard in shards]).tolist()
         self.rows = self._ends[-1] if shards else 0
         self._open = OrderedDict()  # number of a shard: (descriptor, size, entries), the least recently used first
 
     def close(self):
         while self._open:
-            os.close(self._open.popitem()[1][0])
+            self._forget()
+
+    def _forget(self, last=True):
+        descriptor = self._open.popitem(last)[1][0]
+        if descriptor is not None:
+            os.close(descriptor)
 
     def plan(self, shuffled, first, count):
         if shuffled:
@@ -56,7 +63,8 @@ class NumpyReader:
         end = int(entries[row + 1]["offset"]) if row + 1 < len(entries) else size
         if end - at > self._ids * 10 + 64:
             raise Damage(f"{name}: the row at byte {at} has {end - at} bytes by its index, too many for one")
-        frame = _read_all(descriptor, name, at, end)
+        frame = (_read_all(descriptor, name, at, end) if descriptor is not None else
+                 self._read_block(number, row, entries, at, end))
         tokens[:], found = self._row(name, frame, int(entries[row]["length"]), at)
         if self._weights:
             weights[:] = found
@@ -118,25 +126,39 @@ class NumpyReader:
             raise Damage(f"{where} has {len(weights)} weights instead of {self._ids}")
         return ids, weights
 
+    def _read_block(self, number, row, entries, at, end):
+        """Reads bytes of a shard from the file of the block that has the row."""
+        begin = self._ends[number] - len(entries)
+        block = (begin + row) // order.BLOCK
+        base = int(entries[max(block * order.BLOCK - begin, 0)]["offset"])
+        name = f"{block}-{number}"
+        descriptor, _ = self._open_file(name, self._blocks)
+        try:
+            return _read_all(descriptor, name, at - base, end - base)
+        finally:
+            os.close(descriptor)
+
     def _opened(self, number):
+        """Returns the descriptor of a shard (None: its rows are in blocks), its size and its index."""
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number]
         if len(self._open) >= OPEN_SHARDS:
-            os.close(self._open.popitem(last=False)[1][0])
+            self._forget(last=False)
         shard = self._shards[number]
-        descriptor, size = self._open_file(shard.object)
+        descriptor, size = (None, shard.size) if self._blocks is not None else self._open_file(shard.object)
         try:
             entries = self._index(shard, size)
         except BaseException:
-            os.close(descriptor)
+            if descriptor is not None:
+                os.close(descriptor)
             raise
         self._open[number] = descriptor, size, entries
         return self._open[number]
 
-    def _open_file(self, name):
+    def _open_file(self, name, directory=None):
         try:
-            descriptor = os.open(f"{self._directory}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(f"{directory or self._directory}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise Damage(f"{name}: cannot be opened: {error.strerror}") from None
         try:

@@ -74,22 +74,38 @@ def _short_block(rows, seed, epoch):
     return int(place), blocks * BLOCK - rows
 
 
-def _epoch(index, rows, seed, epoch):
-    """Returns the rows at positions `index` of one epoch."""
+def _windows(index, rows, seed, epoch):
+    """Returns (numbers of the windows at positions `index` of one epoch, the index at which each begins, the number of
+    blocks and of rows in each, whether each has the short block)."""
     blocks, window_rows = -(-rows // BLOCK), BLOCK * WINDOW
     short, lacking = _short_block(rows, seed, epoch)
     short_window = short // WINDOW
     end_of_short_window = min(rows, (short_window + 1) * window_rows - lacking)
     window = np.where(index < end_of_short_window, index // window_rows, (index + lacking) // window_rows)
     begin = window * window_rows - np.where(window > short_window, lacking, 0)
+    held = np.minimum((window + 1) * WINDOW, blocks) - window * WINDOW
+    has_short = window == short_window
+    return window, begin, held, held * BLOCK - np.where(has_short, lacking, 0), has_short
+
+
+def _epoch(index, rows, seed, epoch):
+    """Returns the rows at positions `index` of one epoch."""
+    short, lacking = _short_block(rows, seed, epoch)
+    window, begin, _, size, has_short = _windows(index, rows, seed, epoch)
     first = window * WINDOW
-    held = np.minimum(first + WINDOW, blocks) - first
-    size = held * BLOCK - np.where(window == short_window, lacking, 0)
     place = permute(index - begin, size, key(seed, epoch, window + 1)).astype(np.int64)
-    behind = (window == short_window) & (place >= (short - first) * BLOCK + (BLOCK - lacking))
+    behind = has_short & (place >= (short - first) * BLOCK + (BLOCK - lacking))
     place = place + np.where(behind, lacking, 0)
-    block = permute(first + place // BLOCK, blocks, key(seed, epoch, 0)).astype(np.int64)
+    block = permute(first + place // BLOCK, -(-rows // BLOCK), key(seed, epoch, 0)).astype(np.int64)
     return block * BLOCK + place % BLOCK
+
+
+def window_of(sample, rows, seed=0):
+    """Returns (the blocks of the window that has the sample, the first sample behind that window)."""
+    epoch, index = divmod(sample, rows)
+    window, begin, held, size, _ = (int(part) for part in _windows(np.int64(index), rows, seed, epoch))
+    blocks = permute(window * WINDOW + np.arange(held), -(-rows // BLOCK), key(seed, epoch, 0)).astype(np.int64)
+    return blocks.tolist(), sample - index + begin + size
 
 
 def rows_of(first_sample, count, rows, seed=0):

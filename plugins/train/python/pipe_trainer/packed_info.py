@@ -26,6 +26,7 @@ class Shard:
     bytes: int
     chars: int
     scored: int | None = None  # targets of weight 1; None: rows have no weights
+    size: int = 0              # of the file, by the manifest
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,13 @@ def _load(path):
         raise DataError(f"{path}: not JSON: {error}{REMEDY}") from None
 
 
-def _shards(split, path, weights):
+def _shards(split, path, weights, listed):
     for number, shard in enumerate(split.get("shards", list)):
         members = _Members(shard, f"{path}.shards[{number}]")
         file = members.file("object"), members.file("index")
         totals = [members.whole(name) for name in ("rows", "targets", "bytes", "chars")]
-        yield Shard(*file, *totals, members.whole("scored", 0, totals[1]) if weights else None)
+        yield Shard(*file, *totals, members.whole("scored", 0, totals[1]) if weights else None,
+                    listed[file[0]].whole("bytes") if file[0] in listed else 0)
 
 
 def _listed(manifest, path):
@@ -99,12 +101,16 @@ def _listed(manifest, path):
     return listed
 
 
-def _check_sizes(directory, listed, splits):
-    """Checks that the manifest names these files with their sizes. Does not read them."""
+def _check_sizes(directory, listed, splits, in_blocks):
+    """Checks that the manifest names these files with their sizes. Does not read them. `in_blocks`: the split whose
+    shards are not there."""
+    absent = {shard.object for shard in splits.get(in_blocks, ())}
     shards = [shard for split in splits.values() for shard in split]
     for name in (name for shard in shards for name in (shard.object, shard.index)):
         if name not in listed:
             raise DataError(f"{directory / MANIFEST}: it does not name {name}{REMEDY}")
+        if name in absent:
+            continue
         try:
             size = (directory / name).stat().st_size
         except OSError as error:
@@ -123,7 +129,8 @@ def _has_weights(info, value, path):
     return weights
 
 
-def read_packed_info(directory):
+def read_packed_info(directory, in_blocks=None):
+    """`in_blocks`: the split whose rows are in blocks (rows/rows.md) and not in its shards; None: no split."""
     if "://" in str(directory):
         raise DataError(f"{directory}: rows are read from a local directory only; copy them with `pipe cp`")
     directory = Path(directory)
@@ -154,7 +161,7 @@ def read_packed_info(directory):
     splits = {}
     for name, split in info.get("splits", dict).items():
         where = f"{path}: splits.{name}"
-        splits[name] = tuple(_shards(_Members(split, where), where, weights))
-    _check_sizes(directory, listed, splits)
+        splits[name] = tuple(_shards(_Members(split, where), where, weights, listed))
+    _check_sizes(directory, listed, splits, in_blocks)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
                       info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str), weights)

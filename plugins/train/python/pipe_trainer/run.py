@@ -1,6 +1,7 @@
 """A whole run: sets up, trains, evaluates, writes the results."""
 
 import json
+import os
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ import jax
 
 from . import devices, export, memory
 from .atomic import write_text
+from .blocks import Blocks
 from .board import Board
 from .events import Clock
 from .held_out import HeldOut
@@ -22,7 +24,9 @@ from .setup import prepare
 def run(job, events, stop):
     clock = Clock()
     events.emit("phase", name="init")
-    setup = prepare(job, tell=partial(compiling, events), check=check_attention)
+    alone = jax.process_count() == 1  # else the other processes wait for this one's next step
+    blocks = Blocks.of_environment(os.environ, job.data["train"], events, lambda: alone and stop.asked)
+    setup = prepare(job, tell=partial(compiling, events), check=check_attention, blocks=blocks)
     whole = asdict(setup.config)
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,

@@ -30,12 +30,12 @@ class Setup(Arrangement):
     fit: dict            # the choice of `auto`, and its figures of memory
 
 
-def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None):
+def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None, blocks=None):
     """Calls `tell` with a line before each program that is compiled to see whether it fits. `check` returns an
     arrangement with a reliable form of attention. It is called before `auto` chooses, because forms differ in
-    memory."""
-    rows = rows or data.Rows(job.data["dir"], job.data["train"], job.seed, job.config.data.native)
-    eval_rows = eval_rows or data.Rows(job.data["dir"], job.data["validation"], job.seed, job.config.data.native)
+    memory. `blocks`: as of data.Rows."""
+    rows, eval_rows = (given or data.Rows(job.data["dir"], job.data[split], job.seed, job.config.data.native, blocks)
+                       for given, split in ((rows, "train"), (eval_rows, "validation")))
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
     config, lack = fill_in(job.config, rows), None
