@@ -112,6 +112,8 @@ void Attempt::Escalate(Time now) {
     enter(Stage::kEnding, SIGTERM);
   }
   if (stage_ == Stage::kRunning) {
+    if (plan_.excused && plan_.excused())
+      for (Worker& worker : workers_) worker.watchdog->Excuse(now);
     for (std::size_t at = 0; at < workers_.size() && hung_.empty(); ++at) {
       if (workers_[at].ended) continue;
       const std::optional<std::string> why = workers_[at].watchdog->Hangs(now);

@@ -28,7 +28,8 @@ struct AttemptPlan {
   std::vector<TrainerCommand> commands;  // one per worker
   std::chrono::milliseconds grace{30'000};
   double patience = 1;
-  std::function<Wish()> wish = {};  // asked often; empty: kStop once the call is stopped
+  std::function<Wish()> wish = {};     // asked often; empty: kStop once the call is stopped
+  std::function<bool()> excused = {};  // asked often: true while another host waits for files; empty: never
 };
 
 /// Runs once, on the thread that created it.

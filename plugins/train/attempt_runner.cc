@@ -24,6 +24,7 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
   plan.grace = std::chrono::seconds(job_.grace_s());
   plan.patience = job_.patience();
   plan.wish = start.wish;
+  plan.excused = start.excused;
   for (std::int64_t worker = 0; worker < job_.processes(); ++worker) {
     TrainerCommand command =
         PythonCommand(python, {"-m", "pipe_trainer", "--job", directory_.Path("job.json")});
@@ -44,6 +45,10 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
       command.unset.emplace_back("PIPE_COORDINATOR");
     else
       command.set.push_back("PIPE_COORDINATOR=" + start.coordinator);
+    if (start.blocks.empty())
+      command.unset.emplace_back("PIPE_ROW_BLOCKS");
+    else
+      command.set.push_back("PIPE_ROW_BLOCKS=" + start.blocks);
     command.log = directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".log");
     plan.commands.push_back(std::move(command));
   }
@@ -62,7 +67,8 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
     if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
     // Checkpoints after this step no longer count.
     if (kind == "extend" && first) committed_ = committed_before = event["to"].AsInt(-1);
-    journal_.Keep(event, SystemClock().Monotonic());
+    // There are many of these, and only this attempt needs them.
+    if (kind != "rows") journal_.Keep(event, SystemClock().Monotonic());
     start.hear(event);
     // Every worker reports the same about a training; the events of one are shown.
     if (first) reporter_.Hear(event);

@@ -25,7 +25,9 @@ struct AttemptStart {
   int host = 0, hosts = 1;                  // of this machine
   std::string coordinator;                  // ADDRESS:PORT; empty: there is one worker
   std::string resume = "auto";              // PIPE_RESUME
+  std::string blocks;                       // PIPE_ROW_BLOCKS; empty: all rows are here
   std::function<Wish()> wish;               // as in AttemptPlan
+  std::function<bool()> excused = {};       // as in AttemptPlan
   Attempt::Hear hear = [](const Json&) {};  // each valid event of each worker
 };
 

@@ -50,6 +50,8 @@ constexpr std::string_view kStages = R"json({"stages": [{
      "help": "Address of machine 0, without a port, under which the trainers of the others reach it."},
     {"name": "hosts_wait", "type": "integer", "default": "30", "effect": "none",
      "help": "Minutes to wait for a machine without a sign of life."},
+    {"name": "data_disk", "type": "bytes", "default": null, "effect": "none",
+     "help": "Disk space for the rows of a bucket on each machine; null: half of the space that is free."},
     {"name": "restarts", "type": "integer", "default": "3", "effect": "none",
      "help": "Attempts in a row without a new checkpoint before it is given up."},
     {"name": "grace", "type": "integer", "default": "30", "effect": "none",

@@ -16,4 +16,11 @@ Result<FileDescriptor> LockDirectory(const std::string& directory);
 /// As LockDirectory, but waits for the other owner. kCancelled once `stopped` returns true.
 Result<FileDescriptor> WaitForDirectory(const std::string& directory, const std::function<bool()>& stopped);
 
+/// Shares the directory with other users of its files, by its file `used`, until the descriptor is closed.
+Result<FileDescriptor> UseDirectory(const std::string& directory);
+
+/// Waits until nobody uses the directory, and keeps users away until the descriptor is closed. kCancelled
+/// once `stopped` returns true; `stopped` is asked only while there is a user.
+Result<FileDescriptor> WaitForUsers(const std::string& directory, const std::function<bool()>& stopped);
+
 }  // namespace pipeline

@@ -76,6 +76,7 @@ class Fetching {
           means_.storage.Fetch(StrCat(plan_.from, "/", wanted.name), wanted,
                                StrCat(plan_.directory, "/", wanted.name), [&](std::uint64_t bytes) {
                                  moved += bytes;
+                                 if (means_.moved) means_.moved(bytes);
                                  Tell(bytes);
                                });
       if (fetched.code() != Code::kUnavailable || tries == kTries) return fetched;

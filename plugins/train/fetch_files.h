@@ -25,6 +25,7 @@ struct FetchMeans {
   /// Called now and then with the bytes that are here and correct, and the total.
   std::function<void(std::uint64_t done, std::uint64_t of)> tell;
   std::function<Result<std::uint64_t>(const std::string& directory)> free_bytes = FreeBytesAt;
+  std::function<void(std::uint64_t bytes)> moved = {};  // downloaded since the last call; on any thread
 };
 
 /// Downloads the files that are missing or have another length or CRC-32C, several at a time.

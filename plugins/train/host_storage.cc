@@ -79,26 +79,29 @@ Status HostStorage::Failure(pipe_code code, std::string_view what) const {
   return Status(CodeOf(code), std::move(message));
 }
 
-Status HostStorage::ReadPieces(const std::string& uri,
+Status HostStorage::ReadPieces(const std::string& uri, std::uint64_t from, std::uint64_t most,
                                const std::function<Status(std::string_view piece)>& take) const {
   if (abi_ == nullptr) return Missing();
   OpenReader open{*abi_};
-  if (const pipe_code code = abi_->open(abi_->ctx, TextOf(uri), 0, &open.reader); code != PIPE_OK)
+  if (const pipe_code code = abi_->open(abi_->ctx, TextOf(uri), from, &open.reader); code != PIPE_OK)
     return Failure(code, uri);
   std::vector<char> buffer(kPiece);
-  while (true) {
+  while (most > 0) {
     std::size_t got = 0;
-    const pipe_code code = abi_->read(open.reader, buffer.data(), buffer.size(), &got);
+    const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(most, buffer.size()));
+    const pipe_code code = abi_->read(open.reader, buffer.data(), size, &got);
     if (code != PIPE_OK) return Failure(code, uri);
     if (got == 0) return {};
     RETURN_IF_ERROR(take({buffer.data(), got}));
+    most -= got;
   }
+  return {};
 }
 
 Result<std::string> HostStorage::Read(const std::string& uri, std::uint64_t most) const {
   for (int tries = 1;; ++tries) {
     std::string bytes;
-    Status read = ReadPieces(uri, [&](std::string_view piece) -> Status {
+    Status read = Stream(uri, [&](std::string_view piece) -> Status {
       bytes.append(piece);
       if (bytes.size() <= most) return {};
       return Status(Code::kDataLoss, StrCat(uri, ": larger than the ", most, " bytes that it may have"));
@@ -122,6 +125,17 @@ Result<std::vector<HostStorage::Object>> HostStorage::List(const std::string& ur
 
 Status HostStorage::Fetch(const std::string& uri, const FileFacts& wanted, const std::string& path,
                           const Moved& moved) const {
+  return FetchTo(uri, 0, UINT64_MAX, wanted, path, true, moved, [] { return false; });
+}
+
+Status HostStorage::FetchPart(const std::string& uri, std::uint64_t from, const FileFacts& wanted,
+                              const std::string& path, const Moved& moved, const GiveUp& give_up) const {
+  return FetchTo(uri, from, wanted.bytes, wanted, path, false, moved, give_up);
+}
+
+Status HostStorage::FetchTo(const std::string& uri, std::uint64_t from, std::uint64_t most,
+                            const FileFacts& wanted, const std::string& path, bool durable,
+                            const Moved& moved, const GiveUp& give_up) const {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) return SystemError(StrCat("making the directory of ", path), error.value());
@@ -129,7 +143,8 @@ Status HostStorage::Fetch(const std::string& uri, const FileFacts& wanted, const
   const FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.is_open()) return SystemError(temporary, errno);
   FileFacts got;
-  Status read = ReadPieces(uri, [&](std::string_view piece) -> Status {
+  Status read = ReadPieces(uri, from, most, [&](std::string_view piece) -> Status {
+    if (give_up()) return Status(Code::kCancelled, StrCat(uri, ": given up"));
     RETURN_IF_ERROR(WriteAll(file.get(), piece, temporary));
     got.bytes += piece.size();
     got.crc32c = Crc32c(piece, got.crc32c);
@@ -137,10 +152,12 @@ Status HostStorage::Fetch(const std::string& uri, const FileFacts& wanted, const
     return {};
   });
   if (read.ok() && (got.bytes != wanted.bytes || got.crc32c != wanted.crc32c))
-    read = Status(Code::kDataLoss,
-                  StrCat(uri, ": has ", got.bytes, " bytes of CRC-32C ", ShownCrc(got), ", and should have ",
-                         wanted.bytes, " of ", ShownCrc(wanted), ": it was damaged or replaced"));
-  if (read.ok() && (Uninterrupted([&] { return fsync(file.get()); }) != 0 ||
+    read = Status(
+        Code::kDataLoss,
+        StrCat(uri, ": has ", got.bytes, " bytes of CRC-32C ", ShownCrc(got),
+               most == UINT64_MAX ? std::string() : StrCat(" from byte ", from, " on"), ", and should have ",
+               wanted.bytes, " of ", ShownCrc(wanted), ": it was damaged or replaced"));
+  if (read.ok() && ((durable && Uninterrupted([&] { return fsync(file.get()); }) != 0) ||
                     std::rename(temporary.c_str(), path.c_str()) != 0))
     read = SystemError(path, errno);
   if (!read.ok()) unlink(temporary.c_str());

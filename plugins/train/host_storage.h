@@ -41,6 +41,14 @@ class HostStorage {
   /// or CRC-32C differs from `wanted`; no file is left then.
   Status Fetch(const std::string& uri, const FileFacts& wanted, const std::string& path,
                const Moved& moved) const;
+  /// As Fetch, for the bytes of an object from `from` on; without waiting for the disk.
+  /// kCancelled once `give_up` returns true.
+  Status FetchPart(const std::string& uri, std::uint64_t from, const FileFacts& wanted,
+                   const std::string& path, const Moved& moved, const GiveUp& give_up) const;
+  /// Reads a whole object of any size; ends at the first failure of `take`.
+  Status Stream(const std::string& uri, const std::function<Status(std::string_view piece)>& take) const {
+    return ReadPieces(uri, 0, UINT64_MAX, take);
+  }
   /// Uploads a file as an object. `condition`: as in plugin_abi.h. kCancelled once `give_up` returns true;
   /// no object is left then.
   Status Put(const std::string& path, const std::string& uri, std::uint32_t condition,
@@ -65,7 +73,11 @@ class HostStorage {
   /// `since`: the version of the ABI that has the function.
   Status Missing(std::string_view since = "1.2") const;
   Status Failure(pipe_code code, std::string_view what) const;
-  Status ReadPieces(const std::string& uri, const std::function<Status(std::string_view piece)>& take) const;
+  /// Reads at most `most` bytes from `from` on.
+  Status ReadPieces(const std::string& uri, std::uint64_t from, std::uint64_t most,
+                    const std::function<Status(std::string_view piece)>& take) const;
+  Status FetchTo(const std::string& uri, std::uint64_t from, std::uint64_t most, const FileFacts& wanted,
+                 const std::string& path, bool durable, const Moved& moved, const GiveUp& give_up) const;
 
   const pipe_storage_1* const abi_;  // null: the host lacks it
 };

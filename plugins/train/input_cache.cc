@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/fetch_files.h"
+#include "plugins/train/rows/row_supply.h"
 
 namespace pipeline {
 
@@ -30,48 +32,65 @@ Status WriteWhole(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
+Result<ArtifactCopy> LockArtifact(const std::string& from, const std::string& manifest,
+                                  const std::string& cache, const std::string& what, const HostCall& call) {
+  ArtifactCopy copy;
+  copy.from = from;
+  copy.what = what;
+  ASSIGN_OR_RETURN(copy.manifest, call.storage().Read(manifest, kMostManifest));
+  Result<Json> parsed = Json::Parse(copy.manifest);
+  if (!parsed.ok())
+    return Status(Code::kDataLoss, StrCat(manifest, ": is not JSON: ", parsed.status().message()));
+  copy.parsed = std::move(*parsed);
+  ASSIGN_OR_RETURN(copy.files, FilesOfManifest(copy.parsed, manifest));
+  // The whole manifest gives the name, so artifacts that differ in anything have directories of their own.
+  copy.directory = StrCat(cache, "/", DigestOf(copy.manifest).ToHex());
+  ASSIGN_OR_RETURN(copy.lock, WaitForDirectory(copy.directory, [&call] { return call.stopped(); }));
+  return copy;
+}
+
+Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const HostCall& call,
+                  std::function<void(std::uint64_t bytes)> moved) {
+  const HostStorage storage = call.storage();
+  const FetchPlan plan{copy.from, std::move(files), copy.directory, copy.what};
+  const FetchMeans means{.storage = storage,
+                         .stopped = [&call] { return call.stopped(); },
+                         .tell =
+                             [&](std::uint64_t done, std::uint64_t of) {
+                               Json progress;
+                               progress["kind"] = "progress";
+                               progress["done"] = done;
+                               progress["of"] = of;
+                               progress["text"] = StrCat("bringing ", copy.what, " here: ", HumanBytes(done),
+                                                         " of ", HumanBytes(of));
+                               call.Emit(progress);
+                             },
+                         .moved = std::move(moved)};
+  RETURN_IF_ERROR(FetchFiles(plan, means));
+  return WriteWhole(StrCat(copy.directory, "/", kManifest), copy.manifest);
+}
+
 Result<std::string> BringArtifact(const std::string& from, const std::string& manifest,
                                   const std::string& prefix, const std::string& cache,
                                   const std::string& what, const HostCall& call) {
-  const HostStorage storage = call.storage();
-  ASSIGN_OR_RETURN(const std::string text, storage.Read(manifest, kMostManifest));
-  const Result<Json> parsed = Json::Parse(text);
-  if (!parsed.ok())
-    return Status(Code::kDataLoss, StrCat(manifest, ": is not JSON: ", parsed.status().message()));
-  FetchPlan plan;
-  ASSIGN_OR_RETURN(plan.files, FilesOfManifest(*parsed, manifest));
-  std::erase_if(plan.files, [&](const FileFacts& file) { return !file.name.starts_with(prefix); });
-  plan.from = from;
-  plan.what = what;
-  // The whole manifest gives the name, so artifacts that differ in anything have directories of their own.
-  plan.directory = StrCat(cache, "/", DigestOf(text).ToHex());
-  const auto stopped = [&call] { return call.stopped(); };
-  ASSIGN_OR_RETURN(const FileDescriptor lock, WaitForDirectory(plan.directory, stopped));
-  const FetchMeans means{
-      .storage = storage, .stopped = stopped, .tell = [&](std::uint64_t done, std::uint64_t of) {
-        Json progress;
-        progress["kind"] = "progress";
-        progress["done"] = done;
-        progress["of"] = of;
-        progress["text"] = StrCat("bringing ", what, " here: ", HumanBytes(done), " of ", HumanBytes(of));
-        call.Emit(progress);
-      }};
-  RETURN_IF_ERROR(FetchFiles(plan, means));
-  RETURN_IF_ERROR(WriteWhole(StrCat(plan.directory, "/", kManifest), text));
-  return plan.directory;
+  ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(from, manifest, cache, what, call));
+  std::erase_if(copy.files, [&](const FileFacts& file) { return !file.name.starts_with(prefix); });
+  RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
+  return copy.directory;
 }
 
-Status BringInputs(TrainJob& job, const HostCall& call) {
-  const std::string cache = job.kept + "/inputs";
+Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const HostCall& call) {
+  std::unique_ptr<RowSupply> rows;
   if (IsElsewhere(job.data_uri)) {
-    ASSIGN_OR_RETURN(job.data_dir,
-                     BringArtifact(job.data_uri, job.data_manifest, "", cache, "the rows", call));
+    ASSIGN_OR_RETURN(rows, RowSupply::Open(job, call));
+    job.data_dir = rows->directory();
   }
   if (IsElsewhere(job.tokenizer_uri)) {
-    ASSIGN_OR_RETURN(job.tokenizer_dir, BringArtifact(job.tokenizer_uri, job.tokenizer_manifest,
-                                                      "tokenizer.model", cache, "the tokenizer", call));
+    ASSIGN_OR_RETURN(job.tokenizer_dir,
+                     BringArtifact(job.tokenizer_uri, job.tokenizer_manifest, "tokenizer.model",
+                                   job.kept + "/inputs", "the tokenizer", call));
   }
-  return {};
+  return rows;
 }
 
 }  // namespace pipeline

@@ -59,6 +59,8 @@ Status CheckSettings(const Json& settings) {
   for (const auto& [key, least] : kLeast)
     if (settings.Has(key) && settings[key].AsInt(least - 1) < least)
       return Wrong(StrCat(key, ": must be ", least, " or more"));
+  if (!settings["data_disk"].is_null() && settings["data_disk"].AsInt() < 1)
+    return Wrong("data_disk: must be a size above 0, such as 200GiB");
   if (settings["processes"].AsInt(1) > kMostProcesses)
     return Wrong(StrCat("processes: at most ", kMostProcesses, " on one machine"));
   if (!settings["config"].is_object() && !settings["config"].is_null())

@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/bucket_run.h"
+#include "plugins/train/event_journal.h"
 #include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/preemption_notice.h"
 #include "plugins/train/progress_reporter.h"
 #include "plugins/train/restart_policy.h"
+#include "plugins/train/rows/row_supply.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/slice/own_address.h"
 #include "plugins/train/trainer_environment.h"
@@ -50,13 +54,14 @@ class TrainingRun {
            WithoutExtent(before) == WithoutExtent(now);
   }
 
-  Status Run(const std::string& python, const PreemptionNotice& notice) {
+  /// `rows` is null if they are on this machine anyway.
+  Status Run(const std::string& python, const PreemptionNotice& notice, RowSupply* rows) {
     // The existing result has fewer steps: only this training's own result may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     RestartPolicy policy(job_.restarts());
     while (true) {
-      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(python, notice));
+      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(python, notice, rows));
       const RestartDecision decision = policy.Decide(end);
       if (decision.kind == RestartDecision::Kind::kDone) return {};
       if (decision.kind == RestartDecision::Kind::kStopped)
@@ -77,7 +82,7 @@ class TrainingRun {
     return job;
   }
 
-  Result<AttemptEnd> RunAttempt(const std::string& python, const PreemptionNotice& notice) {
+  Result<AttemptEnd> RunAttempt(const std::string& python, const PreemptionNotice& notice, RowSupply* rows) {
     AttemptStart start;
     start.number = directory_.NextAttempt();
     if (job_.processes() > 1) {
@@ -85,7 +90,12 @@ class TrainingRun {
       start.coordinator = WithPort("127.0.0.1", port);
     }
     start.wish = [this, &notice] { return call_.stopped() || notice.noticed() ? Wish::kStop : Wish::kGoOn; };
-    start.hear = [this](const Json& event) {
+    if (rows != nullptr) {
+      RETURN_IF_ERROR(rows->BeginAttempt([this] { return call_.stopped(); }));
+      start.blocks = rows->blocks_directory();
+    }
+    start.hear = [this, rows](const Json& event) {
+      if (rows != nullptr && event["kind"].AsString() == "rows") rows->Hear(event);
       if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(event["kind"].AsString(), event);
     };
     return runner_.Run(python, start);
@@ -176,7 +186,11 @@ class Training {
     ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
     ProgressReporter reporter(call_, job_.steps());
     reporter.Note(inputs_.Describe());
-    RETURN_IF_ERROR(BringInputs(job_, call_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
+    if (rows && !rows->blocks_directory().empty()) {
+      rows->BeginChecksums();
+      RETURN_IF_ERROR(rows->AwaitChecksums());
+    }
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
       reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
@@ -185,7 +199,9 @@ class Training {
     reporter.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
-    Status ran = run.Run(python, notice);
+    Status ran = run.Run(python, notice, rows.get());
+    if (rows)
+      EventJournal(directory_.Path("events.jsonl"), call_).Keep(rows->Report(), SystemClock().Monotonic());
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();

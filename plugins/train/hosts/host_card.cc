@@ -89,6 +89,7 @@ std::string HostCard::Encode() const {
   for (const LocalCheckpoint& one : local) json["local"].Append(ToJson(one));
   json["trains"] = trains;
   if (ended) json["ended"] = ToJson(*ended);
+  if (fetches) json["fetches"] = true;
   if (leaves) json["leaves"] = true;
   if (send) json["send"] = ToJson(*send);
   if (over) json["over"] = ToJson(*over);
@@ -115,6 +116,7 @@ Result<HostCard> ParseHostCard(std::string_view text, std::string_view where) {
   for (const Json& one : json["local"].AsArray()) card.local.push_back(LocalOf(one));
   card.trains = json["trains"].AsInt();
   if (json["ended"].is_object()) card.ended = TrainerEndOf(json["ended"]);
+  card.fetches = json["fetches"].AsBool();
   card.leaves = json["leaves"].AsBool();
   if (json["send"].is_object()) card.send = LocalOf(json["send"]);
   if (json["over"].is_object()) {

@@ -53,8 +53,10 @@ struct HostCard {
   /// Digests by name ("program", "environment" …): all hosts must have those of the leader.
   std::map<std::string, std::string> digests;
   std::vector<LocalCheckpoint> local;
-  std::int64_t trains = 0;              // the attempt that this host has accepted and not ended; 0: none
-  std::optional<TrainerEnd> ended;      // the last trainer of this start
+  std::int64_t trains = 0;          // the attempt that this host has accepted and not ended; 0: none
+  std::optional<TrainerEnd> ended;  // the last trainer of this start
+  /// A trainer of this host waits for files that its stage fetches; of the leader: of any host.
+  bool fetches = false;
   bool leaves = false;                  // the run was stopped on this host
   std::optional<LocalCheckpoint> send;  // of the leader: step and attempt of the checkpoint that all send
   std::optional<RunEnd> over;           // of the leader: the run has ended

@@ -90,6 +90,11 @@ std::string Leader::Name(int host) const {
   return name;
 }
 
+bool Leader::OthersFetch(Time now) const {
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [now](const SignWatch& watch) { return watch.Fresh(now) && watch.card()->fetches; });
+}
+
 std::string Leader::Missing(Time now) const {
   std::string names;
   for (const int host : MissingHosts(now)) {

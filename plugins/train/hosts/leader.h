@@ -62,6 +62,8 @@ class Leader {
   /// all send it. Absent: there is none.
   std::optional<LocalCheckpoint> ToSend(const HostCard& own) const;
 
+  /// The trainer of another host waits for files.
+  bool OthersFetch(Time now) const;
   /// The newest attempt that this run began; absent: none, or it has ended.
   const std::optional<AttemptRecord>& attempt() const { return attempt_; }
   /// The hosts without a sign of life, "host 2 (10.0.0.3), host 3"; empty: all live.

@@ -62,6 +62,9 @@ class Member {
   /// The checkpoint that the leader asks all hosts to send; absent: none, or this host must not write now.
   std::optional<LocalCheckpoint> ToSend(Time now) const;
 
+  /// As the leader says: the trainer of a host waits for files. Not called on the leader.
+  bool AnyFetches(Time now) const { return leader_.Fresh(now) && leader_.card()->fetches; }
+
   bool leads() const { return card_.host == 0; }
   bool trains() const { return card_.trains > 0; }
   /// False: a write of this host might come after the others gave it up.

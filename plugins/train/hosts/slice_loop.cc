@@ -92,6 +92,9 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
     sign_at_ = now;
   }
   member_.card().local = trainer_.Local();
+  const bool others_fetch = leader_ ? leader_->OthersFetch(now) : member_.AnyFetches(now);
+  trainer_.OthersFetch(others_fetch);
+  member_.card().fetches = trainer_.Fetches() || (leader_ && others_fetch);
   if (std::optional<RunEnd> over = Obey(now)) return over;
   if (const std::optional<LocalCheckpoint> send = member_.ToSend(now)) trainer_.Send(*send);
   Sign(now);
@@ -282,7 +285,7 @@ void SliceLoop::TakeReading(const Reading& reading, Time now) {
     const auto card = reading.cards.find(host);
     leader_->Saw(host, card == reading.cards.end() ? std::nullopt : std::optional(card->second), now);
   }
-  if (reading.marker) leader_->Marked(*reading.marker);
+  if (reading.marker && trainer_.Ready()) leader_->Marked(*reading.marker);
   if (!reading.damage.ok() && !member_.card().over)
     FinishAs({.outcome = RunOutcome::kFailed,
               .code = reading.damage.code(),

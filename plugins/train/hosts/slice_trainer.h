@@ -37,7 +37,15 @@ class SliceTrainer {
   /// while the leader wants it; another one replaces it.
   virtual void Send(const LocalCheckpoint& checkpoint) = 0;
 
+  /// A trainer of this host waits for files that its stage fetches.
+  virtual bool Fetches() { return false; }
+  /// Whether another host's trainer does so: this one may be waiting for it.
+  virtual void OthersFetch(bool /*others*/) {}
+
   // On the leader alone:
+
+  /// False: no attempt may begin yet.
+  virtual bool Ready() { return true; }
 
   /// Fills in a coordinator of the trainers that is free now, and the digest of the rows.
   virtual void Complete(AttemptRecord& attempt) = 0;

@@ -59,6 +59,7 @@ Status HostTrainer::Prepare(const AttemptRecord& attempt) {
                   StrCat(run_.job.data_manifest, ": is not the manifest that host 0 trains on; start again"));
   const auto given_up = [this] { return wish_ != Wish::kGoOn; };
   RETURN_IF_ERROR(checkpoints_.Bring(attempt, given_up));
+  if (run_.rows != nullptr) RETURN_IF_ERROR(run_.rows->BeginAttempt(given_up));
   // An earlier result has fewer steps, or another host's end undid it: only this attempt's own may count.
   RETURN_IF_ERROR(run_.directory.Remove("result.json"));
   return run_.directory.Write("job.json", run_.job_file);
@@ -73,9 +74,13 @@ TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   start.hosts = run_.position.hosts;
   start.coordinator = attempt.coordinator;
   start.resume = attempt.step < 0 ? std::string("none") : StrCat(attempt.step);
+  if (run_.rows != nullptr) start.blocks = run_.rows->blocks_directory();
   start.wish = [this] { return wish_.load(); };
+  start.excused = [this] { return others_fetch_.load(); };
   start.hear = [this](const Json& event) { Hear(event); };
   const Result<AttemptEnd> ran = runner_.Run(run_.python, start);
+  waiting_.clear();
+  fetching_ = 0;
   if (!ran.ok()) return EndOf(attempt.number, ran.status());
   TrainerEnd end;
   end.attempt = attempt.number;
@@ -95,6 +100,14 @@ void HostTrainer::Stop() {
 void HostTrainer::Hear(const Json& event) {
   const std::string_view kind = event["kind"].AsString();
   if (kind == "need") return checkpoints_.Answer(event);
+  if (kind == "rows" && run_.rows != nullptr) return run_.rows->Hear(event);
+  if (kind == "phase") {
+    if (event["name"].AsString() == "fetch")
+      waiting_.insert(event["worker"].AsInt());
+    else
+      waiting_.erase(event["worker"].AsInt());
+    fetching_ = waiting_.size();
+  }
   if (kind == "extend" && event["to"].is_int()) checkpoints_.GoBack(event["to"].AsInt());
   if (kind == "ckpt_commit" || kind == "ckpt_pin" || kind == "extend") checkpoints_.Look();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "plugins/train/bucket_run.h"
 #include "plugins/train/hosts/host_position.h"
 #include "plugins/train/hosts/slice_trainer.h"
+#include "plugins/train/rows/row_supply.h"
 #include "plugins/train/slice/slice_checkpoints.h"
 
 namespace pipeline {
@@ -30,6 +32,7 @@ class HostTrainer final : public SliceTrainer {
     std::string python;
     std::string data_digest;  // of the manifest of the rows
     Json job_file;
+    RowSupply* rows = nullptr;  // null: the rows are where all hosts see them
   };
   /// All arguments outlive it. `bucket` publishes, on host 0.
   HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRun& bucket);
@@ -42,6 +45,9 @@ class HostTrainer final : public SliceTrainer {
   std::optional<TrainerEnd> TakeEnd() override;
   std::vector<LocalCheckpoint> Local() override { return checkpoints_.Local(); }
   void Send(const LocalCheckpoint& checkpoint) override { checkpoints_.Send(checkpoint); }
+  bool Fetches() override { return fetching_ > 0; }
+  void OthersFetch(bool others) override { others_fetch_ = others; }
+  bool Ready() override { return run_.rows == nullptr || run_.rows->ChecksumsEnded().has_value(); }
 
   void Complete(AttemptRecord& attempt) override;
   RestartAdvice Advise(const TrainerEnd& end) override;
@@ -64,6 +70,9 @@ class HostTrainer final : public SliceTrainer {
   AttemptRunner runner_;  // the thread of the attempt uses it
   RestartPolicy policy_;
   std::atomic<Wish> wish_{Wish::kGoOn};
+  std::set<std::int64_t> waiting_;         // workers in the phase `fetch`; for the thread of the attempt
+  std::atomic<std::size_t> fetching_ = 0;  // their number
+  std::atomic<bool> others_fetch_ = false;
 
   Mutex mutex_;
   std::optional<TrainerEnd> end_ GUARDED_BY(mutex_);

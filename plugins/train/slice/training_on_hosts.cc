@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,12 +13,14 @@
 #include "base/random_name.h"
 #include "base/str.h"
 #include "plugins/train/bucket_run.h"
+#include "plugins/train/event_journal.h"
 #include "plugins/train/hosts/slice_loop.h"
 #include "plugins/train/hosts/thread_errands.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/preemption_notice.h"
 #include "plugins/train/progress_reporter.h"
+#include "plugins/train/rows/row_supply.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/slice/host_digests.h"
 #include "plugins/train/slice/host_trainer.h"
@@ -89,9 +92,13 @@ class HostRun {
     ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
     ProgressReporter reporter(call_, job_.steps());
     if (leads()) reporter.Note(inputs_.Describe());
-    RETURN_IF_ERROR(BringInputs(job_, call_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
+    if (rows && leads()) rows->BeginChecksums();
     reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
-    return Train(python);
+    Result<Json> answer = Train(python, rows.get());
+    if (rows)
+      EventJournal(directory_.Path("events.jsonl"), call_).Keep(rows->Report(), SystemClock().Monotonic());
+    return answer;
   }
 
  private:
@@ -109,7 +116,7 @@ class HostRun {
     return card;
   }
 
-  Result<Json> Train(const std::string& python) {
+  Result<Json> Train(const std::string& python, RowSupply* rows) {
     const HostStorage storage = call_.storage();
     ASSIGN_OR_RETURN(const std::string manifest, storage.Read(job_.data_manifest, kMostManifest));
     ASSIGN_OR_RETURN(HostCard card, CardOf(manifest));
@@ -120,13 +127,20 @@ class HostRun {
                                .position = position_,
                                .python = python,
                                .data_digest = DigestOf(manifest).ToHex(),
-                               .job_file = job_file};
+                               .job_file = job_file,
+                               .rows = rows};
     SliceCheckpoints checkpoints(job_, call_, directory_);
     HostTrainer trainer(run, checkpoints, bucket_);
     Published published(bucket_, storage, job_, job_file);
     SliceObjects objects(storage, job_.run_uri,
                          {.is_published = [&published] { return published.IsThere(); },
-                          .newest_marker = [&checkpoints] { return checkpoints.FindNewestMarker(); },
+                          .newest_marker = [&checkpoints, rows, &call = call_]() -> Result<std::int64_t> {
+                            // What a next try does not mend ends the run, as damaged checkpoints do.
+                            const auto ended = rows ? rows->ChecksumsEnded() : std::nullopt;
+                            if (ended && !ended->ok() && !call.stopped())
+                              return Status(Code::kDataLoss, std::string(ended->message()));
+                            return checkpoints.FindNewestMarker();
+                          },
                           .addresses = position_.addresses});
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     const RunEnd end = Loop(std::move(card), objects, trainer, notice);

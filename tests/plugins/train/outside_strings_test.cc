@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/description.h"
+#include "plugins/train/rows/row_checksums.h"
+#include "tests/plugins/train/rows/packed_rows.h"
 
 namespace pipeline {
 namespace {
@@ -60,6 +62,10 @@ TEST(OutsideStringsOfTrainTest, StageAndCheckpoints) {
   marker.parts = {record.part};
   strings.AddMembers("member of a marker of parts", marker.ToJson());
   strings.AddMembers("member of a part", marker.ToJson()["parts"].AsArray().front());
+  const Result<Json> checksums = Json::Parse(PackedRows({1}).Checksums("<data>"));
+  ASSERT_TRUE(checksums.ok());
+  strings.AddMembers("member of the checksums of rows", *checksums);
+  strings.Add("object", RowChecksumsName("<data>"));
   for (const std::string_view pin : kPins) strings.Add("name of a pin", pin);
   EXPECT_TRUE(ArePinned(strings, "train"));
 }

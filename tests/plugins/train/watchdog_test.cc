@@ -80,6 +80,20 @@ TEST(WatchdogTest, HeartbeatsDoNotHideAStepThatNeverEnds) {
   EXPECT_EQ(dog.Hangs(130s), "stayed at step 9 for 121 s");
 }
 
+TEST(WatchdogTest, AStepThatWaitsForAnotherHostIsNoHanging) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  for (auto at = 0s; at <= 7200s; at += 10s) {
+    dog.Hear(Event("hb", 3), at);
+    dog.Excuse(at);
+    EXPECT_FALSE(dog.Hangs(at));
+  }
+  Beat(dog, 7210s, 7800s, 3);
+  EXPECT_FALSE(dog.Hangs(7800s));
+  dog.Hear(Event("hb", 3), 7810s);
+  EXPECT_TRUE(dog.Hangs(7810s)) << "nobody is waited for any more";
+}
+
 TEST(WatchdogTest, SlowStepsGetTwentyTimesTheirMedian) {
   Watchdog dog(1, 0s);
   dog.Hear(Phase("step"), 0s);

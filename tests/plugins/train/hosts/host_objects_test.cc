@@ -19,6 +19,7 @@ HostCard FullCard() {
   card.trains = 7;
   card.ended = TrainerEnd{
       .attempt = 6, .code = 75, .signal = 9, .hung = true, .progressed = true, .cause = "killed by signal 9"};
+  card.fetches = true;
   card.leaves = true;
   card.send = LocalCheckpoint{.step = 1500, .attempt = 6, .part = {}};
   card.over = RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};

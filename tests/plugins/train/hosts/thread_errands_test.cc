@@ -145,6 +145,9 @@ class ShortTrainer final : public SliceTrainer {
   }
   std::vector<LocalCheckpoint> Local() override { return {}; }
   void Send(const LocalCheckpoint&) override {}
+  bool Fetches() override { return host_ == 1; }
+  void OthersFetch(bool others) override { told = told || others; }
+  bool Ready() override { return ready; }
   void Complete(AttemptRecord& attempt) override { attempt.coordinator = "here:1"; }
   RestartAdvice Advise(const TrainerEnd& end) override {
     advised = end;
@@ -155,6 +158,8 @@ class ShortTrainer final : public SliceTrainer {
 
   std::vector<AttemptRecord> attempts;
   TrainerEnd advised;
+  bool told = false;  // of a host that fetches
+  bool ready = true;
 
  private:
   const int host_;
@@ -213,6 +218,31 @@ TEST(SliceLoopTest, DamagedMarkersEndTheRunAndNothingBeginsAnew) {
   EXPECT_TRUE(trainer.attempts.empty());
 }
 
+TEST(SliceLoopTest, NoAttemptBeginsBeforeTheLeaderIsReady) {
+  HostTiming timing;
+  timing.renew = timing.poll = 1ms;
+  MemoryBooks books;
+  ShortTrainer trainer(0);
+  trainer.ready = false;
+  HostCard card;
+  card.hosts = 1;
+  card.nonce = "own";
+  ThreadErrands errands;
+  SliceLoop loop(
+      card, timing, books, trainer, errands, [](std::string_view) {}, 0s);
+  HostTiming::Time now = 0s;
+  for (int tries = 0; tries < 3000 && trainer.attempts.empty(); ++tries) {
+    ASSERT_FALSE(loop.Tick(now += 1ms, false));
+    if (tries == 50) {
+      EXPECT_TRUE(trainer.attempts.empty());
+      trainer.ready = true;
+    }
+    errands.Wait(10ms);
+    errands.Deliver();
+  }
+  EXPECT_EQ(trainer.attempts.size(), 1u);
+}
+
 TEST(SliceLoopTest, HostsOnThreadsTrainTogetherAndEndTogether) {
   constexpr int kHosts = 3;
   HostTiming timing;
@@ -253,6 +283,7 @@ TEST(SliceLoopTest, HostsOnThreadsTrainTogetherAndEndTogether) {
     EXPECT_EQ(trainer->attempts[1].coordinator, "here:1");
     EXPECT_EQ(trainer->attempts[1].nonces[2], "start of 2");
   }
+  for (const auto& trainer : trainers) EXPECT_TRUE(trainer->told) << "host 1 waits for its rows";
   EXPECT_EQ(trainers[0]->advised.code, 70) << "the failure that explains the others";
 }
 
