@@ -4,8 +4,9 @@ a failure though it happened (other_host.cc).
 
     two_hosts.py PIPE OTHER_HOST.so [ROUNDS [SEED]]
 
-Both live: one wins, the other is refused. One is killed: the other takes over and finishes. One is suspended for longer
-than its lease, then continues: the other's bytes stay, and the first one's error says what it lost."""
+Both live: one wins, the other is refused. One is killed: the other takes over and finishes, or is refused because the
+first one has published, and the first one finishes. One is suspended for longer than its lease, then continues: the
+other's bytes stay, and the first one's error says what it lost."""
 
 import os
 import pathlib
@@ -92,8 +93,17 @@ class Machines:
         what = f"{location}, {recipes}, {'killed' if killed else 'done'}: {code}"
         done = "MANIFEST.json" in str(list(runs[0].out.rglob("*")))
         hold(code == 0 or (code == 2 and done), runs[1], f"{what}: did not finish")
-        winner(what, self.alone, runs)
+        if code == 2:  # the first one may lack the objects that follow its manifest
+            hold(self.continues(runs[0]), runs[0], f"{what}: the first one does not continue")
+        hold(winner(what, self.alone, runs) == recipes[0 if code == 2 else 1], runs[0], f"{what}: another won")
         return what
+
+    def continues(self, run):
+        """Runs again for as long as listings lack the manifest, which refuses the run."""
+        deadline = time.monotonic() + 60
+        while (code := self.start(run).wait(timeout=100)) == 2 and time.monotonic() < deadline:
+            pass
+        return code == 0
 
     def one_is_held_up(self, location):
         recipes, runs = self.pair(location)
