@@ -30,6 +30,8 @@ namespace pipeline {
 
 namespace {
 
+constexpr int kMostTries = 3;  // of an object that is replaced while it is read
+
 StorageExtension& Self(void* self) { return *static_cast<StorageExtension*>(self); }
 
 std::string_view ViewOf(pipe_text text) {
@@ -194,15 +196,20 @@ pipe_code StorageExtension::ReadWhole(void* self, pipe_text uri, std::uint64_t m
   StorageExtension& storage = Self(self);
   const Result<Location> location = storage.LocationOf(ViewOf(uri));
   if (!location.ok()) return storage.Failed(location.status());
-  // The version first: an object that is replaced meanwhile gets a version that a later write does not find.
-  const Result<std::optional<ObjectInfo>> info = location->store->Stat(location->name);
-  if (!info.ok()) return storage.Failed(info.status());
-  if (!*info)
-    return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
-  const Result<std::string> bytes = ReadObject(*location->store, location->name, most, std::stop_token());
-  if (!bytes.ok()) return storage.Failed(bytes.status());
-  take(user, {bytes->data(), bytes->size()}, {(*info)->version.data(), (*info)->version.size()});
-  return PIPE_OK;
+  for (int tries = 1;; ++tries) {
+    // The version first: an object that is replaced meanwhile gets a version that a later write does not
+    // find.
+    const Result<std::optional<ObjectInfo>> info = location->store->Stat(location->name);
+    if (!info.ok()) return storage.Failed(info.status());
+    if (!*info)
+      return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
+    const Result<std::string> bytes = ReadObject(*location->store, location->name, most, std::stop_token());
+    // Another host may replace it between two requests.
+    if (bytes.status().code() == Code::kDataLoss && tries < kMostTries) continue;
+    if (!bytes.ok()) return storage.Failed(bytes.status());
+    take(user, {bytes->data(), bytes->size()}, {(*info)->version.data(), (*info)->version.size()});
+    return PIPE_OK;
+  }
 }
 
 pipe_code StorageExtension::WriteWhole(void* self, pipe_text uri, pipe_text bytes, pipe_text known,

@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kTries = 3;  // of what came damaged on the way
+constexpr int kTries = 3;  // of what came damaged on the way, or was replaced while it was read
 
 constexpr std::size_t kPiece = 1 << 20;
 
@@ -107,7 +107,9 @@ Result<std::string> HostStorage::Read(const std::string& uri, std::uint64_t most
       return Status(Code::kDataLoss, StrCat(uri, ": larger than the ", most, " bytes that it may have"));
     });
     if (read.ok()) return bytes;
-    if (read.code() != Code::kUnavailable || tries == kTries) return read;
+    const bool passes =
+        read.code() == Code::kUnavailable || (read.code() == Code::kDataLoss && bytes.size() <= most);
+    if (!passes || tries == kTries) return read;
   }
 }
 

@@ -87,6 +87,40 @@ TEST(ConfirmedObjectTest, ARunThatLostItsLocationWritesNothing) {
   EXPECT_EQ((*storage.ReadWhole(kObject, kMost))->bytes, "one");
 }
 
+/// An object that another host replaces when it is opened, so many times.
+class RestlessStore final : public Store {
+ public:
+  RestlessStore(Store& inner, int times) : inner_(inner), times_(times) {}
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override {
+    if (times_-- > 0) return Status(Code::kDataLoss, "was replaced or removed while it was read");
+    return inner_.Open(name);
+  }
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    return inner_.Create(name, std::move(condition));
+  }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_.Stat(name); }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_.List(prefix); }
+  Status Remove(std::string_view name) override { return inner_.Remove(name); }
+  Status Sweep(std::string_view) override { return {}; }
+
+ private:
+  Store& inner_;
+  int times_;
+};
+
+TEST(RestlessObjectTest, IsReadAgainWhenItIsReplacedWhileItIsRead) {
+  MemoryStore store;
+  ASSERT_TRUE(WriteObject(store, "run/hosts/1.json", "card", Condition::CreateOnly()).ok());
+  for (const int times : {0, 2, 3}) {
+    RestlessStore whole(store, times), in_pieces(store, times);
+    const StorageCall one(whole), other(in_pieces);
+    const auto card = one.storage().ReadWhole(kObject, kMost);
+    const auto text = other.storage().Read(kObject, kMost);
+    EXPECT_EQ(card.ok() && *card && (*card)->bytes == "card", times < 3) << card.status().message();
+    EXPECT_EQ(text.ok() && *text == "card", times < 3) << text.status().message();
+  }
+}
+
 class SliceObjectsTest : public testing::Test {
  protected:
   static HostCard Card(std::string nonce) {
