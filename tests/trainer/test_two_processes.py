@@ -50,6 +50,17 @@ class TwoProcesses(unittest.TestCase):
         self.assertEqual([event["worker"] for event in pair[1].of("hello")], [1])
         self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
 
+    def test_a_port_that_is_taken_ends_the_first_one_as_a_temporary_failure(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            run = Run(self.place / "taken", self.data, environ={
+                "PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": "0", "PIPE_COORDINATOR": address}, steps=STEPS)
+            self.addCleanup(run.process.kill)
+            self.assertEqual(run.end(), 75, run.log_end())
+        self.assertIn(f"{address}: the port of the coordinator cannot be used (Address already in use)", run.log_end())
+
     def test_a_stop_of_one_stops_both_at_the_same_step_and_they_go_on(self):
         """Both also go back together if the newest checkpoint was changed after it was written."""
         pair = self.pair("stopped", steps=40, checkpoint_every=2)

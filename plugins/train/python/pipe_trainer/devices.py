@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import chip
 from .exits import BAD_JOB, NO_DEVICE, TRANSIENT, Ended
-from .hosts import HEARTBEAT_SECONDS
+from .hosts import HEARTBEAT_SECONDS, check_port
 
 
 def limit_threads(count, worker=0):
@@ -24,6 +24,8 @@ def start(environ, warn):
     configure(environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
     jax.config.update("jax_enable_preemption_service", False)  # the service would take SIGTERM from `signals`
     workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
+    if workers > 1 and environ["PIPE_WORKER_INDEX"] == "0":
+        check_port(environ["PIPE_COORDINATOR"])
     try:
         if workers > 1:
             # A host that is lost must not hold the others until the stage has given it up.

@@ -1,9 +1,10 @@
 """The position of this process in a training on several hosts: CONTRACT.md, sections 4 and 13."""
 
 import os
+import socket
 from dataclasses import dataclass
 
-from .exits import BAD_JOB, Ended
+from .exits import BAD_JOB, TRANSIENT, Ended
 
 HEARTBEAT_SECONDS = 40  # until JAX gives up a process that is silent
 
@@ -40,3 +41,22 @@ def position(environ=os.environ):
         raise Ended(BAD_JOB, f"PIPE_RESUME: is {resume!r}, and several hosts need the step that all restore, or none")
     return Position(number("PIPE_HOST_INDEX", 0), hosts, worker % workers, workers, number("PIPE_ATTEMPT", 1),
                     None if resume == "none" else int(resume))
+
+
+def check_port(coordinator):
+    """Raises Ended if the first process cannot listen at the port of the coordinator. JAX would end by a signal."""
+    port = int(coordinator.rpartition(":")[2])
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            probe = socket.socket(family)
+        except OSError:
+            continue  # this machine has none of this family
+        with probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            try:
+                probe.bind(("", port))
+            except OSError as error:
+                raise Ended(TRANSIENT, f"{coordinator}: the port of the coordinator cannot be used "
+                                       f"({error.strerror}); another one is tried") from error
