@@ -96,8 +96,10 @@ Status PartSender::Link(const LocalPart& part, const std::string& outgoing) cons
 Status PartSender::SendPart(const Key& key) {
   const std::chrono::nanoseconds begin = SystemClock().Monotonic();
   const std::string name = StrCat("checkpoints/", key.first, ".json");
-  ASSIGN_OR_RETURN(const std::optional<LocalPart> local,
-                   ParseLocalPart(directory_.Read(name), directory_.Path(name)));
+  const Json list = directory_.Read(name);
+  // A host on a new disk, or one that has pruned it.
+  if (list.is_null()) return Status(Code::kCancelled, "it is not on this disk");
+  ASSIGN_OR_RETURN(const std::optional<LocalPart> local, ParseLocalPart(list, directory_.Path(name)));
   if (!local || local->unfinished || local->fetched || local->attempt != key.second)
     return Status(Code::kCancelled, "it is not on this disk");
   PartRecord record{local->step, local->attempt, local->hosts, local->part};

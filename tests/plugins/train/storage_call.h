@@ -44,14 +44,17 @@ class StoreBelow final : public Store {
 /// `store` stands at gs://bkt; paths are directories.
 class StorageCall {
  public:
-  explicit StorageCall(Store& store) : services_(Services(store)) {}
+  /// `log` receives the lines of the plugin, on any thread.
+  explicit StorageCall(
+      Store& store, std::function<void(Level, std::string_view)> log = [](Level, std::string_view) {})
+      : services_(Services(store, std::move(log))) {}
   HostStorage storage() const { return HostStorage(*call_.abi()); }
   HostCall call() const { return HostCall(*call_.abi()); }
 
  private:
-  static PluginServices Services(Store& store) {
+  static PluginServices Services(Store& store, std::function<void(Level, std::string_view)> log) {
     PluginServices services;
-    services.log = [](Level, std::string_view) {};
+    services.log = std::move(log);
     services.open_store = [&store](const std::string& uri) -> Result<std::unique_ptr<Store>> {
       constexpr std::string_view kRoot = "gs://bkt";
       if (!uri.starts_with(kRoot)) return OpenStore(uri);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <thread>
@@ -31,7 +32,7 @@ constexpr std::int64_t kAttempt = 9;
 class Host {
  public:
   Host(Store& bucket, const std::string& disk, int host, int hosts, std::string run = "gs://bkt/run")
-      : disk_(disk), call_(bucket), host_call_(call_.call()) {
+      : disk_(disk), call_(bucket, [this](Level, std::string_view) { ++lines_; }), host_call_(call_.call()) {
     job_.run_uri = std::move(run);
     job_.position.host = host;
     job_.position.hosts = hosts;
@@ -78,6 +79,8 @@ class Host {
     attempt.local = local;
     return checkpoints_->Bring(attempt, [] { return false; });
   }
+  /// Lines that it told people.
+  int lines() const { return lines_; }
   SliceCheckpoints& operator*() { return *checkpoints_; }
   SliceCheckpoints* operator->() { return checkpoints_.get(); }
 
@@ -94,6 +97,7 @@ class Host {
   }
 
   const std::string disk_;
+  std::atomic<int> lines_ = 0;
   StorageCall call_;
   HostCall host_call_;
   TrainJob job_;
@@ -341,6 +345,15 @@ TEST_F(SliceCheckpointsTest, APartOfAnotherAttemptIsNotSent) {
   second->Send(kSend);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_TRUE(Names("").empty());
+  EXPECT_EQ(second.lines(), 0);
+}
+
+TEST_F(SliceCheckpointsTest, AHostOnANewDiskSaysNothingAboutAPartThatItNeverHad) {
+  Host second(store_, Disk("1"), 1, 2);
+  second->Send(kSend);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(Names("").empty());
+  EXPECT_EQ(second.lines(), 0);
 }
 
 TEST_F(SliceCheckpointsTest, ALocalAttemptNeedsTheOwnPart) {
