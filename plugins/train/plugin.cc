@@ -11,6 +11,7 @@
 #include "plugins/train/description.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/host_call.h"
+#include "plugins/train/hosts/host_timing.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/slice/find_position.h"
 #include "plugins/train/slice/training_on_hosts.h"
@@ -83,8 +84,11 @@ pipe_code Run(const pipe_call* call, pipe_text request) {
     ASSIGN_OR_RETURN(TrainJob job, ParseTrainJob(ViewOf(request)));
     if (!job.has_position) RETURN_IF_ERROR(CheckAlone(job.settings, Variable, host));
     const HostPosition position = job.position;
-    ASSIGN_OR_RETURN(const Json answer, position.hosts > 1 ? TrainOnHosts(std::move(job), position, host)
-                                                           : Train(std::move(job), host));
+    ASSIGN_OR_RETURN(const HostTiming timing,
+                     TimingFor(std::chrono::minutes(job.hosts_wait_min()), Variable("PIPE_TEST_HOST_TIMES")));
+    ASSIGN_OR_RETURN(const Json answer, position.hosts > 1
+                                            ? TrainOnHosts(std::move(job), position, timing, host)
+                                            : Train(std::move(job), host));
     host.Reply(answer);
     return {};
   });

@@ -3,6 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
 
 namespace pipeline {
 
@@ -22,6 +26,10 @@ struct HostTiming {
   Time longest_backoff = std::chrono::seconds(60);
   int patient_losses = 3;  // attempts in a row that may lose a host before the next one waits
 };
+
+/// The times of a training. `factor` shortens all of them, for tests: the value of PIPE_TEST_HOST_TIMES, a
+/// number from 0.01 to 1; absent: 1.
+Result<HostTiming> TimingFor(std::chrono::minutes hosts_wait, const std::optional<std::string>& factor);
 
 /// For messages.
 inline std::int64_t WholeSeconds(HostTiming::Time time) {

@@ -73,10 +73,11 @@ class Published {
 
 class HostRun {
  public:
-  HostRun(TrainJob& job, const HostPosition& position, const HostCall& call, const TrainInputs& inputs,
-          const RunDirectory& directory)
+  HostRun(TrainJob& job, const HostPosition& position, const HostTiming& timing, const HostCall& call,
+          const TrainInputs& inputs, const RunDirectory& directory)
       : job_(job),
         position_(position),
+        timing_(timing),
         call_(call),
         inputs_(inputs),
         directory_(directory),
@@ -149,8 +150,7 @@ class HostRun {
   }
 
   RunEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer, const PreemptionNotice& notice) {
-    HostTiming timing;
-    timing.hosts_wait = std::chrono::minutes(job_.hosts_wait_min());
+    HostTiming timing = timing_;
     // The stopped host's own trainers end after `grace`; the others read of the stop some seconds later.
     timing.save = std::max<HostTiming::Time>(timing.save, std::chrono::seconds(job_.grace_s() + 20));
     ThreadErrands errands;
@@ -197,6 +197,7 @@ class HostRun {
 
   TrainJob& job_;
   const HostPosition& position_;
+  const HostTiming timing_;
   const HostCall& call_;
   const TrainInputs& inputs_;
   const RunDirectory& directory_;
@@ -205,14 +206,15 @@ class HostRun {
 
 }  // namespace
 
-Result<Json> TrainOnHosts(TrainJob job, const HostPosition& position, const HostCall& call) {
+Result<Json> TrainOnHosts(TrainJob job, const HostPosition& position, const HostTiming& timing,
+                          const HostCall& call) {
   RETURN_IF_ERROR(CheckSharedLocation(job.run_uri, position));
   const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
     return storage.Read(uri, most);
   };
   ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
   ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
-  return HostRun(job, position, call, inputs, directory).Run();
+  return HostRun(job, position, timing, call, inputs, directory).Run();
 }
 
 }  // namespace pipeline
