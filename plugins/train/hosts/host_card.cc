@@ -36,6 +36,7 @@ Json ToJson(const TrainerEnd& end) {
   json["signal"] = end.signal;
   json["hung"] = end.hung;
   json["progressed"] = end.progressed;
+  if (end.lost) json["lost"] = true;
   json["cause"] = end.cause;
   return json;
 }
@@ -46,6 +47,7 @@ TrainerEnd TrainerEndOf(const Json& json) {
           .signal = static_cast<int>(std::clamp<std::int64_t>(json["signal"].AsInt(), 0, 255)),
           .hung = json["hung"].AsBool(),
           .progressed = json["progressed"].AsBool(),
+          .lost = json["lost"].AsBool(),
           .cause = TextOf(json["cause"])};
 }
 

@@ -29,6 +29,7 @@ struct TrainerEnd {
   int signal = 0;           // that killed it; 0: it exited
   bool hung = false;        // its host's watchdog ended it
   bool progressed = false;  // it committed a checkpoint newer than all before
+  bool lost = false;        // its host was cut off and ended it, so the attempt has lost this host
   std::string cause;        // a few words for people
   bool good() const { return code == 0 && signal == 0 && !hung; }
   bool operator==(const TrainerEnd&) const = default;

@@ -226,8 +226,15 @@ LeaderStep Leader::Watch(const HostCard& own, Time now) {
   std::vector<int> lost, left;
   std::string reason;
   std::map<int, TrainerEnd> ends;
+  const auto lose = [&](int host, std::string_view why) {
+    lost.push_back(host);
+    reason += StrCat(reason.empty() ? "" : "; ", Name(host), why);
+  };
   const auto take = [&](const HostCard& card) {
-    if (card.ended && card.ended->attempt == attempt_->number) ends.emplace(card.host, *card.ended);
+    const bool has_ended = card.ended && card.ended->attempt == attempt_->number;
+    if (has_ended && card.ended->lost)
+      return lose(card.host, StrCat(" ended its trainer: ", card.ended->cause));
+    if (has_ended) ends.emplace(card.host, *card.ended);
     if (card.leaves) left.push_back(card.host);
   };
   take(own);
@@ -235,8 +242,7 @@ LeaderStep Leader::Watch(const HostCard& own, Time now) {
     const int host = static_cast<int>(at) + 1;
     const SignWatch& watch = watches_[at];
     if (const std::string why = Lost(watch, at + 1, now); !why.empty()) {
-      lost.push_back(host);
-      reason += StrCat(reason.empty() ? "" : "; ", Name(host), why);
+      lose(host, why);
       continue;
     }
     take(*watch.card());

@@ -87,8 +87,12 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
     sign_at_ = now;
   }
   if (std::optional<TrainerEnd> end = trainer_.TakeEnd()) {
+    if (!killed_.empty() && !end->good()) {
+      end->lost = true;
+      end->cause = std::exchange(killed_, {});
+    }
     member_.Ended(std::move(*end));
-    killed_ = false;
+    killed_.clear();
     sign_at_ = now;
   }
   member_.card().local = trainer_.Local();
@@ -304,7 +308,8 @@ std::optional<RunEnd> SliceLoop::Obey(Time now) {
       sign_at_ = now;
       break;
     case MemberStep::Kind::kKill:
-      if (std::exchange(killed_, true)) break;
+      if (!killed_.empty()) break;
+      killed_ = step.why;
       Say(StrCat("the trainer is ended: ", step.why));
       trainer_.Kill();
       break;

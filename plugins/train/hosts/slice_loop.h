@@ -79,7 +79,8 @@ class SliceLoop {
   bool looked_ = false;      // the own card was read
   std::string version_;      // of the own card as this start knows it; empty: there is none
   std::int64_t newest_ = 0;  // attempt that was read
-  bool killed_ = false, asked_ = false;
+  bool asked_ = false;
+  std::string killed_;            // why this host ended its trainer; empty: it did not
   std::optional<Time> all_done_;  // since when every trainer has ended well
   bool publishes_ = false;
   bool told_ = false;  // the others can read the last words

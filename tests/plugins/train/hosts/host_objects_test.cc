@@ -17,8 +17,13 @@ HostCard FullCard() {
   card.digests = {{"environment", "ab"}, {"program", "cd"}};
   card.local = {{.step = 1000, .attempt = 5, .part = "0011"}, {.step = 1500, .attempt = 6, .part = "2233"}};
   card.trains = 7;
-  card.ended = TrainerEnd{
-      .attempt = 6, .code = 75, .signal = 9, .hung = true, .progressed = true, .cause = "killed by signal 9"};
+  card.ended = TrainerEnd{.attempt = 6,
+                          .code = 75,
+                          .signal = 9,
+                          .hung = true,
+                          .progressed = true,
+                          .lost = true,
+                          .cause = "killed by signal 9"};
   card.fetches = true;
   card.leaves = true;
   card.send = LocalCheckpoint{.step = 1500, .attempt = 6, .part = {}};

@@ -17,6 +17,7 @@ TrainerEnd Ended(std::int64_t attempt, int code, std::string cause = "it ended")
           .signal = 0,
           .hung = false,
           .progressed = false,
+          .lost = false,
           .cause = std::move(cause)};
 }
 
@@ -255,6 +256,27 @@ TEST_F(LeaderTest, AFailureThatALostHostCausedCostsNothing) {
   const LeaderStep step = Next();
   ASSERT_EQ(step.kind, Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
+}
+
+TEST_F(LeaderTest, AHostThatWasCutOffAndEndedItsTrainerIsLost) {
+  for (const int host : {0, 1}) {
+    Pass(10s);
+    Begin();
+    TrainerEnd end = Ended(cards[0].trains, 0, "this host could not renew its sign of life for 31 s");
+    end.signal = 9;
+    end.lost = true;
+    HostCard& card = cards[static_cast<std::size_t>(host)];
+    card.trains = 0;
+    card.ended = end;
+    Pass(5s);
+    const LeaderStep step = Next();
+    ASSERT_EQ(step.kind, Kind::kEnd) << "at once";
+    EXPECT_EQ(step.end.lost, std::vector<int>{host});
+    EXPECT_NE(step.end.reason.find("ended its trainer: this host could not renew"), std::string::npos)
+        << step.end.reason;
+    EndAll(75);
+    leader.Closed(now, 0s);
+  }
 }
 
 TEST_F(LeaderTest, AFailureDecidesWhenAllHaveEndedOrInTime) {

@@ -86,7 +86,13 @@ TEST_F(MemberTest, StartsNothingWithoutALivingLeaderOrASignOfItsOwn) {
 
 TEST_F(MemberTest, StartsOnceInAnAttempt) {
   Train();
-  member.Ended({.attempt = 0, .code = 75, .signal = 0, .hung = false, .progressed = false, .cause = "gone"});
+  member.Ended({.attempt = 0,
+                .code = 75,
+                .signal = 0,
+                .hung = false,
+                .progressed = false,
+                .lost = false,
+                .cause = "gone"});
   EXPECT_EQ(member.card().ended->attempt, 7);
   EXPECT_EQ(member.card().trains, 0);
   EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
@@ -186,8 +192,13 @@ TEST_F(MemberTest, AStopEndsItWhenItsTrainerHasEnded) {
   Train();
   member.AskedToStop();
   EXPECT_EQ(member.Next(now).kind, Kind::kNothing) << "the trainers save together first";
-  member.Ended(
-      {.attempt = 0, .code = 42, .signal = 0, .hung = false, .progressed = true, .cause = "stopped"});
+  member.Ended({.attempt = 0,
+                .code = 42,
+                .signal = 0,
+                .hung = false,
+                .progressed = true,
+                .lost = false,
+                .cause = "stopped"});
   const MemberStep step = member.Next(now);
   EXPECT_EQ(step.kind, Kind::kFinish);
   EXPECT_EQ(step.end.outcome, RunOutcome::kStopped);

@@ -13,7 +13,8 @@ namespace {
 constexpr int kNoAnswer = 20;    // a request without an answer fails after so long
 constexpr int kLeaseEvery = 15;  // dag/location/lease.md
 constexpr int kLeaseWatch = 60;
-constexpr int kStride = 15;  // between two checkpoints
+constexpr int kBySlice = 10;  // the signal of a trainer that its host has ended
+constexpr int kStride = 15;   // between two checkpoints
 
 }  // namespace
 
@@ -97,14 +98,18 @@ class SliceModel::Trainer final : public SliceTrainer {
     stops = false;
   }
   void Stop() override { stops = true; }
-  void Kill() override {
-    if (attempt != 0 && kill_at < 0) kill_at = model_.now_;
+  void Kill() override { Kill(kBySlice); }
+  void Kill(int by) {
+    if (attempt == 0 || kill_at >= 0) return;
+    kill_at = model_.now_;
+    kill_signal = by;
   }
   std::optional<TrainerEnd> TakeEnd() override { return std::exchange(end_, std::nullopt); }
   std::vector<LocalCheckpoint> Local() override { return *disk_; }
   void Send(const LocalCheckpoint& checkpoint) override { asked = checkpoint; }
   void Complete(AttemptRecord& made) override { made.coordinator = StrCat("host0:", model_.now_); }
-  RestartAdvice Advise(const TrainerEnd&) override {
+  RestartAdvice Advise(const TrainerEnd& end) override {
+    if (end.signal == kBySlice) model_.Break("a host that was cut off counts as a failure of its trainer");
     return {.again = true, .wait = std::chrono::seconds(1), .over = {}};
   }
   bool MayPublish() override { return model_.markers_.contains(model_.options_.steps); }
@@ -135,8 +140,9 @@ class SliceModel::Trainer final : public SliceTrainer {
 
   std::int64_t attempt = 0;  // 0: none runs
   std::int64_t step = -1;
-  int ready_at = 0;   // it has joined the others and compiled
-  int kill_at = -1;   // -1: nobody kills it
+  int ready_at = 0;  // it has joined the others and compiled
+  int kill_at = -1;  // -1: nobody kills it
+  int kill_signal = 0;
   int fails_at = -1;  // when it notices that a peer is gone; -1: it has not noticed
   bool stops = false;
   std::optional<LocalCheckpoint> asked;  // to be sent
@@ -237,7 +243,7 @@ void SliceModel::Hit(Fault fault, int host, int seconds) {
       start->cut_until = now_ + seconds;
       start->is_deaf = fault == Fault::kDeaf;
       break;
-    case Fault::kKillTrainer: start->trainer.Kill(); break;
+    case Fault::kKillTrainer: start->trainer.Kill(9); break;
     case Fault::kStop:
       start->is_stopped = true;
       planned_.emplace(now_ + 150 + seconds, host);
@@ -389,7 +395,7 @@ void SliceModel::Drive(Start& start) {
 void SliceModel::TrainOne(Start& start, bool together, bool ready, bool stops) {
   Trainer& trainer = start.trainer;
   if (now_ < start.frozen_until) return;
-  if (trainer.kill_at >= 0) return trainer.End(0, 9);
+  if (trainer.kill_at >= 0) return trainer.End(0, trainer.kill_signal);
   if (!together && trainer.fails_at < 0) trainer.fails_at = now_ + Random(20, 100);
   if (together) trainer.fails_at = -1;
   if (trainer.fails_at >= 0 && now_ >= trainer.fails_at) return trainer.End(Random(0, 1) ? 75 : 70, 0);
