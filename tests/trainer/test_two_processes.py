@@ -61,6 +61,16 @@ class TwoProcesses(unittest.TestCase):
             self.assertEqual(run.end(), 75, run.log_end())
         self.assertIn(f"{address}: the port of the coordinator cannot be used (Address already in use)", run.log_end())
 
+    def test_a_failure_of_one_ends_it_at_once_with_its_own_code(self):
+        """JAX would keep it until the other one ends, too: its stage would take it for a process that hangs."""
+        address = f"127.0.0.1:{free_port()}"
+        for index, data in enumerate((self.data, self.place / "nowhere")):
+            run = Run(self.place / f"fails-{index}", data, environ={
+                "PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": str(index), "PIPE_COORDINATOR": address}, steps=STEPS)
+            self.addCleanup(run.kill)
+        run.wait_for("error")
+        self.assertEqual(run.end(timeout=12), 65, run.log_end())
+
     def test_a_stop_of_one_stops_both_at_the_same_step_and_they_go_on(self):
         """Both also go back together if the newest checkpoint was changed after it was written."""
         pair = self.pair("stopped", steps=40, checkpoint_every=2)
