@@ -14,13 +14,15 @@ using Kind = LeaderStep::Kind;
 
 /// Exit codes of CONTRACT.md, section 6. The first ones are nobody else's fault; a trainer ends with the last
 /// ones, or is killed, also because another host went away.
-constexpr std::array kRank = {64, 65, 78, 86, 70, 69, 76, 75, 42, 0};
+constexpr int kAborted = 128 + 6;  // by JAX, when the process with the coordinator is gone
+constexpr std::array kRank = {64, 65, 78, 86, 70, 69, 76, 75, kAborted, 42, 0};
 
 std::size_t Rank(const TrainerEnd& end) {
-  const auto fault = static_cast<std::size_t>(std::find(kRank.begin(), kRank.end(), 69) - kRank.begin());
-  if (end.signal != 0 || end.code >= 128 || end.hung) return fault;
-  const auto found = std::find(kRank.begin(), kRank.end(), end.code);
-  return found == kRank.end() ? fault : static_cast<std::size_t>(found - kRank.begin());
+  const auto at = [](int code) {
+    return static_cast<std::size_t>(std::find(kRank.begin(), kRank.end(), code) - kRank.begin());
+  };
+  const std::size_t rank = at(end.signal != 0 ? 128 + end.signal : end.code);
+  return end.hung || rank == kRank.size() ? at(69) : rank;
 }
 
 LeaderStep Fail(Code code, std::string why) {

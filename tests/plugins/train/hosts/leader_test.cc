@@ -488,7 +488,9 @@ TEST(DecisiveTest, AFailureThatExplainsTheOthersDecides) {
   };
   EXPECT_EQ(decided({75, 64, 70}), 64);
   EXPECT_EQ(decided({0, 75, 0}), 75);
-  EXPECT_EQ(decided({134, 75, 42}), 134);
+  EXPECT_EQ(decided({137, 75, 42}), 137) << "the kernel killed it";
+  EXPECT_EQ(decided({134, 75, 42}), 75) << "JAX aborts a process when the one with the coordinator ends";
+  EXPECT_EQ(decided({134, 134, 42}), 134);
   EXPECT_EQ(decided({134, 70}), 70);
   EXPECT_EQ(decided({42, 0}), 42);
   EXPECT_EQ(decided({99, 75}), 99);
