@@ -182,7 +182,8 @@ FakeGcs::FakeGcs(const FakeGcsOptions& options) : world_(*options.clock) {
   if (options.with_dates) world_.dates = options.clock;
   // A request that comes before the URL is known waits for it.
   const std::scoped_lock lock(mutex_);
-  server_ = HttpServer::Start([this](ServedExchange& exchange) { Handle(exchange); }, options.port);
+  server_ = HttpServer::Start([this](ServedExchange& exchange) { Handle(exchange); }, options.port,
+                              options.address);
   world_.url = server_->url();
 }
 

@@ -10,6 +10,7 @@
 //   POST /fake/faults    {"storage.objects.read": ["return-503", …], …}: the next requests are struck
 //   POST /fake/hold?after=N   waits until N more moments have come (fake_moments.h); {"held": true}, or false
 //   GET  /fake/objects?bucket=B   {"name": {"size": 1, "crc32c": "…", "made": 1}, …}: no fault strikes that
+//   GET  /fake/content?bucket=B&name=N   the bytes, or "absent": no fault strikes that
 //   POST /fake/objects?bucket=B&name=N&encoding=E   somebody has uploaded the body
 //   POST /fake/release        where this was said before: everything goes on
 //   POST /storage/v1/b   with "denied": a bucket with the location, softDeletePolicy, retentionPolicy and
@@ -32,7 +33,8 @@
 namespace pipeline {
 
 struct FakeGcsOptions {
-  int port = 0;  // 0: a free one
+  int port = 0;                       // 0: a free one
+  std::string address = "127.0.0.1";  // of this machine
   FakeKeeping keeping;
   const Clock* clock = &SystemClock();  // outlives the server
   bool with_dates = false;              // answers bear a Date, by that clock

@@ -89,6 +89,9 @@ void FakeGcs::HandleControl(const FakeGcsCall& call) {
       shown["crc32c"] = CrcText(object.content->crc32c());
       shown["made"] = world_.objects.Made(bucket, object.name);
     }
+  } else if (path == "/fake/content") {
+    call.exchange.Answer(200, {}, Get(call.Argument("bucket"), call.Argument("name")));
+    return;
   } else if (path == "/fake/release") {
     world_.moments.Release();
   } else {

@@ -1,9 +1,9 @@
-// fake_gcs: a bucket on loopback, until SIGTERM.
-//   fake_gcs [--port N] [--directory DIR] [--discard] [--no-md5]
+// fake_gcs: a bucket on loopback or at an address of this machine, until SIGTERM.
+//   fake_gcs [--address A.B.C.D] [--port N] [--directory DIR] [--discard] [--no-md5]
 //            [--bucket NAME]... [--shared-bucket NAME]... [--payer-bucket NAME]...
 //            [--seed N --rate 0.05] [--limit-writes] [--rewrite-bytes N] [--tokens] [--require-token]
 //            [--clock-ahead SECONDS]
-// Prints {"url": "http://127.0.0.1:PORT"} as its first line, and what happened as its last one. A random plan
+// Prints {"url": "http://ADDRESS:PORT"} as its first line, and what happened as its last one. A random plan
 // replaces objects of a shared bucket. --tokens: requests need tokens of the server "metadata" in the first
 // line, for GCE_METADATA_HOST, which has its days under a plan. --require-token: they need any token but one
 // that was signed by a clock five minutes from this server's.
@@ -81,6 +81,8 @@ int main(int argc, char** argv) {
       return Misuse("unknown flag, or a flag without its value");
     } else if (const char* value = argv[++at]; flag == "--port") {
       options.port = std::atoi(value);
+    } else if (flag == "--address") {
+      options.address = value;
     } else if (flag == "--directory") {
       options.keeping.directory = value;
     } else if (flag == "--bucket" || flag == "--shared-bucket" || flag == "--payer-bucket") {

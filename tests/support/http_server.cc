@@ -314,7 +314,8 @@ class Connection final : public ServedExchange {
 
 class Server final : public HttpServer {
  public:
-  Server(Handler handler, int port) : handler_(std::move(handler)) {
+  Server(Handler handler, int port, std::string own)
+      : handler_(std::move(handler)), address_(std::move(own)) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) Die("pipe");
     end_read_ = FileDescriptor(ends[0]);
@@ -325,12 +326,12 @@ class Server final : public HttpServer {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    inet_pton(AF_INET, address_.c_str(), &address.sin_addr);
     socklen_t size = sizeof address;
     auto* const plain = reinterpret_cast<sockaddr*>(&address);
     if (bind(listener_.get(), plain, size) != 0 || listen(listener_.get(), 512) != 0 ||
         getsockname(listener_.get(), plain, &size) != 0)
-      Die("listen on 127.0.0.1");
+      Die("listen");
     port_ = ntohs(address.sin_port);
     acceptor_ = std::thread([this] { Accept(); });
   }
@@ -345,7 +346,7 @@ class Server final : public HttpServer {
   }
 
   int port() const override { return port_; }
-  std::string url() const override { return StrCat("http://127.0.0.1:", port_); }
+  std::string url() const override { return StrCat("http://", address_, ":", port_); }
   int connections() const override { return connections_; }
 
  private:
@@ -376,6 +377,7 @@ class Server final : public HttpServer {
   }
 
   const Handler handler_;
+  const std::string address_;
   FileDescriptor listener_, end_read_, end_write_;
   int port_ = 0;
   std::atomic<int> connections_ = 0;
@@ -402,8 +404,8 @@ std::optional<std::string> ServedRequest::Argument(std::string_view name) const 
   return std::nullopt;
 }
 
-std::unique_ptr<HttpServer> HttpServer::Start(Handler handler, int port) {
-  return std::make_unique<Server>(std::move(handler), port);
+std::unique_ptr<HttpServer> HttpServer::Start(Handler handler, int port, const std::string& address) {
+  return std::make_unique<Server>(std::move(handler), port, address);
 }
 
 }  // namespace pipeline

@@ -60,11 +60,12 @@ class HttpServer {
  public:
   using Handler = std::function<void(ServedExchange&)>;
 
-  /// On 127.0.0.1; port 0: a free one.
-  static std::unique_ptr<HttpServer> Start(Handler handler, int port = 0);
+  /// Port 0: a free one. `address`: IPv4, of this machine.
+  static std::unique_ptr<HttpServer> Start(Handler handler, int port = 0,
+                                           const std::string& address = "127.0.0.1");
   virtual ~HttpServer() = default;
   virtual int port() const = 0;
-  virtual std::string url() const = 0;  // "http://127.0.0.1:PORT"
+  virtual std::string url() const = 0;  // "http://ADDRESS:PORT"
   virtual int connections() const = 0;  // taken so far
 };
 

@@ -13,6 +13,10 @@ object:
     noise: [WHAT]  stdout | bad_lines | flood | half_line | long_line | grandchild, before anything else
     worker: K      only this worker behaves so; the others train on until they are stopped
 
+With several hosts each commits its part of a checkpoint, and asks for that part where it is not on its disk.
+`config: {pace: SECONDS}`: the time of a step, and of its compilation. `config: {meet: DIRECTORY}`: they wait for each
+other there in each step, and stop in the same one.
+
 `config: {weights: BYTES}`: size of a checkpoint; its bytes depend only on its step.
 
 `config: {decay: N}`: keeps the checkpoint of step N as `before_decay`, and goes back to it where more steps are asked for
@@ -46,6 +50,8 @@ class Trainer:
         self.fd = int(os.environ["PIPE_EVENTS_FD"])
         self.attempt = int(os.environ["PIPE_ATTEMPT"])
         self.worker = int(os.environ["PIPE_WORKER_INDEX"])
+        self.host, self.hosts = (int(os.environ.get(f"PIPE_HOST_{name}") or default)
+                                 for name, default in (("INDEX", 0), ("COUNT", 1)))
         self.seq = 0
         self.step = 0
         self.stopping = False
@@ -104,7 +110,8 @@ class Trainer:
         said = self.pins(step)
         change(said)
         with open(f"{directory}/{step}.json.part", "w") as file:
-            json.dump({"pipe_checkpoint": 1, "step": step, "files": files, **said}, file)
+            part = {"attempt": self.attempt, "host": self.host, "hosts": self.hosts} if self.hosts > 1 else {}
+            json.dump({"pipe_checkpoint": 2 if part else 1, "step": step, "files": files, **part, **said}, file)
         os.rename(f"{directory}/{step}.json.part", f"{directory}/{step}.json")
 
     def pins(self, step):
@@ -166,7 +173,16 @@ class Trainer:
 
     def checkpoint(self):
         self.say("ckpt_begin", path=f"checkpoints/{self.step}")
-        if self.worker == 0:  # it writes for all workers
+        if self.hosts > 1:  # each host has a part
+            path = os.path.join(self.run, "checkpoints", str(self.step))
+            shutil.rmtree(path, ignore_errors=True)
+            for name in ("facts/metadata", *(f"state/d/{self.host}.{chunk}" for chunk in range(60)))[self.host > 0:]:
+                os.makedirs(os.path.dirname(f"{path}/{name}"), exist_ok=True)
+                with open(f"{path}/{name}", "w") as file:
+                    file.write(f"{name} of step {self.step}")
+            self.marker(self.step, lambda said: None)
+            self.prune()
+        elif self.worker == 0:  # it writes for all workers
             path = os.path.join(self.run, "checkpoints", str(self.step))
             shutil.rmtree(path, ignore_errors=True)
             shutil.rmtree(path + ".part", ignore_errors=True)
@@ -198,6 +214,57 @@ class Trainer:
         self.step = newest
         self.say("restore", path=f"checkpoints/{newest}")
 
+    def restore_part(self):
+        wanted = os.environ["PIPE_RESUME"]
+        for step in self.steps():
+            if wanted == "none" or step > int(wanted):
+                self.remove(step)
+        if wanted == "none":
+            return
+        path = os.path.join(self.run, "checkpoints", wanted)
+        names = [f"state/d/{self.host}.{chunk}" for chunk in range(60)]
+        if not os.path.exists(f"{path}/{names[-1]}"):
+            self.phase("fetch")
+            self.say("need", id=f"{self.attempt}-{self.worker}-1", step=int(wanted), files=names)
+            answer = os.path.join(self.run, "answers", f"{self.attempt}-{self.worker}-1.json")
+            while not os.path.exists(answer):
+                self.sleep(0.02)
+            with open(answer) as file:
+                said = json.load(file)
+            if "error" in said:
+                self.end(said["code"], said["error"])
+        for name in names:
+            if open(f"{path}/{name}").read() != f"{name} of step {wanted}":
+                self.end(65, f"{path}/{name}: is not what was saved there")
+        self.step = int(wanted)
+        self.say("restore", path=f"checkpoints/{wanted}")
+
+    def meet(self):
+        """Waits until every host has come to this step, as collectives do. Returns whether one was asked to stop."""
+        place = self.job["config"].get("meet")
+        if place is None or self.hosts == 1:
+            return False
+
+        def path(host):
+            return os.path.join(place, f"{os.environ['PIPE_COORDINATOR']}-{host}")  # the same on all, new in an attempt
+        with open(path(self.host) + ".part", "w") as file:
+            file.write(f"{self.step} {int(self.stopping)}")
+        os.rename(path(self.host) + ".part", path(self.host))
+        stops = self.stopping
+        for host in range(self.hosts):
+            while True:
+                try:
+                    with open(path(host)) as file:
+                        step, stopping = map(int, file.read().split())
+                except FileNotFoundError:
+                    step, stopping = -1, 0
+                if step >= self.step:
+                    break
+                self.say("hb")
+                time.sleep(0.02)
+            stops = stops or stopping and step == self.step
+        return stops
+
     def stop(self):
         """The reaction to SIGTERM."""
         self.say("preempt")
@@ -217,29 +284,38 @@ class Trainer:
         while time.monotonic() < end and not self.stopping:
             self.say("hb")
             time.sleep(0.02)
-        if self.stopping:
+        if self.stopping and self.hosts == 1:
             self.stop()
 
     def train(self):
         for what in self.does.get("noise", []):
             self.noise(what)
         self.say("hello", versions={}, devices=[], backend="fake", config=self.job["config"])
-        if self.steps():
+        if self.hosts > 1:
+            self.restore_part()
+        elif self.steps():
             self.go_back()
             self.restore()
         total = self.job["steps"]
         self.say("plan", params=1234567, flops_per_token=1.0, tokens_per_step=2048, steps=total, epochs=1.25)
         for name, bits in (("uniform", 11.9), ("unigram", 8.5), ("bigram_kn", 5.25)):
             self.say("baseline", name=name, nats_per_token=bits, bits_per_byte=bits / 3, bits_per_char=bits)
+        pace = self.job["config"].get("pace", 0)
+        if pace:
+            self.phase("compile")
+            self.sleep(pace)
         self.phase("step")
         until = min(total, self.step + self.does["steps"] if "steps" in self.does else total)
         while self.step < until:
-            if self.stopping:
+            if self.hosts == 1 and self.stopping:
                 self.stop()
             self.step += 1
+            stops = self.meet()
             if self.step % self.job["log_every"] == 0:
                 self.say("step", loss=8 / (1 + self.step / 10), tokens=2048, tokens_per_s=51234.0, grad_norm=1.0,
                          lr=1e-3, data_wait=0.001, mfu=None, skipped=0)
+            if stops and self.step < total:
+                self.stop()
             evaluated = self.job["eval_every"] and self.step % self.job["eval_every"] == 0
             if evaluated or self.step == total:
                 self.phase("eval")
@@ -259,8 +335,8 @@ class Trainer:
                 self.evaluate()
             if self.ended:
                 break
-            if self.does.get("steps", 0) >= 10**9:
-                self.sleep(0.05)
+            if pace or self.does.get("steps", 0) >= 10**9:
+                self.sleep(pace or 0.05)
         getattr(self, "then_" + self.does.get("then", "end"))()
 
     def evaluate(self):
