@@ -66,7 +66,8 @@ class Host:
         with open(path, "rb") as file:
             file.seek(max(path.stat().st_size - most, 0))
             lines = file.read().splitlines(True)
-            return [json.loads(line) for line in lines[most < file.tell():] if line.endswith(b"\n")]
+            events = [json.loads(line) for line in lines[most < file.tell():] if line.endswith(b"\n")]
+            return [event for event in events if "attempt" in event and "t" in event]  # those of trainers
 
     def last_events(self):
         """For people: when, attempt, step, kind, name."""
