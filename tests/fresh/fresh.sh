@@ -90,7 +90,7 @@ try_one() {
   fi
 }
 
-mapfile -t commands < <(./dev help | sed -nE 's/^  ([a-z][a-z0-9-]*)( .*)?$/\1/p')
+mapfile -t commands < <(./dev help | sed -nE 's/^  ([a-z][a-z0-9-]*)( .*)?$/\1/p' | uniq)
 tries=(bookworm:help)
 for command in "${commands[@]}"; do
   [[ -n $(words_of "$command") ]] || fail "./dev help has a command \"$command\" that this script does not know"
