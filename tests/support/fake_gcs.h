@@ -35,7 +35,7 @@ namespace pipeline {
 struct FakeGcsOptions {
   int port = 0;                       // 0: a free one
   std::string address = "127.0.0.1";  // of this machine
-  FakeKeeping keeping;
+  FakeKeeping keeping = {};
   const Clock* clock = &SystemClock();  // outlives the server
   bool with_dates = false;              // answers bear a Date, by that clock
 };

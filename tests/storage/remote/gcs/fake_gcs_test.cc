@@ -50,7 +50,7 @@ class FakeGcsTest : public testing::Test {
   }
 
   TempDir directory_;
-  FakeGcs fake_{{0, {directory_ / "objects"}}};
+  FakeGcs fake_{{.keeping = {directory_ / "objects"}}};
   const std::unique_ptr<HttpClient> client_ = NewHttpClient();
   const std::string bytes_ = PatternBytes(3 * kQuantum + 1000);
 };
