@@ -240,10 +240,11 @@ class Trainer:
         self.say("restore", path=f"checkpoints/{wanted}")
 
     def meet(self):
-        """Waits until every host has come to this step, as collectives do. Returns whether one was asked to stop."""
+        """Waits until every host has come to this step, as collectives do. Returns whether one of several hosts was asked
+        to stop."""
         place = self.job["config"].get("meet")
         if place is None or self.hosts == 1:
-            return False
+            return self.stopping and self.hosts > 1
 
         def path(host):
             return os.path.join(place, f"{os.environ['PIPE_COORDINATOR']}-{host}")  # the same on all, new in an attempt
