@@ -46,7 +46,7 @@ class Host:
         keys = [f"--set=stages.train.{name}={value}" for name, value in (("hosts", self.hosts), ("host", self.number))]
         devices = 4 // self.hosts
         env = {**os.environ, "PIPE_TRACE_ROWS": str(self.rows),
-               "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+               "PIPE_TEST_HOST_TIMES": "0.3", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
         with open(self.said, "ab") as said:
             self._process = subprocess.Popen(
                 [support.PIPE, "run", str(self._place.file), "--work", str(self.work), *keys, *words], stdout=said,
