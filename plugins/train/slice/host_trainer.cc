@@ -1,6 +1,7 @@
 #include "plugins/train/slice/host_trainer.h"
 
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 #include "base/str.h"
@@ -128,6 +129,11 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
   ended.hung = end.hung;
   ended.progressed = end.progressed;
   ended.cause = end.cause;
+  // JAX aborts a process that lost another one, or waited for it in vain.
+  if (end.signal == SIGABRT || end.code == 128 + SIGABRT) {
+    ended.signal = 0;
+    ended.code = kExitTryAgain;
+  }
   const RestartDecision decision = policy_.Decide(ended);
   RestartAdvice advice;
   advice.again = decision.kind == RestartDecision::Kind::kAgain;

@@ -28,33 +28,42 @@ class HostTrainerTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     directory_ = std::make_unique<RunDirectory>(std::move(*opened));
   }
-  TrainerEnd EndOf(std::int64_t attempt, const std::string& script) {
-    const std::filesystem::path program = root_.path() / "program";
-    WriteFile(program, StrCat("#!/bin/sh\n", script, "\n"));
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  template <class Use>
+  auto With(const Use& use) {
     SliceCheckpoints checkpoints(job_, host_call_, *directory_);
     BucketRun bucket(job_, *directory_, host_call_);
     const HostTrainer::Run run{.job = job_,
                                .call = host_call_,
                                .directory = *directory_,
                                .position = job_.position,
-                               .python = program.string(),
+                               .python = program_.string(),
                                .data_digest = {},
                                .job_file = Json(Json::Object{})};
     HostTrainer trainer(run, checkpoints, bucket);
-    AttemptRecord record;
-    record.number = attempt;
-    trainer.Start(record);
-    for (int look = 0; look < 3000; ++look) {
-      if (const auto end = trainer.TakeEnd()) return *end;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ADD_FAILURE() << "it has not ended";
-    return {};
+    return use(trainer);
+  }
+  TrainerEnd EndOf(std::int64_t attempt, const std::string& script) {
+    WriteFile(program_, StrCat("#!/bin/sh\n", script, "\n"));
+    std::filesystem::permissions(program_, std::filesystem::perms::owner_all);
+    return With([attempt](HostTrainer& trainer) {
+      AttemptRecord record;
+      record.number = attempt;
+      trainer.Start(record);
+      for (int look = 0; look < 3000; ++look) {
+        if (const auto end = trainer.TakeEnd()) return *end;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      ADD_FAILURE() << "it has not ended";
+      return TrainerEnd{};
+    });
+  }
+  RestartAdvice AdviceFor(const TrainerEnd& end) {
+    return With([&end](HostTrainer& trainer) { return trainer.Advise(end); });
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(directory_->Path(name)); }
 
   TempDir root_;
+  const std::filesystem::path program_ = root_.path() / "program";
   MemoryStore store_;
   StorageCall call_{store_};
   HostCall host_call_ = call_.call();
@@ -72,6 +81,13 @@ TEST_F(HostTrainerTest, AnEndIsNotExplainedByAnEarlierTraining) {
       EndOf(4, R"(echo '{"code": 75, "message": "no peer"}' > "$PIPE_ERROR_FILE"; exit 75)");
   EXPECT_EQ(told.code, 75);
   EXPECT_NE(told.cause.find("no peer"), std::string::npos) << told.cause;
+}
+
+TEST_F(HostTrainerTest, AnAbortIsTriedAgainWithoutANewCheckpoint) {
+  job_.settings["restarts"] = 3;
+  EXPECT_TRUE(AdviceFor({.signal = 6, .cause = "aborted"}).again);
+  EXPECT_TRUE(AdviceFor({.code = 128 + 6, .cause = "aborted"}).again);
+  EXPECT_FALSE(AdviceFor({.signal = 11, .cause = "a bug"}).again);
 }
 
 TEST_F(HostTrainerTest, LogsOfOldAttemptsGo) {
