@@ -2,8 +2,8 @@
 """A training on four hosts with a disk, an address and a metadata server each and a bucket between them, with the real
 trainer. The hosts find each other by their metadata servers, and wait for the inputs that host 0 makes. One host is
 cut off while it sends its part of a checkpoint, one is killed and comes back on an empty disk, one is frozen while it
-compiles and thaws when the others have given it up. The ids of each step are those of one process; losses and norms of every step, also of one that is
-taken again, are those of a run without a fault, bit for bit.
+compiles and thaws when the others have given it up. The ids of each step are those of one process; losses and norms of
+every step, also of one that is taken again, are those of a run without a fault, bit for bit.
 
     slice_training.py PIPE FAKE_GCS ENVIRONMENT
 """
