@@ -1,5 +1,5 @@
-// Tells which missing hosts live with another recipe, as with another file or other keys. hosts.md, section 5.
-// No I/O and no clock: the caller does both.
+// Tells which missing hosts live with another recipe, as with another file or other keys. hosts.md,
+// section 5. No I/O and no clock: the caller does both.
 #pragma once
 
 #include <cstddef>
