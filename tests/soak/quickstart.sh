@@ -22,9 +22,9 @@ start() {
   child=$!
 }
 
-# Names and digests of the published files.
+# Names and digests of the published files; those of .pipe are about the run.
 published() {
-  (cd "$1/out" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+  (cd "$1/out" && find . -name .pipe -prune -o -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 
 milliseconds() { date +%s%3N; }
