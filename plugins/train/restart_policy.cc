@@ -1,6 +1,7 @@
 #include "plugins/train/restart_policy.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/str.h"
 
@@ -25,6 +26,8 @@ RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
   if (end.stopped) return {Kind::kStopped, {}, Code::kCancelled, {}};
   if (end.hung) return Again(end, true);
   if (end.signal != 0 || end.code >= 128) {
+    // JAX aborts a process that lost another one, or waited for it in vain.
+    if (several_ && (end.signal == SIGABRT || end.code == 128 + SIGABRT)) return Again(end, true);
     if (end.progressed) return Again(end, false);
     const bool killed = end.signal == 9 || end.code == 128 + 9;
     return Failed(Code::kUnavailable, end,

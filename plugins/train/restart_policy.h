@@ -35,8 +35,9 @@ struct RestartDecision {
 /// One training. One thread.
 class RestartPolicy {
  public:
-  /// `restarts`: consecutive attempts without a new checkpoint before it gives up.
-  explicit RestartPolicy(std::int64_t restarts) : restarts_(restarts) {}
+  /// `restarts`: consecutive attempts without a new checkpoint before it gives up. `several`: the training
+  /// has several processes, on this machine or on several hosts.
+  RestartPolicy(std::int64_t restarts, bool several) : restarts_(restarts), several_(several) {}
 
   /// Counts the attempt and decides. For kDone the caller must still check result.json.
   RestartDecision Decide(const AttemptEnd& end);
@@ -46,6 +47,7 @@ class RestartPolicy {
   RestartDecision Again(const AttemptEnd& end, bool waits);
 
   const std::int64_t restarts_;
+  const bool several_;
   std::int64_t barren_ = 0;  // consecutive attempts without a new checkpoint
   int waits_ = 0;            // consecutive
   bool had_bug_ = false;

@@ -59,7 +59,7 @@ class TrainingRun {
     // The existing result has fewer steps: only this training's own result may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
-    RestartPolicy policy(job_.restarts());
+    RestartPolicy policy(job_.restarts(), job_.processes() > 1);
     while (true) {
       ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(python, notice, rows));
       const RestartDecision decision = policy.Decide(end);

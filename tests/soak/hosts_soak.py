@@ -97,14 +97,14 @@ class Soak:
         self.tell(f"done, {self.unexpected} ends of a host that no fault of its own explains")
 
     def ids(self, training):
-        return None if self.fake else samples(training)
+        return None if self.fake else samples(training.hosts)
 
     def compare_with_one_process(self, wanted, ids):
         alone = self.training("alone", self.slice[:1], "--only", "train", "--set=stages.train.hosts=1",
                               devices=HOSTS * self.words.devices)
         alone.start()
         alone.finish(600)
-        check(samples(alone) == ids, "one process reads other ids")
+        check(samples(alone.hosts) == ids, "one process reads other ids")
         losses, norms = apart({step: wanted[step] for step in range(1, 31)}, figures(alone))
         self.tell(f"one process with the same mesh: the same ids; 30 losses differ by {losses:.1e} at most, norms by "
                   f"{norms:.1e}")
@@ -191,9 +191,9 @@ class Soak:
             moved.start()
             moved.finish(600)
             found.update(figures(moved))
-            ids.update(samples(moved))
+            ids.update(samples(moved.hosts))
         check(sorted(found) == sorted(wanted) == list(range(1, 61)), f"steps are missing: {sorted(found)}")
-        check(ids == samples(calm), "a change of hosts changes the ids")
+        check(ids == samples(calm.hosts), "a change of hosts changes the ids")
         losses, norms = apart(found, wanted)
         check(losses <= 1e-5, f"a change of hosts changes losses by {losses}")
         self.tell(f"four hosts, one with another mesh, four: the same ids; 60 losses differ by {losses:.1e} at most, "

@@ -21,15 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
 import replan_support as support  # noqa: E402
 from bucket_training import pipeline  # noqa: E402
 from fake_buckets import BUCKET, FakeBucket  # noqa: E402
+from slice_runs import check, samples  # noqa: E402
 
 STEPS, EVERY = 300, 30
 ROWS = 64             # of a step: the steps read more than one window of 16384 rows
 DATA_DISK = 1300_000  # bytes: a window, with all that is no row of the split train
-
-
-def check(good, what):
-    if not good:
-        raise SystemExit(f"hosts_training.py: {what}")
 
 
 class Host:
@@ -84,18 +80,6 @@ class Host:
         for path in [*self.work.glob("**/kept/train/runs/*/events.jsonl"), *alone]:
             found += [event for event in map(json.loads, path.read_text().splitlines()) if event["kind"] == kind]
         return found
-
-
-def samples(hosts):
-    """{first sample of a step: {sample: checksum of its ids}}, of all hosts; refuses two contents of a sample."""
-    steps = {}
-    for host in hosts:
-        for line in host.rows.read_text().splitlines():
-            told = json.loads(line)
-            step = steps.setdefault(told["first"], {})
-            for sample, checksum in told["samples"]:
-                check(step.setdefault(sample, checksum) == checksum, f"sample {sample} has two contents")
-    return steps
 
 
 def figures(host):

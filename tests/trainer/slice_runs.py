@@ -4,6 +4,7 @@ places a fault at a moment that it meant. CONTRACT.md, section 13; hosts.md."""
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ STAGES = ("join", "compile", "step", "parts", "marker", "publication")
 
 def check(good, what):
     if not good:
-        raise SystemExit(f"{os.path.basename(__import__('sys').argv[0])}: {what}")
+        raise SystemExit(f"{os.path.basename(sys.argv[0])}: {what}")
 
 
 class Host:
@@ -190,10 +191,10 @@ def apart(one, other):
     return tuple(max(abs(pair[at] / other[step][at] - 1) for step, pair in one.items()) for at in range(2))
 
 
-def samples(training):
+def samples(hosts):
     """{first sample of a step: {sample: checksum of its ids}}, of all hosts; refuses two contents of a sample."""
     steps = {}
-    for host in training.hosts:
+    for host in hosts:
         for line in host.rows.read_text().splitlines():
             told = json.loads(line)
             step = steps.setdefault(told["first"], {})

@@ -68,7 +68,8 @@ class Leader {
   const std::optional<AttemptRecord>& attempt() const { return attempt_; }
   /// The hosts without a sign of life, "host 2 (10.0.0.3), host 3"; empty: all live.
   std::string Missing(Time now) const;
-  /// What the next attempt waits for beside signs of life: trainers of the one before; empty: for none.
+  /// Names the hosts whose trainers of the last attempt still run: the next attempt waits for them. Empty:
+  /// none.
   std::string StillTrain(const HostCard& own) const;
   std::set<int> MissingHosts(Time now) const;
   /// The missing hosts that live with another recipe, for the names of `Missing`.

@@ -1,4 +1,4 @@
-// Where the rows of a block are: reader/ORDER.md, rows.md.
+// Finds the rows of a block in the shards: reader/ORDER.md, rows.md.
 #pragma once
 
 #include <cstdint>

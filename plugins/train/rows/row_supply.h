@@ -71,7 +71,7 @@ class RowSupply {
   Status ReadBlocks();
   Status Fetch(const std::vector<FileFacts>& files);
   Status MakeChecksums();
-  /// Of this host's own shards, or of those in the bucket.
+  /// Computes the checksums from the shards on this disk, or else from those in the bucket.
   Result<RowChecksums> Measure();
   Status LoadChecksums();
   /// Removes each file that is no right range; the others count as here.

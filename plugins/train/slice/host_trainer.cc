@@ -1,7 +1,6 @@
 #include "plugins/train/slice/host_trainer.h"
 
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include "base/str.h"
@@ -26,7 +25,7 @@ HostTrainer::HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRu
       checkpoints_(checkpoints),
       bucket_(bucket),
       runner_(run.job, run.call, run.directory),
-      policy_(run.job.restarts()) {}
+      policy_(run.job.restarts(), true) {}
 
 HostTrainer::~HostTrainer() {
   wish_ = Wish::kKill;
@@ -129,11 +128,6 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
   ended.hung = end.hung;
   ended.progressed = end.progressed;
   ended.cause = end.cause;
-  // JAX aborts a process that lost another one, or waited for it in vain.
-  if (end.signal == SIGABRT || end.code == 128 + SIGABRT) {
-    ended.signal = 0;
-    ended.code = kExitTryAgain;
-  }
   const RestartDecision decision = policy_.Decide(ended);
   RestartAdvice advice;
   advice.again = decision.kind == RestartDecision::Kind::kAgain;

@@ -136,7 +136,8 @@ class HostRun {
     SliceObjects objects(storage, job_.run_uri,
                          {.is_published = [&published] { return published.IsThere(); },
                           .newest_marker = [&checkpoints, rows, &call = call_]() -> Result<std::int64_t> {
-                            // What a next try does not mend ends the run, as damaged checkpoints do.
+                            // A failure that another try does not mend ends the run, as damaged
+                            // checkpoints do.
                             const auto ended = rows ? rows->ChecksumsEnded() : std::nullopt;
                             if (ended && !ended->ok() && !call.stopped())
                               return Status(Code::kDataLoss, std::string(ended->message()));

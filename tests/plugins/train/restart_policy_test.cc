@@ -30,7 +30,7 @@ class RestartPolicyFinalTest : public testing::TestWithParam<Final> {};
 
 TEST_P(RestartPolicyFinalTest, IsNeverTriedAgain) {
   for (const bool progressed : {false, true}) {
-    const RestartDecision decision = RestartPolicy(3).Decide(Ended(GetParam().code, progressed));
+    const RestartDecision decision = RestartPolicy(3, false).Decide(Ended(GetParam().code, progressed));
     EXPECT_EQ(decision.kind, Kind::kFail);
     EXPECT_EQ(decision.code, GetParam().status);
   }
@@ -43,14 +43,14 @@ INSTANTIATE_TEST_SUITE_P(All, RestartPolicyFinalTest,
                                          Final{2, Code::kInternal}, Final{127, Code::kInternal}));
 
 TEST(RestartPolicyTest, ResumeIsFreeWhileEachAttemptLeavesACheckpoint) {
-  RestartPolicy policy(0);
+  RestartPolicy policy(0, false);
   for (int attempt = 0; attempt < 100; ++attempt)
     EXPECT_EQ(policy.Decide(Ended(42, true)).kind, Kind::kAgain);
   EXPECT_EQ(policy.Decide(Ended(42, false)).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, BudgetCountsAttemptsInARowWithoutACheckpoint) {
-  RestartPolicy policy(2);
+  RestartPolicy policy(2, false);
   EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kAgain);
   EXPECT_EQ(policy.Decide(Ended(69)).kind, Kind::kAgain);
   EXPECT_EQ(policy.Decide(Ended(75, true)).kind, Kind::kAgain) << "a checkpoint gives the budget back";
@@ -64,7 +64,7 @@ TEST(RestartPolicyTest, BudgetCountsAttemptsInARowWithoutACheckpoint) {
 }
 
 TEST(RestartPolicyTest, DeviceOfAnotherProgramIsWaitedForAndCostsNoAttempt) {
-  RestartPolicy policy(1);
+  RestartPolicy policy(1, false);
   EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kAgain);
   for (int minute = 0; minute < 500; ++minute) {
     const RestartDecision held = policy.Decide(Ended(76));
@@ -75,12 +75,12 @@ TEST(RestartPolicyTest, DeviceOfAnotherProgramIsWaitedForAndCostsNoAttempt) {
   EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kFail) << "the budget is what it was before";
   AttemptEnd stopped = Ended(76);
   stopped.stopped = true;
-  EXPECT_EQ(RestartPolicy(0).Decide(stopped).kind, Kind::kStopped);
-  EXPECT_EQ(RestartPolicy(0).Decide(Ended(76)).kind, Kind::kAgain);
+  EXPECT_EQ(RestartPolicy(0, false).Decide(stopped).kind, Kind::kStopped);
+  EXPECT_EQ(RestartPolicy(0, false).Decide(Ended(76)).kind, Kind::kAgain);
 }
 
 TEST(RestartPolicyTest, WaitsDoubleUpToAMinuteAndBeginAnewAfterProgress) {
-  RestartPolicy policy(100);
+  RestartPolicy policy(100, false);
   for (const auto wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) EXPECT_EQ(policy.Decide(Ended(75)).wait, wait);
   EXPECT_EQ(policy.Decide(Ended(75, true)).wait, 1s);
   EXPECT_EQ(policy.Decide(Ended(75)).wait, 1s);
@@ -88,26 +88,34 @@ TEST(RestartPolicyTest, WaitsDoubleUpToAMinuteAndBeginAnewAfterProgress) {
 }
 
 TEST(RestartPolicyTest, BugIsTriedAgainOnceAndOnlyAfterProgress) {
-  EXPECT_EQ(RestartPolicy(3).Decide(Ended(70)).kind, Kind::kFail);
-  RestartPolicy policy(3);
+  EXPECT_EQ(RestartPolicy(3, false).Decide(Ended(70)).kind, Kind::kFail);
+  RestartPolicy policy(3, false);
   EXPECT_EQ(policy.Decide(Ended(70, true)).kind, Kind::kAgain);
   EXPECT_EQ(policy.Decide(Ended(70, true)).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, KilledIsResumedWhereItLeftACheckpoint) {
-  RestartPolicy policy(3);
+  RestartPolicy policy(3, false);
   EXPECT_EQ(policy.Decide(Killed(9, true)).kind, Kind::kAgain);
   EXPECT_EQ(policy.Decide(Ended(128 + 15, true)).kind, Kind::kAgain);
   const RestartDecision memory = policy.Decide(Killed(9, false));
   EXPECT_EQ(memory.kind, Kind::kFail);
   EXPECT_NE(memory.why.find("memory is full"), std::string::npos);
-  EXPECT_EQ(RestartPolicy(3).Decide(Killed(11, false)).kind, Kind::kFail);
+  EXPECT_EQ(RestartPolicy(3, false).Decide(Killed(11, false)).kind, Kind::kFail);
+}
+
+TEST(RestartPolicyTest, AbortOfOneOfSeveralProcessesMayPass) {
+  RestartPolicy several(1, true);
+  EXPECT_EQ(several.Decide(Killed(6, false)).kind, Kind::kAgain);
+  EXPECT_EQ(several.Decide(Ended(128 + 6)).kind, Kind::kFail) << "restarts bound it";
+  EXPECT_EQ(RestartPolicy(1, true).Decide(Killed(11, false)).kind, Kind::kFail);
+  EXPECT_EQ(RestartPolicy(1, false).Decide(Killed(6, false)).kind, Kind::kFail);
 }
 
 TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
   AttemptEnd hung = Killed(9, false);
   hung.hung = true;
-  RestartPolicy policy(1);
+  RestartPolicy policy(1, false);
   const RestartDecision first = policy.Decide(hung);
   EXPECT_EQ(first.kind, Kind::kAgain);
   EXPECT_EQ(first.wait, 1s);
@@ -117,11 +125,11 @@ TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
 TEST(RestartPolicyTest, StopIsNoFailureWhateverTheTrainerMadeOfIt) {
   for (AttemptEnd end : {Ended(42), Ended(70), Killed(9, false)}) {
     end.stopped = true;
-    EXPECT_EQ(RestartPolicy(0).Decide(end).kind, Kind::kStopped);
+    EXPECT_EQ(RestartPolicy(0, false).Decide(end).kind, Kind::kStopped);
   }
   AttemptEnd done = Ended(0);
   done.stopped = true;
-  EXPECT_EQ(RestartPolicy(0).Decide(done).kind, Kind::kDone);
+  EXPECT_EQ(RestartPolicy(0, false).Decide(done).kind, Kind::kDone);
 }
 
 }  // namespace
