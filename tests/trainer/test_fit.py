@@ -268,6 +268,7 @@ class Chip:
     slice_index: int
     platform: str = "tpu"
     device_kind: str = "TPU v5 lite"
+    process_index: int = 0
 
 
 class SeveralSlices(unittest.TestCase):

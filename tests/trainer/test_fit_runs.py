@@ -11,7 +11,14 @@ import runs
 from runs import Run
 
 MIB = 1 << 20
-BOUNDED = "from pipe_trainer import memory\nmemory.of_device = lambda device: {bytes}\n"
+BOUNDED = "from pipe_trainer import memory\nmemory.of_device = lambda device: {limit}\n"
+# A device of another process tells nothing of its memory.
+BOUNDED_OWN = """from pipe_trainer import memory
+def of_device(device):
+    import jax
+    return {limit} if device.process_index == jax.process_index() else None
+memory.of_device = of_device
+"""
 
 
 class Bounded(unittest.TestCase):
@@ -22,11 +29,11 @@ class Bounded(unittest.TestCase):
         cls.place = Path(place.name)
         cls.data = runs.make_rows(cls.place / "rows")
 
-    def run_in(self, name, mib, **members):
-        """Sets the limit in sitecustomize, which Python imports before anything else."""
-        patch = self.place / f"memory-{mib}"
-        patch.mkdir(exist_ok=True)
-        (patch / "sitecustomize.py").write_text(BOUNDED.format(bytes=int(mib * MIB)))
+    def run_in(self, name, mib, bounded=BOUNDED, **members):
+        """Sets the limit in sitecustomize, which Python imports before anything else. Each run has its own: a process
+        that starts must not read a file that is being written."""
+        patch = Path(tempfile.mkdtemp(prefix="memory-", dir=self.place))
+        (patch / "sitecustomize.py").write_text(bounded.format(limit=mib and int(mib * MIB)))
         environ = {"PYTHONPATH": f"{patch}:{places.PACKAGE}", **members.pop("environ", {})}
         run = Run(self.place / name, self.data, environ=environ, **{"steps": 4, **members})
         self.addCleanup(run.process.kill)
@@ -70,18 +77,27 @@ class Bounded(unittest.TestCase):
         self.assertEqual(len(message.splitlines()), 1)
         self.assertIn("is the smallest that was tried", message)
 
-    def test_two_processes_take_the_same_way(self):
+    def pair_in(self, name, limits):
         from test_two_processes import free_port
         port = free_port()
-        pair = [self.run_in("two", 2000, config={**runs.TINY, "mesh": "auto"}, environ={
+        return [self.run_in(name, mib, BOUNDED_OWN, config={**runs.TINY, "mesh": "auto"}, environ={
             "PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": str(index), "PIPE_COORDINATOR": f"127.0.0.1:{port}"})
-            for index in range(2)]
+            for index, mib in enumerate(limits)]
+
+    def test_two_processes_take_the_same_way_and_keep_to_the_least_memory(self):
+        pair = self.pair_in("two", (2000, 1500))
         for run in pair:
-            self.assertEqual(run.end(), 0, run.log_end())
+            self.assertEqual(run.end(100), 0, run.log_end())
         fits = [run.of("hello")[0]["fit"] for run in pair]
         self.assertEqual(fits[0], fits[1])
-        self.assertEqual(fits[0]["devices"], "cpu x 2")
+        self.assertEqual((fits[0]["devices"], fits[0]["usable_gib"]), ("cpu x 2", round(1500 / 1024, 3)))
         self.assertTrue((pair[0].run_dir / "fit.json").is_file())
+
+    def test_two_processes_take_the_same_way_if_one_does_not_know_its_memory(self):
+        pair = self.pair_in("unknown", (2000, None))
+        for run in pair:
+            self.assertEqual(run.end(100), 0, run.log_end())
+            self.assertNotIn("usable_gib", run.of("hello")[0]["fit"])
 
 
 if __name__ == "__main__":

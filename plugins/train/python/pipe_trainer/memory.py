@@ -1,5 +1,6 @@
 """The memory of a device, and the part of it that a compiled program takes."""
 
+import json
 import re
 from dataclasses import asdict, dataclass
 
@@ -23,10 +24,25 @@ def of_device(device):
     return int(slices.GENERATIONS[generation].gib * GIB)
 
 
+def of_each(devices):
+    """As of_device, for each of these devices, on several processes: the least of their answers, so that all processes
+    decide the same; None if one process has none. All processes call it together."""
+    import jax
+    own = of_device(next((one for one in devices if one.process_index == jax.process_index()), devices[0]))
+    if jax.process_count() == 1:
+        return own
+    import numpy as np
+    from jax.experimental import multihost_utils
+    texts = multihost_utils.process_allgather(np.frombuffer(json.dumps(own).encode().ljust(32), np.uint8))
+    answers = [json.loads(bytes(text)) for text in np.asarray(texts)]
+    return None if None in answers else min(answers)
+
+
 def holds_whole(setup):
-    """Returns whether a device has room for all parameters, which samples need, beside its part of the state."""
+    """Returns whether a device has room for all parameters, which samples need, beside its part of the state. All
+    processes call it together."""
     from .candidates import count
-    usable, size = of_device(setup.mesh.devices.flat[0]), 4 * count(setup.config.model)
+    usable, size = of_each(setup.mesh.devices.flat), 4 * count(setup.config.model)
     parts = setup.mesh.shape["fsdp"] * setup.mesh.shape["tensor"]
     return usable is None or setup.mesh.devices.size == 1 or size + 3 * size / parts <= usable * SHARE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jax
 
-from . import devices, export, memory
+from . import ckpt, devices, export, memory
 from .atomic import write_text
 from .blocks import Blocks
 from .board import Board
@@ -59,7 +59,7 @@ def run(job, events, stop):
     try:
         loop.begin()
         before = read_json(job.run_dir / "result.json") or {}
-        if loop.done >= job.steps and before.get("steps") == loop.done:
+        if loop.done >= job.steps and ckpt.agree(before.get("steps") == loop.done):  # the first process writes it
             events.emit("bye", summary=before)
             loop.checkpoints.close()
             return

@@ -76,7 +76,7 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
     compilation."""
     count, slices_ = len(devices), sharding.slices_of(devices)
     where = f"{devices[0].device_kind} x {count}" + f" in {slices_} slices" * (slices_ > 1)
-    usable = memory.of_device(devices[0]) if config.auto else None
+    usable = memory.of_each(devices) if config.auto else None
     if usable is None:
         config = candidates.unbounded(config, count, slices_)
         return config, told(config, None, None, where)
