@@ -29,13 +29,18 @@ class TwoProcesses(unittest.TestCase):
         cls.place = Path(place.name)
         cls.data = runs.make_rows(cls.place / "rows")
 
-    def pair(self, name, **members):
-        port = free_port()
-        pair = [Run(self.place / name, self.data, environ={
-            "PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": str(index), "PIPE_COORDINATOR": f"127.0.0.1:{port}"},
-            **{"steps": STEPS, "checkpoint_every": 3, **members}) for index in range(2)]
-        for run in pair:
-            self.addCleanup(run.process.kill)
+    def pair(self, name, resume=None, **members):
+        """`resume`: the members are two hosts with a directory each, which restore this step, or "none"."""
+        port, pair = free_port(), []
+        for index in range(2):
+            environ = {"PIPE_WORKER_COUNT": "2", "PIPE_WORKER_INDEX": str(index),
+                       "PIPE_COORDINATOR": f"127.0.0.1:{port}"}
+            place = self.place / name
+            if resume is not None:
+                place /= str(index)
+                environ |= {"PIPE_HOST_COUNT": "2", "PIPE_HOST_INDEX": str(index), "PIPE_RESUME": str(resume)}
+            pair.append(Run(place, self.data, environ=environ, **{"steps": STEPS, "checkpoint_every": 3, **members}))
+            self.addCleanup(pair[-1].process.kill)
         return pair
 
     def test_their_losses_are_those_of_one_process(self):
@@ -109,6 +114,17 @@ class TwoProcesses(unittest.TestCase):
         self.assertEqual(pair[0].result()["stopped_early"]["step"], max(pair[0].losses()))
         pinned = [path for path in (pair[0].run_dir / "checkpoints").glob("*.json") if '"best"' in path.read_text()]
         self.assertEqual(len(pinned), 1)
+
+    def test_hosts_that_start_again_after_the_last_step_end_together(self):
+        """Only the first one has result.json; the other must not wait for it in an evaluation."""
+        for resume in ("none", STEPS):
+            pair = self.pair("ended", resume)
+            for run in pair:
+                self.assertEqual(run.end(100), 0, run.log_end())
+            self.assertEqual([(pair[index].run_dir / "result.json").is_file() for index in range(2)], [True, False])
+        for run in pair:
+            self.assertEqual([event["step"] for event in run.of("restore")], [STEPS])
+            self.assertEqual(run.of("step") + run.of("eval"), [])
 
 
 if __name__ == "__main__":
