@@ -174,7 +174,7 @@ struct SliceModel::Start final : public Errands {
   Trainer trainer;
   std::optional<SliceLoop> loop;  // on host 0: once it has the lease
   std::array<std::optional<Request>, kLease + 1> lanes;
-  int frozen_until = 0, cut_until = 0;
+  int clock_ahead = 0, frozen_until = 0, cut_until = 0;
   bool is_deaf = false, is_stopped = false;
   int lease_at = 0, lease_seen = 0, lease_good = 0;
   std::int64_t lease_version = -1;  // -1: not looked yet
@@ -209,6 +209,11 @@ void SliceModel::Begin(int host) {
   done_[static_cast<std::size_t>(host)] = false;
   starts_.push_back(std::make_unique<Start>(*this, std::move(card)));
   starts_.back()->lease_at = now_;
+  starts_.back()->clock_ahead = Random(-20'000, 20'000);
+}
+
+SliceModel::Time SliceModel::Clock(const Start& start) const {
+  return std::chrono::seconds(now_ + start.clock_ahead);
 }
 
 void SliceModel::Die(std::size_t at) {
@@ -326,7 +331,8 @@ void SliceModel::TakeLease(Start& start) {
             start.finished = RunEnd{};  // the job finds the result before anything else
           else if (!start.loop)
             start.loop.emplace(
-                start.card, HostTiming{}, *bucket_, start.trainer, start, [](std::string_view) {}, Clock());
+                start.card, HostTiming{}, *bucket_, start.trainer, start, [](std::string_view) {},
+                Clock(start));
         } else if (start.loop) {
           start.finished =
               RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kUnavailable, .message = "lease"};
@@ -382,13 +388,13 @@ void SliceModel::Drive(Start& start) {
   if (start.card.host == 0 && !start.lanes[kLease] && now_ >= start.lease_at) TakeLease(start);
   if (start.card.host != 0 && !start.loop)
     start.loop.emplace(
-        start.card, HostTiming{}, *bucket_, start.trainer, start, [](std::string_view) {}, Clock());
+        start.card, HostTiming{}, *bucket_, start.trainer, start, [](std::string_view) {}, Clock(start));
   if (!start.loop) {
     if (start.is_stopped)
       start.finished = RunEnd{.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = {}};
     return;
   }
-  start.finished = start.loop->Tick(Clock(), start.is_stopped);
+  start.finished = start.loop->Tick(Clock(start), start.is_stopped);
   if (!start.finished) SendPart(start);
 }
 

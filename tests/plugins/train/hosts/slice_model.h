@@ -95,7 +95,8 @@ class SliceModel {
   void Begin(int host);
   void Die(std::size_t at);
   Start* Newest(int host);
-  Time Clock() const { return std::chrono::seconds(now_); }
+  /// The clock of its machine: those of two machines differ by hours.
+  Time Clock(const Start& start) const;
 
   Request Ask(const Start& start, int latency, std::function<void()> work, std::function<void()> done);
   void Serve(Start& start);
