@@ -48,6 +48,10 @@ class FakeBuckets:
         """Adds a fault for the next request of this operation."""
         self.ask("/fake/faults", json.dumps({operation: [word]}).encode())
 
+    def slow(self, part, milliseconds):
+        """An object whose name contains `part` takes so much longer to be made from now on; "": none does."""
+        self.ask(f"/fake/slow?part={urllib.parse.quote(part, safe='')}&ms={milliseconds}")
+
     def put(self, bucket, name, data):
         name = urllib.parse.quote(name, safe="")
         self.ask(f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={name}", data)

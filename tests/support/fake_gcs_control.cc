@@ -1,6 +1,7 @@
 // What is asked of the fake itself, beside the API.
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <optional>
 
@@ -67,6 +68,11 @@ void FakeGcs::HandleControl(const FakeGcsCall& call) {
       call.Error(400, "invalid", "The fake does not know these faults.");
       return;
     }
+  } else if (path == "/fake/slow") {
+    const std::string text = call.Argument("ms");
+    std::uint64_t milliseconds = 0;
+    std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+    world_.faults.Slow(call.Argument("part"), std::chrono::milliseconds(milliseconds));
   } else if (path == "/fake/hold") {
     const std::string text = call.Argument("after");
     std::uint64_t count = 0;

@@ -198,6 +198,18 @@ void FakeGcsFaults::Plan(std::uint64_t seed, double rate) {
   rate_ = rate;
 }
 
+void FakeGcsFaults::Slow(std::string part, std::chrono::milliseconds longer) {
+  const std::scoped_lock lock(mutex_);
+  slow_ = std::move(part);
+  longer_ = longer;
+}
+
+std::chrono::milliseconds FakeGcsFaults::SlownessOf(const std::string& object) const {
+  const std::scoped_lock lock(mutex_);
+  const bool is_slow = !slow_.empty() && object.find(slow_) != std::string::npos;
+  return is_slow ? longer_ : std::chrono::milliseconds(0);
+}
+
 std::uint64_t FakeGcsFaults::Random() {
   state_ += 0x9e3779b97f4a7c15u;  // splitmix64
   std::uint64_t mixed = state_;

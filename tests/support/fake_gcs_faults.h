@@ -20,6 +20,7 @@
 //   overwrite-after-KK             a download ends after K KiB, and somebody has replaced the object
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -88,6 +89,11 @@ class FakeGcsFaults {
   /// than three times in a row.
   void Plan(std::uint64_t seed, double rate);
 
+  /// From now on an object whose name contains `part` takes so much longer to be made, until the next call;
+  /// empty: no object does.
+  void Slow(std::string part, std::chrono::milliseconds longer);
+  std::chrono::milliseconds SlownessOf(const std::string& object) const;
+
   /// What strikes this request.
   FakeFault Take(const FakeTarget& target);
   /// The token of a request for the object was refused, by no fault: the next strike is another one.
@@ -123,6 +129,8 @@ class FakeGcsFaults {
   std::set<std::string> refused_;  // objects whose last answer was 401
   std::uint64_t state_ = 0;
   double rate_ = 0;
+  std::string slow_;  // part of the names of objects
+  std::chrono::milliseconds longer_{0};
   int next_test_ = 1;
 };
 

@@ -94,6 +94,8 @@ bool Receive(const FakeGcsCall& call, const Take& take, std::unique_lock<std::mu
 /// Makes the object, after whoever races it.
 FakeOutcome Finish(const FakeGcsCall& call, const FakeObject& object,
                    const FakePreconditions& preconditions) {
+  if (const auto longer = call.world.faults.SlownessOf(object.name); longer.count() > 0)
+    call.exchange.Stall(longer);
   if (call.fault.kind == Kind::kRace && preconditions.generation_match) {
     FakeObject other = object;
     other.given.Remove("metadata");

@@ -23,6 +23,7 @@ BUCKET_ERRORS = ({"storage.objects.insert": ["return-503-after-commit", "return-
                   "storage.objects.list": ["return-503", "empty-page"]},
                  {"storage.objects.get": ["return-503"] * 2, "storage.objects.list": ["return-503"] * 2,
                   "storage.objects.insert": ["stall-for-2s-after-0K"]})
+PART_MILLISECONDS = 50  # that the upload of a file of a checkpoint takes longer
 
 
 class Slice:
@@ -128,10 +129,22 @@ def strike(slice_, stage, kind, host, seconds, duration=0, errors=0, lost_disk=F
     """Waits until the host is in this stage, and then the fault happens. `duration`: of a freeze or a cut. Returns a
     line about both. A killed or stopped host is not started again."""
     training, deadline = slice_.training, time.monotonic() + seconds
-    leader = training.hosts[0]
+    if stage == "parts":  # else all files of a small model may be sent between two looks
+        training.bucket.slow("/checkpoints/", PART_MILLISECONDS)
+    try:
+        return _strike(slice_, stage, kind, host, deadline, duration, errors, lost_disk)
+    finally:
+        if stage == "parts":
+            training.bucket.slow("", 0)
+
+
+def _strike(slice_, stage, kind, host, deadline, duration, errors, lost_disk):
+    training, leader = slice_.training, slice_.training.hosts[0]
     while True:
-        check(time.monotonic() < deadline, f"{training.name}: waited {seconds} s until host {host.number} is in the "
-                                           f"stage {stage}\n{training.text()}")
+        check(time.monotonic() < deadline, f"{training.name}: host {host.number} does not come to the stage "
+                                           f"{stage}\n{training.text()}")
+        check(host.is_running() or host.codes[-1:] != [0], f"{training.name}: host {host.number} has ended before the "
+                                                           f"stage {stage}\n{training.text()}")
         training.tend()
         if slice_.stage(stage, host) is None:
             time.sleep(0.01)

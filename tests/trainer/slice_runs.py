@@ -109,8 +109,11 @@ class Training:
 
     def pace(self, steps):
         """Holds the training while it is more than so many steps beyond the newest marker: a fault needs time."""
-        step = max((event["step"] for event in self.hosts[0].events(1 << 12)[-3:]), default=0)
-        self.hold(step > max(self.markers(self.objects()), default=0) + steps)
+        objects = self.objects()
+        newest = max(self.attempts(objects), default=0)  # a trainer that only starts must not be held: it never tells
+        step = max((event["step"] for event in self.hosts[0].events(1 << 12)[-3:] if event["attempt"] == newest),
+                   default=0)
+        self.hold(step > max(self.markers(objects), default=0) + steps)
 
     def hold(self, held):
         if held or self._held:
