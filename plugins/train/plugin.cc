@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/str.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/train/commands.h"
 #include "plugins/train/description.h"
@@ -64,8 +65,13 @@ pipe_code Forecast(const pipe_call* call, pipe_text) {
 pipe_code Prepare(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
-    if (asked["dry_run"].is_object())
+    if (asked["dry_run"].is_object()) {
+      ASSIGN_OR_RETURN(const HostPosition position, FindPosition(asked["config"], Variable, host));
+      if (position.hosts > 1)
+        host.Log(Level::kInfo,
+                 StrCat("this is host ", position.host, " of ", position.hosts, ", by ", position.source));
       for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);
+    }
     return FindPython(std::string(asked["config"]["environment"].AsString(kDefaultEnvironment))).status();
   });
 }

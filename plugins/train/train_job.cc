@@ -65,7 +65,8 @@ Status CheckSettings(const Json& settings) {
     return Wrong(StrCat("processes: at most ", kMostProcesses, " on one machine"));
   if (!settings["config"].is_object() && !settings["config"].is_null())
     return Wrong("config: must be a map, such as { preset: tiny }");
-  RETURN_IF_ERROR(ReadHostKeys(settings).status());
+  ASSIGN_OR_RETURN(const HostKeys keys, ReadHostKeys(settings));
+  RETURN_IF_ERROR(CheckHostKeys(keys));
   RETURN_IF_ERROR(CheckEarlyStop(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return Wrong("patience: must be above 0");

@@ -206,16 +206,6 @@ class Search {
   std::optional<std::string> tpu_env_;  // asked for once; empty: there is none
 };
 
-Status CheckKeys(const HostKeys& keys) {
-  if (keys.hosts && (*keys.hosts < 1 || *keys.hosts > kMostHosts))
-    return Refused(StrCat("hosts is ", *keys.hosts, ": it must be from 1 to ", kMostHosts));
-  const std::int64_t most = keys.hosts.value_or(kMostHosts) - 1;
-  if (keys.host && (*keys.host < 0 || *keys.host > most))
-    return Refused(StrCat("host is ", *keys.host, ": it must be from 0 to ", most,
-                          keys.hosts ? ", as `hosts` is one more" : "", "; the first host is 0"));
-  return {};
-}
-
 /// `hosts` overrides the number that was found; the numbers of the hosts stay.
 Status SetHosts(int hosts, HostPosition& position) {
   if (hosts > 1 && position.hosts == 1)
@@ -251,17 +241,22 @@ Status SetHost(std::int64_t host, HostPosition& position) {
 
 }  // namespace
 
+Status CheckHostKeys(const HostKeys& keys) {
+  if (keys.hosts && (*keys.hosts < 1 || *keys.hosts > kMostHosts))
+    return Refused(StrCat("hosts is ", *keys.hosts, ": it must be from 1 to ", kMostHosts));
+  const std::int64_t most = keys.hosts.value_or(kMostHosts) - 1;
+  if (keys.host && (*keys.host < 0 || *keys.host > most))
+    return Refused(StrCat("host is ", *keys.host, ": it must be from 0 to ", most,
+                          keys.hosts ? ", as `hosts` is one more" : "", "; the first host is 0"));
+  if (keys.coordinator && !ParseHostAddress(*keys.coordinator).ok())
+    return Refused(StrCat("coordinator is \"", Readable(TerminalText(*keys.coordinator), kShown),
+                          "\": it must be the name or address of host 0, without a port"));
+  return {};
+}
+
 Result<HostPosition> FindHost(const HostKeys& keys, const HostEnvironment& environment,
                               const HostMetadata& metadata) {
-  RETURN_IF_ERROR(CheckKeys(keys));
-  std::string leader;
-  if (keys.coordinator) {
-    Result<std::string> address = ParseHostAddress(*keys.coordinator);
-    if (!address.ok())
-      return Refused(StrCat("coordinator is \"", Readable(TerminalText(*keys.coordinator), kShown),
-                            "\": it must be the name or address of host 0, without a port"));
-    leader = std::move(address).value();
-  }
+  RETURN_IF_ERROR(CheckHostKeys(keys));
   HostPosition position;
   if (keys.hosts && keys.host) {
     position.hosts = static_cast<int>(*keys.hosts);
@@ -272,7 +267,9 @@ Result<HostPosition> FindHost(const HostKeys& keys, const HostEnvironment& envir
     if (keys.hosts) RETURN_IF_ERROR(SetHosts(static_cast<int>(*keys.hosts), position));
     if (keys.host) RETURN_IF_ERROR(SetHost(*keys.host, position));
   }
-  if (!leader.empty()) position.address_of_leader = std::move(leader);
+  if (keys.coordinator) {
+    ASSIGN_OR_RETURN(position.address_of_leader, ParseHostAddress(*keys.coordinator));
+  }
   return position;
 }
 

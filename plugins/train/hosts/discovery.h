@@ -32,6 +32,9 @@ struct HostMetadata {
   std::function<Result<std::optional<std::string>>(std::string_view path)> ask;
 };
 
+/// Checks the keys by themselves, on any machine. Errors are as of FindHost.
+Status CheckHostKeys(const HostKeys& keys);
+
 /// The keys override the sources; a source whose answer would not count is not read, so a key helps where a
 /// source is wrong. With `hosts` and `host` nothing is read at all. kInvalidArgument: a value is malformed or
 /// contradicts another; its one line names the value, its source and the remedy. Other codes are those of the

@@ -99,15 +99,31 @@ def four_hosts_on_a_single_machine(case):
     kept = dict(case.slice[0].values)
     for name in [name for name in kept if "attributes" in name]:
         del case.slice[0].values[name]
-    training = case.training("single", "--set=stages.train.hosts=4", hosts=1)
-    training.start()
-    case.ends(training, 2)
+    found = []
+    for code, *words in ((2,), (0, "-n", "--ask"), (0, "-n", "--ask", "--set=stages.train.host=2")):
+        training = case.training(f"single-{len(found)}", "--set=stages.train.hosts=4", *words, hosts=1)
+        training.start()
+        case.ends(training, code)
+        found.append(training.hosts[0])
     case.slice[0].values.update(kept)
-    case.says(training.hosts[0], "hosts is 4, and nothing gives the number of this one")
+    for host in found[:2]:
+        case.says(host, "hosts is 4, and nothing gives the number of this one")
+    case.says(found[2], "this is host 2 of 4, by the keys")
+
+
+def keys_that_contradict_each_other(case):
+    """They are refused on any machine, as `pipe validate` does."""
+    for words, message in ((("hosts=4", "host=4"), "host is 4: it must be from 0 to 3, as `hosts` is one more"),
+                           (("coordinator=a:1",), 'coordinator is "a:1": it must be the name or address of host 0'),
+                           (("hosts=four",), 'hosts: must be `auto` or a whole number, and is "four"')):
+        training = case.training("contrary", *(f"--set=stages.train.{word}" for word in words), "-n", hosts=1)
+        training.start()
+        case.ends(training, 2)
+        case.says(training.hosts[0], message)
 
 
 CASES = [host_that_never_comes, leader_that_never_comes, place_that_is_not_shared, metadata_server_that_is_slow,
-         metadata_server_without_a_number, four_hosts_on_a_single_machine]
+         metadata_server_without_a_number, four_hosts_on_a_single_machine, keys_that_contradict_each_other]
 
 
 def main():
