@@ -14,8 +14,8 @@ object:
     worker: K      only this worker behaves so; the others train on until they are stopped
 
 With several hosts each commits its part of a checkpoint, and asks for that part where it is not on its disk.
-`config: {pace: SECONDS}`: the time of a step, and of its compilation. `config: {meet: DIRECTORY}`: they wait for each
-other there in each step, and stop in the same one.
+`config: {pace: SECONDS}`: the time of a step, and of its compilation unless `compile: SECONDS` is there. `config: {meet:
+DIRECTORY}`: they wait for each other there in each step, and stop in the same one.
 
 `config: {weights: BYTES}`: size of a checkpoint; its bytes depend only on its step.
 
@@ -304,7 +304,7 @@ class Trainer:
         pace = self.job["config"].get("pace", 0)
         if pace:
             self.phase("compile")
-            self.sleep(pace)
+            self.sleep(self.job["config"].get("compile", pace))
         self.phase("step")
         until = min(total, self.step + self.does["steps"] if "steps" in self.does else total)
         while self.step < until:
