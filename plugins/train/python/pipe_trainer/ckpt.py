@@ -105,9 +105,6 @@ class Checkpoints:
             failure, self._failure = self._failure, None
             raise failure
 
-    def newest(self):
-        return self._manager.latest_step()
-
     def pin(self, step, name, best=None):
         """Pins a committed checkpoint under this name, and no other one under it."""
         self.wait()

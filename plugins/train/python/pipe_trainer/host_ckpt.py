@@ -104,9 +104,6 @@ class HostCheckpoints(ckpt.Checkpoints):
                     os.replace(path, target)
             shutil.rmtree(other, ignore_errors=True)
 
-    def newest(self):
-        return next(iter(self._here()), None)
-
     def pinned(self, name):
         """As of Checkpoints; None also if a host lacks the checkpoint."""
         step = super().pinned(name)
