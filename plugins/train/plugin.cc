@@ -68,8 +68,8 @@ pipe_code Prepare(const pipe_call* call, pipe_text request) {
     if (asked["dry_run"].is_object()) {
       ASSIGN_OR_RETURN(const HostPosition position, FindPosition(asked["config"], Variable, host));
       if (position.hosts > 1)
-        host.Log(Level::kInfo,
-                 StrCat("this is host ", position.host, " of ", position.hosts, ", by ", position.source));
+        host.Log(Level::kInfo, StrCat("stage '", asked["dry_run"]["stage"].AsString(), "': this is host ",
+                                      position.host, " of ", position.hosts, ", by ", position.source));
       for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);
     }
     return FindPython(std::string(asked["config"]["environment"].AsString(kDefaultEnvironment))).status();

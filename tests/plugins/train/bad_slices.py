@@ -108,7 +108,7 @@ def four_hosts_on_a_single_machine(case):
     case.slice[0].values.update(kept)
     for host in found[:2]:
         case.says(host, "hosts is 4, and nothing gives the number of this one")
-    case.says(found[2], "this is host 2 of 4, by the keys")
+    case.says(found[2], "stage 'train': this is host 2 of 4, by the keys")
 
 
 def keys_that_contradict_each_other(case):
