@@ -116,7 +116,8 @@ class Machine:
         self.metadata = self._serve_metadata()
 
     def _inside(self, directory):
-        return ["nsenter", f"--target={self._holder.pid}", "--net", "--uts", "--mount", f"--wd={directory}"]
+        return ["nsenter", f"--target={self._holder.pid}", "--net", "--uts", "--mount", "--root",
+                f"--wd={directory}"]
 
     def start(self, words, said, **variables):
         """Starts a program there, in the directory of the disk, which appends what it says to the file `said`."""
