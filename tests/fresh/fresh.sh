@@ -64,6 +64,7 @@ run_in() {
   cp /etc/resolv.conf /etc/hosts "$root/etc/" && rm -rf "$root/project" && git clone -q . "$root/project" || return
   # shellcheck disable=SC2016
   root=$root unshare --mount --propagation private --kill-child --fork bash -c '
+    mount --bind "$root" "$root"  # unshare wants a root that is a mount point
     for m in proc sys dev; do mount --rbind "/$m" "$root/$m"; done
     mapfile -t kept < <(env | grep -iE "^(https?_proxy|no_proxy|ssl_cert_file|requests_ca_bundle|pip_[a-z_]*|jobs)=")
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
