@@ -116,6 +116,7 @@ class Machine:
         self.metadata = self._serve_metadata()
 
     def _inside(self, directory):
+        # --root: a test in a chroot would find itself outside of it otherwise.
         return ["nsenter", f"--target={self._holder.pid}", "--net", "--uts", "--mount", "--root",
                 f"--wd={directory}"]
 

@@ -25,8 +25,9 @@ def of_device(device):
 
 
 def of_each(devices):
-    """As of_device, for each of these devices, on several processes: the least of their answers, so that all processes
-    decide the same; None if one process has none. All processes call it together."""
+    """Returns the bytes that programs may take on each of these devices; None as of_device. A process knows the memory
+    of its own devices alone, so several processes exchange their answers and take the least; None if one has none. All
+    processes call it together: with different answers they would wait for each other for ever."""
     import jax
     own = of_device(next((one for one in devices if one.process_index == jax.process_index()), devices[0]))
     if jax.process_count() == 1:
