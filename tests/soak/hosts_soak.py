@@ -44,7 +44,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=40)
     parser.add_argument("--devices", type=int, default=8, help="of each host")
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--factor", type=float, default=0.2)
     words = parser.parse_args()
     machines.isolate()
@@ -59,7 +59,7 @@ class Soak:
         self.chance, self.began = random.Random(words.seed), time.monotonic()
         self.fake = words.environment == Path("fake")
         environment = place.root / "environment" if self.fake else words.environment.absolute()
-        config = {"preset": "tiny", "batch": {"rows": HOSTS * words.devices},
+        config = {"preset": "tiny", "model": {"layers": 1}, "batch": {"rows": HOSTS * words.devices},
                   "schedule": {"name": "const", "warmup": 4}, "mesh": {"fsdp": HOSTS * words.devices}}
         if self.fake:
             (environment / "bin").mkdir(parents=True)
@@ -162,6 +162,7 @@ class Soak:
         check(self.ids(training) == ids, "the ids of the steps differ")
         self.tell(f"losses, norms and ids of {len(found)} steps are those of the run without faults; "
                   f"{check_markers(training)} markers are whole")
+        training.forget()
 
     def restart(self, training):
         for host in training.hosts:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+import urllib.parse
 from pathlib import Path
 
 import replan_support as support
@@ -47,9 +48,9 @@ class Host:
 
     def kill(self):
         self.machine.kill()
-        if self._process is not None:
-            self._process.wait()
-        self.is_running()
+        while self.is_running():  # a program that was started a moment ago may only now come into the machine
+            time.sleep(0.01)
+            self.machine.kill()
 
     def text(self):
         return self.said.read_text() if self.said.exists() else ""
@@ -132,6 +133,12 @@ class Training:
                        for host in self.hosts)
 
     # --- Objects of the run.
+
+    def forget(self):
+        """Removes what it wrote to the bucket, which holds a descriptor for each object."""
+        for name in json.loads(self.bucket.ask(f"/fake/objects?bucket={BUCKET}")):
+            if name.startswith(f"{self.out}/"):
+                self.bucket.ask(f"/storage/v1/b/{BUCKET}/o/{urllib.parse.quote(name, safe='')}", method="DELETE")
 
     def objects(self):
         """{name below the run directory: facts}"""
