@@ -17,6 +17,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 from pipe_trainer import ckpt, exits, sharding  # noqa: E402
+from pipe_trainer.config import Optimizer  # noqa: E402
 from pipe_trainer.programs import Programs  # noqa: E402
 from pipe_trainer.setup import prepare  # noqa: E402
 
@@ -24,6 +25,12 @@ jax.config.update("jax_num_cpu_devices", 8)
 
 MESHES = ({"data": 8}, {"fsdp": 8}, {"data": 2, "fsdp": 2, "tensor": 2}, {"data": 4, "tensor": 2})
 STEPS = 3
+# Of what optimisers keep: the shape on a device of MESHES[2].
+PARTS = {
+    "adafactor": {"rows wq": (2, 16), "rows wo": (2, 2, 8), "columns wq": (2, 2, 8), "columns wo": (2, 16)},
+    "amos": {"wq": (2, 2, 8), "wo": (2, 16), "attn_norm": (2,), "embed": (64,)},
+    "muon": {"wq": (2, 16, 2, 8), "embed": (64, 16)},
+}
 
 
 def job_for(place, mesh, **members):
@@ -66,6 +73,33 @@ class Mesh(unittest.TestCase):
         self.assertEqual(wq.sharding.shard_shape(wq.shape), (2, 16, 2, 8))
         for leaf in jax.tree.leaves(state["optimizer"][0].mu["blocks"]["w_down"]):
             self.assertEqual(leaf.sharding.shard_shape(leaf.shape), (2, 32, 16))
+
+    def test_other_optimisers_agree_with_one_device(self):
+        for name, delta in (("adafactor", 1e-5), ("amos", 1e-5), ("muon", 1e-4)):
+            def job_of(mesh, name=name):
+                made = job_for(self.place / f"{name}-{len(mesh)}", mesh)
+                optimizer = Optimizer(name=name, lr=1e-2, momentum=0.9)
+                return dataclasses.replace(made, config=dataclasses.replace(made.config, optimizer=optimizer))
+
+            alone = session.trained(job_of({}), self.rows, devices_=jax.devices()[:1])
+            many = session.trained(job_of(MESHES[2]), self.rows)
+            for step, loss in alone.events.losses().items():
+                self.assertAlmostEqual(many.events.losses()[step] / loss, 1.0, delta=delta, msg=f"{name} step {step}")
+            kept = many.state["optimizer"][0]
+            self.assertEqual({key: leaf.sharding.shard_shape(leaf.shape) for key, leaf in self.parts_of(name, kept)},
+                             PARTS[name])
+
+    @staticmethod
+    def parts_of(name, kept):
+        if name == "adafactor":  # wq [2, 32, 4, 8], wo [2, 4, 8, 32], embed [128, 32]
+            yield from ((f"{side} {leaf}", kept[side]["blocks"][leaf]) for side in ("rows", "columns")
+                        for leaf in ("wq", "wo"))
+        elif name == "amos":
+            yield from ((leaf, kept["squares"]["blocks"][leaf]) for leaf in ("wq", "wo", "attn_norm"))
+            yield "embed", kept["progress"]["embed"]
+        else:
+            yield "wq", kept["momentum"]["blocks"]["wq"]
+            yield "embed", kept["adam"].mu["embed"]
 
     def test_a_checkpoint_of_one_mesh_is_gone_on_with_on_another(self):
         whole = session.trained(job_for(self.place / "whole", {"data": 8}), self.rows)

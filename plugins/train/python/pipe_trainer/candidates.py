@@ -26,6 +26,7 @@ ACCUMULATED = 2.7                             # gradients of earlier micro-batch
 WAITING = {"none": 1.0, "dots": 1.15, "full": 2.8}
 WORKING = 0.75
 LOGITS = 1.45
+ORTHOGONALIZING = 4
 FIXED = 80 << 20
 
 
@@ -137,6 +138,26 @@ def count(model):
     return layer * model.layers + table + head
 
 
+@lru_cache(maxsize=64)
+def kept_by(optimizer, model):
+    """Returns the bytes that an optimiser keeps for all parameters."""
+    if optimizer.name == "adamw":  # without the last norm, as `count`: the constants were fitted to that
+        return 8 * count(model)
+    import jax
+
+    from . import optim
+    from .model import init
+    state = jax.eval_shape(lambda: optim.make(optimizer, model.family).init(init(model, jax.random.key(0))))
+    return sum(4 * leaf.size for leaf in jax.tree.leaves(state))
+
+
+def orthogonalizing(optimizer, model):
+    """Returns the bytes that Muon needs for the largest matrix of all layers while it makes it orthogonal."""
+    if optimizer.name != "muon":
+        return 0
+    return ORTHOGONALIZING * 4 * model.layers * model.d * max(model.ff, model.heads * model.head_dim)
+
+
 def kept(model, remat, tensor):
     """Returns the bytes that a layer keeps for its gradient, for each token, in 16 bits."""
     d, ff = model.d, model.ff / tensor
@@ -155,13 +176,15 @@ def bytes_of(config, candidate):
     rows = config.batch.rows // candidate.micro // shards
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
     wide = 1 if model.compute != "float32" else 2
-    state = (16 if config.regularizers.ema else 12) * count(model) / parts
+    whole = (8 if config.regularizers.ema else 4) * count(model) + kept_by(config.optimizer, model)
+    state = whole / parts
     gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1))
     logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
-    return int(state + gradients + waiting + working + logits + FIXED)
+    updating = orthogonalizing(config.optimizer, model) / parts
+    return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
 
 
 def operations(model, tokens):

@@ -74,13 +74,27 @@ class Model:
 
 @dataclass(frozen=True)
 class Optimizer:
-    name: str = one_of("adamw")
+    name: str = one_of("adamw", "adafactor", "amos", "muon")
     lr: float = above(0.0, 1e-3)
     b1: float = share(0.9)
     b2: float = share(0.95)
     eps: float = above(0.0, 1e-8)
     weight_decay: float = at_least(0.0, 0.1)  # of matrices; norms and biases have none
     clip: float = at_least(0.0, 1.0)          # greatest norm of the gradient; 0: any
+    momentum: float = part(0.0)               # decay of an average of gradients or updates
+    b2_exponent: float = above(0.0, 0.8)      # of the step: 1 - step ** -b2_exponent takes the place of b2
+    threshold: float = above(0.0, 1.0)        # greatest root mean square of the update of a matrix
+
+
+# The keys that each optimiser reads beside `name`, `lr` and `clip`, and its defaults in place of those of the preset,
+# which are for AdamW.
+READ_KEYS = {
+    "adamw": ("b1", "b2", "eps", "weight_decay"),
+    "adafactor": ("weight_decay", "momentum", "b2_exponent", "threshold"),
+    "amos": ("b2", "momentum"),
+    "muon": ("b1", "b2", "eps", "weight_decay", "momentum"),
+}
+OWN_DEFAULTS = {"amos": {"lr": 5e-3, "b2": 0.999}, "muon": {"momentum": 0.95}}
 
 
 @dataclass(frozen=True)

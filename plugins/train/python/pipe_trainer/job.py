@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from .config import AUTO, CHOSEN, PRESETS, SECTIONS, Config
+from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config
 from .exits import BadJob
 
 PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
@@ -140,6 +140,10 @@ def parse_config(raw, mistakes):
         bounds = {part.name: part for part in fields(kind)}
         mistakes += unknown(given, bounds, f"config.{section}")
         values = dict((preset or {}).get(section, {}))
+        if section == "optimizer":
+            name = given.get("name", "adamw")
+            values |= OWN_DEFAULTS.get(name, {}) if isinstance(name, str) else {}
+            mistakes += unread(name, given)
         whole = section == "mesh"  # an axis that is given decides about the others: they are not `auto`
         for key in CHOSEN[section]:
             if given.get(key, None if whole else AUTO) == AUTO:
@@ -155,6 +159,17 @@ def parse_config(raw, mistakes):
     config = Config(**sections, auto=tuple(auto))
     mistakes += disagreements(config.model.complete())
     return replace(config, model=config.model.complete())
+
+
+def unread(optimizer, given):
+    """Yields the keys of other optimisers."""
+    if not isinstance(optimizer, str) or optimizer not in READ_KEYS:
+        return
+    read, all_ = READ_KEYS[optimizer], {key for keys in READ_KEYS.values() for key in keys}
+    for key in given:
+        if key in all_ and key not in read:
+            yield (f"config.optimizer.{key}: {optimizer} does not read it; leave it out, or take one of lr, clip, "
+                   f"{', '.join(read)}")
 
 
 def disagreements(model):

@@ -42,10 +42,12 @@ def of_each(devices):
 def holds_whole(setup):
     """Returns whether a device has room for all parameters, which samples need, beside its part of the state. All
     processes call it together."""
-    from .candidates import count
-    usable, size = of_each(setup.mesh.devices.flat), 4 * count(setup.config.model)
+    from .candidates import count, kept_by
+    config = setup.config
+    usable, size = of_each(setup.mesh.devices.flat), 4 * count(config.model)
     parts = setup.mesh.shape["fsdp"] * setup.mesh.shape["tensor"]
-    return usable is None or setup.mesh.devices.size == 1 or size + 3 * size / parts <= usable * SHARE
+    state = size + kept_by(config.optimizer, config.model)
+    return usable is None or setup.mesh.devices.size == 1 or size + state / parts <= usable * SHARE
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""Learning rates by step, and AdamW."""
+"""Learning rates by step, and the optimisers: plugins/train/python/optimizers.md."""
 
 import math
 
-import jax
 import optax
+
+from . import adafactor, amos, momentum, muon
+from .matrices import mapped
 
 UNDECAYED = ("norm", "bias")  # ends of the names of leaves
 
@@ -36,15 +38,46 @@ def amount(steps_or_share, steps):
 
 def decayed(params):
     """Which leaves lose weight: matrices."""
-    def matrix(path, leaf):
-        del leaf
-        return not path[-1].key.endswith(UNDECAYED)
-    return jax.tree_util.tree_map_with_path(matrix, params)
+    return mapped(lambda name, leaf: not name.endswith(UNDECAYED), params)
 
 
-def make(optimizer):
-    """The direction of an update; the step multiplies it by the learning rate."""
-    return optax.chain(
-        optax.scale_by_adam(b1=optimizer.b1, b2=optimizer.b2, eps=optimizer.eps),
-        optax.add_decayed_weights(optimizer.weight_decay, mask=decayed),
-    )
+def make(optimizer, family="llama"):
+    """The direction of an update; the step multiplies it by the learning rate, and gives that as `rate`. `family`: of
+    the model."""
+    return optax.chain(*PARTS[optimizer.name](optimizer, family))
+
+
+def adamw_parts(optimizer, family):
+    del family
+    return optax.scale_by_adam(b1=optimizer.b1, b2=optimizer.b2, eps=optimizer.eps), decay(optimizer)
+
+
+def adafactor_parts(optimizer, family):
+    del family
+    return (adafactor.scale(optimizer.b2_exponent, optimizer.threshold), *averaging(optimizer), decay(optimizer))
+
+
+def amos_parts(optimizer, family):
+    return amos.scale(optimizer.b2, family), *averaging(optimizer)
+
+
+def muon_parts(optimizer, family):
+    del family
+    return muon.scale(optimizer.momentum, optimizer.b1, optimizer.b2, optimizer.eps), decay(optimizer)
+
+
+PARTS = {"adamw": adamw_parts, "adafactor": adafactor_parts, "amos": amos_parts, "muon": muon_parts}
+
+
+def decay(optimizer):
+    return optax.add_decayed_weights(optimizer.weight_decay, mask=decayed)
+
+
+def averaging(optimizer):
+    return (momentum.of_updates(optimizer.momentum),) if optimizer.momentum else ()
+
+
+def kind(optimizer):
+    """What a checkpoint says about the arrays that the optimiser keeps."""
+    averages = optimizer.momentum and optimizer.name in ("adafactor", "amos")
+    return f"{optimizer.name} with momentum" if averages else optimizer.name

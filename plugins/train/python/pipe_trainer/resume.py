@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from . import optim
 from .exits import BAD_DATA, BAD_JOB, Ended
 
 # Keys that decide how a model is computed, and do not change the model.
@@ -10,7 +11,7 @@ FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 
 def facts_of(setup, **progress):
     model = {key: value for key, value in asdict(setup.config.model).items() if key not in FREE}
-    return {"model": model, "optimizer": setup.config.optimizer.name,
+    return {"model": model, "optimizer": optim.kind(setup.config.optimizer),
             "ema": setup.config.regularizers.ema > 0, "data": setup.rows.digest,
             "seed": setup.job.seed, **progress}
 

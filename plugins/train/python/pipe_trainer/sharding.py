@@ -11,12 +11,14 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
 
+from . import matrices
 from .exits import BadJob
 
 AXES = ("data", "fsdp", "tensor")
 ROWS = ("data", "fsdp")
 
-# By the last name of a leaf: of parameters and of what an optimiser keeps for each. Others are copies.
+# By the last name of a leaf: of parameters and of what an optimiser keeps for each, less the axes that lack there
+# (`matrices`). Others are copies.
 PARAMETERS = {
     "embed": P("tensor", "fsdp"),
     "head": P("fsdp", "tensor"),
@@ -86,7 +88,10 @@ def of_state(mesh, state):
     def sharding(path, leaf):
         del leaf
         names = [getattr(key, "key", getattr(key, "name", None)) for key in path]
-        return NamedSharding(mesh, PARAMETERS.get(names[-1], P()))
+        axes = PARAMETERS.get(names[-1], P())
+        for lacking in (matrices.LACKING[name] for name in names if name in matrices.LACKING):
+            axes = P(*matrices.without(lacking(names[-1], len(axes)), axes))
+        return NamedSharding(mesh, axes)
     return jax.tree_util.tree_map_with_path(sharding, state)
 
 

@@ -14,7 +14,7 @@ METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
 def new_state(config, key):
     params = model.init(config.model, key)
     averaged = {"average": jax.tree.map(jnp.copy, params)} if config.regularizers.ema else {}
-    return {"params": params, "optimizer": optim.make(config.optimizer).init(params),
+    return {"params": params, "optimizer": optim.make(config.optimizer, config.model.family).init(params),
             "guard": guard.fresh(config.guard), "step": jnp.int32(0), **averaged}
 
 
@@ -42,7 +42,7 @@ def make_train_step(config, attend, compute, positions, seed=0):
     """(state, batch, rate, stop [devices]) to (state, metrics). A batch is tokens [M, R, T + 1], lengths [M, R] and
     weights [M, R, T + 1], or None instead of weights: then the program has nothing of them. The loss and the gradient
     of a step without a scored target are 0, and the guard does not remember it."""
-    optimizer = optim.make(config.optimizer)
+    optimizer = optim.make(config.optimizer, config.model.family)
 
     def gradients(params, number, batch):
         _, lengths, weights = batch
@@ -75,7 +75,7 @@ def make_train_step(config, attend, compute, positions, seed=0):
             watch = jax.tree.map(lambda new, old: jnp.where(total > 0, new, old), watch, state["guard"])
         if config.optimizer.clip:
             grads = jax.tree.map(lambda grad: grad * jnp.minimum(1.0, config.optimizer.clip / norm), grads)
-        directions, kept = optimizer.update(grads, state["optimizer"], params)
+        directions, kept = optimizer.update(grads, state["optimizer"], params, rate=rate)
 
         def unless_skipped(new, old):
             return jax.tree.map(lambda a, b: jnp.where(take, a, b), new, old)
