@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Steps that each optimiser needs to reach the final loss of AdamW, on the copy task of tests/trainer/test_copy_task.py.
 
-    PYTHONPATH=plugins/train/python:tests/trainer .pipe/trainer/bin/python bench/optimizer_steps.py [--steps 400] [--seeds 5]
+    PYTHONPATH=plugins/train/python:tests/trainer .pipe/trainer/bin/python bench/optimizer_steps.py [--steps 120] [--seeds 5]
 
 Each optimiser tries the same number of learning rates, with a seed that is not counted, and keeps the best. The rate rises
 for 5 % of the steps and stays, so that the loss of a step does not depend on the end of the run. AdamW's loss is the mean
@@ -54,7 +54,7 @@ def reached(values, target, width):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rates", type=int, default=5, help="learning rates that each optimiser tries, at most 5")
     options = parser.parse_args()
