@@ -33,6 +33,10 @@ class MemoryRows:
         self.tokenizer = {"eos_id": EOS, "vocab_size": vocab, "unk_id": 3, "pad_id": 0, "bos_id": 1,
                           "newline_id": 4, "layout": "pipe", "model_digest": "0" * 32, "model": "tokenizer.model"}
 
+    @property
+    def targets(self):
+        return int((self.lengths - 1).sum() if self.weights is None else self.weights.sum())
+
     def _batch(self, index):
         weights = None if self.weights is None else self.weights[index]
         size = (self.lengths[index] - 1).astype(np.int64) if weights is None else weights.sum(axis=1, dtype=np.int64)

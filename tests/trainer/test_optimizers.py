@@ -79,8 +79,8 @@ class Published(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def test_it_has_every_matrix_of_every_family(self):
-        for family in ("llama", "lm1b"):
-            shape = shape_of(family=family, kv_heads=4, tied=False)
+        for family in ("llama", "lm1b", "bert"):
+            shape = dataclasses.replace(shape_of(kv_heads=4, tied=False), family=family)
             params = jax.eval_shape(lambda shape=shape: model.init(shape, jax.random.key(0)))
             found = matrices.mapped(lambda name, leaf: name in matrices.MATRICES, params)
             self.assertEqual(found, optim.decayed(params))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, exits, job, loss, model, regularizers, resume, step
+from pipe_trainer import attention, config, exits, job, loss, model, objectives, regularizers, resume, step
 from pipe_trainer.config import PRESETS, Regularizers
 from pipe_trainer.loop import Loop
 from pipe_trainer.setup import prepare
@@ -87,14 +87,14 @@ class Dropout(unittest.TestCase):
         self.assertAlmostEqual(float(ahead - behind) / (2e-2 * length), 1.0, delta=0.01)
 
 
-class Objectives(unittest.TestCase):
+class Penalties(unittest.TestCase):
     def explicit(self, shape, params, tokens, lengths, smoothing, z_loss):
         scores = model.logits(params, shape, model.forward(params, shape, tokens[:, :-1]))[..., :shape.vocab]
         chances = jax.nn.log_softmax(scores)
         wanted = jax.nn.one_hot(tokens[:, 1:], shape.vocab)
         wanted = wanted * (1 - smoothing) + (1 - wanted) * smoothing / (shape.vocab - 1)
         each = -jnp.sum(wanted * chances, axis=-1) + z_loss * jax.nn.logsumexp(scores, axis=-1) ** 2
-        return jnp.sum(each * step.weights_of(lengths, tokens.shape[1] - 1))
+        return jnp.sum(each * objectives.weights_of(lengths, tokens.shape[1] - 1))
 
     def test_the_gradient_is_that_of_the_objective_and_the_value_is_nats(self):
         rows, shape = batch(), dataclasses.replace(SHAPE, layers=1)
@@ -104,7 +104,7 @@ class Objectives(unittest.TestCase):
         for smoothing, z_loss in ((0.1, 0.0), (0.0, 1e-2), (0.2, 1e-3)):
             value, found = jax.jit(jax.value_and_grad(partial(
                 step.summed_loss, config=shape, attend=attention.dense, compute=jnp.float32, positions=8,
-                objective=loss.Objective(smoothing, z_loss))))(params, tokens=rows[0], lengths=rows[1])
+                penalties=loss.Penalties(smoothing, z_loss))))(params, tokens=rows[0], lengths=rows[1])
             _, right = explicit(params, *rows, smoothing, z_loss)
             self.assertAlmostEqual(float(value / plain), 1.0, delta=1e-5)
             one, two = session.flat(found), session.flat(right)
@@ -208,10 +208,10 @@ class Runs(unittest.TestCase):
 
 
 class Config(unittest.TestCase):
-    def test_they_are_off_but_in_the_preset_of_the_seed_that_has_them(self):
+    def test_they_are_off_but_in_the_presets_of_the_seeds_that_have_them(self):
         self.assertEqual(Regularizers(), Regularizers(dropout=0.0, label_smoothing=0.0, z_loss=0.0, ema=0.0))
         self.assertEqual({name: preset["regularizers"] for name, preset in PRESETS.items() if "regularizers" in preset},
-                         {"lm1b": {"dropout": 0.1}})
+                         {name: {"dropout": 0.1} for name in ("lm1b", "bert-base", "jestimator")})
 
     def test_what_they_cannot_be_is_refused(self):
         for name, value, said in (("dropout", 1.0, "wants less than 1.0, and is 1.0"), ("dropout", -0.1, "at least 0.0"),

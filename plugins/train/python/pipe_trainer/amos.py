@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import lax
 import optax
 
-from .matrices import averaged, inputs, mapped, without
+from .matrices import TABLES, averaged, inputs, mapped, without
 
 RATE_DECAY = DECAY_DECAY = 0.25  # the paper's d and c: how fast the rate and the decay of weights fall
 SMALLEST = 2.0 ** -125           # of a mean squared gradient
@@ -14,7 +14,7 @@ SMALLEST = 2.0 ** -125           # of a mean squared gradient
 
 def expected(name, shape, family):
     """The scale that entries of a leaf have in the end: with it, a product of inputs of scale 1 has scale 1."""
-    if name == "embed":  # added to sinusoids of scale 1, or normed at once
+    if name in TABLES:  # added to sinusoids of scale 1, or normed at once
         return 1.0 if family == "lm1b" else (2 / shape[-1]) ** 0.5
     come = inputs(name, len(shape))
     if come:

@@ -1,7 +1,10 @@
-"""Attention of each position to those before it in its document, in the form that suits the device.
+"""Attention of each position to its document, in the form that suits the device. A causal form sees the positions
+before its own alone.
 
 A form takes q [B, T, H, h], k and v [B, T, K, h] with K dividing H, and segments [B, T]; it gives [B, T, H, h].
 """
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,35 +16,46 @@ from .exits import BadJob
 LARGE = -1e30
 
 
-def reference(q, k, v, segments):
+def reference(q, k, v, segments, causal=True):
     """What every other form is held against: scores as a matrix, softmax in float32."""
     batch, length, heads, width = q.shape
     groups = k.shape[2]
     q = q.reshape(batch, length, groups, heads // groups, width)
     scores = jnp.einsum("btgnh,bsgh->bgnts", q, k, preferred_element_type=jnp.float32) * width ** -0.5
-    scores = jnp.where(allowed(segments)[:, None, None], scores, LARGE)
+    scores = jnp.where(allowed(segments, causal)[:, None, None], scores, LARGE)
     mixed = jnp.einsum("bgnts,bsgh->btgnh", nn.softmax(scores, axis=-1).astype(v.dtype), v)
     return mixed.reshape(batch, length, heads, width)
 
 
-def allowed(segments):
+def both_ways(q, k, v, segments):
+    """The reference without a direction."""
+    return reference(q, k, v, segments, causal=False)
+
+
+def plain(causal):
+    return reference if causal else both_ways
+
+
+def allowed(segments, causal=True):
     """[B, T, T]: which position sees which."""
+    if not causal:
+        return segments[:, :, None] == segments[:, None, :]
     index = jnp.arange(segments.shape[1])
     return (index[:, None] >= index[None, :]) & (segments[:, :, None] == segments[:, None, :])
 
 
-@jax.custom_vjp
-def dense(q, k, v, segments):
+@partial(jax.custom_vjp, nondiff_argnums=(4,))
+def dense(q, k, v, segments, causal=True):
     """The reference with half its passes over the scores: softmax divides after mixing, and its gradient takes
     its sums from the output. What a CPU needs."""
-    return dense_forward(q, k, v, segments)[0]
+    return dense_forward(q, k, v, segments, causal)[0]
 
 
-def dense_forward(q, k, v, segments):
+def dense_forward(q, k, v, segments, causal):
     groups = k.shape[2]
     q = heads_first(q * q.shape[-1] ** -0.5, groups)
     k, v = heads_first(k, groups), heads_first(v, groups)
-    bias = jnp.where(allowed(segments), 0.0, LARGE)[:, None]
+    bias = jnp.where(allowed(segments, causal), 0.0, LARGE)[:, None]
     bias = jnp.tile(bias, (1, 1, q.shape[2] // bias.shape[2], 1))
     scores = jnp.matmul(q, k.swapaxes(2, 3), preferred_element_type=jnp.float32) + bias
     exponentials = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True))
@@ -50,7 +64,8 @@ def dense_forward(q, k, v, segments):
     return heads_last(mixed, segments.shape[1]), (q, k, v, exponentials, total, mixed)
 
 
-def dense_backward(kept, d_mixed):
+def dense_backward(causal, kept, d_mixed):
+    del causal
     q, k, v, exponentials, total, mixed = kept
     length = d_mixed.shape[1]
     d_mixed = heads_first(d_mixed, k.shape[1])
@@ -80,10 +95,11 @@ def heads_last(x, length):
     return x.reshape(batch, length, -1, width)
 
 
-def choose(config, platform, mesh, compute):
+def choose(config, platform, mesh, compute, causal=True):
     """(name, form, why it is not the fast one or None). A form that was asked for by name is given or refused."""
-    forms = {"reference": lambda: reference, "dense": lambda: dense,
-             "splash": lambda: kernels.splash(config, mesh), "cudnn": lambda: kernels.cudnn(compute, allowed)}
+    forms = {"reference": lambda: plain(causal), "dense": lambda: dense if causal else partial(dense, causal=False),
+             "splash": lambda: kernels.splash(config, mesh, causal=causal),
+             "cudnn": lambda: kernels.cudnn(compute, partial(allowed, causal=causal))}
     if config.attention != "auto":
         try:
             return config.attention, forms[config.attention](), None
@@ -93,4 +109,4 @@ def choose(config, platform, mesh, compute):
     try:
         return fast, forms[fast](), None
     except kernels.NotHere as error:
-        return "reference", reference, f"attention is slower than it could be: no {fast}: {error}"
+        return "reference", plain(causal), f"attention is slower than it could be: no {fast}: {error}"

@@ -29,6 +29,9 @@ def config_of(options):
     config = job.parse_config(options.config, mistakes)
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
+    if config.objective.name != "causal":
+        from .setup import with_mask
+        config = with_mask(config, options.vocab - 1)
     return replace(config, model=replace(config.model, vocab=options.vocab, seq_len=options.seq_len),
                    batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
 
@@ -46,15 +49,17 @@ class Training:
         import jax
         import jax.numpy as jnp
 
-        from . import attention, loss, sharding, step
+        from . import attention, loss, model, objectives, sharding, step
         from .setup import compute_type
 
         self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
         platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
         self.compute = compute_type(shape, platform)
-        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute)
-        positions = loss.positions_at_a_time(shape, rows)
-        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions), donate_argnums=0)
+        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute,
+                                                      model.family(shape).CAUSAL)
+        positions = loss.positions_at_a_time(shape, rows, objectives.targets_of(config))
+        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions,
+                                                     objective=objectives.make(config)), donate_argnums=0)
         key = jax.random.key(0)
         self.state = step.new_state(config, key)
         tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
@@ -75,6 +80,7 @@ def measure(config, options):
     import jax.numpy as jnp
 
     from . import model
+    from .throughput import flops_per_token
 
     train, shape, rows = Training(config), config.model, config.batch.rows
     key = jax.random.key(0)
@@ -93,7 +99,7 @@ def measure(config, options):
     compile_seconds, _ = both(1)
     turns = [both(options.steps) for _ in range(options.turns)]
     step_seconds, product_seconds = (min(turn[part] for turn in turns) for part in range(2))
-    flops = model.flops_per_token(shape, train.state["params"])[0] * rows * shape.seq_len
+    flops = flops_per_token(config, train.state["params"])[0] * rows * shape.seq_len
     product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
     return {"device": jax.devices()[0].device_kind, "attention": train.attention, "config": options.config,
             "params": model.count(train.state["params"]), "tokens_per_step": rows * shape.seq_len,

@@ -10,6 +10,7 @@ from functools import lru_cache
 from . import loss, sharding
 from .config import AUTO
 from .exits import BadJob
+from .objectives import targets_of
 
 REMAT = ("none", "dots", "full")
 # Cost of a byte from the device's memory, and of a byte from its neighbours, in operations of the device.
@@ -128,8 +129,10 @@ def ladder(config, count, slices=1):
 def parameters(model):
     """Returns the numbers of parameters of (a layer, the embedding, a head that is not the embedding)."""
     width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
-    layer = model.d * width + model.d * model.ff * (2 if model.family == "lm1b" else 3) + 2 * model.d
+    layer = model.d * width + model.d * model.ff * (3 if model.family == "llama" else 2) + 2 * model.d
     table = model.padded_vocab * model.d
+    if model.family == "bert":
+        return layer, table, model.d * (model.d + model.seq_len)  # its own head, and positions
     return layer, table, 0 if model.tied else table
 
 
@@ -166,7 +169,7 @@ def kept(model, remat, tensor):
         return 2 * d
     if remat == "dots":
         return 2 * (3 * d + q + kv + 2 * ff)
-    return 2 * (6 * d + 3 * q + 1.5 * kv + (4 if model.family == "lm1b" else 3) * ff)
+    return 2 * (6 * d + 3 * q + 1.5 * kv + (3 if model.family == "llama" else 4) * ff)
 
 
 @lru_cache(maxsize=4096)
@@ -181,17 +184,20 @@ def bytes_of(config, candidate):
     gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
-    positions = loss.positions_at_a_time(model, max(rows, 1))
+    positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
     logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
     updating = orthogonalizing(config.optimizer, model) / parts
     return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
 
 
-def operations(model, tokens):
-    """Returns (operations of a step of `tokens`, operations of the scores among them), causal, as model.flops_per_token
-    counts them."""
+def operations(config):
+    """Returns (operations of a step, operations of the scores among them), as throughput.flops_per_token counts them:
+    half of the scores if a position sees only those before it."""
+    model, tokens = config.model, config.batch.rows * config.model.seq_len
     layer, table, _ = parameters(model)
     scores = 6 * model.layers * model.heads * model.head_dim * model.seq_len * tokens
+    if model.family == "bert":
+        scores, table = 2 * scores, (table + model.d ** 2) * targets_of(config) / model.seq_len
     return 6 * (layer * model.layers + table) * tokens + scores, scores
 
 
@@ -201,7 +207,7 @@ def cost(config, candidate, slices=1):
     moving bytes."""
     model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
     layer, table, head = parameters(model)
-    whole, scores = operations(model, config.batch.rows * model.seq_len)
+    whole, scores = operations(config)
     again = {"none": 0.0, "dots": 0.04 * whole + scores / 3, "full": whole / 3}[candidate.remat]
     passes = 4 if candidate.remat == "full" else 3
     held = count(model) / (candidate.fsdp * candidate.tensor)
@@ -233,7 +239,7 @@ def smallest(config, all_slices):
 
 def seconds(config, candidate, peak_tflops, share):
     """Returns the time of a step: the model's operations and the recomputed ones, at a share of a published peak."""
-    whole, scores = operations(config.model, config.batch.rows * config.model.seq_len)
+    whole, scores = operations(config)
     again = {"none": 0.0, "dots": scores / 3, "full": whole / 3}[candidate.remat]
     devices = candidate.data * candidate.fsdp * candidate.tensor
     return (whole + again) / devices / (peak_tflops * 1e12 * share)

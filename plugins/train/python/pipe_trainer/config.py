@@ -39,7 +39,7 @@ def chosen(low, default):
 
 @dataclass(frozen=True)
 class Model:
-    family: str = one_of("llama", "lm1b")
+    family: str = one_of("llama", "lm1b", "bert")
     layers: int = at_least(1, 2)
     d: int = at_least(1, 128)
     heads: int = at_least(1, 4)
@@ -70,6 +70,16 @@ class Model:
                        kv_heads=self.kv_heads or self.heads,
                        head_dim=self.head_dim or max(self.d // self.heads, 1),
                        unroll=self.unroll or (self.layers if self.layers <= 4 else 1))
+
+
+@dataclass(frozen=True)
+class Objective:
+    name: str = one_of("causal", "masked")  # what a model learns from a row: `objectives`
+    random: float = share(0.1)               # masked: of the hidden ids, any id is in their place
+    keep: float = share(0.1)                 # of the hidden ids: they stay
+    share: float = above(0.0, 0.15)          # of the ids of a row: they are hidden
+    mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked`
+    whole_words: bool = False                # hides all ids of a word or none
 
 
 @dataclass(frozen=True)
@@ -153,6 +163,7 @@ class Eval:
 @dataclass(frozen=True)
 class Config:
     model: Model = Model()
+    objective: Objective = Objective()
     optimizer: Optimizer = Optimizer()
     regularizers: Regularizers = Regularizers()
     schedule: Schedule = Schedule()
@@ -182,6 +193,12 @@ PRESETS = {
         "schedule": {"decay": 0.5},
     },
     # About three minutes of two idle cores for 2,500 steps, and well below a bigram.
+    "tiny-masked": {
+        "model": {"family": "bert", "layers": 2, "d": 64, "heads": 4, "ff": 256},
+        "objective": {"name": "masked"},
+        "optimizer": {"lr": 4e-3, "b2": 0.99},
+        "schedule": {"decay": 0.5},
+    },
     "quickstart": {
         "model": {"layers": 4, "d": 128, "heads": 4, "ff": 352},
         "optimizer": {"lr": 4e-3, "b2": 0.99},
@@ -194,6 +211,24 @@ PRESETS = {
         "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0},
         "regularizers": {"dropout": 0.1},
         "schedule": {"name": "rsqrt", "warmup": 1000},
+        "batch": {"rows": 256},
+    },
+    # The shape of BERT's base model, and the recipe of its paper.
+    "bert-base": {
+        "model": {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12},
+        "objective": {"name": "masked"},
+        "optimizer": {"lr": 1e-4, "b2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
+        "regularizers": {"dropout": 0.1},
+        "schedule": {"name": "linear", "warmup": 10000},
+        "batch": {"rows": 256},
+    },
+    # The same shape as JEstimator trains it: every hidden id becomes the mask.
+    "jestimator": {
+        "model": {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12},
+        "objective": {"name": "masked", "random": 0.0, "keep": 0.0},
+        "optimizer": {"name": "amos", "lr": 5e-3, "b2": 0.999, "clip": 0.0},
+        "regularizers": {"dropout": 0.1},
+        "schedule": {"name": "const", "warmup": 10000},
         "batch": {"rows": 256},
     },
     # Heads of 128: narrower ones are filled up to that on a TPU.

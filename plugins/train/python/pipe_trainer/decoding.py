@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from . import attention, model
+from . import attention, llama, model
+from .norms import rms_norm
 
 IMPOSSIBLE = -1e30
 
@@ -89,21 +90,21 @@ class cached_scores:
 
     def _through(self, x, positions, attend, past=None):
         """[1, S] ids through all layers; the keys and values of each."""
-        config, angles = self._config, model.rope_angles(self._config, positions)
+        config, angles = self._config, llama.rope_angles(self._config, positions)
 
         def block(hidden, layer_and_past):
             layer, layer_past = layer_and_past
-            normed = model.rms_norm(hidden, layer["attn_norm"], config.norm_eps)
-            q = model.rotate(jnp.einsum("btd,dnh->btnh", normed, layer["wq"]), angles)
-            k = model.rotate(jnp.einsum("btd,dnh->btnh", normed, layer["wk"]), angles)
+            normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
+            q = llama.rotate(jnp.einsum("btd,dnh->btnh", normed, layer["wq"]), angles)
+            k = llama.rotate(jnp.einsum("btd,dnh->btnh", normed, layer["wk"]), angles)
             v = jnp.einsum("btd,dnh->btnh", normed, layer["wv"])
             hidden = hidden + jnp.einsum("btnh,nhd->btd", attend(q, k, v, layer_past), layer["wo"])
-            normed = model.rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
+            normed = rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
             gate = jax.nn.silu(normed @ layer["w_gate"]) * (normed @ layer["w_up"])
             return hidden + gate @ layer["w_down"], (k, v)
 
         hidden, made = lax.scan(block, self._params["embed"][x], (self._params["blocks"], past))
-        return model.rms_norm(hidden, self._params["final_norm"], config.norm_eps), made
+        return rms_norm(hidden, self._params["final_norm"], config.norm_eps), made
 
 
 def attend_one(q, k, v, keys, values, seen):

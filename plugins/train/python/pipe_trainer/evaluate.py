@@ -20,7 +20,12 @@ class Sums:
     unknown: int = 0    # targets that are the unknown id: their text is lost
 
     def add(self, batch, nats, unk_id=-1):
-        """Adds a batch. `nats`: the sum over its scored targets."""
+        """Adds a batch. `nats`: the sum over its scored targets; or (nats, scored targets) where the devices chose
+        these: nothing tells how much text they are."""
+        if np.size(nats) == 2:
+            self.nats += float(nats[0])
+            self.targets += int(nats[1])
+            return
         self.nats += float(nats)
         self.targets += int(target_mask(batch).sum())
         self.bytes += int(batch.bytes.sum())
@@ -52,7 +57,7 @@ def score(sums):
         "ppl": math.exp(loss) if loss < 700 else None,
         "bits_per_byte": bits / sums.bytes if comparable else None,
         "bits_per_char": bits / sums.chars if comparable else None,
-        "unk_rate": sums.unknown / sums.targets,
+        "unk_rate": sums.unknown / sums.targets if sums.bytes else None,
         "targets": sums.targets,
         "bytes": sums.bytes,
         "chars": sums.chars,

@@ -1,4 +1,4 @@
-"""Writes a model as Hugging Face's library reads it: Llama weights in safetensors, config, tokenizer, a card. Reads it
+"""Writes a model as Hugging Face's library reads it: weights in safetensors, config, tokenizer, a card. Reads a Llama
 back."""
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from . import config as configs
-from . import model_card, safetensors, sentencepiece_model, tokenizer_json
+from . import export_bert, masked, model_card, safetensors, sentencepiece_model, tokenizer_json
 from .text import form_of
 
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
@@ -91,16 +91,17 @@ def llama_config(config, tokenizer, dtype):
         "mlp_bias": False, "tie_word_embeddings": config.tied, "initializer_range": config.init_std,
         "bos_token_id": known("eos_id"),  # eos begins a document
         "eos_token_id": known("eos_id"), "pad_token_id": known("pad_id"),
-        "torch_dtype": {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype], "use_cache": True,
+        "torch_dtype": dtype, "use_cache": True,
     }
 
 
-def tokenizer_files(tokenizer, pieces, seq_len):
-    """Returns tokenizer_config.json and special_tokens_map.json. `pieces` gives the text of an id."""
+def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
+    """Returns tokenizer_config.json and special_tokens_map.json. `pieces` gives the text of an id; `mask`: the piece in
+    the place of hidden ids."""
     named = {name: pieces(tokenizer[f"{name}_id"]) for name in ("eos", "unk", "pad")
              if tokenizer[f"{name}_id"] >= 0}
     special = {"bos_token": named.get("eos"), **{f"{name}_token": piece for name, piece in named.items()}}
-    special = {name: piece for name, piece in special.items() if piece is not None}
+    special = {name: piece for name, piece in {**special, "mask_token": mask}.items() if piece is not None}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast",  # reads tokenizer.json, and nothing else
                 "add_bos_token": True,
                 "add_eos_token": False, "add_prefix_space": False, "clean_up_tokenization_spaces": False,
@@ -108,11 +109,12 @@ def tokenizer_files(tokenizer, pieces, seq_len):
     return {**settings, **special}, special
 
 
-def write(params, config, tokenizer, facts, directory, dtype="F32"):
+def write(params, config, tokenizer, facts, directory, dtype="F32", mask_id=None):
     """Writes the whole directory or nothing: it gets its name when everything is written.
 
-    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text."""
-    if config.family != "llama":
+    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `mask_id`:
+    that of an objective with hidden ids."""
+    if config.family not in ("llama", "bert"):
         raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
                             f"its checkpoints stay usable")
     directory = Path(directory)
@@ -123,26 +125,37 @@ def write(params, config, tokenizer, facts, directory, dtype="F32"):
     model_bytes = (part / "tokenizer.model").read_bytes()
     pieces = [piece for piece, _, _ in sentencepiece_model.read(model_bytes).pieces].__getitem__
     ids = {key: value for key, value in tokenizer.items() if key != "path"}
-    settings, special = tokenizer_files(ids, pieces, config.seq_len)
+    mask = None
+    if mask_id is not None:
+        mask = pieces(mask_id) if mask_id < ids["vocab_size"] else masked.NAMES[0]
+    settings, special = tokenizer_files(ids, pieces, config.seq_len, mask)
     form = form_of(facts.get("lineage"))
     whole = tokenizer_json.document(model_bytes, ids, form)
+    if whole and mask_id is not None:
+        tokenizer_json.add_special(whole, mask_id, mask)
     if whole is None:  # only SentencePiece itself reads it
         settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
-    llama = llama_config(config, ids, dtype)
-    begin = {key: llama[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    known = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
+    if config.family == "bert":
+        shape, tensors = export_bert.settings(config, ids, known), export_bert.tensors_of(params, config, to_out_in)
+        generation = {}
+    else:
+        shape, tensors = llama_config(config, ids, known), tensors_of(params, config)
+        begin = {key: shape[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
+        generation = {"generation_config.json": {**begin, "do_sample": True, "temperature": 0.8, "top_p": 0.95}}
     documents = {
-        "config.json": llama,
-        "generation_config.json": {**begin, "do_sample": True, "temperature": 0.8, "top_p": 0.95},
+        "config.json": shape,
+        **generation,
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
-        FACTS: {"tokenizer": ids, "form": form},
+        FACTS: {"tokenizer": ids, "form": form, **({} if mask_id is None else {"mask_id": mask_id})},
         **({"tokenizer.json": whole} if whole else {}),
     }
     for name, value in documents.items():
         (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     card = model_card.text(config, ids, {**facts, "form": form, "tokenizer_json": bool(whole)})
     (part / "README.md").write_text(card, encoding="utf-8")
-    safetensors.write(part / "model.safetensors", list(tensors_of(params, config)), dtype)
+    safetensors.write(part / "model.safetensors", list(tensors), dtype)
     replace(part, directory)
 
 
@@ -160,6 +173,8 @@ def read(directory):
     directory = Path(directory)
     llama, facts = (json.loads((directory / name).read_text(encoding="utf-8"))
                     for name in ("config.json", FACTS))
+    if llama["model_type"] != "llama":
+        raise NotExportable(f"{directory}: a model of the type {llama['model_type']} continues no text")
     config = configs.Model(
         layers=llama["num_hidden_layers"], d=llama["hidden_size"], heads=llama["num_attention_heads"],
         kv_heads=llama["num_key_value_heads"], head_dim=llama["head_dim"], ff=llama["intermediate_size"],

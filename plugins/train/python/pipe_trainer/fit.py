@@ -12,6 +12,7 @@ from pathlib import Path
 from . import candidates, compiled, exits, job, search, slices
 from .atomic import write_text
 from .memory import GIB
+from .setup import with_mask
 from .throughput import peak_tflops
 
 # Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e. The others have
@@ -76,6 +77,8 @@ def of_job(found):
 
 
 def shaped(config, seq_len, vocab):
+    if config.objective.name != "causal":  # as if the tokenizer had no piece for hidden ids
+        config, vocab = with_mask(config, vocab), vocab + 1
     return replace(config, model=replace(config.model, seq_len=seq_len, vocab=config.model.vocab or vocab).complete())
 
 
@@ -96,7 +99,7 @@ def answer(config, slice_, measure=compiled.elsewhere):
         holder = candidates.smallest(config, search.larger(slice_, slices.every()))
         return {**known, "fits": False, "why": why, "holds": holder and holder.name}
     candidate, figure = found.rungs[found.best], found.figures[found.best]
-    whole, _ = candidates.operations(config.model, config.batch.rows * config.model.seq_len)
+    whole, _ = candidates.operations(config)
     peak, share = peak_tflops(slices.GENERATIONS[slice_.generation].kind), SHARES.get(slice_.generation, SHARE)
     seconds = candidates.seconds(config, candidate, peak, share)
     return {**known, "fits": True, "choice": candidate.shown(), "shown": str(candidate), **figure.shown(),

@@ -4,7 +4,7 @@ import json
 
 import jax
 
-from . import baselines, evaluate, feed, sharding, step, tally
+from . import baselines, evaluate, feed, masked, sharding, step, tally
 from .atomic import write_text
 from .exits import BadJob
 
@@ -17,7 +17,8 @@ class HeldOut:
         self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
         row = sharding.of_batch(mesh)
         # Parameters keep the sharding of training.
-        self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions),
+        self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions,
+                                                       setup.objective),
                              in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
@@ -53,7 +54,9 @@ class HeldOut:
         except (OSError, ValueError):
             kept = {}
         if kept.get("key") != key:
-            found = self._checked(baselines.compute, self.setup.rows, self.rows,
+            masks = self.setup.objective.on_device
+            train, scored = (masked.Hideable(rows) if masks else rows for rows in (self.setup.rows, self.rows))
+            found = self._checked(baselines.compute, train, scored,
                                   self.setup.rows.tokenizer["vocab_size"], eval_count=self.limit)
             kept = {"key": key, "baselines": found}
             write_text(path, json.dumps(kept))

@@ -6,6 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from . import objectives
 from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config
 from .exits import BadJob
 
@@ -141,7 +142,7 @@ def parse_config(raw, mistakes):
         mistakes += unknown(given, bounds, f"config.{section}")
         values = dict((preset or {}).get(section, {}))
         if section == "optimizer":
-            name = given.get("name", "adamw")
+            name = given.get("name", values.get("name", "adamw"))
             values |= OWN_DEFAULTS.get(name, {}) if isinstance(name, str) else {}
             mistakes += unread(name, given)
         whole = section == "mesh"  # an axis that is given decides about the others: they are not `auto`
@@ -158,6 +159,7 @@ def parse_config(raw, mistakes):
         sections[section] = kind(**values)
     config = Config(**sections, auto=tuple(auto))
     mistakes += disagreements(config.model.complete())
+    mistakes += disagreements_of_objective(config)
     return replace(config, model=config.model.complete())
 
 
@@ -180,8 +182,23 @@ def disagreements(model):
         yield f"config.model.heads: {model.heads} does not divide d {model.d}; say head_dim as well"
     if model.head_dim % 2:
         yield f"config.model.head_dim: {model.head_dim} is odd; rotary positions take halves of it"
+    if model.family == "bert" and (model.kv_heads != model.heads or not model.tied):
+        yield "config.model.family: bert has as many kv_heads as heads, and its head is the embedding"
     if model.family == "lm1b" and (model.kv_heads != model.heads or model.tied or model.d % 2):
         yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
+
+
+def disagreements_of_objective(config):
+    model, objective = config.model, config.objective
+    learns = objectives.OF_FAMILY[model.family]
+    if objective.name not in learns:
+        others = [name for name, known in objectives.OF_FAMILY.items() if objective.name in known]
+        yield (f"config.objective.name: a model of family {model.family} learns {', '.join(learns)}; "
+               f"{objective.name} is for {', '.join(others)}")
+    if objective.random + objective.keep > 1:
+        yield f"config.objective.keep: {objective.keep:g} and random {objective.random:g} are more than 1 together"
+    if objective.share >= 1:
+        yield f"config.objective.share: wants a number below 1, and is {objective.share:g}"
 
 
 def misfit(part, value):

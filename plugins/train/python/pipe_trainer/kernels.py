@@ -18,7 +18,7 @@ class NotHere(Exception):
     """A kernel that this JAX, this device or this shape does not have."""
 
 
-def splash(config, mesh, interpret=False, kind=None):
+def splash(config, mesh, interpret=False, kind=None, causal=True):
     """Pallas' kernel for a TPU, on each device's rows and heads. `interpret`: slowly, on any device; `kind`: as if the
     devices were of it."""
     try:
@@ -31,7 +31,8 @@ def splash(config, mesh, interpret=False, kind=None):
     if block is None:
         raise NotHere(f"rows of {length} ids are no multiple of {LANES}")
     heads = config.heads // mesh.shape["tensor"]
-    mask = masks.MultiHeadMask([masks.CausalMask((length, length))] * heads)
+    seen = masks.CausalMask if causal else masks.FullMask
+    mask = masks.MultiHeadMask([seen((length, length))] * heads)
     sizes = kernel.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block, block_q_dkv=block,
                               block_kv_dkv=block, block_kv_dkv_compute=block, block_q_dq=block, block_kv_dq=block)
 

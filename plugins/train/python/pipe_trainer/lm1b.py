@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 
 from .norms import layer_norm
-from .primitives import add_bias, project
+from .primitives import add_bias, lookup, project
 from .sharding import constrain
+
+CAUSAL = True
 
 
 def init(config, key):
@@ -37,8 +39,14 @@ def init(config, key):
     }
 
 
-def block(config, attend, segments):
+def embed(params, config, ids, positions, compute):
+    return lookup(params["embed"], ids, compute) + sinusoids(positions, config.d).astype(compute)
+
+
+def block(config, attend, segments, positions):
     """hidden, layer, drop to hidden."""
+    del positions
+
     def one(hidden, layer, drop):
         normed = layer_norm(hidden, layer["attn_norm"], layer["attn_norm_bias"], config.norm_eps)
         q, k, v = (project(normed, layer[name], 1) for name in ("wq", "wk", "wv"))
@@ -49,6 +57,11 @@ def block(config, attend, segments):
         hidden = hidden + drop(project(wide, layer["w_down"], 1), "mlp")
         return constrain(add_bias(hidden, layer["down_bias"]), "hidden")
     return one
+
+
+def final(config, hidden, last):
+    """`last`: the parameters whose names begin with `final`."""
+    return layer_norm(hidden, last["final_norm"], last["final_norm_bias"], config.norm_eps)
 
 
 def sinusoids(positions, d):

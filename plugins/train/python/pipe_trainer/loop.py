@@ -14,7 +14,7 @@ from .programs import Programs
 from .regularizers import evaluated
 from .resume import check, facts_of
 from .selection import Selection
-from .throughput import Throughput
+from .throughput import Throughput, flops_per_token
 
 
 class Report(NamedTuple):
@@ -301,7 +301,7 @@ class Loop:
         return self.programs.whole(evaluated(self.state))
 
     def plan(self):
-        causal, full = model.flops_per_token(self.config.model, self.state["params"])
+        causal, full = flops_per_token(self.config, self.state["params"])
         batch = self.config.batch.rows
         return {"params": model.count(self.state["params"]), "flops_per_token": causal, "flops_per_token_full": full,
                 "tokens_per_step": batch * self.config.model.seq_len, "steps": self.job.steps,

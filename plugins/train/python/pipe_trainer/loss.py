@@ -11,14 +11,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from .model import masked_logits
-from .regularizers import Objective
+from .regularizers import Penalties
 
 LOGITS_AT_A_TIME = 1 << 26  # elements on a device, float32
 
 
-def positions_at_a_time(config, rows_per_device):
-    """The greatest divisor of the row's length whose logits fit."""
-    length = config.seq_len
+def positions_at_a_time(config, rows_per_device, length=None):
+    """The greatest divisor of `length` whose logits fit. `length`: places of a row that predict; None: all."""
+    length = length or config.seq_len
     wanted = config.loss_chunk
     if wanted is None:
         wanted = LOGITS_AT_A_TIME // (rows_per_device * config.padded_vocab)
@@ -27,15 +27,15 @@ def positions_at_a_time(config, rows_per_device):
     return max(size for size in range(1, max(wanted, 1) + 1) if length % size == 0)
 
 
-def cross_entropy(config, positions, head, hidden, targets, weights, objective=Objective()):
+def cross_entropy(config, positions, head, hidden, targets, weights, penalties=Penalties()):
     """The sum of weighted nats. hidden [B, T, d], head [d, Vp], targets and weights [B, T]. Its gradient is that of
-    `objective`, which adds label smoothing and z-loss: nats compare between runs, what is minimised would not."""
-    return summed(config, positions, objective, head, hidden, targets, weights)
+    `penalties`, which adds label smoothing and z-loss: nats compare between runs, what is minimised would not."""
+    return summed(config, positions, penalties, head, hidden, targets, weights)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def summed(config, positions, objective, head, hidden, targets, weights):
-    del objective
+def summed(config, positions, penalties, head, hidden, targets, weights):
+    del penalties
     head = head.astype(hidden.dtype)
 
     def add(total, piece):
@@ -45,7 +45,7 @@ def summed(config, positions, objective, head, hidden, targets, weights):
     return lax.scan(add, jnp.float32(0), pieces(positions, hidden, targets, weights))[0]
 
 
-def forward_and_gradient(config, positions, objective, head, hidden, targets, weights):
+def forward_and_gradient(config, positions, penalties, head, hidden, targets, weights):
     narrow = head.astype(hidden.dtype)
 
     def add(carry, piece):
@@ -53,7 +53,7 @@ def forward_and_gradient(config, positions, objective, head, hidden, targets, we
         h, y, w = piece
         logits = masked_logits(config, h, narrow)
         loss, shifted, normalizer = nats(logits, y)
-        d_logits = slope(config, objective, logits, shifted, normalizer, y)
+        d_logits = slope(config, penalties, logits, shifted, normalizer, y)
         d_logits = (d_logits * w[..., None]).astype(h.dtype)
         d_h = jnp.matmul(d_logits, narrow.T)
         flat = h.reshape(-1, h.shape[-1]), d_logits.reshape(-1, d_logits.shape[-1])
@@ -65,22 +65,22 @@ def forward_and_gradient(config, positions, objective, head, hidden, targets, we
     return total, (d_head.astype(head.dtype), jnp.moveaxis(d_hidden, 0, 1).reshape(hidden.shape))
 
 
-def slope(config, objective, logits, shifted, normalizer, targets):
-    """The gradient of one target's part of the objective by its logits."""
+def slope(config, penalties, logits, shifted, normalizer, targets):
+    """The gradient of one target's part of the penalties by its logits."""
     chances = jnp.exp(shifted) / normalizer
     ids = jnp.arange(config.padded_vocab)
     wanted = ids == targets[..., None]
-    if objective.label_smoothing:  # the target gives a part of its chance to all others in equal shares
-        others = jnp.where(ids < config.vocab, objective.label_smoothing / (config.vocab - 1), 0.0)
-        wanted = jnp.where(wanted, 1.0 - objective.label_smoothing, others)
-    if objective.z_loss:  # z_loss times the square of the normaliser's logarithm
+    if penalties.label_smoothing:  # the target gives a part of its chance to all others in equal shares
+        others = jnp.where(ids < config.vocab, penalties.label_smoothing / (config.vocab - 1), 0.0)
+        wanted = jnp.where(wanted, 1.0 - penalties.label_smoothing, others)
+    if penalties.z_loss:  # z_loss times the square of the normaliser's logarithm
         log_normalizer = jnp.max(logits, axis=-1, keepdims=True) + jnp.log(normalizer)
-        chances = chances * (1.0 + 2.0 * objective.z_loss * log_normalizer)
+        chances = chances * (1.0 + 2.0 * penalties.z_loss * log_normalizer)
     return chances - wanted
 
 
-def backward(config, positions, objective, gradient, scale):
-    del config, positions, objective
+def backward(config, positions, penalties, gradient, scale):
+    del config, positions, penalties
     d_head, d_hidden = gradient
     return d_head * scale.astype(d_head.dtype), d_hidden * scale.astype(d_hidden.dtype), None, None
 

@@ -6,11 +6,12 @@ import jax
 
 # (input axes, output axes). An embedding takes ids: its rows are its inputs.
 MATRICES = {
-    "embed": (1, 1), "head": (1, 1),
+    "embed": (1, 1), "position_embed": (1, 1), "head": (1, 1), "dense": (1, 1),
     "wq": (1, 2), "wk": (1, 2), "wv": (1, 2), "wo": (2, 1),
     "w_gate": (1, 1), "w_up": (1, 1), "w_down": (1, 1),
 }
-ENDS = ("embed", "head")  # where ids become hidden states, and hidden states logits
+TABLES = ("embed", "position_embed")  # where ids and positions become hidden states
+ENDS = (*TABLES, "head")              # and hidden states logits
 
 
 def hidden(name):
@@ -37,7 +38,7 @@ def own(name, axes):
 
 def averaged(name, axes):
     """The axes over which Amos takes one mean: the inputs of an output, the embedding of an id, a whole vector."""
-    return (inputs(name, axes) or outputs(name, axes)) if name != "embed" else outputs(name, axes)
+    return (inputs(name, axes) or outputs(name, axes)) if name not in TABLES else outputs(name, axes)
 
 
 # What an optimiser keeps under these names lacks axes of its leaf.

@@ -2,6 +2,12 @@
 
 import json
 
+# Family: (task of transformers, the beginning of the first sentence, architecture).
+KINDS = {
+    "llama": ("text-generation", "A decoder language model", "Llama: RMSNorm, rotary positions, SwiGLU"),
+    "bert": ("fill-mask", "An encoder that predicts hidden ids from both sides",
+             "BERT: LayerNorm behind each half of a layer, learned positions, GELU"),
+}
 NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigram, Kneser-Ney"}
 
 
@@ -10,14 +16,16 @@ def text(config, tokenizer, facts):
     (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
     `weights` (whether only targets of weight 1 were trained on), `samples` (with `prompt` and `text`), `form` (the
     Unicode form of the corpus), `tokenizer_json` (whether the export has one)."""
-    parts = [head(facts), shape(config, tokenizer, facts), measured(facts), use(tokenizer, facts), lineage(facts)]
+    parts = [head(config, facts), shape(config, tokenizer, facts), measured(facts), use(config, tokenizer, facts),
+             lineage(facts)]
     return "\n".join(part for part in parts if part)
 
 
-def head(facts):
-    front = "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- pipe\n---\n"
+def head(config, facts):
+    task, said, _ = KINDS[config.family]
+    front = f"---\nlibrary_name: transformers\npipeline_tag: {task}\ntags:\n- pipe\n---\n"
     title = facts.get("name", "model")
-    return f"{front}# {title}\n\nA decoder language model, trained by `pipe` from raw text.\n"
+    return f"{front}# {title}\n\n{said}, trained by `pipe` from raw text.\n"
 
 
 def table(columns, rows):
@@ -32,7 +40,7 @@ def number(value):
 
 
 def shape(config, tokenizer, facts):
-    rows = [("architecture", "Llama: RMSNorm, rotary positions, SwiGLU"), ("layers", config.layers),
+    rows = [("architecture", KINDS[config.family][2]), ("layers", config.layers),
             ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
             ("feed-forward width", config.ff), ("sequence length", config.seq_len),
             ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
@@ -52,6 +60,10 @@ def measured(facts):
              for item in facts.get("baselines", ())]
     cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
              for name, loss, item in rows]
+    if not evaluation["bytes"]:
+        return (f"## Measured\n\n{table(('', 'nats/hidden id'), [cell[:2] for cell in cells])}\n"
+                f"{evaluation['targets']:,} hidden ids of held-out text. The unigram and the bigram predict every id "
+                f"that may be hidden.\n")
     said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
             f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
             f"tokenizers, nats per token do not.")
@@ -80,11 +92,21 @@ def normalised(facts):
     return ""
 
 
-def use(tokenizer, facts):
+def use(config, tokenizer, facts):
     said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
     if tokenizer.get("newline_id", -1) >= 0:
         said += " Lines end with an id of their own."
     said += normalised(facts)
+    if config.family == "bert":
+        return f"""## Use
+
+{said}
+
+    from transformers import pipeline
+    print(pipeline("fill-mask", ".", tokenizer=".")("..."))
+
+The text has the tokenizer's `mask_token` where an id is wanted.
+"""
     return f"""## Use
 
 {said}

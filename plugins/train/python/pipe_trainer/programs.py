@@ -16,7 +16,8 @@ def train_program(setup, layout, seed):
     """Returns the program of a step. Its devices need not be there. `seed`: for the masks of dropout."""
     mesh = setup.mesh
     rows, copies, each = sharding.of_batch(mesh, axis=1), sharding.copies(mesh), sharding.of_devices(mesh)
-    return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions, seed),
+    return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions, seed,
+                                        setup.objective),
                    in_shardings=(layout, rows, copies, each), out_shardings=(layout, copies), donate_argnums=0)
 
 

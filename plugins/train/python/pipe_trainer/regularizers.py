@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 
 PLACES = ("embedding", "attention", "wide", "mlp")
-OF_MASKS = 0x6D61736B  # apart from the keys that fresh parameters are drawn with
+# Keys of different purposes, apart from those that fresh parameters are drawn with.
+OF_MASKS = 0x6D61736B
+OF_HIDING = 0x68696465
 
 
-class Objective(NamedTuple):
+class Penalties(NamedTuple):
     """What the gradient is of, beside nats."""
     label_smoothing: float = 0.0
     z_loss: float = 0.0
@@ -33,9 +35,9 @@ def dropout(rate, keys):
     return drop
 
 
-def row_keys(seed, step, first, rows):
+def row_keys(seed, step, first, rows, purpose=OF_MASKS):
     """Of rows `first` to `first + rows` of a step: micro-batches, devices and interruptions change no mask."""
-    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), OF_MASKS), step)
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), purpose), step)
     return jax.vmap(partial(jax.random.fold_in, key))(first + jnp.arange(rows))
 
 
@@ -45,7 +47,7 @@ def in_training(config, seed, step, first, rows):
     if config.dropout:
         found["drop"] = dropout(config.dropout, row_keys(seed, step, first, rows))
     if config.label_smoothing or config.z_loss:
-        found["objective"] = Objective(config.label_smoothing, config.z_loss)
+        found["penalties"] = Penalties(config.label_smoothing, config.z_loss)
     return found
 
 

@@ -131,7 +131,8 @@ def write_export(loop, facts):
         return None
     tokenizer = {**setup.rows.tokenizer, "path": str(Path(setup.rows.model_path))}
     try:
-        export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place)
+        export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place,
+                     mask_id=setup.config.objective.mask_id)
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
         return None

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 
-from . import attention, sharding
+from . import attention, model, sharding
 from .devices import first_line
 
 ENOUGH = 0.999  # cosine; two correct forms in 16 bits are nearer
@@ -21,15 +21,19 @@ def check_attention(setup):
         return setup
     ours, why = together(lambda: computed(setup, setup.attend))
     if why is None:
-        theirs, unknown = together(lambda: computed(setup, attention.reference))
+        theirs, unknown = together(lambda: computed(setup, plain_form(setup)))
         if unknown is not None:  # the reference would end the run, too
             return replace(setup, lack=f"attention {setup.attention} is not checked: its reference {unknown}")
         _, why = together(lambda: disagreement(cosines_of(ours, theirs)))
     if why is None:
         return setup
-    return replace(setup, attention="reference", attend=attention.reference,
+    return replace(setup, attention="reference", attend=plain_form(setup),
                    lack=f"attention is slower than it could be: {setup.attention} on "
                         f"{setup.mesh.devices.flat[0].device_kind} {why}; report it")
+
+
+def plain_form(setup):
+    return attention.plain(model.family(setup.config.model).CAUSAL)
 
 
 class Disagrees(Exception):
@@ -79,7 +83,7 @@ def computed(setup, form):
 
 
 def cosines(setup):
-    return cosines_of(computed(setup, setup.attend), computed(setup, attention.reference))
+    return cosines_of(computed(setup, setup.attend), computed(setup, plain_form(setup)))
 
 
 def cosines_of(ours, theirs):

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from . import attention, candidates, data, loss, search, sharding
+from . import attention, candidates, data, loss, masked, model, objectives, search, sentencepiece_model, sharding
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
 
@@ -20,6 +21,7 @@ class Arrangement:
     attention: str       # name of that form
     lack: str | None     # why it is not the fast form; None: it is
     positions: int       # of a row, whose logits exist at the same time
+    objective: object    # of `objectives`
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,16 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
                        for given, split in ((rows, "train"), (eval_rows, "validation")))
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
-    config, lack = fill_in(job.config, rows), None
+    pieces = pieces_of(rows) if objectives.needs_pieces(job.config) else None
+    config, lack = fill_in(job.config, rows, pieces), None
+    if job.prompts and not model.family(config.model).CAUSAL:
+        raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
     if check is not None:
         config, lack = relied_on(config, devices, check)
     config, fit = search.resolve(config, devices, job.run_dir, tell)
     arranged = arrange(config, devices)
-    arranged = replace(arranged, lack=lack or arranged.lack)
+    begins = masked.begins_of(pieces, rows.tokenizer["vocab_size"]) if config.objective.whole_words else None
+    arranged = replace(arranged, lack=lack or arranged.lack, objective=objectives.make(config, begins))
     return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit)
 
 
@@ -70,9 +76,12 @@ def arrange(config, devices):
                      eval=replace(config.eval, batch=-(-evaluated // shards) * shards))
     platform = mesh.devices.flat[0].platform
     compute = compute_type(config.model, platform)
-    name, attend, lack = attention.choose(config.model, platform, mesh, compute)
-    positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards)
-    return Arrangement(config, mesh, compute, attend, name, lack, positions)
+    name, attend, lack = attention.choose(config.model, platform, mesh, compute, model.family(config.model).CAUSAL)
+    positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards,
+                                         objectives.targets_of(config))
+    # Without a tokenizer: words of one id, in a program of the same size.
+    begins = np.ones(config.model.vocab, bool) if config.objective.whole_words else None
+    return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(config, begins))
 
 
 def compute_type(model, platform):
@@ -81,22 +90,39 @@ def compute_type(model, platform):
     return jnp.dtype(model.compute)
 
 
-def fill_in(config, rows):
-    """Completes the config with the facts of the rows. Raises BadJob if they do not fit."""
-    model, vocab = config.model, rows.tokenizer["vocab_size"]
-    found = []
-    if model.vocab is not None and model.vocab < vocab:
-        found.append(f"config.model.vocab: {model.vocab}, and the tokenizer of the rows has {vocab} ids; leave it out "
-                     f"or make it larger")
-    if model.seq_len is not None and model.seq_len != rows.seq_len:
-        found.append(f"config.model.seq_len: {model.seq_len}, and the rows have {rows.seq_len}; leave it out or set "
+def pieces_of(rows):
+    return sentencepiece_model.read(rows.model_path.read_bytes()).pieces
+
+
+def fill_in(config, rows, pieces=None):
+    """Completes the config with the facts of the rows. `pieces`: those of the tokenizer, if the objective needs them.
+    Raises BadJob if they do not fit."""
+    shape, vocab = config.model, rows.tokenizer["vocab_size"]
+    found, needed = [], vocab
+    if config.objective.name == "masked":
+        config = with_mask(config, masked.mask_id(pieces or [], vocab))
+        needed = max(vocab, config.objective.mask_id + 1)
+    if shape.vocab is not None and shape.vocab < needed:
+        found.append(f"config.model.vocab: {shape.vocab}, and the tokenizer of the rows has {vocab} ids"
+                     + f", and {needed - 1} is the mask" * (needed > vocab) + "; leave it out or make it larger")
+    if needed > vocab + 1:
+        found.append(f"config.objective.mask_id: {config.objective.mask_id}, and the tokenizer has {vocab} ids; leave "
+                     f"it out, or name one of them")
+    if shape.seq_len is not None and shape.seq_len != rows.seq_len:
+        found.append(f"config.model.seq_len: {shape.seq_len}, and the rows have {rows.seq_len}; leave it out or set "
                      f"seq_len of write_packed")
     if rows.tokenizer["eos_id"] < 0:
         found.append("data: its tokenizer has no eos, which parts documents; use the layout pipe")
     if found:
         raise BadJob(found)
-    return replace(config, model=replace(model, vocab=model.vocab or vocab, seq_len=rows.seq_len,
+    return replace(config, model=replace(shape, vocab=shape.vocab or needed, seq_len=rows.seq_len,
                                          eos=rows.tokenizer["eos_id"]).complete())
+
+
+def with_mask(config, mask_id):
+    """Returns the config with an id for hidden ids, if it has none."""
+    given = config.objective.mask_id
+    return replace(config, objective=replace(config.objective, mask_id=mask_id if given is None else given))
 
 
 def check_tokenizer(named, packed):

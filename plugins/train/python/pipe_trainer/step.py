@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from . import guard, loss, model, optim, regularizers
+from . import guard, loss, masked, model, objectives, optim, regularizers
 
 # What a step reports, in the order of its one array.
 METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
@@ -18,27 +18,25 @@ def new_state(config, key):
             "guard": guard.fresh(config.guard), "step": jnp.int32(0), **averaged}
 
 
-def weights_of(lengths, positions):
-    """1 for each target of a row, 0 for what fills it."""
-    return (jnp.arange(positions) < lengths[..., None] - 1).astype(jnp.float32)
-
-
-def scored_targets(lengths, weights):
-    """The number of targets that the loss counts. With weights a step may have none."""
-    counted = jnp.sum(lengths - 1) if weights is None else jnp.sum(weights[..., 1:], dtype=jnp.int32)
-    return counted.astype(jnp.float32)
-
-
 def summed_loss(params, config, attend, compute, positions, tokens, lengths, drop=regularizers.no_dropout,
-                objective=regularizers.Objective(), weights=None):
-    """Nats over every target of [R, T + 1] rows, or over those of weight 1; the gradient is that of the objective."""
-    hidden = model.forward(params, config, tokens[:, :-1], attend, compute, drop)
-    head = model.for_gradients(model.head_matrix(params), config, compute)
-    counted = weights_of(lengths, tokens.shape[1] - 1) if weights is None else weights[:, 1:].astype(jnp.float32)
-    return loss.cross_entropy(config, positions, head, hidden, tokens[:, 1:], counted, objective)
+                penalties=regularizers.Penalties(), weights=None, objective=objectives.CAUSAL, keys=None):
+    """Nats over every target of [R, T + 1] rows, or over those of weight 1; the gradient has the penalties, too.
+    `keys`: of the rows, for an objective that draws."""
+    return loss_and_weights(params, config, attend, compute, positions,
+                            objective.examples(tokens, lengths, weights, keys), drop, penalties)[0]
 
 
-def make_train_step(config, attend, compute, positions, seed=0):
+def loss_and_weights(params, config, attend, compute, positions, examples, drop=regularizers.no_dropout,
+                     penalties=regularizers.Penalties()):
+    hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.found)
+    if examples.places is not None:
+        hidden = jnp.take_along_axis(hidden, examples.places[..., None], axis=1)
+    hidden, head = model.readout(params, config, hidden)
+    targets, weights = examples.answers()
+    return loss.cross_entropy(config, positions, head, hidden, targets, weights, penalties), weights
+
+
+def make_train_step(config, attend, compute, positions, seed=0, objective=objectives.CAUSAL):
     """(state, batch, rate, stop [devices]) to (state, metrics). A batch is tokens [M, R, T + 1], lengths [M, R] and
     weights [M, R, T + 1], or None instead of weights: then the program has nothing of them. The loss and the gradient
     of a step without a scored target are 0, and the guard does not remember it."""
@@ -46,24 +44,30 @@ def make_train_step(config, attend, compute, positions, seed=0):
 
     def gradients(params, number, batch):
         _, lengths, weights = batch
-        total = scored_targets(lengths, weights)
-        divisor = total if weights is None else jnp.maximum(total, 1.0)
         pieces, rows = lengths.shape
+        keys = None
+        if objective.on_device:
+            keys = regularizers.row_keys(seed, number, 0, pieces * rows, regularizers.OF_HIDING).reshape(pieces, rows)
+        total = objective.scored(batch, keys)
+        sure = weights is None and not objective.on_device
+        divisor = total if sure else jnp.maximum(total, 1.0)
 
-        def share(params, batch, first):
+        def share(params, batch, first, keys=None):
             tokens, lengths, weights = batch
             options = regularizers.in_training(config.regularizers, seed, number, first, rows)
             return summed_loss(params, config.model, attend, compute, positions, tokens, lengths, weights=weights,
-                               **options) / divisor
+                               objective=objective, keys=keys, **options) / divisor
 
+        drawn = () if keys is None else (keys,)
         if pieces == 1:
-            return jax.value_and_grad(share)(params, jax.tree.map(lambda part: part[0], batch), 0), total
+            batch, *drawn = jax.tree.map(lambda part: part[0], (batch, *drawn))
+            return jax.value_and_grad(share)(params, batch, 0, *drawn), total
 
         def add(carry, piece):
             return jax.tree.map(jnp.add, carry, jax.value_and_grad(share)(params, *piece)), None
 
         zero = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
-        return lax.scan(add, zero, (batch, rows * jnp.arange(pieces)))[0], total
+        return lax.scan(add, zero, (batch, rows * jnp.arange(pieces), *drawn))[0], total
 
     def train_step(state, batch, rate, stop):
         params = state["params"]
@@ -71,7 +75,7 @@ def make_train_step(config, attend, compute, positions, seed=0):
         norm = optax.tree.norm(grads)
         watch, take = guard.judge(config.guard, state["guard"], mean_loss,
                                   guard.unheld(norm, config.optimizer.clip))
-        if batch[2] is not None:
+        if batch[2] is not None or objective.on_device:
             watch = jax.tree.map(lambda new, old: jnp.where(total > 0, new, old), watch, state["guard"])
         if config.optimizer.clip:
             grads = jax.tree.map(lambda grad: grad * jnp.minimum(1.0, config.optimizer.clip / norm), grads)
@@ -95,8 +99,12 @@ def make_train_step(config, attend, compute, positions, seed=0):
     return train_step
 
 
-def make_eval_step(config, attend, compute, positions):
-    """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets."""
+def make_eval_step(config, attend, compute, positions, objective=objectives.CAUSAL):
+    """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets; to
+    (nats, scored targets) if only the devices know these."""
     def eval_step(params, tokens, lengths, weights=None):
-        return summed_loss(params, config.model, attend, compute, positions, tokens, lengths, weights=weights)
+        keys = masked.row_keys_of(tokens, lengths) if objective.on_device else None
+        examples = objective.examples(tokens, lengths, weights, keys)
+        nats, counted = loss_and_weights(params, config.model, attend, compute, positions, examples)
+        return jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
     return eval_step

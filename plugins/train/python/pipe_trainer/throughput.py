@@ -1,6 +1,6 @@
 """Tokens per second, and the share of a device's peak arithmetic that the model's own operations take (MFU)."""
 
-from . import model
+from . import model, objectives
 
 # bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
 PEAK_TFLOPS = {
@@ -15,12 +15,21 @@ def peak_tflops(kind):
     return next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
 
 
+def flops_per_token(config, params):
+    """(causal, full): of a training step, recomputation left out; causal counts the half of the scores that exist."""
+    shape = config.model
+    readout = shape.d * shape.padded_vocab + (shape.d ** 2 if "readout" in params else 0)
+    matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
+    scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
+    return 6 * matmul + (scores // 2 if model.family(shape).CAUSAL else scores), 6 * matmul + scores
+
+
 class Throughput:
     """Counts since the last report. The loop counts steps, its clock measures seconds."""
 
     def __init__(self, setup, params, clock):
         self._tokens = setup.config.batch.rows * setup.config.model.seq_len
-        self._flops = model.flops_per_token(setup.config.model, params)[0]
+        self._flops = flops_per_token(setup.config, params)[0]
         kind = setup.mesh.devices.flat[0].device_kind
         peak = peak_tflops(kind)
         self._peak = peak and peak * 1e12 * setup.mesh.devices.size

@@ -36,6 +36,12 @@ def document(data, tokenizer, form):
     }
 
 
+def add_special(whole, number, text):
+    """Makes an id special, also one behind the vocabulary."""
+    others = [token for token in whole["added_tokens"] if token["id"] != number]
+    whole["added_tokens"] = sorted([*others, added(number, text, models.CONTROL)], key=lambda token: token["id"])
+
+
 def added(number, text, kind):
     return {"id": number, "content": text, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
             "special": kind != models.USER_DEFINED}

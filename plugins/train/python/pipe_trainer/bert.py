@@ -1,0 +1,92 @@
+"""The encoder of the family `bert`: LayerNorm after each half of a layer, learned positions, GELU, and a head of its
+own before the embedding scores the ids. Source: google-research/bert, as transformers has it (BertForMaskedLM).
+
+There is one type of text, so its embedding is a part of the positions. GELU is the approximation by tanh, as there.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from .layers import for_gradients
+from .norms import layer_norm
+from .primitives import add_bias, lookup, project
+from .sharding import constrain
+
+CAUSAL = False
+
+
+def init(config, key):
+    d, n, heads, h, ff = config.d, config.layers, config.heads, config.head_dim, config.ff
+    keys = iter(jax.random.split(key, 9))
+
+    def normal(shape):
+        return config.init_std * jax.random.truncated_normal(next(keys), -2, 2, shape, jnp.float32)
+
+    return {
+        "embed": normal((config.padded_vocab, d)),
+        "position_embed": normal((config.seq_len, d)),
+        "embed_norm": jnp.ones((d,)), "embed_norm_bias": jnp.zeros((d,)),
+        "blocks": {
+            "wq": normal((n, d, heads, h)), "q_bias": jnp.zeros((n, heads * h)),
+            "wk": normal((n, d, heads, h)), "k_bias": jnp.zeros((n, heads * h)),
+            "wv": normal((n, d, heads, h)), "v_bias": jnp.zeros((n, heads * h)),
+            "wo": normal((n, heads, h, d)), "o_bias": jnp.zeros((n, d)),
+            "attn_norm": jnp.ones((n, d)), "attn_norm_bias": jnp.zeros((n, d)),
+            "w_up": normal((n, d, ff)), "up_bias": jnp.zeros((n, ff)),
+            "w_down": normal((n, ff, d)), "down_bias": jnp.zeros((n, d)),
+            "mlp_norm": jnp.ones((n, d)), "mlp_norm_bias": jnp.zeros((n, d)),
+        },
+        "readout": {"dense": normal((d, d)), "dense_bias": jnp.zeros((d,)),
+                    "norm": jnp.ones((d,)), "norm_bias": jnp.zeros((d,)),
+                    "ids_bias": jnp.zeros((config.padded_vocab,))},
+    }
+
+
+def embed(params, config, ids, positions, compute):
+    hidden = lookup(params["embed"], ids, compute) + lookup(params["position_embed"], positions, compute)
+    norm = for_gradients({name: params[name] for name in ("embed_norm", "embed_norm_bias")}, config, compute)
+    return layer_norm(hidden, norm["embed_norm"], norm["embed_norm_bias"], config.norm_eps)
+
+
+def block(config, attend, segments, positions):
+    """hidden, layer, drop to hidden."""
+    del positions
+
+    def one(hidden, layer, drop):
+        q, k, v = (biased(project(hidden, layer["w" + name], 1), layer[name + "_bias"]) for name in "qkv")
+        mixed = biased(project(attend(q, k, v, segments), layer["wo"], 2), layer["o_bias"])
+        hidden = layer_norm(hidden + drop(mixed, "attention"), layer["attn_norm"], layer["attn_norm_bias"],
+                            config.norm_eps)
+        hidden = constrain(hidden, "hidden")
+        wide = gelu(biased(project(hidden, layer["w_up"], 1), layer["up_bias"]))
+        narrow = biased(project(wide, layer["w_down"], 1), layer["down_bias"])
+        hidden = layer_norm(hidden + drop(narrow, "mlp"), layer["mlp_norm"], layer["mlp_norm_bias"], config.norm_eps)
+        return constrain(hidden, "hidden")
+    return one
+
+
+def final(config, hidden, last):
+    del config, last
+    return hidden
+
+
+def readout(params, config, hidden):
+    """(hidden [..., d + 1], matrix [d + 1, Vp]): the last column of the hidden states is 1, and the last row of the
+    matrix is the bias of the ids."""
+    head = for_gradients(params["readout"], config, hidden.dtype)
+    hidden = gelu(biased(project(hidden, head["dense"], 1), head["dense_bias"]))
+    hidden = layer_norm(hidden, head["norm"], head["norm_bias"], config.norm_eps)
+    ones = jnp.ones((*hidden.shape[:-1], 1), hidden.dtype)
+    table = for_gradients(params["embed"], config, hidden.dtype)
+    matrix = jnp.concatenate([table.T, head["ids_bias"][None].astype(table.dtype)])
+    return jnp.concatenate([hidden, ones], axis=-1), matrix
+
+
+def biased(y, bias):
+    """y [..., out...] plus a bias for all of out."""
+    batch = y.shape[:2]
+    return add_bias(y.reshape(*batch, -1), bias).reshape(y.shape)
+
+
+def gelu(x):
+    return jax.nn.gelu(x, approximate=True)

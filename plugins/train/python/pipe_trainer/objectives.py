@@ -1,0 +1,86 @@
+"""What a model learns from a row: the ids that it reads, and those that it has to predict. Made on the devices.
+
+causal   each id of the row from those before it
+masked   hidden ids from those around them: masked.py
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from . import masked
+
+# The family of a model decides what it can learn.
+OF_FAMILY = {"llama": ("causal",), "lm1b": ("causal",), "bert": ("masked",)}
+
+
+class Examples(NamedTuple):
+    ids: jax.Array           # [R, T], that the model reads
+    found: tuple | None      # their segments and positions [R, T]; None: the ids tell them
+    places: jax.Array | None  # [R, K]: positions whose hidden states predict; None: all, K = T
+    answers: Callable        # gives (targets [R, K], weights float32 [R, K]: 1 for a scored target, else 0)
+
+
+class Causal:
+    on_device = False  # whether only the devices know which targets are scored
+
+    def examples(self, tokens, lengths, weights, keys):
+        del keys
+
+        def answers():  # behind the hidden states, so that a program is the one that earlier versions compiled
+            known = weights_of(lengths, tokens.shape[1] - 1) if weights is None else weights[:, 1:].astype(jnp.float32)
+            return tokens[:, 1:], known
+        return Examples(tokens[:, :-1], None, None, answers)
+
+    def scored(self, batch, keys):
+        """Returns the number of scored targets of micro-batches. With weights they may have none."""
+        del keys
+        _, lengths, weights = batch
+        counted = jnp.sum(lengths - 1) if weights is None else jnp.sum(weights[..., 1:], dtype=jnp.int32)
+        return counted.astype(jnp.float32)
+
+
+class Masked:
+    """`begins` [V]: whether an id begins a word; None: ids are hidden one by one."""
+    on_device = True
+
+    def __init__(self, config, begins=None):
+        self._model, self._options, self._begins = config.model, config.objective, begins
+        self._count = targets_of(config)
+
+    def examples(self, tokens, lengths, weights, keys):
+        ids, found, places, *known = masked.hide(self._model, self._options, self._count, self._begins, tokens, lengths,
+                                                 weights, keys)
+        return Examples(ids, found, places, lambda: known)
+
+    def scored(self, batch, keys):
+        def one(piece, keys):
+            return jnp.sum(self.examples(*piece, keys).answers()[1])
+        return jnp.sum(jax.lax.map(lambda part: one(*part), (batch, keys)))
+
+
+CAUSAL = Causal()
+
+
+def make(config, begins=None):
+    return CAUSAL if config.objective.name == "causal" else Masked(config, begins)
+
+
+def needs_pieces(config):
+    """Returns whether the objective depends on the pieces of the tokenizer."""
+    wanted = config.objective
+    return wanted.name == "masked" and (wanted.mask_id is None or wanted.whole_words)
+
+
+def targets_of(config):
+    """Returns the number of places of a row that predict."""
+    if config.objective.name == "causal":
+        return config.model.seq_len
+    return masked.most(config.objective.share, config.model.seq_len)
+
+
+def weights_of(lengths, positions):
+    """1 for each target of a row, 0 for what fills it."""
+    return (jnp.arange(positions) < lengths[..., None] - 1).astype(jnp.float32)
