@@ -52,13 +52,13 @@ def hide_one(model, options, count, words, ids, free, first, key):
     # A unit is hidden as a whole: an id, or a word.
     unit = lax.cummax(jnp.where(first | ~free, index, 0)) if words else index
     draw = jax.random.bits(jax.random.fold_in(key, 0), (length,), jnp.uint32) >> 1
-    order = jnp.argsort(jnp.where(free, draw[unit], NEVER), stable=True)[:count]
+    everywhere = jnp.argsort(jnp.where(free, draw[unit], NEVER), stable=True)
+    order = everywhere[:count]
     there = jnp.sum(free, dtype=jnp.int32)
     wanted = jnp.minimum(jnp.maximum((options.share * there + 0.5).astype(jnp.int32), 1), there)
     hidden = jnp.arange(count) < wanted
     if words:  # the last word may be too long for the rest: then it stays, unless it is the only one
-        units = unit[order]
-        after = jnp.argsort(jnp.where(free, draw[unit], NEVER), stable=True)[jnp.minimum(wanted, length - 1)]
+        units, after = unit[order], everywhere[jnp.minimum(wanted, length - 1)]
         cut = hidden & (units == unit[after]) & (wanted < there)
         hidden &= ~cut | (units == units[0])
     kind = jax.random.uniform(jax.random.fold_in(key, 1), (count,))
