@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import unittest
 from pathlib import Path
 
 import places
@@ -30,6 +32,17 @@ def make_rows(directory, seed=0, rows=48):
 
 
 before_start = None  # called in the child
+
+
+class WithRows(unittest.TestCase):
+    """Tests over the same rows: `data`, in a directory `place` for their runs."""
+
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        cls.place = Path(place.name)
+        cls.data = make_rows(cls.place / "rows")
 
 
 class Run:

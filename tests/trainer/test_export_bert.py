@@ -19,7 +19,7 @@ MASK = 300  # behind the vocabulary of the tokenizer
 
 
 def params_of(shape):
-    """Nothing is zero or one: otherwise what is missing would not be noticed."""
+    """Nothing is zero or one: otherwise a missing one would not be noticed."""
     chance = np.random.default_rng(0)
     return jax.tree.map(lambda leaf: np.asarray(chance.normal(size=leaf.shape) * 0.3, np.float32),
                         jax.eval_shape(lambda: model.init(shape, jax.random.key(0))))
@@ -94,7 +94,7 @@ class ExportOfBert(unittest.TestCase):
         self.assertNotIn("None", card)
 
     def test_it_continues_no_text(self):
-        self.assertRaisesRegex(export.NotExportable, "continues no text", export.read, self.place)
+        self.assertRaisesRegex(export.ContinuesNoText, "continues no text", export.read, self.place)
 
 
 if __name__ == "__main__":

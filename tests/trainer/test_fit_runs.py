@@ -21,14 +21,7 @@ memory.of_device = of_device
 """
 
 
-class Bounded(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        place = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(place.cleanup)
-        cls.place = Path(place.name)
-        cls.data = runs.make_rows(cls.place / "rows")
-
+class Bounded(runs.WithRows):
     def run_in(self, name, mib, bounded=BOUNDED, **members):
         """Sets the limit in sitecustomize, which Python imports before anything else. Each run has its own: a process
         that starts must not read a file that is being written."""

@@ -118,7 +118,7 @@ class Lookup(unittest.TestCase):
                 return step.summed_loss(params, shape, attention.dense, jnp.bfloat16, 64, tokens, lengths)
 
             def of_rows(rows, params, tokens, loss=loss, shape=shape):
-                with mock.patch.object(model.family(shape), "lookup", lambda *_: rows):
+                with mock.patch.object(model.module(shape), "lookup", lambda *_: rows):
                     return loss(params, tokens)
             found = jax.jit(jax.grad(loss))(params, tokens)["embed"]
             d_rows = jax.jit(jax.grad(of_rows))(params["embed"].astype(jnp.bfloat16)[ids], params, tokens)
@@ -127,7 +127,7 @@ class Lookup(unittest.TestCase):
             self.assertEqual(found.dtype, jnp.float32)
             for one in (5, 6, 7):  # two programs round the same rows slightly differently
                 self.assertLess(off(found[one], right[one]), 0.003, one)
-        with mock.patch.object(model.family(shape), "lookup", lambda table, ids, compute: table.astype(compute)[ids]):
+        with mock.patch.object(model.module(shape), "lookup", lambda table, ids, compute: table.astype(compute)[ids]):
             derived = jax.jit(jax.grad(lambda *given: loss(*given)))(params, tokens)["embed"]
         self.assertGreater(max(off(derived[one], right[one]) for one in (5, 6, 7)), 0.01)
 

@@ -1,6 +1,9 @@
 """Jobs with mistakes are refused as a whole; each mistake is named with its place and a suggestion."""
 
 import json
+import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -26,6 +29,12 @@ class Jobs(unittest.TestCase):
         found = job.parse({**GOOD, "config": {"preset": "ja-0.1b", "model": {"layers": 3}}})
         self.assertEqual((found.config.model.layers, found.config.model.d, found.config.batch.rows), (3, 768, 256))
         self.assertEqual(job.parse(GOOD).config.model.d, config.PRESETS["tiny"]["model"]["d"])
+
+    def test_a_job_is_read_before_jax_is_imported(self):
+        """A broken JAX is reported as an environment to repair, and a wrong job at once."""
+        code = "import sys; from pipe_trainer import __main__, job; sys.exit('jax' in sys.modules or 'numpy' in sys.modules)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", code], check=False,
+                                        env={**os.environ, "PYTHONPATH": str(places.PACKAGE)}).returncode, 0)
 
     def test_every_preset_is_without_mistakes(self):
         for name in config.PRESETS:

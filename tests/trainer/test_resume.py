@@ -4,10 +4,8 @@ import json
 import random
 import shutil
 import signal
-import tempfile
 import time
 import unittest
-from pathlib import Path
 
 import places  # noqa: F401
 
@@ -17,13 +15,10 @@ from runs import Run
 STEPS = 12
 
 
-class Resume(unittest.TestCase):
+class Resume(runs.WithRows):
     @classmethod
     def setUpClass(cls):
-        place = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(place.cleanup)
-        cls.place = Path(place.name)
-        cls.data = runs.make_rows(cls.place / "rows")
+        super().setUpClass()
         cls.whole = Run(cls.place / "whole", cls.data)
         if cls.whole.end():
             raise AssertionError(cls.whole.log_end())

@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -21,14 +20,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class TwoProcesses(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        place = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(place.cleanup)
-        cls.place = Path(place.name)
-        cls.data = runs.make_rows(cls.place / "rows")
-
+class TwoProcesses(runs.WithRows):
     def pair(self, name, resume=None, **members):
         """`resume`: the members are two hosts with a directory each, which restore this step, or "none"."""
         port, pair = free_port(), []

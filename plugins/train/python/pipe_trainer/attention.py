@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import nn
 
-from . import kernels
+from . import families, kernels
 from .exits import BadJob
 
 LARGE = -1e30
@@ -95,10 +95,11 @@ def heads_last(x, length):
     return x.reshape(batch, length, -1, width)
 
 
-def choose(config, platform, mesh, compute, causal=True):
+def choose(config, platform, mesh, compute):
     """(name, form, why it is not the fast one or None). A form that was asked for by name is given or refused."""
+    causal = families.of(config).causal
     forms = {"reference": lambda: plain(causal), "dense": lambda: dense if causal else partial(dense, causal=False),
-             "splash": lambda: kernels.splash(config, mesh, causal=causal),
+             "splash": lambda: kernels.splash(config, mesh),
              "cudnn": lambda: kernels.cudnn(compute, partial(allowed, causal=causal))}
     if config.attention != "auto":
         try:

@@ -29,9 +29,8 @@ def config_of(options):
     config = job.parse_config(options.config, mistakes)
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
-    if config.objective.name != "causal":
-        from .setup import with_mask
-        config = with_mask(config, options.vocab - 1)
+    from . import objectives
+    config = objectives.completed(config, options.vocab - 1)[0]
     return replace(config, model=replace(config.model, vocab=options.vocab, seq_len=options.seq_len),
                    batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
 
@@ -49,14 +48,13 @@ class Training:
         import jax
         import jax.numpy as jnp
 
-        from . import attention, loss, model, objectives, sharding, step
+        from . import attention, loss, objectives, sharding, step
         from .setup import compute_type
 
         self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
         platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
         self.compute = compute_type(shape, platform)
-        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute,
-                                                      model.family(shape).CAUSAL)
+        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute)
         positions = loss.positions_at_a_time(shape, rows, objectives.targets_of(config))
         self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions,
                                                      objective=objectives.make(config)), donate_argnums=0)

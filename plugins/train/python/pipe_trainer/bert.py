@@ -12,8 +12,6 @@ from .norms import layer_norm
 from .primitives import add_bias, lookup, project
 from .sharding import constrain
 
-CAUSAL = False
-
 
 def init(config, key):
     d, n, heads, h, ff = config.d, config.layers, config.heads, config.head_dim, config.ff

@@ -7,7 +7,7 @@ operations of one device. Their constants are fitted to compiled steps (tests/tr
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from . import loss, sharding
+from . import families, loss, sharding
 from .config import AUTO
 from .exits import BadJob
 from .objectives import targets_of
@@ -129,7 +129,7 @@ def ladder(config, count, slices=1):
 def parameters(model):
     """Returns the numbers of parameters of (a layer, the embedding, a head that is not the embedding)."""
     width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
-    layer = model.d * width + model.d * model.ff * (3 if model.family == "llama" else 2) + 2 * model.d
+    layer = model.d * width + model.d * model.ff * families.of(model).mlp + 2 * model.d
     table = model.padded_vocab * model.d
     if model.family == "bert":
         return layer, table, model.d * (model.d + model.seq_len)  # its own head, and positions
@@ -169,7 +169,7 @@ def kept(model, remat, tensor):
         return 2 * d
     if remat == "dots":
         return 2 * (3 * d + q + kv + 2 * ff)
-    return 2 * (6 * d + 3 * q + 1.5 * kv + (3 if model.family == "llama" else 4) * ff)
+    return 2 * (6 * d + 3 * q + 1.5 * kv + (3 if families.of(model).mlp == 3 else 4) * ff)
 
 
 @lru_cache(maxsize=4096)
@@ -196,8 +196,10 @@ def operations(config):
     model, tokens = config.model, config.batch.rows * config.model.seq_len
     layer, table, _ = parameters(model)
     scores = 6 * model.layers * model.heads * model.head_dim * model.seq_len * tokens
+    if not families.of(model).causal:
+        scores *= 2
     if model.family == "bert":
-        scores, table = 2 * scores, (table + model.d ** 2) * targets_of(config) / model.seq_len
+        table = (table + model.d ** 2) * targets_of(config) / model.seq_len
     return 6 * (layer * model.layers + table) * tokens + scores, scores
 
 

@@ -8,6 +8,8 @@ no device bounds them.
 
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 
+from .families import FAMILIES
+
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
 AUTO = "auto"
 
@@ -28,6 +30,10 @@ def part(default):
     return field(default=default, metadata={"low": 0.0, "below": 1.0})
 
 
+def inside(default):
+    return field(default=default, metadata={"above": 0.0, "below": 1.0})
+
+
 def one_of(*choices, auto=False):
     return field(default=choices[0], metadata={"choices": choices, "auto": auto})
 
@@ -39,7 +45,7 @@ def chosen(low, default):
 
 @dataclass(frozen=True)
 class Model:
-    family: str = one_of("llama", "lm1b", "bert")
+    family: str = one_of(*FAMILIES)
     layers: int = at_least(1, 2)
     d: int = at_least(1, 128)
     heads: int = at_least(1, 4)
@@ -74,10 +80,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Objective:
-    name: str = one_of("causal", "masked")  # what a model learns from a row: `objectives`
+    name: str = one_of("causal", "masked")  # the targets of a row: `objectives`
     random: float = share(0.1)               # masked: of the hidden ids, any id is in their place
     keep: float = share(0.1)                 # of the hidden ids: they stay
-    share: float = above(0.0, 0.15)          # of the ids of a row: they are hidden
+    share: float = inside(0.15)              # of the ids of a row: they are hidden
     mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked`
     whole_words: bool = False                # hides all ids of a word or none
 
@@ -186,6 +192,7 @@ def of_dict(values):
                   auto=tuple(tuple(key) for key in values.get("auto", ())))
 
 
+BERT_BASE = {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12}
 PRESETS = {
     "tiny": {
         "model": {"layers": 2, "d": 64, "heads": 4, "ff": 176},
@@ -215,7 +222,7 @@ PRESETS = {
     },
     # The shape of BERT's base model, and the recipe of its paper.
     "bert-base": {
-        "model": {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12},
+        "model": BERT_BASE,
         "objective": {"name": "masked"},
         "optimizer": {"lr": 1e-4, "b2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
         "regularizers": {"dropout": 0.1},
@@ -224,7 +231,7 @@ PRESETS = {
     },
     # The same shape as JEstimator trains it: every hidden id becomes the mask.
     "jestimator": {
-        "model": {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12},
+        "model": BERT_BASE,
         "objective": {"name": "masked", "random": 0.0, "keep": 0.0},
         "optimizer": {"name": "amos", "lr": 5e-3, "b2": 0.999, "clip": 0.0},
         "regularizers": {"dropout": 0.1},

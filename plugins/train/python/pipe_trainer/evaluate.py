@@ -18,19 +18,21 @@ class Sums:
     bytes: int = 0      # of the text of the targets
     chars: int = 0
     unknown: int = 0    # targets that are the unknown id: their text is lost
+    hidden: int = 0     # targets without text
 
     def add(self, batch, nats, unk_id=-1):
-        """Adds a batch. `nats`: the sum over its scored targets; or (nats, scored targets) where the devices chose
-        these: nothing tells how much text they are."""
-        if np.size(nats) == 2:
-            self.nats += float(nats[0])
-            self.targets += int(nats[1])
-            return
+        """Adds a batch. `nats`: the sum over its scored targets."""
         self.nats += float(nats)
         self.targets += int(target_mask(batch).sum())
         self.bytes += int(batch.bytes.sum())
         self.chars += int(batch.chars.sum())
         self.unknown += int((batch.tokens[:, 1:][target_mask(batch)] == unk_id).sum()) if unk_id >= 0 else 0
+
+    def add_hidden(self, nats, hidden):
+        """Adds a batch whose targets the devices chose: nothing tells how much text they are."""
+        self.nats += float(nats)
+        self.targets += int(hidden)
+        self.hidden += int(hidden)
 
     def __add__(self, other):
         return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Sums)))
@@ -57,7 +59,7 @@ def score(sums):
         "ppl": math.exp(loss) if loss < 700 else None,
         "bits_per_byte": bits / sums.bytes if comparable else None,
         "bits_per_char": bits / sums.chars if comparable else None,
-        "unk_rate": sums.unknown / sums.targets if sums.bytes else None,
+        "unk_rate": None if sums.hidden else sums.unknown / sums.targets,
         "targets": sums.targets,
         "bytes": sums.bytes,
         "chars": sums.chars,

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from .export_form import special_ids, to_out_in
+
+GENERATES = False
+
 # Leaf of the blocks: the name of a layer's tensor, and the number of its input axes behind [layer]; None: a vector.
 BLOCKS = {
     "wq": ("attention.self.query.weight", 1), "q_bias": ("attention.self.query.bias", None),
@@ -17,7 +21,7 @@ BLOCKS = {
 TYPES = 2  # of text in transformers; this model has one, which is a part of the positions
 
 
-def tensors_of(params, config, to_out_in):
+def tensors_of(params, config):
     """Yields (name, shape, function that gives the values) in the order of the file."""
     def tensor(name, values):
         return name, values.shape, lambda: np.asarray(values, np.float32)
@@ -41,9 +45,7 @@ def tensors_of(params, config, to_out_in):
 
 
 def settings(config, tokenizer, dtype):
-    def known(name):
-        return tokenizer[name] if tokenizer[name] >= 0 else None
-
+    """Returns config.json."""
     return {
         "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": config.vocab,
         "hidden_size": config.d, "intermediate_size": config.ff, "num_hidden_layers": config.layers,
@@ -51,6 +53,5 @@ def settings(config, tokenizer, dtype):
         "max_position_embeddings": config.seq_len, "type_vocab_size": TYPES, "layer_norm_eps": config.norm_eps,
         "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": config.init_std,
         "position_embedding_type": "absolute", "tie_word_embeddings": True,
-        "bos_token_id": known("eos_id"),  # eos begins a document
-        "eos_token_id": known("eos_id"), "pad_token_id": known("pad_id"), "torch_dtype": dtype,
+        **special_ids(tokenizer), "torch_dtype": dtype,
     }

@@ -9,10 +9,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import candidates, compiled, exits, job, search, slices
+from . import candidates, compiled, exits, job, objectives, search, slices
 from .atomic import write_text
 from .memory import GIB
-from .setup import with_mask
 from .throughput import peak_tflops
 
 # Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e. The others have
@@ -77,9 +76,8 @@ def of_job(found):
 
 
 def shaped(config, seq_len, vocab):
-    if config.objective.name != "causal":  # as if the tokenizer had no piece for hidden ids
-        config, vocab = with_mask(config, vocab), vocab + 1
-    return replace(config, model=replace(config.model, seq_len=seq_len, vocab=config.model.vocab or vocab).complete())
+    config, needed = objectives.completed(config, vocab)  # as if the tokenizer had no piece for hidden ids
+    return replace(config, model=replace(config.model, seq_len=seq_len, vocab=config.model.vocab or needed).complete())
 
 
 def answer(config, slice_, measure=compiled.elsewhere):

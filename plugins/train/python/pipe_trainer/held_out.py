@@ -18,7 +18,7 @@ class HeldOut:
         row = sharding.of_batch(mesh)
         # Parameters keep the sharding of training.
         self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions,
-                                                       setup.objective),
+                                                 setup.objective),
                              in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
@@ -36,7 +36,11 @@ class HeldOut:
 
     def _add(self, sums, part):
         if part is not None:
-            sums.add(part[0], jax.device_get(part[1]), self.rows.tokenizer["unk_id"])
+            batch, nats = part[0], jax.device_get(part[1])
+            if self.setup.objective.on_device:
+                sums.add_hidden(*nats)
+            else:
+                sums.add(batch, nats, self.rows.tokenizer["unk_id"])
 
     def _checked(self, function, *arguments, **more):
         """Calls a function that needs a scored target. A split always has one, its first rows may have none."""

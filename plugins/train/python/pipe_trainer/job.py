@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from . import objectives
+from . import families
 from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config
 from .exits import BadJob
 
@@ -190,15 +190,13 @@ def disagreements(model):
 
 def disagreements_of_objective(config):
     model, objective = config.model, config.objective
-    learns = objectives.OF_FAMILY[model.family]
+    learns = families.of(model).objectives
     if objective.name not in learns:
-        others = [name for name, known in objectives.OF_FAMILY.items() if objective.name in known]
+        others = [name for name, known in families.FAMILIES.items() if objective.name in known.objectives]
         yield (f"config.objective.name: a model of family {model.family} learns {', '.join(learns)}; "
                f"{objective.name} is for {', '.join(others)}")
     if objective.random + objective.keep > 1:
         yield f"config.objective.keep: {objective.keep:g} and random {objective.random:g} are more than 1 together"
-    if objective.share >= 1:
-        yield f"config.objective.share: wants a number below 1, and is {objective.share:g}"
 
 
 def misfit(part, value):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
+from . import families
 from .sharding import ROWS
 
 LANES = 128  # width of a TPU's registers: heads are filled up to it, rows are cut by it
@@ -18,7 +19,7 @@ class NotHere(Exception):
     """A kernel that this JAX, this device or this shape does not have."""
 
 
-def splash(config, mesh, interpret=False, kind=None, causal=True):
+def splash(config, mesh, interpret=False, kind=None):
     """Pallas' kernel for a TPU, on each device's rows and heads. `interpret`: slowly, on any device; `kind`: as if the
     devices were of it."""
     try:
@@ -31,7 +32,7 @@ def splash(config, mesh, interpret=False, kind=None, causal=True):
     if block is None:
         raise NotHere(f"rows of {length} ids are no multiple of {LANES}")
     heads = config.heads // mesh.shape["tensor"]
-    seen = masks.CausalMask if causal else masks.FullMask
+    seen = masks.CausalMask if families.of(config).causal else masks.FullMask
     mask = masks.MultiHeadMask([seen((length, length))] * heads)
     sizes = kernel.BlockSizes(block_q=block, block_kv=block, block_kv_compute=block, block_q_dkv=block,
                               block_kv_dkv=block, block_kv_dkv_compute=block, block_q_dq=block, block_kv_dq=block)

@@ -4,11 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .layers import for_gradients
 from .norms import rms_norm
 from .primitives import lookup, project, swiglu
 from .sharding import constrain
-
-CAUSAL = True
 
 
 def init(config, key):
@@ -66,6 +65,11 @@ def rotated_block(config, attend, segments, angles):
 def final(config, hidden, last):
     """`last`: the parameters whose names begin with `final`."""
     return rms_norm(hidden, last["final_norm"], config.norm_eps)
+
+
+def readout(params, config, hidden):
+    """(hidden [..., d], matrix [d, Vp])."""
+    return hidden, for_gradients(params["head"] if "head" in params else params["embed"].T, config, hidden.dtype)
 
 
 def rope_angles(config, positions):

@@ -7,11 +7,10 @@ Embeddings have a variance of one and sinusoids are added to them, as there.
 import jax
 import jax.numpy as jnp
 
+from .layers import for_gradients
 from .norms import layer_norm
 from .primitives import add_bias, lookup, project
 from .sharding import constrain
-
-CAUSAL = True
 
 
 def init(config, key):
@@ -62,6 +61,11 @@ def block(config, attend, segments, positions):
 def final(config, hidden, last):
     """`last`: the parameters whose names begin with `final`."""
     return layer_norm(hidden, last["final_norm"], last["final_norm_bias"], config.norm_eps)
+
+
+def readout(params, config, hidden):
+    """(hidden [..., d], matrix [d, Vp])."""
+    return hidden, for_gradients(params["head"], config, hidden.dtype)
 
 
 def sinusoids(positions, d):

@@ -1,7 +1,7 @@
 """The masked objective: some ids of a row are hidden, and the model predicts them from all others of their document.
 
 A row has T + 1 ids, and its last is the first of the next row: the model reads the first T. Eos, ids of weight 0 and
-those that fill a row are never hidden. Of the n others `share` n are, one at least, chosen anew at each step. Of the
+padding are never hidden. Of the n others `share` n are, one at least, chosen anew at each step. Of the
 hidden ids a share `random` is replaced by any id, a share `keep` stays, and the others become `mask_id`.
 """
 
@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from . import model
 
 NAMES = ("<mask>", "[MASK]", "<MASK>", "<extra_mask>")  # pieces that are made for this
 WORD = "▁"                                              # begins the first piece of a word
@@ -20,49 +22,45 @@ def most(share, length):
     return max(int(share * length + 0.5), 1)
 
 
-def hide(model, options, count, begins, tokens, lengths, weights, keys):
+def hide(shape, options, count, begins, tokens, lengths, weights, keys):
     """tokens [R, T + 1], lengths [R], weights [R, T + 1] or None, a key for each row. Returns the ids [R, T] that are
     read, their segments and positions, and [R, count] places, targets and weights."""
     ids = tokens[:, :-1]
     inside = jnp.arange(ids.shape[1]) < lengths[:, None]
-    free = inside & (ids != model.eos)
+    free = inside & (ids != shape.eos)
     if weights is not None:
         free &= weights[:, :-1] == 1
-    starts = ids == model.eos
-    first = starts if begins is None else starts | jnp.asarray(begins)[ids]
-    read, places, scored = jax.vmap(lambda *row: hide_one(model, options, count, begins is not None, *row))(
+    first = jnp.ones_like(free) if begins is None else (ids == shape.eos) | jnp.asarray(begins)[ids]
+    read, places, scored = jax.vmap(lambda *row: hide_one(shape, options, count, begins is not None, *row))(
         ids, free, first, keys)
-    segments, positions = positions_of(starts)
-    segments = jnp.where(inside, segments, -1)  # nothing sees what fills a row
+    segments, positions = model.documents(shape, ids)
+    segments = jnp.where(inside, segments, -1)  # nothing sees the padding
     return (read, (segments, positions), places, jnp.take_along_axis(ids, places, axis=1),
             scored.astype(jnp.float32))
 
 
-def positions_of(starts):
-    """Segments and positions: a document begins where `starts` is true, and counts from there."""
-    index = jnp.arange(starts.shape[1])
-    start = lax.cummax(jnp.where(starts, index, 0), axis=1)
-    return jnp.cumsum(starts, axis=1, dtype=jnp.int32), (index - start).astype(jnp.int32)
-
-
-def hide_one(model, options, count, words, ids, free, first, key):
-    """Returns (ids with hidden ones replaced, [count] places, whether each is hidden) of one row."""
+def hide_one(shape, options, count, words, ids, free, first, key):
+    """Returns (ids with hidden ones replaced, [count] places, whether each is hidden) of one row. `first`: whether an
+    id begins a word."""
     length = ids.shape[0]
     index = jnp.arange(length, dtype=jnp.int32)
-    # A unit is hidden as a whole: an id, or a word.
-    unit = lax.cummax(jnp.where(first | ~free, index, 0)) if words else index
+    there = jnp.sum(free, dtype=jnp.int32)
+    wanted = jnp.minimum(jnp.maximum((options.share * there + 0.5).astype(jnp.int32), 1), there)
+    # A unit is hidden as a whole: an id, or a word that the share of the row holds.
+    unit = index
+    if words:
+        word = lax.cummax(jnp.where(first | ~free, index, 0))
+        size = jnp.zeros(length, jnp.int32).at[word].add(1)[word]
+        unit = jnp.where(size <= wanted, word, index)
     draw = jax.random.bits(jax.random.fold_in(key, 0), (length,), jnp.uint32) >> 1
     everywhere = jnp.argsort(jnp.where(free, draw[unit], NEVER), stable=True)
     order = everywhere[:count]
-    there = jnp.sum(free, dtype=jnp.int32)
-    wanted = jnp.minimum(jnp.maximum((options.share * there + 0.5).astype(jnp.int32), 1), there)
     hidden = jnp.arange(count) < wanted
-    if words:  # the last word may be too long for the rest: then it stays, unless it is the only one
-        units, after = unit[order], everywhere[jnp.minimum(wanted, length - 1)]
-        cut = hidden & (units == unit[after]) & (wanted < there)
-        hidden &= ~cut | (units == units[0])
+    if words:  # the last word may be too long for the rest: then it stays
+        after = everywhere[jnp.minimum(wanted, length - 1)]
+        hidden &= (unit[order] != unit[after]) | (wanted == there)
     kind = jax.random.uniform(jax.random.fold_in(key, 1), (count,))
-    other = jax.random.randint(jax.random.fold_in(key, 2), (count,), 0, model.vocab, jnp.int32)
+    other = jax.random.randint(jax.random.fold_in(key, 2), (count,), 0, shape.vocab, jnp.int32)
     own = ids[order]
     shown = jnp.where(kind < options.keep, own, jnp.where(kind < options.keep + options.random, other,
                                                           options.mask_id))
@@ -91,7 +89,8 @@ class Hideable:
         inside = (index < np.minimum(batch.lengths, index[-1])[:, None]) & (index > 0) & (batch.tokens != self._eos)
         if batch.weights is not None:
             inside &= batch.weights == 1
-        return batch._replace(weights=inside.astype(np.uint8))
+        nothing = np.zeros_like(batch.bytes)  # nobody knows how much text these ids are
+        return batch._replace(weights=inside.astype(np.uint8), bytes=nothing, chars=nothing)
 
 
 def mask_id(pieces, vocab):
@@ -101,7 +100,7 @@ def mask_id(pieces, vocab):
 
 
 def begins_of(pieces, vocab):
-    """Returns which ids [vocab] begin a word. What is no text, such as a newline, is a word of its own."""
+    """Returns which ids [vocab] begin a word. An id that is no text, such as a newline, is a word of its own."""
     from .sentencepiece_model import BYTE, NORMAL
     found = np.ones(vocab, bool)
     for number, (piece, _, kind) in enumerate(pieces[:vocab]):

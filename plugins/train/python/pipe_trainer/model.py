@@ -1,30 +1,29 @@
 """A model of any family: parameters, hidden states, logits. Documents are kept apart by attention.
 
-A family is a module with CAUSAL (whether a position sees only those before it), `init`, `embed`, `block`, `final`, and
-`readout` if it has more than a matrix behind the last layer. Parameters are a dict of float32 arrays, those of the
-blocks stacked over layers. `forward` computes in the type it is told.
+A family is a module with `init`, `embed`, `block`, `final` and `readout`; `families` has its facts. Parameters are a
+dict of float32 arrays, those of the blocks stacked over layers. `forward` computes in the type it is told.
 """
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from . import attention, bert, llama, lm1b
+from . import attention, bert, families, llama, lm1b
 from .layers import for_gradients, through_layers
 from .regularizers import no_dropout
 from .sharding import constrain
 
-FAMILIES = {"llama": llama, "lm1b": lm1b, "bert": bert}
+MODULES = {"llama": llama, "lm1b": lm1b, "bert": bert}
 MASKED = -1e30
 
 
-def family(config):
-    return FAMILIES[config.family]
+def module(config):
+    return MODULES[config.family]
 
 
 def init(config, key):
     """Fresh parameters, the same for a key on every mesh."""
-    return family(config).init(config, key)
+    return module(config).init(config, key)
 
 
 def documents(config, x):
@@ -35,12 +34,12 @@ def documents(config, x):
     return jnp.cumsum(begins, axis=-1, dtype=jnp.int32), (index - start).astype(jnp.int32)
 
 
-def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout, found=None):
+def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout, layout=None):
     """[B, T] ids to [B, T, d] hidden states after the last layer. `attend`: a form of `attention`; `drop`: of
-    `regularizers`; `found`: segments and positions, if the ids do not tell them."""
-    kind = family(config)
-    attend = attend or attention.plain(kind.CAUSAL)
-    segments, positions = documents(config, x) if found is None else found
+    `regularizers`; `layout`: segments and positions; None: the ids tell them."""
+    kind = module(config)
+    attend = attend or attention.plain(families.of(config).causal)
+    segments, positions = documents(config, x) if layout is None else layout
     hidden = kind.embed(params, config, x, positions, compute)
     block = kind.block(config, attend, segments, positions)
     hidden = constrain(drop(hidden, "embedding"), "hidden")
@@ -51,11 +50,7 @@ def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout
 
 def readout(params, config, hidden):
     """([..., n], [n, Vp]): hidden states, and the matrix that makes logits of them, in the type of its gradient."""
-    kind = family(config)
-    if hasattr(kind, "readout"):
-        return kind.readout(params, config, hidden)
-    head = params["head"] if "head" in params else params["embed"].T
-    return hidden, for_gradients(head, config, hidden.dtype)
+    return module(config).readout(params, config, hidden)
 
 
 def logits(params, config, hidden):

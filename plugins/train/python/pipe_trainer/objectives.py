@@ -1,24 +1,23 @@
-"""What a model learns from a row: the ids that it reads, and those that it has to predict. Made on the devices.
+"""Objectives: the ids of a row that a model reads, and those that it has to predict. Made on the devices.
 
 causal   each id of the row from those before it
 masked   hidden ids from those around them: masked.py
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from . import masked
-
-# The family of a model decides what it can learn.
-OF_FAMILY = {"llama": ("causal",), "lm1b": ("causal",), "bert": ("masked",)}
 
 
 class Examples(NamedTuple):
     ids: jax.Array           # [R, T], that the model reads
-    found: tuple | None      # their segments and positions [R, T]; None: the ids tell them
+    layout: tuple | None     # their segments and positions [R, T]; None: the ids tell them
     places: jax.Array | None  # [R, K]: positions whose hidden states predict; None: all, K = T
     answers: Callable        # gives (targets [R, K], weights float32 [R, K]: 1 for a scored target, else 0)
 
@@ -43,17 +42,19 @@ class Causal:
 
 
 class Masked:
-    """`begins` [V]: whether an id begins a word; None: ids are hidden one by one."""
+    """`begins` [V]: whether an id begins a word; None: each does, in a program of the same size."""
     on_device = True
 
     def __init__(self, config, begins=None):
-        self._model, self._options, self._begins = config.model, config.objective, begins
-        self._count = targets_of(config)
+        self._model, self._options, self._count = config.model, config.objective, targets_of(config)
+        self._begins = None
+        if config.objective.whole_words:
+            self._begins = np.ones(config.model.vocab, bool) if begins is None else begins
 
     def examples(self, tokens, lengths, weights, keys):
-        ids, found, places, *known = masked.hide(self._model, self._options, self._count, self._begins, tokens, lengths,
-                                                 weights, keys)
-        return Examples(ids, found, places, lambda: known)
+        ids, layout, places, *known = masked.hide(self._model, self._options, self._count, self._begins, tokens,
+                                                  lengths, weights, keys)
+        return Examples(ids, layout, places, lambda: known)
 
     def scored(self, batch, keys):
         def one(part):
@@ -77,6 +78,16 @@ def needs_pieces(config):
     return wanted.name == "masked" and (wanted.mask_id is None or wanted.whole_words)
 
 
+def completed(config, vocab, pieces=()):
+    """Returns (the config with every number of its objective, the ids that its model needs). `vocab`: the ids of the
+    tokenizer; `pieces`: its pieces, if `needs_pieces`."""
+    wanted = config.objective
+    if wanted.name == "causal":
+        return config, vocab
+    mask = masked.mask_id(pieces, vocab) if wanted.mask_id is None else wanted.mask_id
+    return replace(config, objective=replace(wanted, mask_id=mask)), max(vocab, mask + 1)
+
+
 def targets_of(config):
     """Returns the number of places of a row that predict."""
     if config.objective.name == "causal":
@@ -85,5 +96,5 @@ def targets_of(config):
 
 
 def weights_of(lengths, positions):
-    """1 for each target of a row, 0 for what fills it."""
+    """1 for each target of a row, 0 for padding."""
     return (jnp.arange(positions) < lengths[..., None] - 1).astype(jnp.float32)

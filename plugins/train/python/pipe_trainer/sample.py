@@ -91,7 +91,7 @@ def main(argv):
         place = export_of(options.run)
         params, config, facts = export.read(place)
         text = Text(place / "tokenizer.model", facts["tokenizer"], facts.get("form"))
-    except (OSError, RuntimeError, SafetensorsError, export.NotExportable, json.JSONDecodeError, KeyError) as error:
+    except (OSError, RuntimeError, SafetensorsError, export.ContinuesNoText, json.JSONDecodeError, KeyError) as error:
         print(f"pipe_trainer.sample: {error}", file=sys.stderr)
         return 65
     except Ended as error:

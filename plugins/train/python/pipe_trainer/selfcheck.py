@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 
-from . import attention, model, sharding
+from . import attention, families, sharding
 from .devices import first_line
 
 ENOUGH = 0.999  # cosine; two correct forms in 16 bits are nearer
@@ -33,7 +33,7 @@ def check_attention(setup):
 
 
 def plain_form(setup):
-    return attention.plain(model.family(setup.config.model).CAUSAL)
+    return attention.plain(families.of(setup.config.model).causal)
 
 
 class Disagrees(Exception):

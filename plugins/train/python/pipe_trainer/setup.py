@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from . import attention, candidates, data, loss, masked, model, objectives, search, sentencepiece_model, sharding
+from . import (attention, candidates, data, families, loss, masked, objectives, search, sentencepiece_model,
+               sharding)
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
 
@@ -40,16 +40,16 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
                        for given, split in ((rows, "train"), (eval_rows, "validation")))
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
-    pieces = pieces_of(rows) if objectives.needs_pieces(job.config) else None
+    pieces = pieces_of(rows) if objectives.needs_pieces(job.config) else ()
     config, lack = fill_in(job.config, rows, pieces), None
-    if job.prompts and not model.family(config.model).CAUSAL:
+    if job.prompts and not families.of(config.model).causal:
         raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
     if check is not None:
         config, lack = relied_on(config, devices, check)
     config, fit = search.resolve(config, devices, job.run_dir, tell)
-    arranged = arrange(config, devices)
-    begins = masked.begins_of(pieces, rows.tokenizer["vocab_size"]) if config.objective.whole_words else None
-    arranged = replace(arranged, lack=lack or arranged.lack, objective=objectives.make(config, begins))
+    begins = masked.begins_of(pieces, config.model.vocab) if config.objective.whole_words else None
+    arranged = arrange(config, devices, begins)
+    arranged = replace(arranged, lack=lack or arranged.lack)
     return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit)
 
 
@@ -62,9 +62,9 @@ def relied_on(config, devices, check):
     return config, checked.lack
 
 
-def arrange(config, devices):
-    """Completes the config with every number that follows from the mesh. Raises BadJob if a number does not divide
-    evenly."""
+def arrange(config, devices, begins=None):
+    """Completes the config with every number that follows from the mesh. `begins`: of objectives.Masked. Raises BadJob
+    if a number does not divide evenly."""
     mesh = sharding.make_mesh(config.mesh, devices)
     found = list(sharding.mistakes(config, mesh))
     if found:
@@ -76,11 +76,9 @@ def arrange(config, devices):
                      eval=replace(config.eval, batch=-(-evaluated // shards) * shards))
     platform = mesh.devices.flat[0].platform
     compute = compute_type(config.model, platform)
-    name, attend, lack = attention.choose(config.model, platform, mesh, compute, model.family(config.model).CAUSAL)
+    name, attend, lack = attention.choose(config.model, platform, mesh, compute)
     positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards,
                                          objectives.targets_of(config))
-    # Without a tokenizer: words of one id, in a program of the same size.
-    begins = np.ones(config.model.vocab, bool) if config.objective.whole_words else None
     return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(config, begins))
 
 
@@ -94,14 +92,11 @@ def pieces_of(rows):
     return sentencepiece_model.read(rows.model_path.read_bytes()).pieces
 
 
-def fill_in(config, rows, pieces=None):
+def fill_in(config, rows, pieces=()):
     """Completes the config with the facts of the rows. `pieces`: those of the tokenizer, if the objective needs them.
     Raises BadJob if they do not fit."""
     shape, vocab = config.model, rows.tokenizer["vocab_size"]
-    found, needed = [], vocab
-    if config.objective.name == "masked":
-        config = with_mask(config, masked.mask_id(pieces or [], vocab))
-        needed = max(vocab, config.objective.mask_id + 1)
+    found, (config, needed) = [], objectives.completed(config, vocab, pieces)
     if shape.vocab is not None and shape.vocab < needed:
         found.append(f"config.model.vocab: {shape.vocab}, and the tokenizer of the rows has {vocab} ids"
                      + f", and {needed - 1} is the mask" * (needed > vocab) + "; leave it out or make it larger")
@@ -117,12 +112,6 @@ def fill_in(config, rows, pieces=None):
         raise BadJob(found)
     return replace(config, model=replace(shape, vocab=shape.vocab or needed, seq_len=rows.seq_len,
                                          eos=rows.tokenizer["eos_id"]).complete())
-
-
-def with_mask(config, mask_id):
-    """Returns the config with an id for hidden ids, if it has none."""
-    given = config.objective.mask_id
-    return replace(config, objective=replace(config.objective, mask_id=mask_id if given is None else given))
 
 
 def check_tokenizer(named, packed):

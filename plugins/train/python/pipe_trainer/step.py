@@ -28,7 +28,7 @@ def summed_loss(params, config, attend, compute, positions, tokens, lengths, dro
 
 def loss_and_weights(params, config, attend, compute, positions, examples, drop=regularizers.no_dropout,
                      penalties=regularizers.Penalties()):
-    hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.found)
+    hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.layout)
     if examples.places is not None:
         hidden = jnp.take_along_axis(hidden, examples.places[..., None], axis=1)
     hidden, head = model.readout(params, config, hidden)

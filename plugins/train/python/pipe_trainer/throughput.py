@@ -1,6 +1,6 @@
 """Tokens per second, and the share of a device's peak arithmetic that the model's own operations take (MFU)."""
 
-from . import model, objectives
+from . import families, model, objectives
 
 # bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
 PEAK_TFLOPS = {
@@ -21,7 +21,7 @@ def flops_per_token(config, params):
     readout = shape.d * shape.padded_vocab + (shape.d ** 2 if "readout" in params else 0)
     matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
     scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
-    return 6 * matmul + (scores // 2 if model.family(shape).CAUSAL else scores), 6 * matmul + scores
+    return 6 * matmul + (scores // 2 if families.of(shape).causal else scores), 6 * matmul + scores
 
 
 class Throughput:

@@ -1,0 +1,21 @@
+"""The families of models: facts that need no JAX, because a job is checked before JAX is imported."""
+
+from typing import NamedTuple
+
+
+class Family(NamedTuple):
+    causal: bool       # a position sees only those before it; else its whole document
+    objectives: tuple  # of `objectives`: those that it learns
+    mlp: int           # matrices of the MLP of a layer
+
+
+FAMILIES = {
+    "llama": Family(causal=True, objectives=("causal",), mlp=3),
+    "lm1b": Family(causal=True, objectives=("causal",), mlp=2),
+    "bert": Family(causal=False, objectives=("masked",), mlp=2),
+}
+
+
+def of(model):
+    """Returns the facts of the family of a config.Model."""
+    return FAMILIES[model.family]
