@@ -21,8 +21,12 @@ Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_
   return writer->Commit(std::move(stop));
 }
 
-Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
-                               std::stop_token stop) {
+namespace {
+
+constexpr int kReads = 5;  // of an object that others replace
+
+Result<std::string> ReadOnce(Store& store, std::string_view name, std::uint64_t max_bytes,
+                             std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(name));
   if (file->size() > max_bytes)
     return Status(Code::kResourceExhausted, StrCat(name, ": ", HumanBytes(file->size()), " where at most ",
@@ -33,6 +37,16 @@ Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_
   Status read = ReadExactly(*reader, bytes);
   if (!read.ok()) return std::move(read).Annotate(name);
   return bytes;
+}
+
+}  // namespace
+
+Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
+                               std::stop_token stop) {
+  for (int reads = 1;; ++reads) {
+    Result<std::string> bytes = ReadOnce(store, name, max_bytes, stop);
+    if (bytes.ok() || reads == kReads || bytes.status().Detail<ReplacedWhileRead>() == nullptr) return bytes;
+  }
 }
 
 }  // namespace pipeline

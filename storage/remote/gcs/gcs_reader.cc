@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "storage/remote/http/http_text.h"
+#include "storage/store.h"
 
 namespace pipeline {
 
@@ -83,7 +84,8 @@ class Reader final : public ByteReader {
     if (reply.status() == 404 || reply.status() == 412)
       return Status(
           Code::kDataLoss,
-          StrCat(operation_.where(), ": was replaced or removed while it was read; read it from its start"));
+          StrCat(operation_.where(), ": was replaced or removed while it was read; read it from its start"))
+          .With(std::make_shared<ReplacedWhileRead>());
     if (!reply.exchange) return operation_.Failure(reply.error);
     const auto generation = reply.response.Header("x-goog-generation");
     if (generation && *generation != object.generation)

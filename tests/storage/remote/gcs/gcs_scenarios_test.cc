@@ -276,6 +276,7 @@ TEST_F(GcsScenarioTest, M_AnObjectThatIsReplacedBetweenTwoRequestsIsNoMixture) {
   const std::string rest = ReadAll(**reader, status);
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_NE(status.message().find("was replaced or removed while it was read"), std::string::npos);
+  EXPECT_NE(status.Detail<ReplacedWhileRead>(), nullptr) << "so that a small object is read again";
   EXPECT_TRUE(big_.compare(0, start.size() + rest.size(), start + rest) == 0);
   EXPECT_EQ(fake.faults().Counts()["M"], 1);
 }
