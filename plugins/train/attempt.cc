@@ -34,7 +34,9 @@ Result<AttemptEnd> Attempt::Run() {
     begun["kind"] = "process";
     begun["pid"] = static_cast<std::int64_t>(worker.id);
     call_.Emit(begun);
-    worker.watchdog = std::make_unique<Watchdog>(plan_.patience, SystemClock().Monotonic());
+    const Time now = SystemClock().Monotonic();
+    worker.watchdog = std::make_unique<Watchdog>(
+        plan_.source != nullptr ? Watchdog::ForSilence(plan_.silence, now) : Watchdog(plan_.patience, now));
   }
   while (running()) {
     Listen();
@@ -71,6 +73,7 @@ void Attempt::Listen() {
   poll(channels.data(), channels.size(), kPollMs);
   for (Worker& worker : workers_)
     if (!worker.ended) worker.process->ReadEvents(TakeFrom(worker));
+  if (plan_.source != nullptr && !workers_.front().ended) plan_.source->Poll(TakeFrom(workers_.front()));
 }
 
 void Attempt::Reap(std::size_t index) {
@@ -88,6 +91,7 @@ void Attempt::Reap(std::size_t index) {
   }
   call_.Emit(ended);
   worker.exit = exit.ok() ? *exit : ChildExit{.code = 70, .signal = 0};
+  if (plan_.source != nullptr) plan_.source->Ended(worker.exit, TakeFrom(worker));
   // The process that failed first is the cause. The others failed because it ended.
   if (!has_decided_ && !worker.exit.ok()) has_decided_ = true, decided_ = index;
   if (stage_ != Stage::kRunning || !running()) return;
@@ -124,7 +128,11 @@ void Attempt::Escalate(Time now) {
       call_.Log(Level::kWarning,
                 StrCat(hung_, "; it is ended (see ", workers_[at].process->log().path(), ")"));
     }
-    if (!hung_.empty()) enter(Stage::kDumping, SIGQUIT);
+    // An unknown program need not write its stacks after SIGQUIT.
+    if (!hung_.empty() && plan_.source != nullptr)
+      enter(Stage::kEnding, SIGTERM);
+    else if (!hung_.empty())
+      enter(Stage::kDumping, SIGQUIT);
   } else if (stage_ == Stage::kDumping) {
     const auto dump =
         Time(static_cast<std::int64_t>(plan_.patience * static_cast<double>(Time(kDump).count())));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,8 +25,24 @@ enum class Wish : std::uint8_t {
   kKill,  // SIGKILL at once
 };
 
+/// Makes the events of a program that sends none (external/external.md). The thread of the attempt calls all
+/// functions but Output.
+class EventSource {
+ public:
+  using Take = std::function<void(const Json& event)>;
+  virtual ~EventSource() = default;
+  /// Bytes of the program's output. Any thread, one at a time.
+  virtual void Output(std::string_view bytes) = 0;
+  /// Passes on the events since the last call.
+  virtual void Poll(const Take& take) = 0;
+  /// The program has ended; no other call follows.
+  virtual void Ended(const ChildExit& exit, const Take& take) = 0;
+};
+
 struct AttemptPlan {
   std::vector<TrainerCommand> commands;  // one per worker
+  EventSource* source = nullptr;         // of the only worker; null: the workers send events themselves
+  std::chrono::seconds silence{0};       // with `source`: the most without an event
   std::chrono::milliseconds grace{30'000};
   double patience = 1;
   std::function<Wish()> wish = {};     // asked often; empty: kStop once the call is stopped

@@ -25,6 +25,15 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
   plan.patience = job_.patience();
   plan.wish = start.wish;
   plan.excused = start.excused;
+  if (start.program) {
+    TrainerCommand command = start.program->command;
+    command.log = directory_.LogPath(start.number, 0, ".log");
+    command.output = [source = start.program->source](std::string_view bytes) { source->Output(bytes); };
+    plan.commands.push_back(std::move(command));
+    plan.source = start.program->source;
+    plan.silence = start.program->silence;
+    return plan;
+  }
   for (std::int64_t worker = 0; worker < job_.processes(); ++worker) {
     TrainerCommand command =
         PythonCommand(python, {"-m", "pipe_trainer", "--job", directory_.Path("job.json")});
@@ -84,6 +93,7 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   drowned_ = journal_.drowned();
   log_ = plan.commands[attempt.decided()].log;
   tail_ = attempt.Tail();
+  if (start.program) return end;
   if (end.code != 0 || end.signal != 0) {
     AddError(start.number, attempt.decided(), end);
   } else if (start.host == 0) {

@@ -2,8 +2,10 @@
 // end. CONTRACT.md, sections 4 to 6.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,13 @@
 
 namespace pipeline {
 
+/// A program that is no trainer of the contract: external/external.md.
+struct ProgramStart {
+  TrainerCommand command;         // without `log` and `output`
+  EventSource* source = nullptr;  // lives as long as the attempt
+  std::chrono::seconds silence{0};
+};
+
 /// One attempt, as far as it differs from the others.
 struct AttemptStart {
   std::int64_t number = 1;
@@ -26,6 +35,7 @@ struct AttemptStart {
   std::string coordinator;                  // ADDRESS:PORT; empty: there is one worker
   std::string resume = "auto";              // PIPE_RESUME
   std::string blocks;                       // PIPE_ROW_BLOCKS; empty: all rows are here
+  std::optional<ProgramStart> program;      // absent: the bundled trainer
   std::function<Wish()> wish;               // as in AttemptPlan
   std::function<bool()> excused = {};       // as in AttemptPlan
   Attempt::Hear hear = [](const Json&) {};  // each valid event of each worker
@@ -38,7 +48,8 @@ class AttemptRunner {
   AttemptRunner(const TrainJob& job, const HostCall& call, const RunDirectory& directory);
 
   /// Returns how the attempt ended; an error if a process could not be started. An attempt that ends well
-  /// without a good result.json on host 0 counts as a bug of the trainer.
+  /// without a good result.json on host 0 counts as a bug of the trainer; the caller judges the end of a
+  /// program.
   Result<AttemptEnd> Run(const std::string& python, const AttemptStart& start);
 
   /// The last lines of the worker that decided the last attempt, and the file that has all of them.

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
+#include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/trainer_environment.h"
 #include "plugins/train/trainer_output.h"
@@ -117,6 +118,9 @@ Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
     ASSIGN_OR_RETURN(const Json stages, call.Stages(file, set));
     ASSIGN_OR_RETURN(const Json stage, OneStage(stages, file, words.Flag("--stage", "")));
     environment = stage["config"]["environment"].AsString();
+    if (IsExternal(stage["config"]))
+      return Wrong(StrCat(file, ": stage '", stage["stage"].AsString(),
+                          "' has `trainer: external`; only the bundled trainer is compiled ahead of time"));
     Json question = FitQuestion(stage);
     const std::string answers = FitAnswers(question);
     FillFromRows(question, stage, call);

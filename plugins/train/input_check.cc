@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "plugins/train/external/external_settings.h"
 
 namespace pipeline {
 
@@ -201,6 +202,7 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   if (job.settings["keep_best"].AsBool()) file["keep_best"] = true;
   if (job.stops_early()) file["early_stop"] = job.settings["early_stop"];
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});
+  if (IsExternal(job.settings)) file["external"] = ExternalRecipe(job.settings);
   file["threads"] = job.threads;
   file["lineage"]["data"] = inputs.data_lineage;
   file["lineage"]["tokenizer"] = inputs.tokenizer_lineage;

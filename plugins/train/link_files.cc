@@ -1,7 +1,14 @@
 #include "plugins/train/link_files.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
+
+#include "base/file_descriptor.h"
+#include "base/uninterrupted.h"
 
 namespace pipeline {
 
@@ -16,6 +23,13 @@ Status LinkFiles(const std::string& from, const std::vector<std::string>& names,
     if (error) fs::copy_file(fs::path(from) / name, target, fs::copy_options::overwrite_existing, error);
     if (error) return SystemError(target.string(), error.value());
   }
+  return {};
+}
+
+Status SyncFile(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || Uninterrupted([&] { return fsync(file.get()); }) != 0)
+    return SystemError(path, errno);
   return {};
 }
 

@@ -10,6 +10,8 @@
 #include "plugins/plugin_abi.h"
 #include "plugins/train/commands.h"
 #include "plugins/train/description.h"
+#include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/external_training.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/hosts/host_timing.h"
@@ -62,17 +64,34 @@ pipe_code Forecast(const pipe_call* call, pipe_text) {
   return PIPE_OK;
 }
 
+/// kInvalidArgument: an external trainer would be on several hosts.
+Status CheckOneHost(const Json& settings, const HostPosition& position) {
+  if (!IsExternal(settings) || position.hosts == 1) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat("this is host ", position.host, " of ", position.hosts, " (", position.source,
+                       "), and `trainer: external` trains on one host; set `hosts: 1`"));
+}
+
+Status PrepareExternal(const Json& settings, const HostCall& host) {
+  ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
+  RETURN_IF_ERROR(CheckOneHost(settings, position));
+  ASSIGN_OR_RETURN(const ExternalSettings external, ParseExternal(settings));
+  return FindProgram(EnvironmentOf(settings), external.command.front()).status();
+}
+
 pipe_code Prepare(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    const Json& settings = asked["config"];
+    if (IsExternal(settings)) return PrepareExternal(settings, host);
     if (asked["dry_run"].is_object()) {
-      ASSIGN_OR_RETURN(const HostPosition position, FindPosition(asked["config"], Variable, host));
+      ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
       if (position.hosts > 1)
         host.Log(Level::kInfo, StrCat("stage '", asked["dry_run"]["stage"].AsString(), "': this is host ",
                                       position.host, " of ", position.hosts, ", by ", position.source));
       for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);
     }
-    return FindPython(std::string(asked["config"]["environment"].AsString(kDefaultEnvironment))).status();
+    return FindPython(EnvironmentOf(settings)).status();
   });
 }
 
@@ -80,6 +99,7 @@ pipe_code FindHostOf(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
     ASSIGN_OR_RETURN(const HostPosition position, FindPosition(asked["config"], Variable, host));
+    RETURN_IF_ERROR(CheckOneHost(asked["config"], position));
     host.Reply(PositionToJson(position));
     return {};
   });
@@ -90,6 +110,7 @@ pipe_code Run(const pipe_call* call, pipe_text request) {
     ASSIGN_OR_RETURN(TrainJob job, ParseTrainJob(ViewOf(request)));
     if (!job.has_position) RETURN_IF_ERROR(CheckAlone(job.settings, Variable, host));
     const HostPosition position = job.position;
+    RETURN_IF_ERROR(CheckOneHost(job.settings, position));
     ASSIGN_OR_RETURN(const HostTiming timing,
                      TimingFor(std::chrono::minutes(job.hosts_wait_min()), Variable("PIPE_TEST_HOST_TIMES")));
     ASSIGN_OR_RETURN(const Json answer, position.hosts > 1

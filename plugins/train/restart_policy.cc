@@ -22,9 +22,11 @@ RestartDecision Failed(Code code, const AttemptEnd& end, std::string_view why) {
 
 RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
   barren_ = end.progressed ? 0 : barren_ + 1;
-  if (end.signal == 0 && end.code == 0 && !end.hung) return {Kind::kDone, {}, Code::kOk, {}};
+  const bool has_meaning = end.meaning != AttemptEnd::Meaning::kContract;
+  if (end.signal == 0 && end.code == 0 && !end.hung && !has_meaning) return {Kind::kDone, {}, Code::kOk, {}};
   if (end.stopped) return {Kind::kStopped, {}, Code::kCancelled, {}};
-  if (end.hung) return Again(end, true);
+  if (end.meaning == AttemptEnd::Meaning::kFatal) return Failed(Code::kFailedPrecondition, end, {});
+  if (end.hung || end.meaning == AttemptEnd::Meaning::kTryAgain) return Again(end, true);
   if (end.signal != 0 || end.code >= 128) {
     // JAX aborts a process that lost another one, or waited for it in vain.
     if (several_ && (end.signal == SIGABRT || end.code == 128 + SIGABRT)) return Again(end, true);

@@ -22,6 +22,9 @@ struct AttemptEnd {
   bool stopped = false;     // because the run was stopped
   bool progressed = false;  // it committed a checkpoint newer than all before
   std::string cause;        // a few words for people
+  /// Of an exit code or signal that CONTRACT.md does not explain: external/external.md, section 5.
+  enum class Meaning : std::uint8_t { kContract, kTryAgain, kFatal };
+  Meaning meaning = Meaning::kContract;
 };
 
 struct RestartDecision {

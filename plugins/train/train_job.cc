@@ -1,8 +1,10 @@
 #include "plugins/train/train_job.h"
 
 #include "base/str.h"
+#include "plugins/train/external/external_settings.h"
 #include "plugins/train/slice/find_position.h"
 #include "plugins/train/slice/host_keys.h"
+#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 
@@ -53,6 +55,11 @@ Status CheckEarlyStop(const Json& settings) {
 
 }  // namespace
 
+std::string EnvironmentOf(const Json& settings) {
+  const std::string_view named = settings["environment"].AsString(kDefaultEnvironment);
+  return IsExternal(settings) && named == kDefaultEnvironment ? std::string() : std::string(named);
+}
+
 bool IsElsewhere(std::string_view uri) { return uri.starts_with(kBucket); }
 
 Status CheckSettings(const Json& settings) {
@@ -67,6 +74,9 @@ Status CheckSettings(const Json& settings) {
     return Wrong("config: must be a map, such as { preset: tiny }");
   ASSIGN_OR_RETURN(const HostKeys keys, ReadHostKeys(settings));
   RETURN_IF_ERROR(CheckHostKeys(keys));
+  RETURN_IF_ERROR(CheckExternal(settings));
+  if (IsExternal(settings) && keys.hosts.value_or(1) > 1)
+    return Wrong("hosts: `trainer: external` trains on one host; set `hosts: 1`");
   RETURN_IF_ERROR(CheckEarlyStop(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return Wrong("patience: must be above 0");

@@ -12,6 +12,10 @@
 
 namespace pipeline {
 
+/// The directory `environment`. With `trainer: external`, empty: the programs of this machine, which the
+/// default stands for, because an external trainer has no use for the environment of the bundled one.
+std::string EnvironmentOf(const Json& settings);
+
 struct TrainJob {
   std::string stage;
   std::string recipe;
@@ -37,7 +41,7 @@ struct TrainJob {
   bool stops_early() const {
     return settings["early_stop"].is_object() && !settings["early_stop"].AsObject().empty();
   }
-  std::string environment() const { return std::string(settings["environment"].AsString()); }
+  std::string environment() const { return EnvironmentOf(settings); }
   int threads = 1;
 };
 

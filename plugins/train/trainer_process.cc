@@ -40,21 +40,23 @@ std::vector<std::string> ChangedEnvironment(const std::vector<std::string>& set,
 }
 
 Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerCommand& command) {
-  std::array<int, 2> ends = {};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("making a pipe", errno);
-  FileDescriptor read(ends[0]), write(ends[1]);
-  if (write.get() <= 2) write = FileDescriptor(fcntl(write.get(), F_DUPFD_CLOEXEC, 3));
-  if (!write.is_open() || fcntl(read.get(), F_SETFL, O_NONBLOCK) != 0)
-    return SystemError("making a pipe", errno);
-
-  std::unique_ptr<TrainerProcess> process(new TrainerProcess(command.log, std::move(read)));
-  std::vector<std::string> set = command.set;
-  set.push_back(StrCat("PIPE_EVENTS_FD=", write.get()));
   ChildOptions options;
   options.argv = command.argv;
-  options.environment = ChangedEnvironment(set, command.unset);
   options.joined = true;
-  options.inherited = {write.get()};
+  std::vector<std::string> set = command.set;
+  FileDescriptor read, write;
+  if (!command.output) {
+    std::array<int, 2> ends = {};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("making a pipe", errno);
+    read = FileDescriptor(ends[0]), write = FileDescriptor(ends[1]);
+    if (write.get() <= 2) write = FileDescriptor(fcntl(write.get(), F_DUPFD_CLOEXEC, 3));
+    if (!write.is_open() || fcntl(read.get(), F_SETFL, O_NONBLOCK) != 0)
+      return SystemError("making a pipe", errno);
+    set.push_back(StrCat("PIPE_EVENTS_FD=", write.get()));
+    options.inherited = {write.get()};
+  }
+  options.environment = ChangedEnvironment(set, command.unset);
+  std::unique_ptr<TrainerProcess> process(new TrainerProcess(command, std::move(read)));
   ASSIGN_OR_RETURN(process->child_, ChildProcess::Start(options));
   process->child_->CloseInput();
   process->output_ =
@@ -62,8 +64,8 @@ Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerComma
   return process;
 }
 
-TrainerProcess::TrainerProcess(std::string log, FileDescriptor channel)
-    : log_(std::move(log)), channel_(std::move(channel)) {}
+TrainerProcess::TrainerProcess(const TrainerCommand& command, FileDescriptor channel)
+    : log_(command.log), hear_output_(command.output), channel_(std::move(channel)) {}
 
 TrainerProcess::~TrainerProcess() {
   if (child_) child_->Signal(SIGKILL);
@@ -90,6 +92,7 @@ void TrainerProcess::KeepOutput(const std::stop_token& stop) {
     const Result<std::size_t> got = child_->Read(buffer, stop);
     if (!got.ok() || *got == 0) return;
     log_.Append({buffer.data(), *got});
+    if (hear_output_) hear_output_({buffer.data(), *got});
   }
 }
 

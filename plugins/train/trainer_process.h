@@ -5,6 +5,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,12 +22,14 @@ struct TrainerCommand {
   std::vector<std::string> set;    // "NAME=value": replaces the inherited value
   std::vector<std::string> unset;  // names
   std::string log;                 // path
+  /// Gets the output too, on another thread; if empty, the process has a channel for events.
+  std::function<void(std::string_view)> output = {};
 };
 
 /// Only the thread that started it calls its functions; a thread of its own reads the output.
 class TrainerProcess {
  public:
-  /// Sets PIPE_EVENTS_FD in addition to the variables of `command`.
+  /// Sets PIPE_EVENTS_FD in addition to the variables of `command`, if there is a channel.
   static Result<std::unique_ptr<TrainerProcess>> Start(const TrainerCommand& command);
   ~TrainerProcess();
   TrainerProcess(const TrainerProcess&) = delete;
@@ -50,11 +53,12 @@ class TrainerProcess {
   const RotatingLog& log() const { return log_; }
 
  private:
-  TrainerProcess(std::string log, FileDescriptor channel);
+  TrainerProcess(const TrainerCommand& command, FileDescriptor channel);
   void KeepOutput(const std::stop_token& stop);
 
   RotatingLog log_;
-  FileDescriptor channel_;  // non-blocking
+  const std::function<void(std::string_view)> hear_output_;  // may be empty
+  FileDescriptor channel_;                                   // non-blocking
   EventLines lines_;
   std::unique_ptr<ChildProcess> child_;
   std::jthread output_;  // last: it uses the others

@@ -14,6 +14,8 @@
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/bucket_run.h"
 #include "plugins/train/event_journal.h"
+#include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/external_training.h"
 #include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
@@ -54,14 +56,20 @@ class TrainingRun {
            WithoutExtent(before) == WithoutExtent(now);
   }
 
+  /// The trainer of a run: the Python of the bundled one, or another program.
+  struct Trainer {
+    std::string python;
+    std::unique_ptr<ExternalTraining> external;  // null: the bundled one
+  };
+
   /// `rows` is null if they are on this machine anyway.
-  Status Run(const std::string& python, const PreemptionNotice& notice, RowSupply* rows) {
+  Status Run(const Trainer& trainer, const PreemptionNotice& notice, RowSupply* rows) {
     // The existing result has fewer steps: only this training's own result may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     RestartPolicy policy(job_.restarts(), job_.processes() > 1);
     while (true) {
-      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(python, notice, rows));
+      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(trainer, notice, rows));
       const RestartDecision decision = policy.Decide(end);
       if (decision.kind == RestartDecision::Kind::kDone) return {};
       if (decision.kind == RestartDecision::Kind::kStopped)
@@ -82,7 +90,7 @@ class TrainingRun {
     return job;
   }
 
-  Result<AttemptEnd> RunAttempt(const std::string& python, const PreemptionNotice& notice, RowSupply* rows) {
+  Result<AttemptEnd> RunAttempt(const Trainer& trainer, const PreemptionNotice& notice, RowSupply* rows) {
     AttemptStart start;
     start.number = directory_.NextAttempt();
     if (job_.processes() > 1) {
@@ -98,7 +106,10 @@ class TrainingRun {
       if (rows != nullptr && event["kind"].AsString() == "rows") rows->Hear(event);
       if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(event["kind"].AsString(), event);
     };
-    return runner_.Run(python, start);
+    if (!trainer.external) return runner_.Run(trainer.python, start);
+    ASSIGN_OR_RETURN(start.program, trainer.external->Begin(start.number));
+    ASSIGN_OR_RETURN(AttemptEnd end, runner_.Run({}, start));
+    return trainer.external->Judge(std::move(end));
   }
 
   /// The machine is about to be taken; the checkpoint is complete.
@@ -183,10 +194,20 @@ class Training {
   }
 
   Status Train(TrainingRun& run, bool good) {
-    ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
+    TrainingRun::Trainer trainer;
+    if (IsExternal(job_.settings)) {
+      ASSIGN_OR_RETURN(trainer.external, ExternalTraining::Make(job_, directory_, call_));
+    } else {
+      ASSIGN_OR_RETURN(trainer.python, FindPython(job_.environment()));
+    }
     ProgressReporter reporter(call_, job_.steps());
     reporter.Note(inputs_.Describe());
     ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
+    if (rows && !rows->blocks_directory().empty() && trainer.external)
+      return Status(Code::kResourceExhausted,
+                    StrCat(rows->directory(),
+                           ": an external trainer needs all rows here, and they take more than `data_disk`, "
+                           "which is half of the free disk if it is absent; free some space, or raise it"));
     if (rows && !rows->blocks_directory().empty()) {
       rows->BeginChecksums();
       RETURN_IF_ERROR(rows->AwaitChecksums());
@@ -199,7 +220,7 @@ class Training {
     reporter.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
-    Status ran = run.Run(python, notice, rows.get());
+    Status ran = run.Run(trainer, notice, rows.get());
     if (rows)
       EventJournal(directory_.Path("events.jsonl"), call_).Keep(rows->Report(), SystemClock().Monotonic());
     if (!bucket_) return ran;

@@ -29,6 +29,12 @@ std::string Seconds(Watchdog::Time time) {
 Watchdog::Watchdog(double patience, Time now)
     : patience_(patience), phase_began_(now), heard_(now), advanced_(now) {}
 
+Watchdog Watchdog::ForSilence(seconds silence, Time now) {
+  Watchdog dog(1, now);
+  dog.silence_ = silence;
+  return dog;
+}
+
 void Watchdog::Hear(const Json& event, Time now) {
   heard_ = now;
   spoke_ = true;
@@ -64,6 +70,10 @@ Watchdog::Time Watchdog::StepLimit() const {
 }
 
 std::optional<std::string> Watchdog::Hangs(Time now) const {
+  if (silence_) {
+    if (now - heard_ <= *silence_) return std::nullopt;
+    return StrCat("wrote no line and no checkpoint for ", Seconds(now - heard_), " (`silence`)");
+  }
   if (spoke_ && now - heard_ > Scaled(kSilence))
     return StrCat("said nothing for ", Seconds(now - heard_), " in phase '", phase_, "'");
   if (phase_ == "step") {

@@ -19,6 +19,8 @@ class Watchdog {
 
   /// `patience`: a factor on every limit.
   Watchdog(double patience, Time now);
+  /// Only `silence` without an event counts as hanging: external/external.md, section 5.
+  static Watchdog ForSilence(std::chrono::seconds silence, Time now);
 
   /// Records a valid event.
   void Hear(const Json& event, Time now);
@@ -32,7 +34,8 @@ class Watchdog {
   Time StepLimit() const;
   Time Scaled(std::chrono::seconds limit) const;
 
-  const double patience_;
+  double patience_;
+  std::optional<Time> silence_;  // absent: the limits of section 7 hold
   std::string phase_ = "init";
   Time phase_began_;
   Time heard_;

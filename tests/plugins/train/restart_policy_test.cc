@@ -122,6 +122,18 @@ TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
   EXPECT_EQ(policy.Decide(hung).kind, Kind::kFail);
 }
 
+TEST(RestartPolicyTest, CallerMayExplainAnEndThatTheContractDoesNot) {
+  AttemptEnd end = Ended(0);
+  end.meaning = AttemptEnd::Meaning::kTryAgain;
+  RestartPolicy policy(1, false);
+  EXPECT_EQ(policy.Decide(end).kind, Kind::kAgain) << "an end with 0 is no success";
+  EXPECT_EQ(policy.Decide(end).code, Code::kUnavailable);
+  end.meaning = AttemptEnd::Meaning::kFatal;
+  EXPECT_EQ(RestartPolicy(3, false).Decide(end).code, Code::kFailedPrecondition);
+  end.stopped = true;
+  EXPECT_EQ(RestartPolicy(3, false).Decide(end).kind, Kind::kStopped);
+}
+
 TEST(RestartPolicyTest, StopIsNoFailureWhateverTheTrainerMadeOfIt) {
   for (AttemptEnd end : {Ended(42), Ended(70), Killed(9, false)}) {
     end.stopped = true;

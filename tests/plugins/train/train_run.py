@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`pipe run` of a tiny pipeline that ends in `train`, with a trainer that follows instructions (fake_trainer.py): which
-changes cause a new training, the state after a stop, the content of the report, and the plugin's own commands.
+changes cause a new training, the state after a stop, the content of the report, the plugin's own commands, and a program
+of somebody else as the trainer.
 
     train_run.py PIPE
 """
@@ -241,6 +242,47 @@ def missing_environment(sandbox, train):
     check(not (sandbox.out / "packed-48").exists(), "something ran")
 
 
+def external(sandbox, train):
+    """A program of somebody else as the trainer: what `validate` refuses, a publication, and the report."""
+    sandbox.stages["packed"].update(seq_len=32, out=str(sandbox.out / "packed"))
+    does = sandbox.root / "does.json"
+    does.write_text('[{"steps": 12, "then": "exit", "code": 3}, {}]')
+    for key in ("config", "eval_every", "checkpoint_every", "prompts", "environment"):
+        train.pop(key)
+    train.update(trainer="external", steps=20, fatal=[64, "65"], success=["model.bin"], recognise={
+        "step": "step ([0-9]+)", "loss": "loss=([0-9.]+)",
+        "checkpoint": {"directory": "checkpoints", "step": "checkpoint-([0-9]+)", "commit": "COMMIT"}})
+    program = str(HERE / "external/external_trainer.py")
+    before = set(runs(sandbox))
+    train["command"] = [program, "--run", "{run_dri}"]
+    run = sandbox.run()
+    check(run.code == 2 and "stage 'train' (train.train): command: \"{run_dri}\" has an unknown placeholder" in run.err, run.err)
+    train["command"] = [program, "--run", "{run_dir}", "--steps", "{steps}", "--does", str(does)]
+    train["prompts"] = ["x"]
+    run = sandbox.run()
+    check(run.code == 2 and "stage 'train' (train.train): prompts: belongs to `trainer: bundled`" in run.err, run.err)
+    del train["prompts"]
+    train["hosts"] = "2"
+    run = sandbox.run()
+    check(run.code == 2 and "stage 'train' (train.train): hosts: `trainer: external` trains on one host" in run.err, run.err)
+    del train["hosts"]
+    check(sandbox.run("-n").code == 0 and set(runs(sandbox)) == before, "a dry run did something")
+    run = sandbox.ok()
+    (directory,) = set(runs(sandbox)) - before
+    check("goes on from the checkpoint at step 10" in run.err and attempts(directory) == 2, run.err)
+    manifest = json.loads((directory / "MANIFEST.json").read_text())
+    check([entry["object"] for entry in manifest["sidecars"]] ==
+          ["export/model.bin", "config.json", "job.json", "result.json"], manifest["sidecars"])
+    check((directory / "export/model.bin").read_text() == "model at 20" and manifest["facts"]["steps"] == 20, manifest)
+    page = max(sandbox.work.glob("runs/*/report.html"), key=lambda path: path.stat().st_mtime).read_text()
+    for part in ("<h2>Training</h2>", 'class="loss"', "<path class=\"line s0\" d=\"M"):
+        check(part in page, f"not in the report: {part}")
+    check(sandbox.ok().of("jobs") == 0, "trained again for nothing")
+    train["command"].append("--another")
+    train["command"].append("word")
+    check(sandbox.ok().of("jobs", "train") == 1 and len(set(runs(sandbox)) - before) == 2, "not a recipe of its own")
+
+
 def main():
     support.PIPE = str(Path(sys.argv[1]).resolve())
     with support.Sandbox() as sandbox:
@@ -251,7 +293,7 @@ def main():
         print("report: shows the training")
         commands(sandbox, first)
         print("commands: as they should be")
-        for scenario in (damaged_input, stop_and_go_on, killed_with_its_trainer, missing_environment):
+        for scenario in (damaged_input, stop_and_go_on, killed_with_its_trainer, missing_environment, external):
             scenario(sandbox, train)
             print(f"{scenario.__name__}: as it should be")
 

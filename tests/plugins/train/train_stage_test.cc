@@ -102,7 +102,8 @@ TEST_F(TrainStageTest, TrainerThatStopsEarlyUnaskedHasNoGoodResult) {
 TEST_F(TrainStageTest, JobWithoutTheNewKeysIsThatOfTheVersionBefore) {
   Done(1);
   Json job = *Json::Parse(ReadFile(root_ / "run/job.json"));
-  for (const char* key : {"keep_best", "early_stop", "steps_before"}) EXPECT_FALSE(job.Has(key)) << key;
+  for (const char* key : {"keep_best", "early_stop", "steps_before", "external"})
+    EXPECT_FALSE(job.Has(key)) << key;
   config_["keep_best"] = false;
   config_["early_stop"] = Json(Json::Object{});
   Done(1);

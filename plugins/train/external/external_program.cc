@@ -1,0 +1,117 @@
+#include "plugins/train/external/external_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLook = 250ms;  // between two looks at the checkpoints
+constexpr std::chrono::nanoseconds kBeat = 10s;
+constexpr int kBeatsInSilence = 4;
+
+}  // namespace
+
+ExternalProgram::ExternalProgram(const ExternalSettings& settings, ProgramCheckpoints* checkpoints,
+                                 const HostCall& call, const Options& options)
+    : checkpoints_(checkpoints),
+      call_(call),
+      options_(options),
+      beat_(std::min<std::chrono::nanoseconds>(kBeat,
+                                               std::chrono::nanoseconds(settings.silence) / kBeatsInSilence)),
+      recogniser_(settings, options.log_every) {
+  if (checkpoints_ != nullptr) watch_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+}
+
+ExternalProgram::~ExternalProgram() = default;
+
+void ExternalProgram::Output(std::string_view bytes) { recogniser_.Feed(bytes, SystemClock().Monotonic()); }
+
+void ExternalProgram::Watch(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    LookForCheckpoints(false);
+    for (auto left = kLook; left > 0ms && !stop.stop_requested(); left -= 10ms)
+      std::this_thread::sleep_for(10ms);
+  }
+}
+
+void ExternalProgram::LookForCheckpoints(bool ended_well) {
+  const std::optional<ProgramCheckpoints::Found> found =
+      checkpoints_->Find(SystemClock().Monotonic(), ended_well);
+  if (!found) return;
+  if (const Status taken = checkpoints_->TakeOver(*found); !taken.ok()) {
+    call_.Log(Level::kWarning,
+              StrCat("the checkpoint at step ", found->step, " is passed over: ", taken.message()));
+    return;
+  }
+  const Lock lock(mutex_);
+  taken_.push_back(found->step);
+}
+
+Json ExternalProgram::Event(std::string_view kind, std::int64_t step) {
+  Json event;
+  event["v"] = 1;
+  event["kind"] = kind;
+  event["seq"] = ++seq_;
+  event["t"] = static_cast<double>(SystemClock().UnixMillis()) / 1e3;
+  event["m"] = std::chrono::duration<double>(SystemClock().Monotonic()).count();
+  event["attempt"] = options_.attempt;
+  event["worker"] = 0;
+  event["step"] = step;
+  return event;
+}
+
+void ExternalProgram::Poll(const Take& take) {
+  if (seq_ == 0 && options_.restored >= 0) {
+    Json restore = Event("restore", options_.restored);
+    restore["path"] = StrCat("checkpoints/", options_.restored);
+    take(restore);
+  }
+  const OutputRecogniser::Heard heard = recogniser_.Take();
+  step_ = heard.step;
+  for (const OutputRecogniser::Step& step : heard.steps) {
+    Json event = Event("step", step.step);
+    event["loss"] = step.loss && std::isfinite(*step.loss) ? Json(*step.loss) : Json();
+    if (event["loss"].is_number()) loss_ = event["loss"];
+    take(event);
+  }
+  const std::chrono::nanoseconds now = SystemClock().Monotonic();
+  lines_ |= heard.lines;
+  if (lines_ && now - beaten_ >= beat_) {
+    lines_ = false;
+    beaten_ = now;
+    take(Event("hb", std::max<std::int64_t>(heard.step, 0)));
+  }
+  std::vector<std::int64_t> taken;
+  {
+    const Lock lock(mutex_);
+    taken.swap(taken_);
+  }
+  for (const std::int64_t step : taken) {
+    Json commit = Event("ckpt_commit", step);
+    commit["path"] = StrCat("checkpoints/", step);
+    take(commit);
+  }
+  // Only now: whoever heard of a checkpoint has its own links.
+  if (!taken.empty()) checkpoints_->Prune(options_.keep_checkpoints);
+}
+
+void ExternalProgram::Ended(const ChildExit& exit, const Take& take) {
+  if (watch_.joinable()) {
+    watch_.request_stop();
+    watch_.join();
+  }
+  recogniser_.End(SystemClock().Monotonic());
+  if (checkpoints_ != nullptr) LookForCheckpoints(exit.ok());
+  Poll(take);
+}
+
+}  // namespace pipeline

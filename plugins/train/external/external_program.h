@@ -1,0 +1,67 @@
+// The events of one attempt of a program that sends none: external.md, sections 3 and 5.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "base/mutex.h"
+#include "plugins/train/attempt.h"
+#include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/output_recogniser.h"
+#include "plugins/train/external/program_checkpoints.h"
+#include "plugins/train/host_call.h"
+
+namespace pipeline {
+
+/// A thread of its own looks for checkpoints and copies them, because large ones take minutes.
+class ExternalProgram : public EventSource {
+ public:
+  struct Options {
+    std::int64_t attempt = 1;
+    std::int64_t log_every = 1;
+    std::int64_t keep_checkpoints = 1;
+    std::int64_t restored = -1;  // step of the checkpoint at the start; -1: none
+  };
+  /// All arguments outlive it; `checkpoints` is null if none are recognised, and otherwise belongs to this
+  /// object until Ended.
+  ExternalProgram(const ExternalSettings& settings, ProgramCheckpoints* checkpoints, const HostCall& call,
+                  const Options& options);
+  ~ExternalProgram() override;
+
+  void Output(std::string_view bytes) override;
+  void Poll(const Take& take) override;
+  void Ended(const ChildExit& exit, const Take& take) override;
+
+  /// The last step that was recognised; -1: none.
+  std::int64_t step() const { return step_; }
+  /// The last loss that was recognised; null: none.
+  const Json& loss() const { return loss_; }
+
+ private:
+  void Watch(const std::stop_token& stop);
+  void LookForCheckpoints(bool ended_well);
+  Json Event(std::string_view kind, std::int64_t step);
+
+  ProgramCheckpoints* const checkpoints_;
+  const HostCall& call_;
+  const Options options_;
+  const std::chrono::nanoseconds beat_;  // between two signs of life
+  OutputRecogniser recogniser_;
+
+  // For the thread of the attempt:
+  std::int64_t seq_ = 0;
+  std::chrono::nanoseconds beaten_{0};  // when the last sign of life was passed on
+  bool lines_ = false;                  // there was output since
+  std::int64_t step_ = -1;
+  Json loss_;
+
+  Mutex mutex_;
+  std::vector<std::int64_t> taken_ GUARDED_BY(mutex_);  // steps of copies that Poll has not passed on
+  std::jthread watch_;                                  // last: it uses the others
+};
+
+}  // namespace pipeline

@@ -1,0 +1,258 @@
+#include "plugins/train/external/external_training.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "plugins/train/checkpoint_part.h"
+#include "plugins/train/external/placeholders.h"
+#include "plugins/train/file_facts.h"
+#include "plugins/train/link_files.h"
+#include "plugins/train/slice/own_address.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExport = "export";
+constexpr const char* kNewExport = "export.part";
+constexpr const char* kEarlierExport = "export.earlier.json";
+
+Status RemoveAll(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? SystemError(path, error.value()) : Status();
+}
+
+std::string InheritedPath() {
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    if (const std::string_view text = *variable; text.starts_with("PATH="))
+      return std::string(text.substr(5));
+  return {};
+}
+
+std::string BinOf(const std::string& environment) {
+  std::error_code error;
+  const fs::path bin = fs::absolute(environment + "/bin", error);
+  return error ? environment + "/bin" : bin.lexically_normal().string();
+}
+
+bool IsProgram(const std::string& path) {
+  std::error_code error;
+  return access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error);
+}
+
+/// Names, lengths and checksums of all files there.
+Result<Json> Measured(const std::string& directory) {
+  std::vector<FileFacts> measured;
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(directory));
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(FileFacts facts, MeasureFile(directory, file, [] { return false; }));
+    measured.push_back(std::move(facts));
+  }
+  return FilesToJson(measured);
+}
+
+/// True if the pattern names the file or a directory above it.
+bool Names(std::string_view pattern, std::string_view file) {
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = file.find('/', end + 1);
+    if (MatchesPattern(pattern, file.substr(0, end))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::string> FindProgram(const std::string& environment, const std::string& program) {
+  const auto missing = [](std::string why) { return Status(Code::kFailedPrecondition, std::move(why)); };
+  std::error_code error;
+  if (!environment.empty() && !fs::is_directory(environment + "/bin", error))
+    return missing(StrCat("environment: ", environment,
+                          "/bin is no directory; name the directory above `bin`, "
+                          "or leave the key out to use the programs of this machine"));
+  if (program.find('/') != std::string::npos) {
+    if (IsProgram(program)) return program;
+    return missing(StrCat("command: ", program, " is no program that can be run"));
+  }
+  std::string path = environment.empty() ? std::string() : BinOf(environment) + ":";
+  path += InheritedPath();
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t colon = rest.find(':');
+    const std::string found = StrCat(rest.substr(0, colon), "/", program);
+    if (colon != 0 && IsProgram(found)) return found;
+    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  }
+  return missing(StrCat("command: there is no program ", program, " in PATH",
+                        environment.empty() ? "; install it, or name its directory in `environment`"
+                                            : StrCat(" and none in ", environment, "/bin")));
+}
+
+Result<std::unique_ptr<ExternalTraining>> ExternalTraining::Make(const TrainJob& job,
+                                                                 const RunDirectory& directory,
+                                                                 const HostCall& call) {
+  ASSIGN_OR_RETURN(ExternalSettings settings, ParseExternal(job.settings));
+  RETURN_IF_ERROR(FindProgram(job.environment(), settings.command.front()).status());
+  std::unique_ptr<ExternalTraining> training(
+      new ExternalTraining(job, directory, call, std::move(settings)));
+  RETURN_IF_ERROR(training->RememberExport());
+  return training;
+}
+
+ExternalTraining::ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
+                                   ExternalSettings settings)
+    : job_(job), directory_(directory), call_(call), settings_(std::move(settings)) {
+  if (settings_.checkpoint) checkpoints_.emplace(*settings_.checkpoint, settings_.settle, directory_, call_);
+}
+
+Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
+  program_.reset();
+  const std::string place = directory_.Path(kProgramDirectory);
+  std::error_code error;
+  fs::create_directories(place, error);
+  if (error) return SystemError(place, error.value());
+  ExternalProgram::Options options;
+  options.attempt = attempt;
+  options.log_every = job_.settings["log_every"].AsInt(1);
+  options.keep_checkpoints = job_.settings["keep_checkpoints"].AsInt(1);
+  if (checkpoints_) {
+    ASSIGN_OR_RETURN(const std::optional<std::int64_t> restored,
+                     checkpoints_->BeginAttempt(SystemClock().Monotonic()));
+    options.restored = restored.value_or(-1);
+  }
+  ASSIGN_OR_RETURN(const int port, FreePort(true));
+  const PlaceholderValues values = {{"data", job_.data_dir},
+                                    {"tokenizer", job_.tokenizer_dir + "/tokenizer.model"},
+                                    {"run_dir", place},
+                                    {"steps", StrCat(job_.steps())},
+                                    {"seed", StrCat(job_.settings["seed"].AsInt())},
+                                    {"host", "0"},
+                                    {"hosts", "1"},
+                                    {"coordinator", WithPort("127.0.0.1", port)}};
+  ProgramStart start;
+  for (const std::string& word : settings_.command)
+    start.command.argv.push_back(FillPlaceholders(word, values));
+  ASSIGN_OR_RETURN(start.command.argv.front(), FindProgram(job_.environment(), start.command.argv.front()));
+  start.command.set = {StrCat("PIPE_ATTEMPT=", attempt), StrCat("PIPE_GRACE_S=", job_.grace_s()),
+                       "PYTHONUNBUFFERED=1"};
+  if (!job_.environment().empty())
+    start.command.set.push_back(StrCat("PATH=", BinOf(job_.environment()), ":", InheritedPath()));
+  start.silence = settings_.silence;
+  program_ =
+      std::make_unique<ExternalProgram>(settings_, checkpoints_ ? &*checkpoints_ : nullptr, call_, options);
+  start.source = program_.get();
+  return start;
+}
+
+Result<AttemptEnd> ExternalTraining::Judge(AttemptEnd end) const {
+  if (end.hung) return end;
+  end.meaning = AttemptEnd::Meaning::kTryAgain;
+  if (std::find(settings_.fatal.begin(), settings_.fatal.end(), end.code) != settings_.fatal.end()) {
+    end.meaning = AttemptEnd::Meaning::kFatal;
+    end.cause += ", which is in `fatal`";
+  }
+  if (end.code != 0 || end.signal != 0) return end;
+  Result<Output> output = FindOutput();
+  if (output.ok()) {
+    const Status kept = CopyOutput(*output);
+    if (kept.ok()) {
+      end.meaning = AttemptEnd::Meaning::kContract;
+      RETURN_IF_ERROR(WriteResult());
+      return end;
+    }
+    output = kept;
+  }
+  if (output.status().code() != Code::kFailedPrecondition) return output.status();
+  // A program that has done its steps would end in the same way again.
+  if (program_->step() >= job_.steps()) end.meaning = AttemptEnd::Meaning::kFatal;
+  end.cause = StrCat("the trainer ended with exit code 0, but ", output.status().message());
+  return end;
+}
+
+Result<ExternalTraining::Output> ExternalTraining::FindOutput() const {
+  if (settings_.success.empty()) {
+    const std::vector<std::int64_t> copies = checkpoints_->Copies();
+    if (copies.empty() || copies.back() < job_.steps())
+      return Status(Code::kFailedPrecondition,
+                    StrCat(copies.empty() ? std::string("there is no checkpoint")
+                                          : StrCat("the newest checkpoint is at step ", copies.back()),
+                           ", and ", job_.steps(), " steps were asked for; see `recognise.checkpoint`"));
+    Output output{directory_.Path(StrCat("checkpoints/", copies.back())), {}};
+    ASSIGN_OR_RETURN(output.files, FilesBelow(output.from));
+    return output;
+  }
+  Output output{directory_.Path(kProgramDirectory), {}};
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, FilesBelow(output.from));
+  std::set<std::string> named;
+  std::string missing;
+  for (const std::string& pattern : settings_.success) {
+    bool there = false;
+    for (const std::string& file : all)
+      if (Names(pattern, file)) there = true, named.insert(file);
+    if (!there) missing += StrCat(missing.empty() ? "" : ", ", pattern);
+  }
+  if (!missing.empty())
+    return Status(Code::kFailedPrecondition,
+                  StrCat("`success` names ", missing, ", and there is no such file in ", output.from,
+                         ", the directory {run_dir}"));
+  output.files.assign(named.begin(), named.end());
+  return output;
+}
+
+Status ExternalTraining::RememberExport() const {
+  const Json result = directory_.Read("result.json");
+  if (!result["export"].is_string()) return {};
+  ASSIGN_OR_RETURN(Json files, Measured(directory_.Path(kExport)));
+  Json earlier;
+  earlier["steps"] = result["steps"];
+  earlier["files"] = std::move(files);
+  return directory_.Write(kEarlierExport, earlier);
+}
+
+Status ExternalTraining::CopyOutput(const Output& output) const {
+  const std::string part = directory_.Path(kNewExport);
+  RETURN_IF_ERROR(RemoveAll(part));
+  for (const std::string& file : output.files) {
+    const fs::path to = fs::path(part) / file;
+    std::error_code error;
+    fs::create_directories(to.parent_path(), error);
+    if (!error) fs::copy_file(fs::path(output.from) / file, to, error);
+    if (error) return SystemError(to.string(), error.value());
+    RETURN_IF_ERROR(SyncFile(to));
+  }
+  if (const Json earlier = directory_.Read(kEarlierExport); earlier.is_object()) {
+    ASSIGN_OR_RETURN(const Json files, Measured(part));
+    if (files == earlier["files"])
+      return Status(Code::kFailedPrecondition,
+                    StrCat("its files are those of the training of ", earlier["steps"].AsInt(), " steps"));
+  }
+  RETURN_IF_ERROR(RemoveAll(directory_.Path(kExport)));
+  std::error_code error;
+  fs::rename(part, directory_.Path(kExport), error);
+  return error ? SystemError(part, error.value()) : Status();
+}
+
+Status ExternalTraining::WriteResult() const {
+  const std::vector<std::int64_t> copies =
+      checkpoints_ ? checkpoints_->Copies() : std::vector<std::int64_t>();
+  Json result;
+  result["steps"] = std::max(job_.steps(), copies.empty() ? 0 : copies.back());
+  result["checkpoint"] = copies.empty() ? Json() : Json(StrCat("checkpoints/", copies.back()));
+  result["export"] = kExport;
+  result["final"] = Json(Json::Object{});
+  if (program_->step() >= 0) result["final"]["step"] = program_->step();
+  if (!program_->loss().is_null()) result["final"]["loss"] = program_->loss();
+  RETURN_IF_ERROR(directory_.Write("config.json", ExternalRecipe(job_.settings)));
+  RETURN_IF_ERROR(directory_.Write("result.json", result));
+  return directory_.Remove(kEarlierExport);
+}
+
+}  // namespace pipeline

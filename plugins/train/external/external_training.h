@@ -1,0 +1,64 @@
+// The side of the stage of `trainer: external`: the command of an attempt, the meaning of its end, and the
+// result. external.md, sections 2, 4 and 5.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "plugins/train/attempt_runner.h"
+#include "plugins/train/external/external_program.h"
+#include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/program_checkpoints.h"
+#include "plugins/train/host_call.h"
+#include "plugins/train/restart_policy.h"
+#include "plugins/train/run_directory.h"
+#include "plugins/train/train_job.h"
+
+namespace pipeline {
+
+/// The path of the program of `command`: external.md, section 2. kFailedPrecondition names what is missing:
+/// the directory `environment`, or the program. `environment` may be empty.
+Result<std::string> FindProgram(const std::string& environment, const std::string& program);
+
+/// One training. One thread.
+class ExternalTraining {
+ public:
+  /// All arguments outlive it. `job` has the local directories of its inputs when Begin is called.
+  static Result<std::unique_ptr<ExternalTraining>> Make(const TrainJob& job, const RunDirectory& directory,
+                                                        const HostCall& call);
+
+  /// What an attempt starts. It refers to this object, until the next call.
+  Result<ProgramStart> Begin(std::int64_t attempt);
+
+  /// The end of the attempt with its meaning; for a success the result is written before.
+  Result<AttemptEnd> Judge(AttemptEnd end) const;
+
+ private:
+  ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
+                   ExternalSettings settings);
+  /// The files to publish, below `from`. kFailedPrecondition: the training is not done, and the reason.
+  struct Output {
+    std::string from;
+    std::vector<std::string> files;
+  };
+  Result<Output> FindOutput() const;
+  /// Keeps the files of the export of a result that is about to be replaced.
+  Status RememberExport() const;
+  /// Makes `export/`, durably. kFailedPrecondition: nothing changed since the result with fewer steps.
+  Status CopyOutput(const Output& output) const;
+  Status WriteResult() const;
+
+  const TrainJob& job_;
+  const RunDirectory& directory_;
+  const HostCall& call_;
+  const ExternalSettings settings_;
+  std::optional<ProgramCheckpoints> checkpoints_;  // absent: none are recognised
+  std::unique_ptr<ExternalProgram> program_;       // of the attempt
+};
+
+}  // namespace pipeline

@@ -1,0 +1,98 @@
+#include "plugins/train/external/line_pattern.h"
+
+#include <regex.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+Status Wrong(std::string_view pattern, std::string_view why) {
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("\"", pattern, "\" is no pattern that can be used: ", why,
+             "; it is a POSIX extended regular expression with one group, such as \"step ([0-9]+)\""));
+}
+
+/// The C library takes `\d` for the letter, and `\1` makes a match slow: both would be a silent trap.
+Status CheckEscapes(std::string_view pattern) {
+  for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
+    if (pattern[at] != '\\') continue;
+    const char next = pattern[++at];
+    if (std::isalnum(static_cast<unsigned char>(next)) != 0 &&
+        std::string_view("wWsSbB").find(next) == std::string_view::npos)
+      return Wrong(pattern, StrCat("it has \\", std::string_view(&next, 1),
+                                   next == 'd' ? ", and a digit is [0-9]" : ", which is not known"));
+  }
+  return {};
+}
+
+}  // namespace
+
+struct LinePattern::Compiled {
+  regex_t find = {};   // as it is written: its group is 1
+  regex_t whole = {};  // ^(…)$: the group is 2
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+  ~Compiled() {
+    regfree(&find);
+    regfree(&whole);
+  }
+
+  static std::optional<std::string> Match(const regex_t& expression, std::size_t group,
+                                          std::string_view text) {
+    std::array<regmatch_t, 3> found = {};
+    found[0] = {0, static_cast<regoff_t>(text.size())};
+    // With REG_STARTEND the text needs no end mark, and may have zeros.
+    if (regexec(&expression, text.data(), found.size(), found.data(), REG_STARTEND) != 0) return {};
+    const regmatch_t& match = found.at(group);
+    if (match.rm_so < 0) return std::string();
+    return std::string(text.substr(static_cast<std::size_t>(match.rm_so),
+                                   static_cast<std::size_t>(match.rm_eo - match.rm_so)));
+  }
+};
+
+Result<LinePattern> LinePattern::Compile(const std::string& pattern) {
+  if (pattern.find('\0') != std::string::npos) return Wrong(pattern, "it has a zero byte");
+  RETURN_IF_ERROR(CheckEscapes(pattern));
+  auto compiled = std::make_shared<Compiled>();
+  const std::string whole = StrCat("^(", pattern, ")$");
+  for (auto [expression, text] :
+       {std::pair(&compiled->find, &pattern), std::pair(&compiled->whole, &whole)}) {
+    const int error = regcomp(expression, text->c_str(), REG_EXTENDED);
+    if (error == 0) continue;
+    std::array<char, 200> why = {};
+    regerror(error, expression, why.data(), why.size());
+    *expression = {};  // nothing to free
+    return Wrong(pattern, why.data());
+  }
+  if (compiled->find.re_nsub != 1)
+    return Wrong(pattern, StrCat("it has ", compiled->find.re_nsub, " groups"));
+  return LinePattern(std::move(compiled));
+}
+
+std::optional<std::string> LinePattern::Find(std::string_view text) const {
+  return Compiled::Match(compiled_->find, 1, text);
+}
+
+std::optional<std::string> LinePattern::MatchWhole(std::string_view text) const {
+  if (text.size() > kMostText) return {};
+  return Compiled::Match(compiled_->whole, 2, text);
+}
+
+std::optional<std::int64_t> WholeNumber(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return {};
+  return number;
+}
+
+}  // namespace pipeline

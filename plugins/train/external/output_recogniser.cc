@@ -1,0 +1,79 @@
+#include "plugins/train/external/output_recogniser.h"
+
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace pipeline {
+
+namespace {
+
+std::optional<double> Number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+}  // namespace
+
+void OutputRecogniser::Feed(std::string_view bytes, std::chrono::nanoseconds now) {
+  const Lock lock(mutex_);
+  heard_.lines |= !bytes.empty();
+  if (!settings_.step) return;
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find_first_of("\n\r");  // CR: a line that is drawn again and again
+    const std::string_view piece = bytes.substr(0, end);
+    rest_ += piece.substr(0, LinePattern::kMostText - rest_.size());
+    if (end == std::string_view::npos) return;
+    bytes.remove_prefix(end + 1);
+    if (!rest_.empty()) Line(rest_, now);
+    rest_.clear();
+  }
+}
+
+void OutputRecogniser::Line(std::string_view line, std::chrono::nanoseconds now) {
+  const std::optional<std::string> step = settings_.step->Find(line);
+  const std::optional<std::int64_t> number = step ? WholeNumber(*step) : std::nullopt;
+  if (number) heard_.step = *number;
+  if (!settings_.loss) {
+    if (number) Add({}, now);
+    return;
+  }
+  const std::optional<std::string> loss = settings_.loss->Find(line);
+  const std::optional<double> value = loss ? Number(*loss) : std::nullopt;
+  if (value && heard_.step >= 0) Add(value, now);
+}
+
+void OutputRecogniser::Add(std::optional<double> loss, std::chrono::nanoseconds now) {
+  const Step step{heard_.step, loss};
+  const bool too_early = told_ >= 0 && step.step >= told_ && step.step - told_ < log_every_ &&
+                         now - told_at_ < std::chrono::seconds(1);
+  left_out_ = too_early ? std::optional(step) : std::nullopt;
+  if (!too_early) Tell(step, now);
+}
+
+void OutputRecogniser::Tell(const Step& step, std::chrono::nanoseconds now) {
+  told_ = step.step;
+  told_at_ = now;
+  if (heard_.steps.size() == kMostSteps) heard_.steps.pop_back();
+  heard_.steps.push_back(step);
+}
+
+void OutputRecogniser::End(std::chrono::nanoseconds now) {
+  const Lock lock(mutex_);
+  if (!rest_.empty()) Line(rest_, now);
+  rest_.clear();
+  if (left_out_) Tell(*left_out_, now);
+  left_out_.reset();
+}
+
+OutputRecogniser::Heard OutputRecogniser::Take() {
+  const Lock lock(mutex_);
+  Heard heard = std::move(heard_);
+  heard_ = {};
+  heard_.step = heard.step;
+  return heard;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,268 @@
+#include "plugins/train/external/program_checkpoints.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/str.h"
+#include "plugins/train/checkpoint_marker.h"
+#include "plugins/train/file_facts.h"
+#include "plugins/train/link_files.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kReturning = "returning";  // a copy on its way back, below the run directory
+
+Status RemoveAll(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? SystemError(path, error.value()) : Status();
+}
+
+std::string CopyName(std::int64_t step) { return StrCat("checkpoints/", step); }
+std::string MarkerName(std::int64_t step) { return CopyName(step) + ".json"; }
+
+/// A hard link to a symbolic link would lose its target.
+Status LinkOrFollow(const std::string& from, const std::vector<std::string>& names, const std::string& to) {
+  std::vector<std::string> plain;
+  std::error_code error;
+  for (const std::string& name : names) {
+    if (!fs::is_symlink(fs::path(from) / name, error)) {
+      plain.push_back(name);
+      continue;
+    }
+    fs::create_directories((fs::path(to) / name).parent_path(), error);
+    fs::copy_file(fs::path(from) / name, fs::path(to) / name, error);
+    if (error) return SystemError(StrCat(from, "/", name), error.value());
+  }
+  return LinkFiles(from, plain, to);
+}
+
+}  // namespace
+
+ProgramCheckpoints::ProgramCheckpoints(const CheckpointRule& rule, Time settle, const RunDirectory& directory,
+                                       const HostCall& call)
+    : rule_(rule),
+      settle_(settle),
+      directory_(directory),
+      call_(call),
+      place_(fs::path(StrCat(directory.Path(kProgramDirectory), "/", rule.directory)).lexically_normal()) {}
+
+Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
+  std::error_code error;
+  fs::create_directories(directory_.Path("checkpoints"), error);
+  if (!error) fs::create_directories(place_, error);
+  if (error) return SystemError(place_, error.value());
+  std::vector<std::int64_t> unfinished;
+  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::optional<std::int64_t> step = WholeNumber(at->path().stem().string());
+    if (step && IsUnfinished(directory_.Read(MarkerName(*step)))) unfinished.push_back(*step);
+  }
+  for (const std::int64_t step : unfinished) RemoveCopy(step);
+
+  const std::vector<std::int64_t> copies = Copies();
+  newest_ = -1;
+  for (auto at = copies.rbegin(); at != copies.rend() && newest_ < 0; ++at) {
+    if (!ProgramHas(*at)) {
+      const Status back = PutBack(*at);
+      if (!back.ok() && back.code() != Code::kDataLoss) return back;
+      if (!back.ok()) {
+        call_.Log(Level::kWarning, StrCat(back.message(), "; going back to the one before"));
+        continue;
+      }
+    }
+    newest_ = *at;
+  }
+  if (!copies.empty() && newest_ < 0)
+    return Status(Code::kDataLoss, StrCat(directory_.Path("checkpoints"), ": none of ", copies.size(),
+                                          " checkpoints can be read; remove them to start over"));
+  states_.clear();
+  for (const auto& [step, names] : List())
+    if (const std::optional<Found> seen = Look(step, names))
+      states_[step] = {seen->look, now, step <= newest_, rule_.commit.empty()};
+  return newest_ < 0 ? std::optional<std::int64_t>() : newest_;
+}
+
+std::optional<ProgramCheckpoints::Found> ProgramCheckpoints::Find(Time now, bool ended_well) {
+  const Entries entries = List();
+  std::erase_if(states_, [&](const auto& known) { return !entries.contains(known.first); });
+  std::optional<Found> best;
+  for (const auto& [step, names] : entries) {
+    if (step < newest_) continue;
+    std::optional<Found> seen = Look(step, names);
+    if (!seen) continue;
+    State& state = states_[step];
+    if (state.look != seen->look) state = {seen->look, now};
+    if (state.done) continue;
+    const bool last = ended_well && step == entries.rbegin()->first;
+    const bool settled = last || (!state.torn && now - state.since >= settle_);
+    if (rule_.commit.empty() ? settled : HasCommitFile(names)) best = std::move(seen);
+  }
+  return best;
+}
+
+Status ProgramCheckpoints::TakeOver(const Found& found) {
+  states_[found.step].done = true;
+  const Status made = MakeCopy(found);
+  if (made.ok())
+    newest_ = found.step;
+  else
+    RemoveCopy(found.step);
+  return made;
+}
+
+Status ProgramCheckpoints::MakeCopy(const Found& found) const {
+  const std::string copy = directory_.Path(CopyName(found.step));
+  Json unfinished;
+  unfinished["pipe_checkpoint"] = 1;
+  unfinished["step"] = found.step;
+  unfinished["unfinished"] = true;
+  RETURN_IF_ERROR(directory_.Write(MarkerName(found.step), unfinished));
+  RETURN_IF_ERROR(RemoveAll(copy));
+  RETURN_IF_ERROR(LinkOrFollow(place_, found.files, copy));
+  const Entries entries = List();
+  const auto names = entries.find(found.step);
+  const std::optional<Found> after = names == entries.end() ? std::nullopt : Look(found.step, names->second);
+  if (!after || after->look != found.look)
+    return Status(Code::kNotFound, StrCat(place_, ": was removed or changed meanwhile"));
+  CheckpointMarker marker;
+  marker.step = found.step;
+  for (const std::string& name : found.files) {
+    RETURN_IF_ERROR(SyncFile(StrCat(copy, "/", name)));
+    ASSIGN_OR_RETURN(FileFacts facts, MeasureFile(copy, name, [] { return false; }));
+    marker.files.push_back(std::move(facts));
+  }
+  return directory_.Write(MarkerName(found.step), marker.ToJson());
+}
+
+void ProgramCheckpoints::RemoveCopy(std::int64_t step) const {
+  // The mark first: without one, the files would count as a checkpoint of an earlier version.
+  Json unfinished;
+  unfinished["pipe_checkpoint"] = 1;
+  unfinished["step"] = step;
+  unfinished["unfinished"] = true;
+  Status removed = directory_.Write(MarkerName(step), unfinished);
+  if (removed.ok()) removed = RemoveAll(directory_.Path(CopyName(step)));
+  if (removed.ok()) removed = directory_.Remove(MarkerName(step));
+  if (!removed.ok()) call_.Log(Level::kWarning, StrCat("an old checkpoint stays: ", removed.message()));
+}
+
+void ProgramCheckpoints::Prune(std::int64_t keep) const {
+  const std::vector<std::int64_t> copies = Copies();
+  for (std::size_t at = 0; at + static_cast<std::size_t>(keep) < copies.size(); ++at) RemoveCopy(copies[at]);
+}
+
+std::vector<std::int64_t> ProgramCheckpoints::Copies() const {
+  std::vector<std::int64_t> steps;
+  std::error_code error;
+  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::optional<std::int64_t> step = WholeNumber(at->path().filename().string());
+    if (!step) continue;
+    const Json marker = directory_.Read(MarkerName(*step));
+    if (marker.is_object() && !IsUnfinished(marker)) steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+ProgramCheckpoints::Entries ProgramCheckpoints::List() const {
+  Entries entries;
+  std::error_code error;
+  for (fs::directory_iterator at(place_, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const std::optional<std::string> group = rule_.step.MatchWhole(name);
+    const std::optional<std::int64_t> step = group ? WholeNumber(*group) : std::nullopt;
+    if (step) entries[*step].push_back(name);
+  }
+  for (auto& [step, names] : entries) std::sort(names.begin(), names.end());
+  return entries;
+}
+
+std::optional<ProgramCheckpoints::Found> ProgramCheckpoints::Look(
+    std::int64_t step, const std::vector<std::string>& names) const {
+  Found found;
+  found.step = step;
+  std::error_code error;
+  for (const std::string& name : names) {
+    const std::string path = StrCat(place_, "/", name);
+    if (!fs::is_directory(path, error)) {
+      found.files.push_back(name);
+      continue;
+    }
+    const Result<std::vector<std::string>> below = FilesBelow(path);
+    if (!below.ok()) return {};
+    for (const std::string& file : *below) found.files.push_back(StrCat(name, "/", file));
+  }
+  std::sort(found.files.begin(), found.files.end());
+  for (const std::string& file : found.files) {
+    struct stat facts = {};
+    if (stat(StrCat(place_, "/", file).c_str(), &facts) != 0) return {};
+    found.look += StrCat(file, " ", static_cast<std::int64_t>(facts.st_size), " ",
+                         static_cast<std::int64_t>(facts.st_mtim.tv_sec), ".",
+                         static_cast<std::int64_t>(facts.st_mtim.tv_nsec), " ",
+                         static_cast<std::uint64_t>(facts.st_ino), "\n");
+  }
+  if (found.files.empty()) return {};
+  return found;
+}
+
+bool ProgramCheckpoints::HasCommitFile(const std::vector<std::string>& names) const {
+  std::error_code error;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return fs::exists(StrCat(place_, "/", name, "/", rule_.commit), error);
+  });
+}
+
+bool ProgramCheckpoints::ProgramHas(std::int64_t step) const {
+  const Entries entries = List();
+  for (auto at = entries.upper_bound(step); at != entries.end(); ++at)
+    if (rule_.commit.empty() || HasCommitFile(at->second)) return true;
+  const std::string copy = directory_.Path(CopyName(step));
+  const Result<std::vector<std::string>> files = FilesBelow(copy);
+  if (!files.ok()) return false;
+  std::error_code error;
+  return std::all_of(files->begin(), files->end(), [&](const std::string& file) {
+    const auto here = fs::file_size(StrCat(place_, "/", file), error);
+    return !error && here == fs::file_size(StrCat(copy, "/", file), error);
+  });
+}
+
+Status ProgramCheckpoints::PutBack(std::int64_t step) const {
+  const std::string copy = directory_.Path(CopyName(step)), on_its_way = directory_.Path(kReturning);
+  ASSIGN_OR_RETURN(const CheckpointMarker marker, ReadCheckpointMarker(directory_.Read(MarkerName(step)),
+                                                                       directory_.Path(MarkerName(step))));
+  RETURN_IF_ERROR(RemoveAll(on_its_way));
+  std::error_code error;
+  for (const FileFacts& file : marker.files) {
+    const fs::path to = fs::path(on_its_way) / file.name;
+    fs::create_directories(to.parent_path(), error);
+    // No link: the program may write into its file.
+    fs::copy_file(fs::path(copy) / file.name, to, error);
+    if (error == std::errc::no_such_file_or_directory)
+      return Status(Code::kDataLoss, StrCat(copy, "/", file.name, ": is missing"));
+    if (error) return SystemError(to.string(), error.value());
+    ASSIGN_OR_RETURN(const FileFacts back, MeasureFile(on_its_way, file.name, [] { return false; }));
+    if (back != file) return Status(Code::kDataLoss, StrCat(copy, "/", file.name, ": is damaged"));
+  }
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(on_its_way, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  for (const std::string& name : names) {
+    const std::string to = StrCat(place_, "/", name);
+    RETURN_IF_ERROR(RemoveAll(to));
+    fs::rename(StrCat(on_its_way, "/", name), to, error);
+    if (error) return SystemError(to, error.value());
+  }
+  return RemoveAll(on_its_way);
+}
+
+}  // namespace pipeline

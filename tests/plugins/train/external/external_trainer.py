@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""A program of somebody else: it writes lines and checkpoints in its own way, and knows nothing of the stage.
+
+    external_trainer.py --run DIR --steps N --does FILE WORD...
+
+FILE has a JSON list: attempt N follows entry N, later attempts follow the last one. An entry:
+
+    steps: N     trains to this step (else to --steps), with a checkpoint every 5 steps
+    then: WHAT   end (default) | exit (with `code`) | hang | flood | ignore_term
+    save: false  the last step leaves no model
+
+It keeps its two newest checkpoints, DIR/checkpoints/checkpoint-N with a file `weights` and, last, a file COMMIT, and
+continues from the newest one. At the end it writes DIR/model.bin. `DIR/words.json` has its own words.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+
+
+def main():
+    words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+    run, total = words["--run"], int(words["--steps"])
+    with open(os.path.join(run, "words.json"), "w") as file:
+        json.dump(sys.argv[1:], file)
+    with open(words["--does"]) as file:
+        behaviours = json.load(file)
+    does = behaviours[min(int(os.environ["PIPE_ATTEMPT"]), len(behaviours)) - 1]
+    place = os.path.join(run, "checkpoints")
+    os.makedirs(place, exist_ok=True)
+
+    def committed():
+        return sorted(int(name.split("-")[1]) for name in os.listdir(place)
+                      if os.path.exists(os.path.join(place, name, "COMMIT")))
+
+    step = (committed() or [0])[-1]
+    if step:
+        with open(os.path.join(place, f"checkpoint-{step}", "weights")) as file:
+            if file.read() != f"weights at {step}":
+                sys.exit(9)
+    print(f"continues from {step}")
+    if "PIPE_EVENTS_FD" in os.environ:
+        sys.exit(8)
+    while step < min(total, does.get("steps", total)):
+        step += 1
+        print(f"step {step} loss={8 / step:.4f}", end="\r" if step % 2 else "\n")
+        if step % 5 == 0:
+            entry = os.path.join(place, f"checkpoint-{step}")
+            shutil.rmtree(entry, ignore_errors=True)
+            os.mkdir(entry)
+            for name, text in (("weights", f"weights at {step}"), ("COMMIT", "")):
+                with open(os.path.join(entry, name), "w") as file:
+                    file.write(text)
+            for old in committed()[:-2]:
+                shutil.rmtree(os.path.join(place, f"checkpoint-{old}"))
+    then = does.get("then", "end")
+    if then in ("hang", "ignore_term"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if then == "ignore_term":
+            print(f"step {step + 1} loss=1")
+        time.sleep(60)
+    if then == "flood":
+        for number in range(200_000):
+            print(f"step {step} loss=0.5 line {number} " + "x" * 100)
+        print("y" * (1 << 20))
+        with open(os.path.join(run, "flooded"), "w"):
+            pass
+    if then == "exit":
+        sys.exit(does["code"])
+    if does.get("save", True):
+        with open(os.path.join(run, "model.bin"), "w") as file:
+            file.write(f"model at {step}")
+
+
+if __name__ == "__main__":
+    main()
