@@ -30,7 +30,7 @@ class RestlessStore final : public Store {
 
  private:
   struct Reader final : ByteReader {
-    explicit Reader(RestlessStore& store) : store(store) {}
+    explicit Reader(RestlessStore& owner) : store(owner) {}
     Result<std::size_t> Read(std::span<char> out) override {
       if (store.failures_-- > 0) {
         Status failed(Code::kDataLoss, "these are other bytes");
@@ -43,7 +43,7 @@ class RestlessStore final : public Store {
     RestlessStore& store;
   };
   struct File final : ByteFile {
-    explicit File(RestlessStore& store) : store(store) {}
+    explicit File(RestlessStore& owner) : store(owner) {}
     std::uint64_t size() const override { return 3; }
     Result<std::unique_ptr<ByteReader>> Open(std::uint64_t, std::stop_token) const override {
       return std::unique_ptr<ByteReader>(std::make_unique<Reader>(store));
