@@ -111,6 +111,9 @@ Result<ExternalSettings> ParseExternal(const Json& settings) {
   for (const Json& word : settings["command"].AsArray()) parsed.command.emplace_back(word.AsString());
   if (parsed.command.empty() || parsed.command.front().empty())
     return Wrong("command: `trainer: external` needs it, such as [python, train.py, --out, \"{run_dir}\"]");
+  if (parsed.command.front().find_first_of("{}") != std::string::npos)
+    return Wrong(StrCat("command: its first word names the program and has no placeholders, and is \"",
+                        parsed.command.front(), "\""));
   for (const std::string& word : parsed.command) RETURN_IF_ERROR(CheckPlaceholders(word));
   RETURN_IF_ERROR(ParseRecognise(settings["recognise"], parsed));
   for (const Json& name : settings["success"].AsArray()) {

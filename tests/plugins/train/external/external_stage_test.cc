@@ -165,6 +165,7 @@ TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   refused("command", {}, "`trainer: external` needs it");
   refused("command", *Json::Parse(R"(["a", "--out={run_dri}"])"),
           "\"--out={run_dri}\" has an unknown placeholder {run_dri}; did you mean {run_dir}?");
+  refused("command", *Json::Parse(R"(["{run_dir}/a"])"), "its first word names the program");
   for (const char* word : {"{", "a}", "{data", "{{data}", "{da{ta}}"})
     refused("command", Json(Json::Array{Json("a"), Json(word)}), StrCat("\"", word, "\" has a lone brace"));
   refused("recognise", *Json::Parse(R"({"steps": "x"})"), "recognise.steps: there is no such member");
