@@ -80,7 +80,7 @@ TRAIN_INCLUDES = {
     "plugins/train/reader/": ("plugins/train/reader/",),
     "plugins/train/pieces/": ("plugins/train/pieces/", "base/", "text/sentencepiece_handle.h"),
     "plugins/train/hosts/": ("plugins/train/hosts/", "base/"),
-    TRAIN: (TRAIN, "base/", "plugins/plugin_abi.h"),
+    TRAIN: (TRAIN, "base/", "formats/proto_message.h", "formats/tfrecord.h", "plugins/plugin_abi.h"),
 }
 # The trainer: Python in an environment of its own.
 TRAINER = "plugins/train/python/pipe_trainer/"

@@ -1,11 +1,13 @@
-// Any bytes as a word of an external trainer's command, as a pattern, and as output of the program: each
-// refusal is one readable line, each accepted word is filled, and output gives bounded events.
+// Any bytes as a word of an external trainer's command, as a pattern, as output of the program, and as a
+// TensorBoard event: each refusal is one readable line, each accepted word is filled, and output gives
+// bounded events.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "plugins/train/external/event_files.h"
 #include "plugins/train/external/line_pattern.h"
 #include "plugins/train/external/output_recogniser.h"
 #include "plugins/train/external/placeholders.h"
@@ -74,5 +76,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t line = text.find('\n');
   if (line != std::string_view::npos) CheckPattern(text.substr(0, line), text.substr(line + 1, kMostText));
   CheckOutput(text);
+  if (const std::optional<EventScalar> scalar = ScalarOf(text, "l")) Require(scalar->step >= 0);
   return 0;
 }

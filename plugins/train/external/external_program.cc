@@ -20,15 +20,21 @@ constexpr int kBeatsInSilence = 4;
 
 }  // namespace
 
-ExternalProgram::ExternalProgram(const ExternalSettings& settings, ProgramCheckpoints* checkpoints,
-                                 const HostCall& call, const Options& options)
+ExternalProgram::ExternalProgram(const ExternalSettings& settings, const std::string& directory,
+                                 ProgramCheckpoints* checkpoints, const HostCall& call,
+                                 const Options& options)
     : checkpoints_(checkpoints),
       call_(call),
       options_(options),
       beat_(std::min<std::chrono::nanoseconds>(kBeat,
                                                std::chrono::nanoseconds(settings.silence) / kBeatsInSilence)),
       recogniser_(settings, options.log_every) {
-  if (checkpoints_ != nullptr) watch_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+  if (settings.events) {
+    events_.emplace(directory + "/" + settings.events->directory, settings.events->tag);
+    events_->Skip();
+  }
+  if (checkpoints_ != nullptr || events_)
+    watch_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
 }
 
 ExternalProgram::~ExternalProgram() = default;
@@ -37,7 +43,8 @@ void ExternalProgram::Output(std::string_view bytes) { recogniser_.Feed(bytes, S
 
 void ExternalProgram::Watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    LookForCheckpoints(false);
+    ReadEvents();
+    if (checkpoints_ != nullptr) LookForCheckpoints(false);
     for (auto left = kLook; left > 0ms && !stop.stop_requested(); left -= 10ms)
       std::this_thread::sleep_for(10ms);
   }
@@ -54,6 +61,12 @@ void ExternalProgram::LookForCheckpoints(bool ended_well) {
   }
   const Lock lock(mutex_);
   taken_.push_back(found->step);
+}
+
+void ExternalProgram::ReadEvents() {
+  if (!events_) return;
+  for (const EventScalar& scalar : events_->Read())
+    recogniser_.Hear(scalar.step, scalar.value, SystemClock().Monotonic());
 }
 
 Json ExternalProgram::Event(std::string_view kind, std::int64_t step) {
@@ -109,6 +122,11 @@ void ExternalProgram::Ended(const ChildExit& exit, const Take& take) {
     watch_.request_stop();
     watch_.join();
   }
+  ReadEvents();
+  // A program that was killed may have left half an event.
+  const std::string unread = events_ && exit.ok() ? events_->Unread() : std::string();
+  if (!unread.empty())
+    call_.Log(Level::kWarning, StrCat(unread, " are no whole events; the rest of the file is not read"));
   recogniser_.End(SystemClock().Monotonic());
   if (checkpoints_ != nullptr) LookForCheckpoints(exit.ok());
   Poll(take);

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "plugins/train/attempt.h"
+#include "plugins/train/external/event_files.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/output_recogniser.h"
 #include "plugins/train/external/program_checkpoints.h"
@@ -27,9 +30,9 @@ class ExternalProgram : public EventSource {
     std::int64_t restored = -1;  // step of the checkpoint at the start; -1: none
   };
   /// All arguments outlive it; `checkpoints` is null if none are recognised, and otherwise belongs to this
-  /// object until Ended.
-  ExternalProgram(const ExternalSettings& settings, ProgramCheckpoints* checkpoints, const HostCall& call,
-                  const Options& options);
+  /// object until Ended. `directory`: that of the program.
+  ExternalProgram(const ExternalSettings& settings, const std::string& directory,
+                  ProgramCheckpoints* checkpoints, const HostCall& call, const Options& options);
   ~ExternalProgram() override;
 
   void Output(std::string_view bytes) override;
@@ -44,6 +47,7 @@ class ExternalProgram : public EventSource {
  private:
   void Watch(const std::stop_token& stop);
   void LookForCheckpoints(bool ended_well);
+  void ReadEvents();
   Json Event(std::string_view kind, std::int64_t step);
 
   ProgramCheckpoints* const checkpoints_;
@@ -51,6 +55,7 @@ class ExternalProgram : public EventSource {
   const Options options_;
   const std::chrono::nanoseconds beat_;  // between two signs of life
   OutputRecogniser recogniser_;
+  std::optional<EventFiles> events_;  // absent: none are read; of `watch_` until it has ended
 
   // For the thread of the attempt:
   std::int64_t seq_ = 0;

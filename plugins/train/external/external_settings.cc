@@ -41,7 +41,8 @@ Status OnlyThese(const Json& map, std::string_view key, const std::vector<std::s
   for (const auto& [name, value] : map.AsObject()) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       return Wrong(StrCat(key, ".", name, ": there is no such member; there are ", all));
-    if (!value.is_string() && name != "checkpoint") return Wrong(StrCat(key, ".", name, ": must be a text"));
+    if (!value.is_string() && name != "checkpoint" && name != "tensorboard")
+      return Wrong(StrCat(key, ".", name, ": must be a text"));
   }
   return {};
 }
@@ -52,16 +53,26 @@ Result<LinePattern> PatternAt(const Json& map, std::string_view key, std::string
   return Wrong(StrCat(key, ".", name, ": ", pattern.status().message()));
 }
 
+/// A name below {run_dir}, or "." for that directory.
+Status CheckDirectory(std::string_view key, std::string_view directory) {
+  if (directory == "." || StaysBelow(directory)) return {};
+  return Wrong(StrCat(key, ".directory: must be a name below {run_dir}, and is \"", directory, "\""));
+}
+
+Status OnlyAndAll(const Json& map, std::string_view key, const std::vector<std::string_view>& names,
+                  const std::vector<std::string_view>& required) {
+  RETURN_IF_ERROR(OnlyThese(map, key, names));
+  for (const std::string_view name : required)
+    if (!map.Has(name)) return Wrong(StrCat(key, ".", name, ": is missing"));
+  return CheckDirectory(key, map["directory"].AsString());
+}
+
 Result<CheckpointRule> ParseCheckpoint(const Json& map) {
   const std::string key = "recognise.checkpoint";
-  RETURN_IF_ERROR(OnlyThese(map, key, {"directory", "step", "commit"}));
-  for (const char* name : {"directory", "step"})
-    if (!map.Has(name)) return Wrong(StrCat(key, ".", name, ": is missing"));
+  RETURN_IF_ERROR(OnlyAndAll(map, key, {"directory", "step", "commit"}, {"directory", "step"}));
   ASSIGN_OR_RETURN(LinePattern step, PatternAt(map, key, "step"));
   CheckpointRule rule{std::string(map["directory"].AsString()), std::move(step),
                       std::string(map["commit"].AsString())};
-  if (rule.directory != "." && !StaysBelow(rule.directory))
-    return Wrong(StrCat(key, ".directory: must be a name below {run_dir}, and is \"", rule.directory, "\""));
   if (map.Has("commit") && !StaysBelow(rule.commit))
     return Wrong(StrCat(key, ".commit: must be a name inside a checkpoint, and is \"", rule.commit, "\""));
   return rule;
@@ -69,7 +80,7 @@ Result<CheckpointRule> ParseCheckpoint(const Json& map) {
 
 Status ParseRecognise(const Json& map, ExternalSettings& parsed) {
   if (map.is_null()) return {};
-  RETURN_IF_ERROR(OnlyThese(map, "recognise", {"step", "loss", "checkpoint"}));
+  RETURN_IF_ERROR(OnlyThese(map, "recognise", {"step", "loss", "tensorboard", "checkpoint"}));
   if (map.Has("step")) {
     ASSIGN_OR_RETURN(parsed.step, PatternAt(map, "recognise", "step"));
   }
@@ -77,6 +88,15 @@ Status ParseRecognise(const Json& map, ExternalSettings& parsed) {
     ASSIGN_OR_RETURN(parsed.loss, PatternAt(map, "recognise", "loss"));
   }
   if (parsed.loss && !parsed.step) return Wrong("recognise.loss: needs `step`, so that a loss has a step");
+  if (map.Has("tensorboard")) {
+    if (parsed.step)
+      return Wrong("recognise.tensorboard: has steps and losses itself; leave out `step` and `loss`");
+    const Json& events = map["tensorboard"];
+    const std::vector<std::string_view> names = {"directory", "loss"};
+    RETURN_IF_ERROR(OnlyAndAll(events, "recognise.tensorboard", names, names));
+    parsed.events =
+        EventsRule{std::string(events["directory"].AsString()), std::string(events["loss"].AsString())};
+  }
   if (map.Has("checkpoint")) {
     ASSIGN_OR_RETURN(parsed.checkpoint, ParseCheckpoint(map["checkpoint"]));
   }

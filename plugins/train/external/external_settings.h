@@ -20,10 +20,17 @@ struct CheckpointRule {
   std::string commit;     // a file inside; empty: the files must stay unchanged
 };
 
+/// Where a program writes its TensorBoard events.
+struct EventsRule {
+  std::string directory;  // below the program's directory; ".": that directory
+  std::string tag;        // of the loss
+};
+
 struct ExternalSettings {
   std::vector<std::string> command;  // with placeholders
   std::optional<LinePattern> step;   // of a line; absent: no steps are recognised
   std::optional<LinePattern> loss;   // of a line
+  std::optional<EventsRule> events;  // absent: the lines of the output are read
   std::optional<CheckpointRule> checkpoint;
   std::vector<std::string> success;  // patterns of names; empty: a checkpoint at `steps` counts
   std::vector<int> fatal;            // exit codes

@@ -146,8 +146,8 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
   if (!job_.environment().empty())
     start.command.set.push_back(StrCat("PATH=", BinOf(job_.environment()), ":", InheritedPath()));
   start.silence = settings_.silence;
-  program_ =
-      std::make_unique<ExternalProgram>(settings_, checkpoints_ ? &*checkpoints_ : nullptr, call_, options);
+  program_ = std::make_unique<ExternalProgram>(settings_, place, checkpoints_ ? &*checkpoints_ : nullptr,
+                                               call_, options);
   start.source = program_.get();
   return start;
 }

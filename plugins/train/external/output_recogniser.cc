@@ -32,6 +32,13 @@ void OutputRecogniser::Feed(std::string_view bytes, std::chrono::nanoseconds now
   }
 }
 
+void OutputRecogniser::Hear(std::int64_t step, double loss, std::chrono::nanoseconds now) {
+  const Lock lock(mutex_);
+  heard_.lines = true;
+  heard_.step = step;
+  Add(loss, now);
+}
+
 void OutputRecogniser::Line(std::string_view line, std::chrono::nanoseconds now) {
   const std::optional<std::string> step = settings_.step->Find(line);
   const std::optional<std::int64_t> number = step ? WholeNumber(*step) : std::nullopt;

@@ -24,6 +24,9 @@ class OutputRecogniser {
   /// Bytes of the output, which arrived at `now` on a monotonic clock.
   void Feed(std::string_view bytes, std::chrono::nanoseconds now);
 
+  /// A step and its loss that were found elsewhere; a sign of life, too. For the thread of Feed or another.
+  void Hear(std::int64_t step, double loss, std::chrono::nanoseconds now);
+
   /// The output has ended: an unfinished line counts, and the last step is told in any case.
   void End(std::chrono::nanoseconds now);
 

@@ -71,6 +71,21 @@ TEST_F(ExternalStageTest, SilenceIsAHangAndTheGroupIsKilled) {
   EXPECT_TRUE(Logged("wrote no line and no checkpoint for")) << log_;
 }
 
+TEST_F(ExternalStageTest, StepsMayComeFromTensorBoard) {
+  Json recognise;
+  recognise["tensorboard"]["directory"] = "logs";
+  recognise["tensorboard"]["loss"] = "train/loss";
+  recognise["checkpoint"] = config_["recognise"]["checkpoint"];
+  config_["recognise"] = recognise;
+  Does(R"([{"steps": 7, "then": "exit", "code": 3, "events": true}, {"events": true}])");
+  Done(2);
+  EXPECT_GE(events_["step"], 4) << "the first and the last of each attempt";
+  EXPECT_EQ(progress_, "20/20");
+  const Json result = *Json::Parse(ReadRun("result.json"));
+  EXPECT_EQ(result["final"]["step"].AsInt(), 20);
+  EXPECT_NEAR(result["final"]["loss"].AsDouble(), 0.4, 1e-6);
+}
+
 TEST_F(ExternalStageTest, FloodIsBounded) {
   Does(R"([{"then": "flood"}])");
   Done(1);
@@ -176,6 +191,11 @@ TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   refused("recognise", *Json::Parse(R"j({"checkpoint": {"directory": "../x", "step": "([0-9]+)"}})j"),
           "must be a name below {run_dir}");
   refused("recognise", *Json::Parse(R"({"checkpoint": {"directory": "x"}})"), "checkpoint.step: is missing");
+  refused("recognise", *Json::Parse(R"({"tensorboard": {"directory": "x"}})"), "tensorboard.loss: is missing");
+  refused("recognise", *Json::Parse(R"({"tensorboard": {"directory": "/x", "loss": "l"}})"),
+          "tensorboard.directory: must be a name below {run_dir}");
+  refused("recognise", *Json::Parse(R"j({"step": "(s)", "tensorboard": {"directory": "x", "loss": "l"}})j"),
+          "recognise.tensorboard: has steps and losses itself");
   refused("success", Json(Json::Array{Json("/abs")}), "must have names below {run_dir}");
   refused("fatal", Json(Json::Array{Json("0")}), "must have exit codes from 1 to 255");
   refused("silence", 0, "must be 1 or more seconds");

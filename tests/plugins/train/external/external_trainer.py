@@ -8,6 +8,7 @@ FILE has a JSON list: attempt N follows entry N, later attempts follow the last 
     steps: N     trains to this step (else to --steps), with a checkpoint every 5 steps
     then: WHAT   end (default) | exit (with `code`) | hang | flood | ignore_term
     save: false  the last step leaves no model
+    events: true writes its steps as TensorBoard events, and no lines
 
 It keeps its two newest checkpoints, DIR/checkpoints/checkpoint-N with a file `weights` and, last, a file COMMIT, and
 continues from the newest one. At the end it writes DIR/model.bin. `DIR/words.json` has its own words.
@@ -17,8 +18,36 @@ import json
 import os
 import shutil
 import signal
+import struct
 import sys
 import time
+
+
+class EventWriter:
+    """A TensorBoard file with one scalar in each event, `train/loss`."""
+
+    def __init__(self, directory):
+        os.makedirs(directory, exist_ok=True)
+        self.file = open(os.path.join(directory, f"events.out.tfevents.{os.getpid()}"), "xb", buffering=0)
+
+    def scalar(self, step, value):
+        tag = b"train/loss"
+        entry = b"\x0a" + bytes([len(tag)]) + tag + b"\x15" + struct.pack("<f", value)
+        summary = b"\x0a" + bytes([len(entry)]) + entry
+        event = b"\x09" + struct.pack("<d", time.time()) + b"\x10" + bytes([step]) + b"\x2a" + bytes([len(summary)]) + summary
+        size = struct.pack("<Q", len(event))
+        self.file.write(size + self.checksum(size) + event + self.checksum(event))
+
+    @staticmethod
+    def checksum(data):
+        """The CRC-32C of `data`, masked as TFRecord has it."""
+        crc = 0xFFFFFFFF
+        for byte in data:
+            crc ^= byte
+            for _ in range(8):
+                crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc ^= 0xFFFFFFFF
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def main():
@@ -44,9 +73,13 @@ def main():
     print(f"continues from {step}")
     if "PIPE_EVENTS_FD" in os.environ:
         sys.exit(8)
+    writer = does.get("events") and EventWriter(os.path.join(run, "logs"))
     while step < min(total, does.get("steps", total)):
         step += 1
-        print(f"step {step} loss={8 / step:.4f}", end="\r" if step % 2 else "\n")
+        if writer:
+            writer.scalar(step, 8 / step)
+        else:
+            print(f"step {step} loss={8 / step:.4f}", end="\r" if step % 2 else "\n")
         if step % 5 == 0:
             entry = os.path.join(place, f"checkpoint-{step}")
             shutil.rmtree(entry, ignore_errors=True)
