@@ -24,7 +24,7 @@ from fake_buckets import BUCKET  # noqa: E402
 from slice_faults import Slice, strike  # noqa: E402
 from slice_runs import Training, apart, check, check_markers, figures, samples  # noqa: E402
 
-HOSTS, DEVICES, STEPS, EVERY = 4, 2, 30, 5
+HOSTS, DEVICES, STEPS, EVERY = 4, 2, 20, 5
 FACTOR = 0.15  # of the times of hosts.md, section 4
 GIVEN_UP = 40 * FACTOR + 3
 
@@ -89,9 +89,12 @@ def main():
         alone.start()
         alone.finish(400)
         check(samples(struck.hosts) == samples(alone.hosts) == samples(calm.hosts), "one process reads other ids")
-        losses, norms = apart(figures(calm), figures(alone))
-        check(losses <= 1e-6 and norms <= 1e-5, f"one process has losses that differ by {losses}, norms by {norms}")
-        tell(f"one process reads the same ids; its losses differ by {losses:.1e} at most, its norms by {norms:.1e}")
+        # The sums have another order, so the difference grows with the steps.
+        wanted = figures(calm)
+        for steps, most in (EVERY, 1e-6), (STEPS, 1e-5):
+            losses, norms = apart({step: wanted[step] for step in range(1, steps + 1)}, figures(alone))
+            tell(f"one process reads the same ids; {steps} losses differ by {losses:.1e} at most, norms by {norms:.1e}")
+            check(losses <= 1e-6 and norms <= most, f"more than 1e-6, or than {most}")
         check(check_markers(struck) > 0, "no markers")
 
 
