@@ -2,6 +2,7 @@
 
 #include <regex.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -13,6 +14,9 @@
 namespace pipeline {
 
 namespace {
+
+constexpr std::size_t kMostPattern = 1000;  // bytes
+constexpr std::size_t kMostDigits = 2;      // of the bounds of a repetition
 
 Status Wrong(std::string_view pattern, std::string_view why) {
   return Status(
@@ -34,6 +38,47 @@ Status CheckEscapes(std::string_view pattern) {
   return {};
 }
 
+/// Returns the place behind the bracket expression that begins at `at`.
+std::size_t BehindBracket(std::string_view pattern, std::size_t at) {
+  ++at;
+  if (at < pattern.size() && pattern[at] == '^') ++at;
+  if (at < pattern.size() && pattern[at] == ']') ++at;
+  while (at < pattern.size() && pattern[at] != ']') {
+    const char kind = pattern[at] == '[' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+    if (kind == ':' || kind == '.' || kind == '=') {
+      const std::array<char, 2> close = {kind, ']'};
+      const std::size_t end = pattern.find(std::string_view(close.data(), close.size()), at + 2);
+      if (end == std::string_view::npos) return pattern.size();
+      at = end + 1;
+    }
+    ++at;
+  }
+  return std::min(at + 1, pattern.size());
+}
+
+/// The C library makes a copy of an expression for each repetition of it, so repetitions of repetitions can
+/// fill the memory: a++++ as well as ((a{999}){999}).
+Status CheckRepetitions(std::string_view pattern) {
+  bool repeated = false;  // the character before ended a repetition
+  for (std::size_t at = 0; at < pattern.size();) {
+    const char here = pattern[at];
+    const bool interval = here == '{';
+    if (!interval && here != '*' && here != '+' && here != '?') {
+      repeated = false;
+      at = here == '[' ? BehindBracket(pattern, at) : at + (here == '\\' ? 2 : 1);
+      continue;
+    }
+    if (std::exchange(repeated, true)) return Wrong(pattern, "it repeats a repetition");
+    const std::size_t end = interval ? pattern.find('}', at) : at;
+    if (end == std::string_view::npos) return Wrong(pattern, "it has { without }");
+    for (std::size_t digits = 0; at <= end; ++at) {
+      digits = std::isdigit(static_cast<unsigned char>(pattern[at])) != 0 ? digits + 1 : 0;
+      if (digits > kMostDigits) return Wrong(pattern, "it repeats something more than 99 times");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 struct LinePattern::Compiled {
@@ -51,8 +96,9 @@ struct LinePattern::Compiled {
                                           std::string_view text) {
     std::array<regmatch_t, 3> found = {};
     found[0] = {0, static_cast<regoff_t>(text.size())};
-    // With REG_STARTEND the text needs no end mark, and may have zeros.
-    if (regexec(&expression, text.data(), found.size(), found.data(), REG_STARTEND) != 0) return {};
+    // With REG_STARTEND the text may have zeros. It needs no end mark, but the address sanitizer reads one.
+    const std::string ended(text);
+    if (regexec(&expression, ended.c_str(), found.size(), found.data(), REG_STARTEND) != 0) return {};
     const regmatch_t& match = found.at(group);
     if (match.rm_so < 0) return std::string();
     return std::string(text.substr(static_cast<std::size_t>(match.rm_so),
@@ -62,7 +108,10 @@ struct LinePattern::Compiled {
 
 Result<LinePattern> LinePattern::Compile(const std::string& pattern) {
   if (pattern.find('\0') != std::string::npos) return Wrong(pattern, "it has a zero byte");
+  if (pattern.size() > kMostPattern)
+    return Wrong(pattern.substr(0, 40) + "…", StrCat("it has more than ", kMostPattern, " bytes"));
   RETURN_IF_ERROR(CheckEscapes(pattern));
+  RETURN_IF_ERROR(CheckRepetitions(pattern));
   auto compiled = std::make_shared<Compiled>();
   const std::string whole = StrCat("^(", pattern, ")$");
   for (auto [expression, text] :
