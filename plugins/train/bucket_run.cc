@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
+#include "plugins/train/link_files.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {
@@ -22,12 +23,6 @@ constexpr const char* kIncoming = "incoming-";
 constexpr const char* kExport = "export/";
 /// Files in a run directory that belong to this machine, for any training.
 constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
-
-Status RemoveAll(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  return error ? SystemError(path.string(), error.value()) : Status();
-}
 
 /// Skips objects that are no JSON: they count as absent.
 Result<Json> ReadJson(const HostStorage& storage, const std::string& uri) {

@@ -26,6 +26,12 @@ Status LinkFiles(const std::string& from, const std::vector<std::string>& names,
   return {};
 }
 
+Status RemoveAll(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? SystemError(path, error.value()) : Status();
+}
+
 Status SyncFile(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open() || Uninterrupted([&] { return fsync(file.get()); }) != 0)

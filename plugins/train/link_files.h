@@ -1,4 +1,4 @@
-// Hard links that keep the contents of files while their first names are removed, and durable files.
+// Hard links that keep the contents of files while their first names are removed, durable files, removed trees.
 #pragma once
 
 #include <string>
@@ -11,6 +11,9 @@ namespace pipeline {
 /// Links `from`/NAME as `to`/NAME for each name; copies where the file system has no links. kNotFound: a file
 /// is gone.
 Status LinkFiles(const std::string& from, const std::vector<std::string>& names, const std::string& to);
+
+/// Removes a file, or a directory with all below it; OK also if it does not exist.
+Status RemoveAll(const std::string& path);
 
 /// Returns once the bytes of the file, or the names in the directory, are on the disk.
 Status SyncFile(const std::string& path);

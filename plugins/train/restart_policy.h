@@ -22,7 +22,7 @@ struct AttemptEnd {
   bool stopped = false;     // because the run was stopped
   bool progressed = false;  // it committed a checkpoint newer than all before
   std::string cause;        // a few words for people
-  /// Of an exit code or signal that CONTRACT.md does not explain: external/external.md, section 5.
+  /// The caller's reading of an end that CONTRACT.md does not explain: external/external.md, section 5.
   enum class Meaning : std::uint8_t { kContract, kTryAgain, kFatal };
   Meaning meaning = Meaning::kContract;
 };

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "plugins/train/directory_lock.h"
+#include "plugins/train/link_files.h"
 
 namespace pipeline {
 
@@ -33,13 +34,6 @@ std::int64_t AttemptOf(std::string_view name) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   return error == std::errc() && number > 0 && number < (std::int64_t{1} << 40) ? number : 0;
-}
-
-Status SyncDirectoryOf(const std::string& path) {
-  const FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.is_open() || Uninterrupted([&] { return fsync(directory.get()); }) != 0)
-    return SystemError(path, errno);
-  return {};
 }
 
 }  // namespace
@@ -103,7 +97,7 @@ Status RunDirectory::Write(std::string_view name, const Json& json) const {
   if (Uninterrupted([&] { return fsync(file.get()); }) != 0 ||
       std::rename(temporary.c_str(), path.c_str()) != 0)
     return SystemError(temporary, errno);
-  return SyncDirectoryOf(path_);
+  return SyncFile(path_);
 }
 
 Status RunDirectory::Remove(std::string_view name) const {

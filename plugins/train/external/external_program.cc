@@ -113,7 +113,7 @@ void ExternalProgram::Poll(const Take& take) {
     commit["path"] = StrCat("checkpoints/", step);
     take(commit);
   }
-  // Only now: whoever heard of a checkpoint has its own links.
+  // Only now: the listeners have their own links of these checkpoints.
   if (!taken.empty()) checkpoints_->Prune(options_.keep_checkpoints);
 }
 
@@ -126,7 +126,7 @@ void ExternalProgram::Ended(const ChildExit& exit, const Take& take) {
   // A program that was killed may have left half an event.
   const std::string unread = events_ && exit.ok() ? events_->Unread() : std::string();
   if (!unread.empty())
-    call_.Log(Level::kWarning, StrCat(unread, " are no whole events; the rest of the file is not read"));
+    call_.Log(Level::kWarning, StrCat(unread, " begins no whole event; the rest of the file is not read"));
   recogniser_.End(SystemClock().Monotonic());
   if (checkpoints_ != nullptr) LookForCheckpoints(exit.ok());
   Poll(take);

@@ -20,7 +20,7 @@ struct CheckpointRule {
   std::string commit;     // a file inside; empty: the files must stay unchanged
 };
 
-/// Where a program writes its TensorBoard events.
+/// The TensorBoard events of a program.
 struct EventsRule {
   std::string directory;  // below the program's directory; ".": that directory
   std::string tag;        // of the loss

@@ -26,12 +26,6 @@ constexpr const char* kExport = "export";
 constexpr const char* kNewExport = "export.part";
 constexpr const char* kEarlierExport = "export.earlier.json";
 
-Status RemoveAll(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  return error ? SystemError(path, error.value()) : Status();
-}
-
 std::string InheritedPath() {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
     if (const std::string_view text = *variable; text.starts_with("PATH="))
@@ -209,7 +203,8 @@ Result<ExternalTraining::Output> ExternalTraining::FindOutput() const {
 
 Status ExternalTraining::RememberExport() const {
   const Json result = directory_.Read("result.json");
-  if (!result["export"].is_string()) return {};
+  std::error_code error;
+  if (!result["export"].is_string() || !fs::is_directory(directory_.Path(kExport), error)) return {};
   ASSIGN_OR_RETURN(Json files, Measured(directory_.Path(kExport)));
   Json earlier;
   earlier["steps"] = result["steps"];
@@ -228,7 +223,8 @@ Status ExternalTraining::CopyOutput(const Output& output) const {
     if (error) return SystemError(to.string(), error.value());
     RETURN_IF_ERROR(SyncFile(to));
   }
-  if (const Json earlier = directory_.Read(kEarlierExport); earlier.is_object()) {
+  if (const Json earlier = directory_.Read(kEarlierExport);
+      earlier.is_object() && earlier["steps"].AsInt() < job_.steps()) {
     ASSIGN_OR_RETURN(const Json files, Measured(part));
     if (files == earlier["files"])
       return Status(Code::kFailedPrecondition,

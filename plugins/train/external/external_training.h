@@ -32,7 +32,7 @@ class ExternalTraining {
   static Result<std::unique_ptr<ExternalTraining>> Make(const TrainJob& job, const RunDirectory& directory,
                                                         const HostCall& call);
 
-  /// What an attempt starts. It refers to this object, until the next call.
+  /// The command of an attempt and its source of events. Both refer to this object, until the next call.
   Result<ProgramStart> Begin(std::int64_t attempt);
 
   /// The end of the attempt with its meaning; for a success the result is written before.
@@ -47,7 +47,7 @@ class ExternalTraining {
     std::vector<std::string> files;
   };
   Result<Output> FindOutput() const;
-  /// Keeps the files of the export of a result that is about to be replaced.
+  /// Keeps the digests of the export of a result that is about to be replaced.
   Status RememberExport() const;
   /// Makes `export/`, durably. kFailedPrecondition: nothing changed since the result with fewer steps.
   Status CopyOutput(const Output& output) const;

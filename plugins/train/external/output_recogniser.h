@@ -40,7 +40,7 @@ class OutputRecogniser {
     std::vector<Step> steps;  // at most kMostSteps, the newest last
   };
   static constexpr std::size_t kMostSteps = 256;
-  /// What was heard since the last call.
+  /// Everything since the last call.
   Heard Take();
 
  private:

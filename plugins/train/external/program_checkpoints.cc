@@ -20,14 +20,16 @@ namespace fs = std::filesystem;
 
 constexpr const char* kReturning = "returning";  // a copy on its way back, below the run directory
 
-Status RemoveAll(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  return error ? SystemError(path, error.value()) : Status();
-}
-
 std::string CopyName(std::int64_t step) { return StrCat("checkpoints/", step); }
 std::string MarkerName(std::int64_t step) { return CopyName(step) + ".json"; }
+
+Json UnfinishedMarker(std::int64_t step) {
+  Json marker;
+  marker["pipe_checkpoint"] = 1;
+  marker["step"] = step;
+  marker["unfinished"] = true;
+  return marker;
+}
 
 /// A hard link to a symbolic link would lose its target.
 Status LinkOrFollow(const std::string& from, const std::vector<std::string>& names, const std::string& to) {
@@ -121,11 +123,7 @@ Status ProgramCheckpoints::TakeOver(const Found& found) {
 
 Status ProgramCheckpoints::MakeCopy(const Found& found) const {
   const std::string copy = directory_.Path(CopyName(found.step));
-  Json unfinished;
-  unfinished["pipe_checkpoint"] = 1;
-  unfinished["step"] = found.step;
-  unfinished["unfinished"] = true;
-  RETURN_IF_ERROR(directory_.Write(MarkerName(found.step), unfinished));
+  RETURN_IF_ERROR(directory_.Write(MarkerName(found.step), UnfinishedMarker(found.step)));
   RETURN_IF_ERROR(RemoveAll(copy));
   RETURN_IF_ERROR(LinkOrFollow(place_, found.files, copy));
   const Entries entries = List();
@@ -145,11 +143,7 @@ Status ProgramCheckpoints::MakeCopy(const Found& found) const {
 
 void ProgramCheckpoints::RemoveCopy(std::int64_t step) const {
   // The mark first: without one, the files would count as a checkpoint of an earlier version.
-  Json unfinished;
-  unfinished["pipe_checkpoint"] = 1;
-  unfinished["step"] = step;
-  unfinished["unfinished"] = true;
-  Status removed = directory_.Write(MarkerName(step), unfinished);
+  Status removed = directory_.Write(MarkerName(step), UnfinishedMarker(step));
   if (removed.ok()) removed = RemoveAll(directory_.Path(CopyName(step)));
   if (removed.ok()) removed = directory_.Remove(MarkerName(step));
   if (!removed.ok()) call_.Log(Level::kWarning, StrCat("an old checkpoint stays: ", removed.message()));

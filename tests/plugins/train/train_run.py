@@ -187,14 +187,15 @@ def damaged_input(sandbox, train):
     check(verified.returncode == 0 and ": good: read " in verified.stdout, verified.stdout + verified.stderr)
 
 
-def trainers_of(directory):
+def trainers_of(directory, below="job.json"):
+    """The processes with this file or directory below `directory` in their command."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes()
         except OSError:
             continue
-        if str(directory).encode() + b"/job.json" in words:
+        if f"{directory}/{below}".encode() in words:
             found.append(path.parent.name)
     return found
 

@@ -124,6 +124,19 @@ TEST_F(ExternalStageTest, OldFilesAreNoResultOfMoreSteps) {
   EXPECT_FALSE(fs::exists(root_ / "run/export.earlier.json"));
 }
 
+TEST_F(ExternalStageTest, SameFilesAreAResultOfAsManySteps) {
+  Done(1);
+  config_["steps"] = 30;
+  Does(R"([{"steps": 0, "save": false}])");
+  EXPECT_FALSE(Run().ok());
+  config_["steps"] = 20;
+  EXPECT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(ReadRun("export/model.bin"), "model at 20");
+  fs::remove_all(root_ / "run/export");
+  EXPECT_TRUE(Run().ok()) << "an export that was removed is made again\n" << log_;
+  EXPECT_EQ(ReadRun("export/model.bin"), "model at 20");
+}
+
 TEST_F(ExternalStageTest, WithoutNamesTheNewestCheckpointIsPublished) {
   config_.Remove("success");
   Done(1);
@@ -191,7 +204,8 @@ TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   refused("recognise", *Json::Parse(R"j({"checkpoint": {"directory": "../x", "step": "([0-9]+)"}})j"),
           "must be a name below {run_dir}");
   refused("recognise", *Json::Parse(R"({"checkpoint": {"directory": "x"}})"), "checkpoint.step: is missing");
-  refused("recognise", *Json::Parse(R"({"tensorboard": {"directory": "x"}})"), "tensorboard.loss: is missing");
+  refused("recognise", *Json::Parse(R"({"tensorboard": {"directory": "x"}})"),
+          "tensorboard.loss: is missing");
   refused("recognise", *Json::Parse(R"({"tensorboard": {"directory": "/x", "loss": "l"}})"),
           "tensorboard.directory: must be a name below {run_dir}");
   refused("recognise", *Json::Parse(R"j({"step": "(s)", "tensorboard": {"directory": "x", "loss": "l"}})j"),

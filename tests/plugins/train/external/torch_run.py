@@ -18,9 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
-sys.path.insert(0, str(ROOT / "tests/cli"))
+sys.path[:0] = [str(ROOT / "tests/cli"), str(ROOT / "tests/plugins/train")]
 
 import replan_support as support  # noqa: E402
+import train_run  # noqa: E402
 
 STEPS, EVERY = 120, 20
 
@@ -82,17 +83,6 @@ def events(directory):
     return [json.loads(line) for line in support.read(path).splitlines() if line.endswith("}")]
 
 
-def process_with(words):
-    """The number of the process that has these words in its command."""
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            if words.encode() in (directory / "cmdline").read_bytes():
-                return int(directory.name)
-        except OSError:
-            pass  # it has ended
-    return None
-
-
 def killed(sandbox):
     """Runs the pipeline, and kills the program once, after its first checkpoint."""
     sandbox.write_file()
@@ -102,10 +92,10 @@ def killed(sandbox):
     while victim is None and time.monotonic() < end and process.poll() is None:
         for directory in sandbox.out.glob("runs/*"):
             if any(event["kind"] == "ckpt_commit" for event in events(directory)):
-                victim = process_with(f"--out\0{directory}/program")
+                victim = next(iter(train_run.trainers_of(directory, "program")), None)
         time.sleep(0.02)
     check(victim, process.poll() is None or process.communicate()[1])
-    os.kill(victim, signal.SIGKILL)
+    os.kill(int(victim), signal.SIGKILL)
     _, err = process.communicate(timeout=90)
     check(process.returncode == 0, err)
     (directory,) = sandbox.out.glob("runs/*")
