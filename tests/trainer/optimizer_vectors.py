@@ -58,7 +58,7 @@ def by_optax(make):
     return found
 
 
-def adafactor(momentum):
+def adafactor(momentum, parameter_scale=False):
     import jax.numpy as jnp
     import optax
 
@@ -67,8 +67,8 @@ def adafactor(momentum):
 
     def make(name, shape):
         del shape
-        published = optax.adafactor(schedule, min_dim_size_to_factor=1, multiply_by_parameter_scale=False,
-                                    momentum=momentum or None)
+        published = optax.adafactor(schedule, min_dim_size_to_factor=1,
+                                    multiply_by_parameter_scale=parameter_scale, momentum=momentum or None)
         decay = 0.0 if name.endswith("norm") else DECAY
 
         def update(grad, state, param):
@@ -124,6 +124,8 @@ def main(name, *paths):
     else:
         run = {"adafactor": adafactor, "amos": amos}[name]
         made = {name: run(*paths, 0.0), f"{name} with momentum": run(*paths, MOMENTUM)}
+    if name == "adafactor":
+        made["adafactor with parameter_scale"] = adafactor(0.0, parameter_scale=True)
     for kind, params in made.items():
         kept[kind] = {leaf: [round(float(value), 7) for value in np.asarray(parts).ravel()]
                       for leaf, parts in params.items()}

@@ -20,15 +20,15 @@ TINY = {"preset": "tiny", "model": {"layers": 2, "d": 32, "heads": 2, "ff": 64},
         "schedule": {"name": "const"}}
 
 
-def make_rows(directory, seed=0, rows=48):
-    """Packed rows from a stream of random ids."""
+def make_rows(directory, seed=0, rows=48, vocab=VOCAB, **more):
+    """Packed rows from a stream of random ids. `more`: of write_packed."""
     make = np.random.default_rng(seed)
 
     def split(count):
         ids = make.integers(5, VOCAB, count * SEQ_LEN + 1)
         ids[make.random(len(ids)) < 0.05] = EOS
         return [list(stream_rows([int(token) for token in ids], SEQ_LEN))]
-    return write_packed(directory, {"train": split(rows), "validation": split(5)}, SEQ_LEN, VOCAB)
+    return write_packed(directory, {"train": split(rows), "validation": split(5)}, SEQ_LEN, vocab, **more)
 
 
 before_start = None  # called in the child

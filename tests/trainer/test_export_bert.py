@@ -72,7 +72,7 @@ class ExportOfBert(unittest.TestCase):
                      {"evaluation": {"loss": 2.5, "targets": 100, "bytes": 0, "chars": 0, "bits_per_byte": None,
                                      "bits_per_char": None, "unk_rate": None},
                       "baselines": [{"name": "unigram", "nats_per_token": 5.0, "bits_per_byte": None,
-                                     "bits_per_char": None}]}, self.place, mask_id=MASK)
+                                     "bits_per_char": None}]}, self.place, marks=[(MASK, "<mask>")])
 
     def test_numpy_forward_of_the_file_gives_the_same_logits(self):
         ids = np.array([2, 7, 260, 299, MASK, 5, 31, 8, 100, 4, 77, 12])

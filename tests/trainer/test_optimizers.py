@@ -51,6 +51,7 @@ class Published(unittest.TestCase):
     def test_adafactor(self):
         self.agree("adafactor")
         self.agree("adafactor with momentum", momentum=vectors.MOMENTUM)
+        self.agree("adafactor with parameter_scale", parameter_scale=True)
 
     def test_amos(self):
         self.agree("amos", b2=0.99)

@@ -11,11 +11,12 @@ import optax
 from .matrices import MATRICES, inputs, joined, mapped, outputs, own, picked, without
 
 SMALLEST = 1e-30  # is added to each squared gradient
+LEAST_SIZE = 1e-3  # of a parameter that scales its update
 
 
-def scale(exponent, threshold):
+def scale(exponent, threshold, relative=False):
     """`exponent`: of the step, for the decay of the moments; `threshold`: greatest root mean square of a matrix or
-    vector of the update."""
+    vector of the update; `relative`: that of the parameter multiplies its update."""
     def zeros(lacking):
         return lambda name, leaf: jnp.zeros(without(lacking(name, leaf.ndim), leaf.shape))
 
@@ -26,7 +27,6 @@ def scale(exponent, threshold):
                 "whole": mapped(zeros(lambda name, axes: ()), picked(params, lambda name: name not in MATRICES))}
 
     def update(grads, state, params=None):
-        del params
         count = state["count"] + 1
         b2 = 1.0 - count.astype(jnp.float32) ** -exponent
 
@@ -51,8 +51,14 @@ def scale(exponent, threshold):
             size = jnp.sqrt(jnp.mean(jnp.square(step), axis=own(name, step.ndim), keepdims=True))
             return step / jnp.maximum(1.0, size / threshold)
 
+        def scaled(name, step, param):
+            size = jnp.sqrt(jnp.mean(jnp.square(param), axis=own(name, step.ndim), keepdims=True))
+            return step * jnp.maximum(size, LEAST_SIZE)
+
         directions = joined(mapped(of_matrix, matrices, rows, columns),
                             mapped(lambda name, grad, square: clipped(name, grad * lax.rsqrt(square)), vectors, whole))
+        if relative:
+            directions = mapped(scaled, directions, params)
         return directions, {"count": count, "rows": rows, "columns": columns, "whole": whole}
 
     return optax.GradientTransformation(init, update)

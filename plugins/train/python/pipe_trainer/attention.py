@@ -36,6 +36,16 @@ def plain(causal):
     return reference if causal else both_ways
 
 
+def with_bias(q, k, v, bias, seen):
+    """q [B, T, H, h], k and v [B, S, H, h], seen bool [B, T, S]; bias float32 [H, T, S], or None. Scores are not
+    divided. Softmax in float32."""
+    scores = jnp.einsum("bthd,bshd->bhts", q, k, preferred_element_type=jnp.float32)
+    if bias is not None:
+        scores = scores + bias
+    scores = jnp.where(seen[:, None], scores, LARGE)
+    return jnp.einsum("bhts,bshd->bthd", nn.softmax(scores, axis=-1).astype(v.dtype), v)
+
+
 def allowed(segments, causal=True):
     """[B, T, T]: which position sees which."""
     if not causal:
@@ -98,6 +108,8 @@ def heads_last(x, length):
 def choose(config, platform, mesh, compute):
     """(name, form, why it is not the fast one or None). A form that was asked for by name is given or refused."""
     causal = families.of(config).causal
+    if families.of(config).decoder:  # its own, `with_bias`: no fast form adds a bias of distances
+        return "reference", plain(causal), None
     forms = {"reference": lambda: plain(causal), "dense": lambda: dense if causal else partial(dense, causal=False),
              "splash": lambda: kernels.splash(config, mesh),
              "cudnn": lambda: kernels.cudnn(compute, partial(allowed, causal=causal))}

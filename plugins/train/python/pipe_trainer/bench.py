@@ -30,8 +30,8 @@ def config_of(options):
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
     from . import objectives
-    config = objectives.completed(config, options.vocab - 1)[0]
-    return replace(config, model=replace(config.model, vocab=options.vocab, seq_len=options.seq_len),
+    config, needed = objectives.completed(config, options.vocab - 1)
+    return replace(config, model=replace(config.model, vocab=max(options.vocab, needed), seq_len=options.seq_len),
                    batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from .layers import for_gradients
 from .norms import layer_norm
-from .primitives import add_bias, lookup, project
+from .primitives import add_bias, gelu, lookup, project
 from .sharding import constrain
 
 
@@ -84,7 +84,3 @@ def biased(y, bias):
     """y [..., out...] plus a bias for all of out."""
     batch = y.shape[:2]
     return add_bias(y.reshape(*batch, -1), bias).reshape(y.shape)
-
-
-def gelu(x):
-    return jax.nn.gelu(x, approximate=True)

@@ -131,6 +131,8 @@ def parameters(model):
     width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
     layer = model.d * width + model.d * model.ff * families.of(model).mlp + 2 * model.d
     table = model.padded_vocab * model.d
+    if families.of(model).decoder:  # a layer of each stack: the decoder's has two attentions
+        layer = 2 * layer + model.d * (width + 1)
     if model.family == "bert":
         return layer, table, model.d * (model.d + model.seq_len)  # its own head, and positions
     return layer, table, 0 if model.tied else table
@@ -169,6 +171,8 @@ def kept(model, remat, tensor):
         return 2 * d
     if remat == "dots":
         return 2 * (3 * d + q + kv + 2 * ff)
+    if families.of(model).decoder:  # scores exist as a matrix, in 32 and in 16 bits
+        return 2 * (6 * d + 3 * q + 1.5 * kv + 4 * ff) + 6 * model.heads / tensor * model.seq_len
     return 2 * (6 * d + 3 * q + 1.5 * kv + (3 if families.of(model).mlp == 3 else 4) * ff)
 
 
@@ -177,17 +181,26 @@ def bytes_of(config, candidate):
     """Estimates the peak memory of a device in a step."""
     model, shards = config.model, candidate.data * candidate.fsdp
     rows = config.batch.rows // candidate.micro // shards
+    stacks = stacks_of(config)
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
     wide = 1 if model.compute != "float32" else 2
     whole = (8 if config.regularizers.ema else 4) * count(model) + kept_by(config.optimizer, model)
     state = whole / parts
     gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
+    waiting *= stacks
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
     logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
     updating = orthogonalizing(config.optimizer, model) / parts
     return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
+
+
+def stacks_of(config):
+    """Returns how many positions layers have for each position of a row: one, and the slots of a decoder."""
+    if not families.of(config.model).decoder:
+        return 1
+    return 1 + targets_of(config) / config.model.seq_len
 
 
 def operations(config):
@@ -198,6 +211,12 @@ def operations(config):
     scores = 6 * model.layers * model.heads * model.head_dim * model.seq_len * tokens
     if not families.of(model).causal:
         scores *= 2
+    if families.of(model).decoder:
+        slots = targets_of(config) / model.seq_len
+        half = (layer - model.d) / 7 * 3  # the encoder's part, roughly: attention counts three times, the MLP twice
+        whole = model.layers * (half + slots * (layer - half)) + slots * table
+        scores *= 1 + slots + slots ** 2 / 2
+        return 6 * whole * tokens + scores, scores
     if model.family == "bert":
         table = (table + model.d ** 2) * targets_of(config) / model.seq_len
     return 6 * (layer * model.layers + table) * tokens + scores, scores

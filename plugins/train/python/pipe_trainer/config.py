@@ -80,12 +80,16 @@ class Model:
 
 @dataclass(frozen=True)
 class Objective:
-    name: str = one_of("causal", "masked")  # the targets of a row: `objectives`
+    name: str = one_of("causal", "masked", "spans", "prefix")  # the targets of a row: `objectives`
     random: float = share(0.1)               # masked: of the hidden ids, any id is in their place
     keep: float = share(0.1)                 # of the hidden ids: they stay
-    share: float = inside(0.15)              # of the ids of a row: they are hidden
+    share: float = inside(0.15)              # masked, spans: of the ids of a row, they are hidden
     mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked`
     whole_words: bool = False                # hides all ids of a word or none
+    span: float = at_least(1.0, 3.0)         # spans: their mean length
+    sentinels: int | None = at_least(1, None)  # number of those; None: the tokenizer's, else 100
+    sentinel: int | None = at_least(0, None)   # the first, from which the others go down; None: see `spans`
+    start: int | None = at_least(0, None)      # first input of a decoder; None: padding, without such an id eos
 
 
 @dataclass(frozen=True)
@@ -100,13 +104,14 @@ class Optimizer:
     momentum: float = part(0.0)               # decay of an average of gradients or updates
     b2_exponent: float = above(0.0, 0.8)      # of the step: 1 - step ** -b2_exponent takes the place of b2
     threshold: float = above(0.0, 1.0)        # greatest root mean square of the update of a matrix
+    parameter_scale: bool = False             # the root mean square of a matrix multiplies its update
 
 
 # The keys that each optimiser reads beside `name`, `lr` and `clip`, and its defaults in place of those of the preset,
 # which are for AdamW.
 READ_KEYS = {
     "adamw": ("b1", "b2", "eps", "weight_decay"),
-    "adafactor": ("weight_decay", "momentum", "b2_exponent", "threshold"),
+    "adafactor": ("weight_decay", "momentum", "b2_exponent", "threshold", "parameter_scale"),
     "amos": ("b2", "momentum"),
     "muon": ("b1", "b2", "eps", "weight_decay", "momentum"),
 }
@@ -192,6 +197,13 @@ def of_dict(values):
                   auto=tuple(tuple(key) for key in values.get("auto", ())))
 
 
+# The recipe of T5's pre-training.
+T5_TRAINING = {
+    "objective": {"name": "spans"},
+    "optimizer": {"name": "adafactor", "lr": 0.01, "weight_decay": 0.0, "clip": 0.0, "parameter_scale": True},
+    "schedule": {"name": "rsqrt", "warmup": 10000},
+    "batch": {"rows": 256},
+}
 BERT_BASE = {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12}
 PRESETS = {
     "tiny": {
@@ -203,6 +215,12 @@ PRESETS = {
     "tiny-masked": {
         "model": {"family": "bert", "layers": 2, "d": 64, "heads": 4, "ff": 256},
         "objective": {"name": "masked"},
+        "optimizer": {"lr": 4e-3, "b2": 0.99},
+        "schedule": {"decay": 0.5},
+    },
+    "tiny-spans": {
+        "model": {"family": "t5", "layers": 2, "d": 64, "heads": 4, "ff": 176, "tied": False, "norm_eps": 1e-6},
+        "objective": {"name": "spans"},
         "optimizer": {"lr": 4e-3, "b2": 0.99},
         "schedule": {"decay": 0.5},
     },
@@ -238,6 +256,11 @@ PRESETS = {
         "schedule": {"name": "const", "warmup": 10000},
         "batch": {"rows": 256},
     },
+    # The shapes of T5 1.1, which has no dropout in its pre-training.
+    "t5-small": {"model": {"family": "t5", "layers": 8, "d": 512, "heads": 6, "head_dim": 64, "ff": 1024, "tied": False,
+                           "norm_eps": 1e-6}, **T5_TRAINING},
+    "t5-base": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
+                          "norm_eps": 1e-6}, **T5_TRAINING},
     # Heads of 128: narrower ones are filled up to that on a TPU.
     "ja-0.1b": {
         "model": {"layers": 12, "d": 768, "heads": 6, "head_dim": 128, "ff": 2048},

@@ -6,14 +6,14 @@ import os
 import shutil
 from pathlib import Path
 
-from . import export_bert, export_llama, masked, model_card, safetensors, sentencepiece_model, tokenizer_json
+from . import export_bert, export_llama, export_t5, model_card, safetensors, sentencepiece_model, tokenizer_json
 from .export_form import special_ids
 from .text import form_of
 
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 
 # The families that have a counterpart in transformers.
-FORMS = {"llama": export_llama, "bert": export_bert}
+FORMS = {"llama": export_llama, "bert": export_bert, "t5": export_t5}
 
 
 class NotExportable(Exception):
@@ -38,11 +38,11 @@ def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
     return {**settings, **special}, special
 
 
-def write(params, config, tokenizer, facts, directory, dtype="F32", mask_id=None):
+def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None):
     """Writes the whole directory or nothing: it gets its name when everything is written.
 
-    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `mask_id`:
-    that of an objective with hidden ids."""
+    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
+    of objectives.marks_of; `start`: the first input of a decoder."""
     form = FORMS.get(config.family)
     if form is None:
         raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
@@ -55,24 +55,23 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", mask_id=None
     model_bytes = (part / "tokenizer.model").read_bytes()
     pieces = [piece for piece, _, _ in sentencepiece_model.read(model_bytes).pieces].__getitem__
     ids = {key: value for key, value in tokenizer.items() if key != "path"}
-    mask = None
-    if mask_id is not None:
-        mask = pieces(mask_id) if mask_id < ids["vocab_size"] else masked.NAMES[0]
+    marks = [(number, pieces(number) if number < ids["vocab_size"] else name) for number, name in marks]
+    mask = marks[0][1] if marks and config.family == "bert" else None
     settings, special = tokenizer_files(ids, pieces, config.seq_len, mask)
     unicode_form = form_of(facts.get("lineage"))
     whole = tokenizer_json.document(model_bytes, ids, unicode_form)
-    if whole and mask_id is not None:
-        tokenizer_json.add_special(whole, mask_id, mask)
+    for number, name in marks if whole else ():
+        tokenizer_json.add_special(whole, number, name)
     if whole is None:  # only SentencePiece itself reads it
         settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
     known = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
     generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
     documents = {
-        "config.json": form.settings(config, ids, known),
+        "config.json": form.settings(config, ids, known, **({} if start is None else {"start": start})),
         **({"generation_config.json": generation} if form.GENERATES else {}),
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
-        FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask_id is None else {"mask_id": mask_id})},
+        FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]})},
         **({"tokenizer.json": whole} if whole else {}),
     }
     for name, value in documents.items():

@@ -7,12 +7,14 @@ class Family(NamedTuple):
     causal: bool       # a position sees only those before it; else its whole document
     objectives: tuple  # of `objectives`: those that it learns
     mlp: int           # matrices of the MLP of a layer
+    decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
 
 
 FAMILIES = {
     "llama": Family(causal=True, objectives=("causal",), mlp=3),
     "lm1b": Family(causal=True, objectives=("causal",), mlp=2),
     "bert": Family(causal=False, objectives=("masked",), mlp=2),
+    "t5": Family(causal=False, objectives=("spans", "prefix"), mlp=3, decoder=True),
 }
 
 

@@ -184,6 +184,8 @@ def disagreements(model):
         yield f"config.model.head_dim: {model.head_dim} is odd; rotary positions take halves of it"
     if model.family == "bert" and (model.kv_heads != model.heads or not model.tied):
         yield "config.model.family: bert has as many kv_heads as heads, and its head is the embedding"
+    if model.family == "t5" and (model.kv_heads != model.heads or model.attention not in ("auto", "reference")):
+        yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
     if model.family == "lm1b" and (model.kv_heads != model.heads or model.tied or model.d % 2):
         yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
 
@@ -197,6 +199,9 @@ def disagreements_of_objective(config):
                f"{objective.name} is for {', '.join(others)}")
     if objective.random + objective.keep > 1:
         yield f"config.objective.keep: {objective.keep:g} and random {objective.random:g} are more than 1 together"
+    if objective.sentinel is not None and objective.sentinel + 1 < (objective.sentinels or 1):
+        yield (f"config.objective.sentinels: {objective.sentinels} do not go down from the id {objective.sentinel}; "
+               f"take fewer, or a greater sentinel")
 
 
 def misfit(part, value):

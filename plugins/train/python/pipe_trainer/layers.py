@@ -15,8 +15,9 @@ def for_gradients(tree, config, compute):
     return jax.tree.map(lambda leaf: leaf.astype(compute), tree)
 
 
-def through_layers(block, hidden, blocks, config, compute, drop):
-    """A scan, so that programs do not grow with depth; a layer's parameters become `compute` when it is reached."""
+def through_layers(block, hidden, blocks, config, compute, drop, first=0):
+    """A scan, so that programs do not grow with depth; a layer's parameters become `compute` when it is reached.
+    `first`: the number of the first layer, for dropout."""
     def one(hidden, layer, number):
         return block(hidden, for_gradients(layer, config, compute), partial(drop, layer=number))
 
@@ -24,5 +25,5 @@ def through_layers(block, hidden, blocks, config, compute, drop):
         one = jax.checkpoint(one)
     elif config.remat == "dots":
         one = jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
-    layers = blocks, jnp.arange(config.layers)
+    layers = blocks, first + jnp.arange(config.layers) if first else jnp.arange(config.layers)
     return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)[0]

@@ -25,11 +25,7 @@ def most(share, length):
 def hide(shape, options, count, begins, tokens, lengths, weights, keys):
     """tokens [R, T + 1], lengths [R], weights [R, T + 1] or None, a key for each row. Returns the ids [R, T] that are
     read, their segments and positions, and [R, count] places, targets and weights."""
-    ids = tokens[:, :-1]
-    inside = jnp.arange(ids.shape[1]) < lengths[:, None]
-    free = inside & (ids != shape.eos)
-    if weights is not None:
-        free &= weights[:, :-1] == 1
+    ids, inside, free = free_of(shape, tokens, lengths, weights)
     first = jnp.ones_like(free) if begins is None else (ids == shape.eos) | jnp.asarray(begins)[ids]
     read, places, scored = jax.vmap(lambda *row: hide_one(shape, options, count, begins is not None, *row))(
         ids, free, first, keys)
@@ -37,6 +33,16 @@ def hide(shape, options, count, begins, tokens, lengths, weights, keys):
     segments = jnp.where(inside, segments, -1)  # nothing sees the padding
     return (read, (segments, positions), places, jnp.take_along_axis(ids, places, axis=1),
             scored.astype(jnp.float32))
+
+
+def free_of(shape, tokens, lengths, weights):
+    """Returns (ids [R, T] of the rows, whether each is no padding, whether each may be hidden)."""
+    ids = tokens[:, :-1]
+    inside = jnp.arange(ids.shape[1]) < lengths[:, None]
+    free = inside & (ids != shape.eos)
+    if weights is not None:
+        free &= weights[:, :-1] == 1
+    return ids, inside, free
 
 
 def hide_one(shape, options, count, words, ids, free, first, key):

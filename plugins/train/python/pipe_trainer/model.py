@@ -1,19 +1,20 @@
 """A model of any family: parameters, hidden states, logits. Documents are kept apart by attention.
 
-A family is a module with `init`, `embed`, `block`, `final` and `readout`; `families` has its facts. Parameters are a
-dict of float32 arrays, those of the blocks stacked over layers. `forward` computes in the type it is told.
+A family is a module with `init`, `embed`, `block`, `final` and `readout`; `families` has its facts. One with a decoder
+has `forward` in place of the middle three. Parameters are a dict of float32 arrays, those of the blocks stacked over
+layers. `forward` computes in the type it is told.
 """
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from . import attention, bert, families, llama, lm1b
+from . import attention, bert, families, llama, lm1b, t5
 from .layers import for_gradients, through_layers
 from .regularizers import no_dropout
 from .sharding import constrain
 
-MODULES = {"llama": llama, "lm1b": lm1b, "bert": bert}
+MODULES = {"llama": llama, "lm1b": lm1b, "bert": bert, "t5": t5}
 MASKED = -1e30
 
 
@@ -34,12 +35,15 @@ def documents(config, x):
     return jnp.cumsum(begins, axis=-1, dtype=jnp.int32), (index - start).astype(jnp.int32)
 
 
-def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout, layout=None):
+def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout, layout=None, given=None):
     """[B, T] ids to [B, T, d] hidden states after the last layer. `attend`: a form of `attention`; `drop`: of
-    `regularizers`; `layout`: segments and positions; None: the ids tell them."""
+    `regularizers`; `layout`: segments and positions; None: the ids tell them. `given`: ids [B, D] of a decoder and
+    their segments, for a family that has one; the hidden states are those of the decoder."""
     kind = module(config)
     attend = attend or attention.plain(families.of(config).causal)
     segments, positions = documents(config, x) if layout is None else layout
+    if given is not None:
+        return kind.forward(params, config, x, segments, *given, compute, drop)
     hidden = kind.embed(params, config, x, positions, compute)
     block = kind.block(config, attend, segments, positions)
     hidden = constrain(drop(hidden, "embedding"), "hidden")

@@ -7,6 +7,8 @@ KINDS = {
     "llama": ("text-generation", "A decoder language model", "Llama: RMSNorm, rotary positions, SwiGLU"),
     "bert": ("fill-mask", "An encoder that predicts hidden ids from both sides",
              "BERT: LayerNorm behind each half of a layer, learned positions, GELU"),
+    "t5": ("text2text-generation", "An encoder and a decoder that writes text about the text that the encoder reads",
+           "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder"),
 }
 NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigram, Kneser-Ney"}
 
@@ -106,6 +108,18 @@ def use(config, tokenizer, facts):
     print(pipeline("fill-mask", ".", tokenizer=".")("..."))
 
 The text has the tokenizer's `mask_token` where an id is wanted.
+"""
+    if config.family == "t5":
+        return f"""## Use
+
+{said}
+
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForSeq2SeqLM.from_pretrained(".")
+    ids = tokenizer("...", return_tensors="pt")
+    print(tokenizer.decode(model.generate(**ids, max_new_tokens=64)[0]))
+
+A model of hidden spans fills the text in where `<extra_id_0>`, `<extra_id_1>` and so on stand.
 """
     return f"""## Use
 

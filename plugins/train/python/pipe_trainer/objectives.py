@@ -2,6 +2,8 @@
 
 causal   each id of the row from those before it
 masked   hidden ids from those around them: masked.py
+spans    hidden spans, by a decoder, from all that is shown: spans.py
+prefix   the end of a document, by a decoder, from its beginning: spans.py
 """
 
 from collections.abc import Callable
@@ -12,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import masked
+from . import masked, model, pairs, spans
 
 
 class Examples(NamedTuple):
@@ -20,6 +22,8 @@ class Examples(NamedTuple):
     layout: tuple | None     # their segments and positions [R, T]; None: the ids tell them
     places: jax.Array | None  # [R, K]: positions whose hidden states predict; None: all, K = T
     answers: Callable        # gives (targets [R, K], weights float32 [R, K]: 1 for a scored target, else 0)
+    given: tuple | None = None  # ids and segments [R, K] of a decoder
+    judged: Callable | None = None  # as `answers`, for an evaluation, where it scores fewer targets; None: it does not
 
 
 class Causal:
@@ -41,9 +45,21 @@ class Causal:
         return counted.astype(jnp.float32)
 
 
-class Masked:
-    """`begins` [V]: whether an id begins a word; None: each does, in a program of the same size."""
+class Drawn:
+    """An objective that draws the ids that a model predicts. Only the devices know which they are."""
     on_device = True
+
+    def scored(self, batch, keys):
+        def one(part):
+            piece, keys = part
+            return jnp.sum(self.examples(*piece, keys).answers()[1])
+        if len(keys) == 1:  # not in a loop: the compiler sees that the step draws the same ids
+            return one(jax.tree.map(lambda part: part[0], (batch, keys)))
+        return jnp.sum(jax.lax.map(one, (batch, keys)))
+
+
+class Masked(Drawn):
+    """`begins` [V]: whether an id begins a word; None: each does, in a program of the same size."""
 
     def __init__(self, config, begins=None):
         self._model, self._options, self._count = config.model, config.objective, targets_of(config)
@@ -56,42 +72,77 @@ class Masked:
                                                   lengths, weights, keys)
         return Examples(ids, layout, places, lambda: known)
 
-    def scored(self, batch, keys):
-        def one(part):
-            piece, keys = part
-            return jnp.sum(self.examples(*piece, keys).answers()[1])
-        if len(keys) == 1:  # not in a loop: the compiler sees that the step hides the same ids
-            return one(jax.tree.map(lambda part: part[0], (batch, keys)))
-        return jnp.sum(jax.lax.map(one, (batch, keys)))
+
+class Pairs(Drawn):
+    """For a decoder. An evaluation scores ids of text alone: sentinels and ends tell little, and no baseline has
+    them."""
+
+    def __init__(self, config):
+        self._model, self._options, self._slots = config.model, config.objective, targets_of(config)
+        self._marks = pairs.Marks(config.objective.start, config.objective.sentinel or 0,
+                                  config.objective.sentinels if config.objective.name == "spans" else 0)
+
+    def examples(self, tokens, lengths, weights, keys):
+        ids, inside, free = masked.free_of(self._model, tokens, lengths, weights)
+        if self._options.name == "spans":
+            hidden = jax.vmap(lambda *row: spans.hide_spans(self._options, *row))(free, keys)
+        else:
+            segments = model.documents(self._model, ids)[0]
+            hidden = jax.vmap(lambda *row: spans.hide_ends(row[0], row[1], weights is not None, row[2]))(
+                free, segments, keys)
+        made = pairs.pair(self._model, self._marks, self._slots, ids, inside, hidden)
+        return Examples(made.read, (made.read_in, None), None,
+                        lambda: (made.targets, made.used.astype(jnp.float32)), (made.given, made.given_in),
+                        lambda: (made.targets, made.text.astype(jnp.float32)))
 
 
 CAUSAL = Causal()
 
 
 def make(config, begins=None):
+    if config.objective.name in ("spans", "prefix"):
+        return Pairs(config)
     return CAUSAL if config.objective.name == "causal" else Masked(config, begins)
 
 
 def needs_pieces(config):
     """Returns whether the objective depends on the pieces of the tokenizer."""
     wanted = config.objective
-    return wanted.name == "masked" and (wanted.mask_id is None or wanted.whole_words)
+    return (wanted.name == "masked" and (wanted.mask_id is None or wanted.whole_words)
+            or wanted.name == "spans" and wanted.sentinel is None)
 
 
-def completed(config, vocab, pieces=()):
+def completed(config, vocab, pieces=(), start=0):
     """Returns (the config with every number of its objective, the ids that its model needs). `vocab`: the ids of the
-    tokenizer; `pieces`: its pieces, if `needs_pieces`."""
+    tokenizer; `pieces`: its pieces, if `needs_pieces`; `start`: the first input of a decoder."""
     wanted = config.objective
+    if wanted.name == "masked":
+        mask = masked.mask_id(pieces, vocab) if wanted.mask_id is None else wanted.mask_id
+        return replace(config, objective=replace(wanted, mask_id=mask)), max(vocab, mask + 1)
     if wanted.name == "causal":
         return config, vocab
-    mask = masked.mask_id(pieces, vocab) if wanted.mask_id is None else wanted.mask_id
-    return replace(config, objective=replace(wanted, mask_id=mask)), max(vocab, mask + 1)
+    wanted = replace(wanted, start=start if wanted.start is None else wanted.start)
+    if wanted.name == "spans":
+        first, count = wanted.sentinel, wanted.sentinels
+        if first is None:
+            first, count = spans.sentinels(pieces, vocab, count)
+        wanted = replace(wanted, sentinel=first, sentinels=count or min(spans.SENTINELS, first + 1))
+    return replace(config, objective=wanted), max(vocab, wanted.start + 1, (wanted.sentinel or 0) + 1)
+
+
+def marks_of(objective):
+    """Returns the ids beside those of text, with their names, in the order of the ids."""
+    if objective.name == "spans":
+        return [(objective.sentinel - number, spans.name_of(number)) for number in reversed(range(objective.sentinels))]
+    return [] if objective.mask_id is None else [(objective.mask_id, masked.NAMES[0])]
 
 
 def targets_of(config):
     """Returns the number of places of a row that predict."""
     if config.objective.name == "causal":
         return config.model.seq_len
+    if config.objective.name in ("spans", "prefix"):
+        return spans.slots_of(config.objective, config.model.seq_len)
     return masked.most(config.objective.share, config.model.seq_len)
 
 

@@ -54,7 +54,8 @@ def adamw_parts(optimizer, family):
 
 def adafactor_parts(optimizer, family):
     del family
-    return (adafactor.scale(optimizer.b2_exponent, optimizer.threshold), *averaging(optimizer), decay(optimizer))
+    scale = adafactor.scale(optimizer.b2_exponent, optimizer.threshold, optimizer.parameter_scale)
+    return (scale, *averaging(optimizer), decay(optimizer))
 
 
 def amos_parts(optimizer, family):

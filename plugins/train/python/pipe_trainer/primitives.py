@@ -67,6 +67,10 @@ def lookup_backward(compute, kept, d_rows):
 lookup.defvjp(lambda table, ids, compute: (lookup(table, ids, compute), (table, ids)), lookup_backward)
 
 
+def gelu(x):
+    return jax.nn.gelu(x, approximate=True)
+
+
 @jax.custom_vjp
 def swiglu(gate, up):
     return jax.nn.silu(gate) * up

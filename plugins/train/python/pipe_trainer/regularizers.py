@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 PLACES = ("embedding", "attention", "wide", "mlp")
+NUMBERS = {**{place: number for number, place in enumerate(PLACES)}, "cross": 0}  # no layer has an embedding
 # Keys of different purposes, apart from those that fresh parameters are drawn with.
 OF_MASKS = 0x6D61736B
 OF_HIDING = 0x68696465
@@ -26,7 +27,7 @@ def no_dropout(x, place, layer=None):
 def dropout(rate, keys):
     """A function of an activation [B, T, n], its place and its layer. `keys`: of the rows."""
     def drop(x, place, layer=-1):
-        number = (layer + 1) * len(PLACES) + PLACES.index(place)
+        number = (layer + 1) * len(PLACES) + NUMBERS[place]
 
         def bits(key):
             return jax.random.bits(jax.random.fold_in(key, number), x.shape[1:], jnp.uint32)

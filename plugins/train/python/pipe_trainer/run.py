@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jax
 
-from . import ckpt, devices, export, memory
+from . import ckpt, devices, export, memory, objectives
 from .atomic import write_text
 from .blocks import Blocks
 from .board import Board
@@ -132,7 +132,7 @@ def write_export(loop, facts):
     tokenizer = {**setup.rows.tokenizer, "path": str(Path(setup.rows.model_path))}
     try:
         export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place,
-                     mask_id=setup.config.objective.mask_id)
+                     marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start)
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
         return None

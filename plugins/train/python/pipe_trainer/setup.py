@@ -96,13 +96,17 @@ def fill_in(config, rows, pieces=()):
     """Completes the config with the facts of the rows. `pieces`: those of the tokenizer, if the objective needs them.
     Raises BadJob if they do not fit."""
     shape, vocab = config.model, rows.tokenizer["vocab_size"]
-    found, (config, needed) = [], objectives.completed(config, vocab, pieces)
+    start = next((rows.tokenizer[name] for name in ("pad_id", "eos_id") if rows.tokenizer[name] >= 0), 0)
+    found, (config, needed) = [], objectives.completed(config, vocab, pieces, start)
     if shape.vocab is not None and shape.vocab < needed:
         found.append(f"config.model.vocab: {shape.vocab}, and the tokenizer of the rows has {vocab} ids"
-                     + f", and {needed - 1} is the mask" * (needed > vocab) + "; leave it out or make it larger")
-    if needed > vocab + 1:
-        found.append(f"config.objective.mask_id: {config.objective.mask_id}, and the tokenizer has {vocab} ids; leave "
-                     f"it out, or name one of them")
+                     + f", and the objective needs ids up to {needed - 1}" * (needed > vocab)
+                     + "; leave it out or make it larger")
+    for key, most in (("mask_id", vocab), ("start", vocab - 1)):
+        value = getattr(config.objective, key)
+        if value is not None and value > most:
+            found.append(f"config.objective.{key}: {value}, and the tokenizer has {vocab} ids; leave it out, or name "
+                         f"one of them")
     if shape.seq_len is not None and shape.seq_len != rows.seq_len:
         found.append(f"config.model.seq_len: {shape.seq_len}, and the rows have {rows.seq_len}; leave it out or set "
                      f"seq_len of write_packed")

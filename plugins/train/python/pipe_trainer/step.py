@@ -28,7 +28,7 @@ def summed_loss(params, config, attend, compute, positions, tokens, lengths, dro
 
 def loss_and_weights(params, config, attend, compute, positions, examples, drop=regularizers.no_dropout,
                      penalties=regularizers.Penalties()):
-    hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.layout)
+    hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.layout, examples.given)
     if examples.places is not None:
         hidden = jnp.take_along_axis(hidden, examples.places[..., None], axis=1)
     hidden, head = model.readout(params, config, hidden)
@@ -105,6 +105,7 @@ def make_eval_step(config, attend, compute, positions, objective=objectives.CAUS
     def eval_step(params, tokens, lengths, weights=None):
         keys = masked.row_keys_of(tokens, lengths) if objective.on_device else None
         examples = objective.examples(tokens, lengths, weights, keys)
+        examples = examples._replace(answers=examples.judged or examples.answers)
         nats, counted = loss_and_weights(params, config.model, attend, compute, positions, examples)
         return jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
     return eval_step

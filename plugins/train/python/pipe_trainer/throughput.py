@@ -18,10 +18,22 @@ def peak_tflops(kind):
 def flops_per_token(config, params):
     """(causal, full): of a training step, recomputation left out; causal counts the half of the scores that exist."""
     shape = config.model
+    if families.of(shape).decoder:
+        return (of_pairs(config, params),) * 2
     readout = shape.d * shape.padded_vocab + (shape.d ** 2 if "readout" in params else 0)
     matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
     scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
     return 6 * matmul + (scores // 2 if families.of(shape).causal else scores), 6 * matmul + scores
+
+
+def of_pairs(config, params):
+    """Of an encoder that reads the positions of a row, and a decoder with the slots of the objective."""
+    shape, slots = config.model, objectives.targets_of(config) / config.model.seq_len
+    across = model.count({name: params["decoder"]["cross"][name] for name in ("wk", "wv")})
+    matmul = model.count(params["encoder"]) + across
+    matmul += slots * (model.count(params["decoder"]) - across + shape.d * shape.padded_vocab)
+    seen = shape.seq_len * (1 + slots + slots ** 2 / 2)
+    return 6 * matmul + 12 * shape.layers * shape.heads * shape.head_dim * seen
 
 
 class Throughput:

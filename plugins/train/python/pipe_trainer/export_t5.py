@@ -1,0 +1,59 @@
+"""The family `t5` as T5ForConditionalGeneration of transformers: names and shapes of its tensors, and its config."""
+
+import numpy as np
+
+from . import t5
+from .export_form import special_ids, to_out_in
+
+GENERATES = False
+
+ATTENTION = {"wq": ("q", 1), "wk": ("k", 1), "wv": ("v", 1), "wo": ("o", 2)}
+MLP = {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}
+
+
+def tensors_of(params, config):
+    """Yields (name, shape, function that gives the values) in the order of the file."""
+    def tensor(name, values):
+        return name, values.shape, lambda: np.asarray(values, np.float32)
+
+    yield tensor("shared.weight", params["embed"][:config.vocab])
+    for stack in ("encoder", "decoder"):
+        leaves = params[stack]
+        for layer in range(config.layers):
+            at = f"{stack}.block.{layer}.layer."
+            yield from attention(tensor, at + "0.SelfAttention.", leaves, layer)
+            if layer == 0:
+                yield tensor(at + "0.SelfAttention.relative_attention_bias.weight",
+                             params["distances"][stack + "_bias"])
+            yield tensor(at + "0.layer_norm.weight", leaves["attn_norm"][layer])
+            if stack == "decoder":
+                yield from attention(tensor, at + "1.EncDecAttention.", leaves["cross"], layer)
+                yield tensor(at + "1.layer_norm.weight", leaves["cross"]["attn_norm"][layer])
+            at += "2." if stack == "decoder" else "1."
+            for name, theirs in MLP.items():
+                yield tensor(f"{at}DenseReluDense.{theirs}.weight", to_out_in(np.asarray(leaves[name][layer]), 1))
+            yield tensor(at + "layer_norm.weight", leaves["mlp_norm"][layer])
+        yield tensor(stack + ".final_layer_norm.weight",
+                     params["final_norm" if stack == "decoder" else "final_encoder_norm"])
+    if not config.tied:
+        yield tensor("lm_head.weight", to_out_in(np.asarray(params["head"][:, :config.vocab]), 1))
+
+
+def attention(tensor, at, leaves, layer):
+    for name, (theirs, inputs) in ATTENTION.items():
+        yield tensor(f"{at}{theirs}.weight", to_out_in(np.asarray(leaves[name][layer]), inputs))
+
+
+def settings(config, tokenizer, dtype, start):
+    """Returns config.json. `start`: the first input of the decoder."""
+    ids = special_ids(tokenizer)
+    return {
+        "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "is_encoder_decoder": True,
+        "vocab_size": config.vocab, "d_model": config.d, "d_kv": config.head_dim, "d_ff": config.ff,
+        "num_layers": config.layers, "num_decoder_layers": config.layers, "num_heads": config.heads,
+        "relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST,
+        "feed_forward_proj": "gated-gelu", "dropout_rate": 0.0, "layer_norm_epsilon": config.norm_eps,
+        "initializer_factor": 1.0, "tie_word_embeddings": config.tied, "n_positions": config.seq_len,
+        **ids, "pad_token_id": start if ids["pad_token_id"] is None else ids["pad_token_id"],
+        "decoder_start_token_id": start, "torch_dtype": dtype, "use_cache": True,
+    }

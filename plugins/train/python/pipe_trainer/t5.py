@@ -1,0 +1,134 @@
+"""The encoder and decoder of the family `t5`: RMSNorm, a bias for each distance in place of positions, GELU with a
+gate. Source: T5 1.1 of t5x, as transformers has it (T5ForConditionalGeneration with feed_forward_proj gated-gelu).
+
+Scores are not divided by the root of the width: the queries begin that much smaller. With `tied`, hidden states are
+divided by the root of d before the embedding scores them, as in the first T5.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .attention import with_bias
+from .layers import for_gradients, through_layers
+from .norms import rms_norm
+from .primitives import gelu, lookup, project
+from .regularizers import no_dropout
+from .sharding import constrain
+
+BUCKETS = 32      # of distances, for each head
+FARTHEST = 128    # from this distance on all are one bucket
+
+
+def init(config, key):
+    d, n, heads, h, ff = config.d, config.layers, config.heads, config.head_dim, config.ff
+    keys = iter(jax.random.split(key, 24))
+
+    def normal(shape, std):
+        return std * jax.random.normal(next(keys), shape, jnp.float32)
+
+    def attention():
+        return {"wq": normal((n, d, heads, h), (d * h) ** -0.5), "wk": normal((n, d, heads, h), d ** -0.5),
+                "wv": normal((n, d, heads, h), d ** -0.5), "wo": normal((n, heads, h, d), (heads * h) ** -0.5)}
+
+    def stack(**more):
+        return {"attn_norm": jnp.ones((n, d)), **attention(), **more, "mlp_norm": jnp.ones((n, d)),
+                "w_gate": normal((n, d, ff), d ** -0.5), "w_up": normal((n, d, ff), d ** -0.5),
+                "w_down": normal((n, ff, d), ff ** -0.5)}
+
+    params = {
+        "embed": normal((config.padded_vocab, d), 1.0),
+        "encoder": stack(), "decoder": stack(cross={"attn_norm": jnp.ones((n, d)), **attention()}),
+        "distances": {"encoder_bias": normal((BUCKETS, heads), d ** -0.5),
+                      "decoder_bias": normal((BUCKETS, heads), d ** -0.5)},
+        "final_encoder_norm": jnp.ones((d,)), "final_norm": jnp.ones((d,)),
+    }
+    if not config.tied:
+        params["head"] = normal((d, config.padded_vocab), d ** -0.5)
+    return params
+
+
+def forward(params, config, ids, segments, given, given_segments, compute=jnp.float32, drop=no_dropout):
+    """ids [B, T] that are read, given [B, D] that the decoder has. Returns the decoder's hidden states [B, D, d]."""
+    read = encode(params, config, ids, segments, compute, drop)
+    return decode(params, config, read, segments, given, given_segments, compute, drop)
+
+
+def encode(params, config, ids, segments, compute, drop):
+    """Returns hidden states [B, T, d]."""
+    seen = segments[:, :, None] == segments[:, None, :]
+    bias = distance_bias(params["distances"]["encoder_bias"], ids.shape[1], both=True)
+
+    def block(hidden, layer, drop):
+        normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
+        hidden = hidden + drop(attended(layer, normed, normed, bias, seen), "attention")
+        return mlp(config, constrain(hidden, "hidden"), layer, drop)
+
+    hidden = constrain(drop(lookup(params["embed"], ids, compute), "embedding"), "hidden")
+    hidden = through_layers(block, hidden, params["encoder"], config, compute, drop)
+    last = for_gradients(params["final_encoder_norm"], config, compute)
+    return rms_norm(hidden, last, config.norm_eps)
+
+
+def decode(params, config, read, segments, given, given_segments, compute, drop):
+    """read [B, T, d]: from `encode`. Returns hidden states [B, D, d]."""
+    index = jnp.arange(given.shape[1])
+    own = (given_segments[:, :, None] == given_segments[:, None, :]) & (index[:, None] >= index[None, :])
+    across = given_segments[:, :, None] == segments[:, None, :]
+    bias = distance_bias(params["distances"]["decoder_bias"], given.shape[1], both=False)
+
+    def block(hidden, layer, drop):
+        normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
+        hidden = constrain(hidden + drop(attended(layer, normed, normed, bias, own), "attention"), "hidden")
+        cross = layer["cross"]
+        normed = rms_norm(hidden, cross["attn_norm"], config.norm_eps)
+        hidden = hidden + drop(attended(cross, normed, read, None, across), "cross")
+        return mlp(config, constrain(hidden, "hidden"), layer, drop)
+
+    hidden = drop(lookup(params["embed"], given, compute), "embedding", layer=2 * config.layers)
+    hidden = through_layers(block, constrain(hidden, "hidden"), params["decoder"], config, compute, drop,
+                            first=config.layers)
+    return rms_norm(hidden, for_gradients(params["final_norm"], config, compute), config.norm_eps)
+
+
+def attended(layer, hidden, other, bias, seen):
+    """`other`: hidden states that are looked at."""
+    q, k, v = (project(source, layer[name], 1) for source, name in ((hidden, "wq"), (other, "wk"), (other, "wv")))
+    return project(with_bias(q, k, v, bias, seen), layer["wo"], 2)
+
+
+def mlp(config, hidden, layer, drop):
+    normed = rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
+    wide = gelu(project(normed, layer["w_gate"], 1)) * project(normed, layer["w_up"], 1)
+    return constrain(hidden + drop(project(drop(wide, "wide"), layer["w_down"], 1), "mlp"), "hidden")
+
+
+def readout(params, config, hidden):
+    """(hidden [..., d], matrix [d, Vp])."""
+    if config.tied:
+        return hidden * config.d ** -0.5, for_gradients(params["embed"].T, config, hidden.dtype)
+    return hidden, for_gradients(params["head"], config, hidden.dtype)
+
+
+def distance_bias(table, length, both):
+    """table [BUCKETS, H] to float32 [H, length, length], by the distances from each position."""
+    return jnp.take(table, buckets(length, both), axis=0).transpose(2, 0, 1).astype(jnp.float32)
+
+
+def buckets(length, both):
+    """int32 [length, length]: the bucket of each position (second axis), seen from a position. Half of the buckets are
+    single distances, the others grow up to FARTHEST. `both`: each direction has half of all; else only positions before
+    count."""
+    index = np.arange(length)
+    distance = index[None, :] - index[:, None]
+    count, found = BUCKETS, np.zeros_like(distance)
+    if both:
+        count //= 2
+        found, distance = np.where(distance > 0, count, 0), np.abs(distance)
+    else:
+        distance = np.maximum(-distance, 0)
+    single = count // 2
+    with np.errstate(divide="ignore"):
+        far = np.log(distance.astype(np.float32) / single) / np.float32(np.log(FARTHEST / single)) * (count - single)
+    far = np.minimum(single + np.where(distance < single, 0, far).astype(np.int64), count - 1)
+    return (found + np.where(distance < single, distance, far)).astype(np.int32)

@@ -1,0 +1,62 @@
+"""Writes exports of each family with random parameters, and our logits beside them: for export_models_test.py, with the
+trainer's Python. export_models.py DIRECTORY"""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "trainer"))
+
+import places  # noqa: E402, F401
+import tiny_tokenizer  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+from pipe_trainer import config, export, model, objectives  # noqa: E402
+
+LENGTH = 32
+SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
+READ = [2, 7, 260, 299, 5, 31, 8, 100, 4, 77, 12, 45, 46, 47, 50, 51, 200, 201, 202, 203, 204]
+GIVEN = [0, 8, 9, 10, 120, 121, 250]
+MODELS = {
+    "llama": ({"family": "llama", "kv_heads": 2}, {}),
+    "llama-untied": ({"family": "llama", "tied": False, "head_dim": 8}, {}),
+    "bert": ({"family": "bert", "norm_eps": 1e-12}, {"name": "masked"}),
+    "t5": ({"family": "t5", "tied": False, "norm_eps": 1e-6, "head_dim": 16}, {"name": "spans"}),
+    "t5-tied": ({"family": "t5", "norm_eps": 1e-6}, {"name": "prefix"}),
+}
+
+
+def parameters(shape, seed=0):
+    """Nothing is 0 or 1: a parameter that is left out would not be noticed."""
+    chance = np.random.default_rng(seed)
+    return jax.tree.map(lambda leaf: np.asarray(chance.normal(size=leaf.shape) * 0.15 + (leaf.ndim == 1), np.float32),
+                        jax.eval_shape(lambda: model.init(shape, jax.random.key(0))))
+
+
+def logits(params, shape):
+    ids, more = jnp.asarray([READ]), {}
+    if shape.family == "t5":
+        more = {"layout": (jnp.zeros_like(ids), None),
+                "given": (jnp.asarray([GIVEN]), jnp.zeros((1, len(GIVEN)), jnp.int32))}
+    hidden = model.forward(params, shape, ids, **more)
+    return np.asarray(model.logits(params, shape, hidden))[0, :, :shape.vocab]
+
+
+def main(directory):
+    for name, (shape, objective) in MODELS.items():
+        whole, vocab = objectives.completed(config.Config(objective=config.Objective(**objective)),
+                                            tiny_tokenizer.VOCAB)
+        shape = config.Model(**SHAPE, **shape, vocab=vocab).complete()
+        params = parameters(shape)
+        tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}
+        export.write(params, shape, tokenizer, {}, directory / name, marks=objectives.marks_of(whole.objective),
+                     start=whole.objective.start)
+        np.save(directory / f"{name}.npy", logits(params, shape))
+    (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,193 @@
+"""The family t5: what its decoder sees, that it learns, and that meshes, micro-batches and interruptions change nothing."""
+
+import dataclasses
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import runs
+import session
+import tiny_tokenizer
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pipe_trainer import config, exits, model, setup, step, t5
+from pipe_trainer.held_out import HeldOut
+
+LENGTH, VOCAB = 32, 61
+SHAPE = config.Model(family="t5", layers=2, d=32, heads=4, ff=48, vocab=VOCAB + 10, seq_len=LENGTH,
+                     tied=False).complete()
+PAIRS = {"model": {"family": "t5", "layers": 1, "d": 32, "heads": 2, "kv_heads": None, "ff": 64, "tied": False},
+         "objective": {"name": "spans", "share": 0.25, "sentinel": VOCAB + 9, "sentinels": 10}}
+
+
+class EncoderAndDecoder(unittest.TestCase):
+    def setUp(self):
+        self.params = model.init(SHAPE, jax.random.key(1))
+
+    def hidden(self, read, read_in, given, given_in):
+        return np.asarray(model.forward(self.params, SHAPE, jnp.asarray(read), layout=(jnp.asarray(read_in), None),
+                                        given=(jnp.asarray(given), jnp.asarray(given_in))))
+
+    def test_a_slot_sees_its_document_and_what_was_written_of_it(self):
+        read, read_in = np.arange(5, 21)[None], np.repeat([0, 1, -1], (8, 6, 2))[None]
+        given, given_in = np.arange(30, 42)[None], np.repeat([0, 1, -2], (4, 6, 2))[None]
+        before = self.hidden(read, read_in, given, given_in)
+
+        def moved(side, place):
+            other = [read.copy(), given.copy()]
+            other[side][0, place] = 50
+            after = self.hidden(other[0], read_in, other[1], given_in)
+            used = given_in[0] >= 0
+            return np.flatnonzero((np.abs(after - before).max(axis=-1)[0] > 1e-5) & used).tolist()
+        self.assertEqual(moved(0, 7), [0, 1, 2, 3])
+        self.assertEqual(moved(0, 8), [4, 5, 6, 7, 8, 9])
+        self.assertEqual(moved(1, 2), [2, 3])
+        self.assertEqual(moved(1, 6), [6, 7, 8, 9])
+        self.assertEqual(moved(0, 15), [], "padding is not seen")
+
+    def test_distances_have_the_buckets_of_t5(self):
+        both, before = t5.buckets(300, both=True), t5.buckets(300, both=False)
+        # From the function of T5 for these distances: keys behind a position count from 16 on.
+        self.assertEqual(both[299, [299, 298, 292, 291, 288, 285, 260, 180, 0]].tolist(),
+                         [0, 1, 7, 8, 8, 9, 12, 15, 15])
+        self.assertEqual(both[0, [1, 7, 8, 14, 39, 119, 299]].tolist(), [17, 23, 24, 25, 28, 31, 31])
+        self.assertEqual(before[299, [299, 284, 283, 280, 260, 172, 0]].tolist(), [0, 15, 16, 17, 22, 31, 31])
+        self.assertEqual(before[0].tolist(), [0] * 300)
+        for table in (both, before):
+            self.assertEqual((table.min(), table.max()), (0, 31))
+
+
+def setup_of(place, rows, devices=None, **sections):
+    merged = {name: {**PAIRS.get(name, {}), **sections.get(name, {})} for name in {*PAIRS, *sections}}
+    return setup.prepare(session.small_job(place, merged), rows, rows, devices)
+
+
+class Steps(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+
+    def metrics(self, micro=1, devices=1, dropout=0.0, **more):
+        rows = session.random_rows(vocab=VOCAB)
+        arranged = setup_of(self.place.name, rows, jax.devices()[:devices], batch={"rows": 8, "micro": micro},
+                            regularizers={"dropout": dropout}, **more)
+        batch = rows.shuffled(0, 8)
+        parts = batch.tokens.reshape(micro, 8 // micro, -1), batch.lengths.reshape(micro, -1), None
+        with jax.set_mesh(arranged.mesh):
+            program = jax.jit(step.make_train_step(arranged.config, arranged.attend, jnp.float32, arranged.positions, 7,
+                                                   arranged.objective))
+            state = step.new_state(arranged.config, jax.random.key(0))
+            return np.asarray(program(state, parts, jnp.float32(1e-3), jnp.zeros(devices))[1])
+
+    def test_micro_batches_hide_the_same_ids_and_change_only_rounding(self):
+        for dropout in (0.0, 0.2):
+            np.testing.assert_allclose(self.metrics(dropout=dropout), self.metrics(micro=4, dropout=dropout), rtol=3e-5)
+
+    def test_the_targets_of_a_step_are_all_used_slots(self):
+        loss, _, counted = self.metrics()[:3]
+        rows = session.random_rows(vocab=VOCAB)
+        text = np.floor(0.25 * (rows.tokens[:8, :-1] != session.EOS).sum(axis=1) + 0.5).sum()
+        self.assertGreater(counted, text + 8 * 3)
+        self.assertLess(loss, 9)
+
+    def test_other_objectives_and_shapes_of_it(self):
+        for more in ({"objective": {"name": "prefix"}}, {"model": {**PAIRS["model"], "tied": True}},
+                     {"model": {**PAIRS["model"], "remat": "full", "layers": 2}}):
+            self.assertTrue(np.isfinite(self.metrics(**more)).all(), more)
+
+
+def ladders(count, seed, length=LENGTH):
+    """Documents of eleven ids: each is the one before it and one more. Only what is shown tells where a span begins."""
+    make = np.random.default_rng(seed)
+    first = make.integers(0, VOCAB - 5, (count, length // 12 + 1, 1))
+    ids = np.concatenate([np.full(first.shape, session.EOS), 5 + (first + np.arange(11)) % (VOCAB - 5)], axis=-1)
+    return session.MemoryRows(ids.reshape(count, -1)[:, :length + 1], vocab=VOCAB)
+
+
+class Learning(unittest.TestCase):
+    def test_a_model_learns_from_all_that_is_shown_and_its_score_is_always_the_same(self):
+        train, held = ladders(4096, 0), ladders(64, 1)
+        with tempfile.TemporaryDirectory() as place:
+            given = session.small_job(place, {**PAIRS, "batch": {"rows": 32},
+                                              "model": {**PAIRS["model"], "layers": 2, "d": 64},
+                                              "optimizer": {"lr": 3e-3, "b2": 0.99},
+                                              "schedule": {"name": "wsd", "warmup": 0.05, "decay": 0.5}},
+                                      steps=500, log_every=50)
+            loop = session.trained(given, train)
+            scorer = HeldOut(dataclasses.replace(loop.setup, eval_rows=held), loop.events)
+            scores = [scorer.score(loop.state["params"], lambda: False) for _ in range(2)]
+            found = {item["name"]: item for item in scorer.baselines(Path(place) / "baselines.json")}
+        self.assertEqual(scores[0], scores[1])
+        self.assertIsNone(scores[0]["bits_per_char"])
+        self.assertLess(scores[0]["loss"], 0.2 * found["unigram"]["nats_per_token"], scores[0])
+
+
+class Mistakes(unittest.TestCase):
+    def refused(self, sections, *words):
+        with self.assertRaises(exits.BadJob) as caught:
+            session.small_job("/nowhere", sections)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def test_a_family_learns_its_own_objective(self):
+        self.refused({"objective": {"name": "spans"}}, "config.objective.name", "family llama", "for t5")
+        self.refused({**PAIRS, "objective": {}}, "config.objective.name", "learns spans, prefix")
+
+    def test_spans_have_an_id_and_sentinels_go_down_to_0(self):
+        self.refused({**PAIRS, "objective": {"name": "spans", "span": 0.5}}, "config.objective.span", "at least 1")
+        self.refused({**PAIRS, "objective": {"name": "spans", "sentinel": 5, "sentinels": 9}},
+                     "config.objective.sentinels", "greater sentinel")
+
+    def test_it_has_one_form_of_attention(self):
+        self.refused({**PAIRS, "model": {**PAIRS["model"], "attention": "splash"}}, "config.model.family", "reference")
+
+    def test_prompts_are_refused(self):
+        with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.BadJob) as caught:
+            setup.prepare(session.small_job(place, PAIRS, prompts=["猫"]), session.random_rows(), session.random_rows())
+        self.assertIn("job.prompts", str(caught.exception))
+
+
+class WholeRuns(runs.WithRows):
+    """As processes, on several devices."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.data = runs.make_rows(cls.place / "with tokenizer", vocab=tiny_tokenizer.VOCAB,
+                                  model=tiny_tokenizer.path().read_bytes())
+        cls.config = {**PAIRS, "model": {**PAIRS["model"], "kv_heads": 2}, "batch": {"rows": 4},
+                      "objective": {"name": "spans", "share": 0.25}, "schedule": {"name": "const"},
+                      "regularizers": {"dropout": 0.1}}
+
+    def run_here(self, name, **members):
+        run = runs.Run(self.place / name, self.data, config=members.pop("config", self.config), **members)
+        self.addCleanup(run.process.kill)
+        return run
+
+    def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
+        whole = self.run_here("whole", export=True)
+        self.assertEqual(whole.end(), 0, whole.log_end())
+        told = json.loads((whole.run_dir / "export/config.json").read_text())
+        self.assertEqual((told["model_type"], told["vocab_size"], told["decoder_start_token_id"]), ("t5", 400, 0))
+        killed = self.run_here("killed")
+        killed.wait_for("ckpt_commit", step=4)
+        killed.kill()
+        again = self.run_here("killed")
+        self.assertEqual(again.end(), 0, again.log_end())
+        self.assertGreaterEqual(again.of("restore")[0]["step"], 4)
+        for step_, loss in again.losses().items():
+            self.assertEqual(loss, whole.losses()[step_])
+        self.assertEqual(again.result()["final"], whole.result()["final"])
+        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+                               config={**self.config, "mesh": {"fsdp": 2, "tensor": 2}, "batch": {"rows": 4}})
+        self.assertEqual(parted.end(), 0, parted.log_end())
+        for step_, loss in parted.losses().items():
+            self.assertAlmostEqual(loss, whole.losses()[step_], delta=3e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
