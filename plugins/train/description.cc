@@ -15,7 +15,9 @@ constexpr std::string_view kStages = R"json({"stages": [{
   "ports": [
     {"name": "data", "verify": true,
      "help": "Rows of token ids, as write_packed makes them, with the splits train and validation."},
-    {"name": "tokenizer", "help": "The tokenizer that made them."}],
+    {"name": "tokenizer", "help": "The tokenizer that made them."},
+    {"name": "init_from", "required": false, "or_file": true,
+     "help": "The model whose parameters it begins with: a stage that trains, or model.safetensors of Hugging Face."}],
   "keys": [
     {"name": "trainer", "type": "choice", "choices": ["bundled", "external"], "default": "bundled",
      "help": "Which trainer: bundled, the one that comes with the program, or external, any command."},

@@ -199,6 +199,7 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   for (const std::string_view key : kPassedOn)
     if (job.settings.Has(key)) file[key] = job.settings[key];
   // A key that is off is left out, so the job equals that of the version before.
+  if (!job.init_from.empty()) file["init_from"] = job.init_from;
   if (job.settings["keep_best"].AsBool()) file["keep_best"] = true;
   if (job.stops_early()) file["early_stop"] = job.settings["early_stop"];
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});

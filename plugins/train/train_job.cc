@@ -100,6 +100,15 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   const Json& inputs = request["inputs"];
   ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "the artifact at `data`"));
   ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
+  if (inputs.Has("init_from")) {
+    ASSIGN_OR_RETURN(job.init_from, Place(inputs["init_from"], "the model at `init_from`"));
+    if (IsElsewhere(job.init_from))
+      return Wrong(StrCat("init_from: ", job.init_from,
+                          " is in a bucket, and the trainer reads a model of this machine; copy its export "
+                          "with `pipe cp` and name the model.safetensors"));
+    if (IsExternal(request["config"]))
+      return Wrong("init_from: only `trainer: bundled` reads it; put the path into `command`");
+  }
   job.kept = request["kept"].AsString();
   job.has_position = request.Has("position");
   job.position = PositionFromJson(request["position"]);

@@ -1,6 +1,10 @@
-"""Writes exports of each family with random parameters, and our logits beside them: for export_models_test.py, with the
-trainer's Python. export_models.py DIRECTORY"""
+"""For export_models_test.py, with the trainer's Python.
 
+export_models.py DIRECTORY          writes exports of each family with random parameters, and our logits beside them
+export_models.py --read DIRECTORY   reads each model in it, and writes our logits beside it
+"""
+
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -14,7 +18,7 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, export, model, objectives  # noqa: E402
+from pipe_trainer import config, export, initial, model, objectives  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
@@ -58,5 +62,13 @@ def main(directory):
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
 
 
+def read(directory):
+    for place in sorted(path for path in directory.iterdir() if path.is_dir()):
+        start = initial.Initial(place)
+        shape = dataclasses.replace(start.adopt(config.Config(), ()).model, seq_len=LENGTH).complete()
+        np.save(directory / f"{place.name}.npy", logits(start.parameters(shape), shape))
+    (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    read(Path(sys.argv[2])) if sys.argv[1] == "--read" else main(Path(sys.argv[1]))

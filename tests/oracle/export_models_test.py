@@ -1,4 +1,5 @@
-"""Exports of each family, loaded by transformers: its logits are ours, and its tokenizer knows the ids beside the text.
+"""Exports of each family, loaded by transformers, and models of transformers, read by our trainer: the logits are the
+same. The tokenizer of an export knows the ids beside the text.
 
 export_models_test.py TRAINER: TRAINER is the trainer's environment; this runs in .venv-oracle-hf.
 """
@@ -23,15 +24,63 @@ KINDS = {"llama": "AutoModelForCausalLM", "llama-untied": "AutoModelForCausalLM"
          "t5": "AutoModelForSeq2SeqLM", "t5-tied": "AutoModelForSeq2SeqLM"}
 
 
+SHAPE = {"vocab_size": 311, "pad_token_id": 0, "eos_token_id": 2}
+STACK = {**SHAPE, "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 80,
+         "max_position_embeddings": 64}
+T5 = {**SHAPE, "d_model": 48, "d_kv": 16, "d_ff": 80, "num_layers": 2, "num_heads": 4, "feed_forward_proj": "gated-gelu",
+      "decoder_start_token_id": 0}
+MADE = {
+    "bert": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**STACK)),
+    "bert-tanh": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**STACK, hidden_act="gelu_new")),
+    "llama": lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**STACK, num_key_value_heads=2,
+                                                                            rope_theta=50000.0)),
+    "llama-tied": lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**STACK, tie_word_embeddings=True)),
+    "t5": lambda: transformers.T5ForConditionalGeneration(transformers.T5Config(**T5, tie_word_embeddings=False)),
+    "t5-tied": lambda: transformers.T5ForConditionalGeneration(transformers.T5Config(**T5)),
+}
+
+
+def ours(*arguments):
+    subprocess.run([f"{TRAINER}/bin/python", HERE / "export_models.py", *arguments], check=True,
+                   env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    return json.loads((arguments[-1] / "ids.json").read_text())
+
+
+def logits_of(model, name, ids):
+    given = {"input_ids": torch.tensor([ids["read"]])}
+    if name.startswith("t5"):
+        given["decoder_input_ids"] = torch.tensor([ids["given"]])
+    with torch.no_grad():
+        return model.eval()(**given).logits[0].numpy()
+
+
+class Imports(unittest.TestCase):
+    def test_the_logits_are_those_of_transformers(self):
+        torch.manual_seed(0)
+        with tempfile.TemporaryDirectory() as place:
+            models = {name: make() for name, make in MADE.items()}
+            for name, model in models.items():
+                with torch.no_grad():  # a fresh bias is 0 and a fresh norm 1: a wrong place of them would not show
+                    for parameter in model.parameters():
+                        parameter.add_(torch.randn_like(parameter) * 0.1)
+                model.save_pretrained(Path(place) / name, safe_serialization=True)
+            ids = ours("--read", Path(place))
+            for name, model in models.items():
+                with self.subTest(name):
+                    theirs = logits_of(model, name, ids)
+                    self.assertGreater(np.abs(theirs).max(), 0.5)
+                    found = np.load(Path(place) / f"{name}.npy")
+                    self.assertEqual(found.shape, theirs.shape)
+                    self.assertLess(np.abs(found - theirs).max(), 1e-4)
+
+
 class Exports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.place.cleanup)
         cls.at = Path(cls.place.name)
-        subprocess.run([f"{TRAINER}/bin/python", HERE / "export_models.py", cls.at], check=True,
-                       env={**os.environ, "JAX_PLATFORMS": "cpu"})
-        cls.ids = json.loads((cls.at / "ids.json").read_text())
+        cls.ids = ours(cls.at)
 
     def test_the_logits_are_ours(self):
         for name, kind in KINDS.items():
@@ -39,15 +88,10 @@ class Exports(unittest.TestCase):
                 model, told = getattr(transformers, kind).from_pretrained(self.at / name, output_loading_info=True)
                 self.assertEqual([told[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys")],
                                  [[], [], []])
-                given = {"input_ids": torch.tensor([self.ids["read"]])}
-                if name.startswith("t5"):
-                    given["decoder_input_ids"] = torch.tensor([self.ids["given"]])
-                with torch.no_grad():
-                    theirs = model.eval()(**given).logits[0].numpy()
-                ours = np.load(self.at / f"{name}.npy")
-                self.assertGreater(np.abs(ours).max(), 0.5)
-                self.assertEqual(ours.shape, theirs.shape)
-                self.assertLess(np.abs(ours - theirs).max(), 1e-4)
+                theirs, found = logits_of(model, name, self.ids), np.load(self.at / f"{name}.npy")
+                self.assertGreater(np.abs(found).max(), 0.5)
+                self.assertEqual(found.shape, theirs.shape)
+                self.assertLess(np.abs(found - theirs).max(), 1e-4)
 
     def test_the_tokenizer_knows_the_mask_and_the_sentinels(self):
         masks = transformers.AutoTokenizer.from_pretrained(self.at / "bert")

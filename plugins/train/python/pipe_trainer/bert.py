@@ -1,7 +1,8 @@
 """The encoder of the family `bert`: LayerNorm after each half of a layer, learned positions, GELU, and a head of its
 own before the embedding scores the ids. Source: google-research/bert, as transformers has it (BertForMaskedLM).
 
-There is one type of text, so its embedding is a part of the positions. GELU is the approximation by tanh, as there.
+There is one type of text, so its embedding is a part of the positions. GELU is the approximation by tanh, as there;
+`exact_gelu` is for models of transformers that have the other one.
 """
 
 import jax
@@ -56,7 +57,7 @@ def block(config, attend, segments, positions):
         hidden = layer_norm(hidden + drop(mixed, "attention"), layer["attn_norm"], layer["attn_norm_bias"],
                             config.norm_eps)
         hidden = constrain(hidden, "hidden")
-        wide = gelu(biased(project(hidden, layer["w_up"], 1), layer["up_bias"]))
+        wide = gelu(biased(project(hidden, layer["w_up"], 1), layer["up_bias"]), config.exact_gelu)
         narrow = biased(project(wide, layer["w_down"], 1), layer["down_bias"])
         hidden = layer_norm(hidden + drop(narrow, "mlp"), layer["mlp_norm"], layer["mlp_norm_bias"], config.norm_eps)
         return constrain(hidden, "hidden")
@@ -72,7 +73,7 @@ def readout(params, config, hidden):
     """(hidden [..., d + 1], matrix [d + 1, Vp]): the last column of the hidden states is 1, and the last row of the
     matrix is the bias of the ids."""
     head = for_gradients(params["readout"], config, hidden.dtype)
-    hidden = gelu(biased(project(hidden, head["dense"], 1), head["dense_bias"]))
+    hidden = gelu(biased(project(hidden, head["dense"], 1), head["dense_bias"]), config.exact_gelu)
     hidden = layer_norm(hidden, head["norm"], head["norm_bias"], config.norm_eps)
     ones = jnp.ones((*hidden.shape[:-1], 1), hidden.dtype)
     table = for_gradients(params["embed"], config, hidden.dtype)

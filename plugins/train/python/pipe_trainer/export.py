@@ -4,6 +4,7 @@ back."""
 import json
 import os
 import shutil
+from dataclasses import replace as changed
 from pathlib import Path
 
 from . import export_bert, export_llama, export_t5, model_card, safetensors, sentencepiece_model, tokenizer_json
@@ -99,4 +100,5 @@ def read(directory):
     if form is None or not form.GENERATES:
         raise ContinuesNoText(f"{directory}: a model of the type {settings['model_type']} continues no text")
     tensors = safetensors.read(directory / "model.safetensors")
-    return *form.read(settings, tensors, facts["tokenizer"]["eos_id"]), facts
+    config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
+    return form.parameters_of(tensors, config), config, facts

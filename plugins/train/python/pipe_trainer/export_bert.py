@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from .export_form import special_ids, to_out_in
+from . import config as configs
+from .export_form import Unreadable, padded, special_ids, stacked, to_out_in
 
 GENERATES = False
+READABLE = {"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True}
+GELU = {"gelu_pytorch_tanh": False, "gelu_new": False, "gelu": True}  # whether it is the exact one
 
 # Leaf of the blocks: the name of a layer's tensor, and the number of its input axes behind [layer]; None: a vector.
 BLOCKS = {
@@ -49,9 +52,42 @@ def settings(config, tokenizer, dtype):
     return {
         "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": config.vocab,
         "hidden_size": config.d, "intermediate_size": config.ff, "num_hidden_layers": config.layers,
-        "num_attention_heads": config.heads, "hidden_act": "gelu_pytorch_tanh",
+        "num_attention_heads": config.heads,
+        "hidden_act": "gelu" if config.exact_gelu else "gelu_pytorch_tanh",
         "max_position_embeddings": config.seq_len, "type_vocab_size": TYPES, "layer_norm_eps": config.norm_eps,
         "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": config.init_std,
         "position_embedding_type": "absolute", "tie_word_embeddings": True,
         **special_ids(tokenizer), "torch_dtype": dtype,
+    }
+
+
+def shape_of(settings):
+    """Returns the config.Model of a config.json. `seq_len`: the longest text."""
+    if settings.get("hidden_act", "gelu") not in GELU:
+        raise Unreadable(f"hidden_act is {settings['hidden_act']}, and this trainer knows {', '.join(GELU)}")
+    return configs.Model(
+        family="bert", layers=settings["num_hidden_layers"], d=settings["hidden_size"],
+        heads=settings["num_attention_heads"], ff=settings["intermediate_size"], vocab=settings["vocab_size"],
+        seq_len=settings["max_position_embeddings"], norm_eps=settings["layer_norm_eps"],
+        exact_gelu=GELU[settings.get("hidden_act", "gelu")]).complete()
+
+
+def parameters_of(tensors, config):
+    """`tensors`: those of the file, by name. The type of text 0 becomes a part of the positions."""
+    d, heads, h, ff = config.d, config.heads, config.head_dim, config.ff
+    shapes = {"wq": ((d,), (heads, h)), "wk": ((d,), (heads, h)), "wv": ((d,), (heads, h)), "wo": ((heads, h), (d,)),
+              "w_up": ((d,), (ff,)), "w_down": ((ff,), (d,)), "q_bias": ((), (heads * h,)),
+              "k_bias": ((), (heads * h,)), "v_bias": ((), (heads * h,)), "up_bias": ((), (ff,))}
+    at, head = "bert.embeddings.", "cls.predictions."
+    return {
+        "embed": padded(tensors[at + "word_embeddings.weight"], config.padded_vocab),
+        "position_embed": tensors[at + "position_embeddings.weight"] + tensors[at + "token_type_embeddings.weight"][0],
+        "embed_norm": tensors[at + "LayerNorm.weight"], "embed_norm_bias": tensors[at + "LayerNorm.bias"],
+        "blocks": {name: stacked(tensors, [f"bert.encoder.layer.{layer}.{theirs}" for layer in range(config.layers)],
+                                 *shapes.get(name, ((), (d,)))) for name, (theirs, _) in BLOCKS.items()},
+        "readout": {"dense": np.ascontiguousarray(tensors[head + "transform.dense.weight"].T),
+                    "dense_bias": tensors[head + "transform.dense.bias"],
+                    "norm": tensors[head + "transform.LayerNorm.weight"],
+                    "norm_bias": tensors[head + "transform.LayerNorm.bias"],
+                    "ids_bias": padded(tensors[head + "bias"], config.padded_vocab)},
     }

@@ -3,12 +3,35 @@
 import numpy as np
 
 
+class Unreadable(Exception):
+    """A model that this trainer cannot compute; the message says why."""
+
+
 def to_out_in(values, inputs):
     """Flattens [in..., out...], with `inputs` axes of input, to the matrix [out, in] of transformers. None: a
     vector."""
     if inputs is None:
         return values
     return values.reshape(int(np.prod(values.shape[:inputs])), -1).T
+
+
+def from_out_in(matrix, inputs, outputs):
+    """The way back: [out, in] to [*inputs, *outputs]. A vector, with inputs (), stays."""
+    if not inputs:
+        return matrix.reshape(outputs)
+    if matrix.shape != (int(np.prod(outputs)), int(np.prod(inputs))):
+        raise ValueError(f"{matrix.shape} instead of {(int(np.prod(outputs)), int(np.prod(inputs)))}")
+    return np.ascontiguousarray(matrix.T).reshape(*inputs, *outputs)
+
+
+def stacked(tensors, names, inputs, outputs):
+    """The tensors of all layers as one array."""
+    return np.stack([from_out_in(tensors[name], inputs, outputs) for name in names])
+
+
+def padded(table, rows):
+    """A table of the vocabulary, filled up to the rows that the trainer has."""
+    return np.pad(table, ((0, rows - len(table)), *((0, 0),) * (table.ndim - 1)))
 
 
 def special_ids(tokenizer):

@@ -4,9 +4,10 @@ back."""
 import numpy as np
 
 from . import config as configs
-from .export_form import special_ids, to_out_in
+from .export_form import Unreadable, from_out_in, padded, special_ids, to_out_in
 
 GENERATES = True
+READABLE = {"hidden_act": "silu", "attention_bias": False, "mlp_bias": False, "rope_scaling": None}
 
 # Leaf of the blocks: the name of a layer's tensor, and the number of its input axes behind [layer]; None: a vector.
 BLOCKS = {
@@ -74,26 +75,29 @@ def settings(config, tokenizer, dtype):
     }
 
 
-def read(settings, tensors, eos):
-    """Returns (params, config). `settings`: config.json; `tensors`: those of the file, by name."""
-    config = configs.Model(
-        layers=settings["num_hidden_layers"], d=settings["hidden_size"], heads=settings["num_attention_heads"],
-        kv_heads=settings["num_key_value_heads"], head_dim=settings["head_dim"], ff=settings["intermediate_size"],
+def shape_of(settings):
+    """Returns the config.Model of a config.json. `seq_len`: the longest text."""
+    heads, d = settings["num_attention_heads"], settings["hidden_size"]
+    rope = settings.get("rope_parameters") or {"rope_theta": settings.get("rope_theta", 10000.0)}
+    if rope.get("rope_type", "default") != "default":
+        raise Unreadable(f"rotary positions of the type {rope['rope_type']}, and this trainer knows default")
+    return configs.Model(
+        layers=settings["num_hidden_layers"], d=d, heads=heads, kv_heads=settings.get("num_key_value_heads", heads),
+        head_dim=settings.get("head_dim") or d // heads, ff=settings["intermediate_size"],
         vocab=settings["vocab_size"], seq_len=settings["max_position_embeddings"],
-        tied=settings["tie_word_embeddings"], rope_theta=settings["rope_theta"], norm_eps=settings["rms_norm_eps"],
-        eos=eos).complete()
+        tied=settings.get("tie_word_embeddings", False), rope_theta=float(rope["rope_theta"]),
+        norm_eps=settings["rms_norm_eps"]).complete()
 
-    def padded(name):
-        return np.pad(tensors[name], ((0, config.padded_vocab - config.vocab), (0, 0)))
 
-    shapes = block_shapes(config)
-    blocks = {}
+def parameters_of(tensors, config):
+    """`tensors`: those of the file, by name."""
+    shapes, blocks = block_shapes(config), {}
     for name, (theirs, inputs) in BLOCKS.items():
-        layers = [tensors[f"model.layers.{layer}.{theirs}.weight"] for layer in range(config.layers)]
-        blocks[name] = np.stack([layer if inputs is None else layer.T.reshape(shapes[name])
-                                 for layer in layers])
-    params = {"embed": padded("model.embed_tokens.weight"), "blocks": blocks,
+        come, go = (shapes[name][:inputs], shapes[name][inputs:]) if inputs else ((), shapes[name])
+        blocks[name] = np.stack([from_out_in(tensors[f"model.layers.{layer}.{theirs}.weight"], come, go)
+                                 for layer in range(config.layers)])
+    params = {"embed": padded(tensors["model.embed_tokens.weight"], config.padded_vocab), "blocks": blocks,
               "final_norm": tensors["model.norm.weight"]}
     if not config.tied:
-        params["head"] = np.ascontiguousarray(padded("lm_head.weight").T)
-    return params, config
+        params["head"] = np.ascontiguousarray(padded(tensors["lm_head.weight"], config.padded_vocab).T)
+    return params

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from . import t5
-from .export_form import special_ids, to_out_in
+from . import config as configs, t5
+from .export_form import Unreadable, padded, special_ids, stacked, to_out_in
 
 GENERATES = False
+READABLE = {"relative_attention_num_buckets": t5.BUCKETS,
+            "relative_attention_max_distance": t5.FARTHEST}
 
 ATTENTION = {"wq": ("q", 1), "wk": ("k", 1), "wv": ("v", 1), "wo": ("o", 2)}
 MLP = {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}
@@ -57,3 +59,50 @@ def settings(config, tokenizer, dtype, start):
         **ids, "pad_token_id": start if ids["pad_token_id"] is None else ids["pad_token_id"],
         "decoder_start_token_id": start, "torch_dtype": dtype, "use_cache": True,
     }
+
+
+def shape_of(settings):
+    """Returns the config.Model of a config.json."""
+    layers = settings["num_layers"]
+    if settings.get("num_decoder_layers", layers) != layers:
+        raise Unreadable(f"{settings['num_decoder_layers']} layers in the decoder, and {layers} in the encoder; this "
+                         f"trainer has as many in both")
+    if settings.get("feed_forward_proj") != "gated-gelu":
+        raise Unreadable(f"feed_forward_proj is {settings.get('feed_forward_proj', 'relu')}, and this trainer knows "
+                         f"gated-gelu, as T5 1.1 has it")
+    return configs.Model(
+        family="t5", layers=layers, d=settings["d_model"], heads=settings["num_heads"], head_dim=settings["d_kv"],
+        ff=settings["d_ff"], vocab=settings["vocab_size"], norm_eps=settings["layer_norm_epsilon"],
+        tied=settings.get("tie_word_embeddings", True)).complete()
+
+
+def parameters_of(tensors, config):
+    """`tensors`: those of the file, by name."""
+    d, heads, h, ff, rows = config.d, config.heads, config.head_dim, config.ff, config.padded_vocab
+    shapes = {"wq": ((d,), (heads, h)), "wk": ((d,), (heads, h)), "wv": ((d,), (heads, h)), "wo": ((heads, h), (d,)),
+              "w_gate": ((d,), (ff,)), "w_up": ((d,), (ff,)), "w_down": ((ff,), (d,))}
+
+    def of_layers(stack, part, theirs, name=None):
+        names = [f"{stack}.block.{layer}.layer.{part}.{theirs}.weight" for layer in range(config.layers)]
+        return stacked(tensors, names, *shapes.get(name, ((), (d,))))
+
+    def attended(stack, part, kind):
+        return {"attn_norm": of_layers(stack, part, "layer_norm"),
+                **{name: of_layers(stack, part, f"{kind}.{theirs}", name) for name, (theirs, _) in ATTENTION.items()}}
+
+    def layers_of(stack, last):
+        return {**attended(stack, 0, "SelfAttention"), "mlp_norm": of_layers(stack, last, "layer_norm"),
+                **{name: of_layers(stack, last, f"DenseReluDense.{theirs}", name) for name, theirs in MLP.items()}}
+
+    params = {
+        "embed": padded(tensors["shared.weight"], rows),
+        "encoder": layers_of("encoder", 1),
+        "decoder": {**layers_of("decoder", 2), "cross": attended("decoder", 1, "EncDecAttention")},
+        "distances": {f"{stack}_bias": tensors[f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"]
+                      for stack in ("encoder", "decoder")},
+        "final_encoder_norm": tensors["encoder.final_layer_norm.weight"],
+        "final_norm": tensors["decoder.final_layer_norm.weight"],
+    }
+    if not config.tied:
+        params["head"] = np.ascontiguousarray(padded(tensors["lm_head.weight"], rows).T)
+    return params

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import candidates, compiled, exits, job, objectives, search, slices
+from . import candidates, compiled, exits, initial, job, objectives, search, slices
 from .atomic import write_text
 from .memory import GIB
 from .throughput import peak_tflops
@@ -72,7 +72,10 @@ def question(path):
 def of_job(found):
     from .packed_info import read_packed_info
     rows = read_packed_info(found.data["dir"])
-    return shaped(found.config, rows.seq_len, rows.tokenizer["vocab_size"]), found.steps
+    config = found.config
+    if found.init_from:
+        config = initial.Initial(found.init_from).adopt(config, found.shape_keys)
+    return shaped(config, rows.seq_len, rows.tokenizer["vocab_size"]), found.steps
 
 
 def shaped(config, seq_len, vocab):

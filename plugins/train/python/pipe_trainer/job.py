@@ -34,6 +34,8 @@ class Job:
     steps_before: int = 0         # of an earlier job in this run directory; 0: unknown
     prompts: tuple = ()
     export: bool = True
+    init_from: str = ""           # of initial.Initial; "": fresh parameters
+    shape_keys: tuple = ()        # keys of config.model that the job names
     threads: int = 0              # 0: all
     lineage: dict = field(default_factory=dict)
 
@@ -78,7 +80,7 @@ def parse(raw, mistakes=()):
     if not isinstance(raw, dict) or raw.get("pipe_job") != 1:
         raise BadJob(["job: has no pipe_job: 1; it was written for another trainer"])
     raw = {key: value for key, value in raw.items() if value is not None}
-    known = [part.name for part in fields(Job)]
+    known = [part.name for part in fields(Job) if part.name != "shape_keys"]
     mistakes += unknown(raw, [*known, "pipe_job"], "job")
     values = {key: raw[key] for key in known if key in raw and key != "config"}
     for key, (kind, low) in PLAIN.items():
@@ -97,12 +99,15 @@ def parse(raw, mistakes=()):
         if not isinstance(values.get(key, True), bool):
             mistakes.append(f"job.{key}: wants true or false, and is {show(values[key])}")
     mistakes += early_stop_mistakes(values)
+    if not isinstance(values.get("init_from", ""), str):
+        mistakes.append(f"job.init_from: wants a path, and is {show(values['init_from'])}")
     if not isinstance(raw.get("run_dir"), str):
         mistakes.append("job.run_dir: wants a directory")
-    config = parse_config(raw.get("config", {}), mistakes)
+    config = parse_config(raw.get("config", {}), mistakes, bool(values.get("init_from")))
     if mistakes:
         raise BadJob(mistakes)
-    values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config)
+    shape = raw.get("config", {}).get("model") or {}
+    values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config, shape_keys=tuple(shape))
     return Job(**values)
 
 
@@ -121,7 +126,8 @@ def early_stop_mistakes(values):
             yield "job.early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every"
 
 
-def parse_config(raw, mistakes):
+def parse_config(raw, mistakes, adopts=False):
+    """`adopts`: the family is that of another model, which is not known yet."""
     if not isinstance(raw, dict):
         mistakes.append(f"config: wants a map, and is {show(raw)}")
         return Config()
@@ -159,7 +165,8 @@ def parse_config(raw, mistakes):
         sections[section] = kind(**values)
     config = Config(**sections, auto=tuple(auto))
     mistakes += disagreements(config.model.complete())
-    mistakes += disagreements_of_objective(config)
+    if not adopts:
+        mistakes += disagreements_of_objective(config)
     return replace(config, model=config.model.complete())
 
 

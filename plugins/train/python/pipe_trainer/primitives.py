@@ -67,8 +67,8 @@ def lookup_backward(compute, kept, d_rows):
 lookup.defvjp(lambda table, ids, compute: (lookup(table, ids, compute), (table, ids)), lookup_backward)
 
 
-def gelu(x):
-    return jax.nn.gelu(x, approximate=True)
+def gelu(x, exact=False):
+    return jax.nn.gelu(x, approximate=not exact)
 
 
 @jax.custom_vjp

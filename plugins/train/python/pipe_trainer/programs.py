@@ -4,6 +4,7 @@ import jax
 import numpy as np
 
 from . import ckpt, guard, sharding, step
+from .exits import BAD_DATA, Ended
 
 
 def state_of(setup):
@@ -29,6 +30,8 @@ class Programs:
         self._copies, each = sharding.copies(mesh), sharding.of_devices(mesh)
         self._local = mesh.local_devices
         self._fresh = jax.jit(lambda key: step.new_state(setup.config, key), out_shardings=layout)
+        self._around = jax.jit(lambda params: step.state_around(setup.config, params), out_shardings=layout,
+                               donate_argnums=0)
         self._train = train_program(setup, layout, setup.job.seed)
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
@@ -37,9 +40,21 @@ class Programs:
                       for flag in (0, 1)]
 
     def fresh(self):
-        """Returns the state before the first step. It depends on the seed, not on the mesh."""
+        """Returns the state before the first step. It depends on the seed, or on the model that the run begins with,
+        not on the mesh."""
         with jax.set_mesh(self._setup.mesh):
+            if self._setup.start is not None:
+                return self._around(jax.tree.map(self._put, self._setup.start.parameters(self._setup.config.model),
+                                                 self.like["params"]))
             return self._fresh(jax.random.key(self._setup.job.seed))
+
+    @staticmethod
+    def _put(values, like):
+        """Puts an array of numpy, which each process has as a whole, where its leaf is."""
+        if values.shape != like.shape:
+            raise Ended(BAD_DATA, f"init_from: an array of the shape {values.shape} instead of {like.shape}")
+        return jax.make_array_from_callback(like.shape, like.sharding,
+                                            lambda index: np.asarray(values[index], like.dtype))
 
     def compile(self, state, batch):
         """Compiles the step, so that the first step takes no longer than the others."""

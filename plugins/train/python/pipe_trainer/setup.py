@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 
-from . import (attention, candidates, data, families, loss, masked, objectives, search, sentencepiece_model,
-               sharding)
+from . import (attention, candidates, data, families, initial, loss, masked, objectives, search,
+               sentencepiece_model, sharding)
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
+from .job import disagreements, disagreements_of_objective
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Setup(Arrangement):
     rows: object         # data.Rows of the training split
     eval_rows: object
     fit: dict            # the choice of `auto`, and its figures of memory
+    start: object = None  # initial.Initial, whose parameters the run begins with; None: fresh ones
 
 
 def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None, blocks=None):
@@ -40,8 +42,9 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
                        for given, split in ((rows, "train"), (eval_rows, "validation")))
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
-    pieces = pieces_of(rows) if objectives.needs_pieces(job.config) else ()
-    config, lack = fill_in(job.config, rows, pieces), None
+    start = initial.Initial(job.init_from) if job.init_from else None
+    pieces = pieces_of(rows) if start or objectives.needs_pieces(job.config) else ()
+    config, lack = fill_in(begun(job, start, pieces), rows, pieces), None
     if job.prompts and not families.of(config.model).causal:
         raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
     if check is not None:
@@ -50,7 +53,19 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     begins = masked.begins_of(pieces, config.model.vocab) if config.objective.whole_words else None
     arranged = arrange(config, devices, begins)
     arranged = replace(arranged, lack=lack or arranged.lack)
-    return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit)
+    return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit, start=start)
+
+
+def begun(job, start, pieces):
+    """Returns the config of the job, with the shape of the model that it begins with. `start`: that model, or None."""
+    if start is None:
+        return job.config
+    start.check_tokenizer(pieces)
+    config = start.adopt(job.config, job.shape_keys)
+    found = [*disagreements(config.model), *disagreements_of_objective(config)]
+    if found:
+        raise BadJob(found)
+    return config
 
 
 def relied_on(config, devices, check):
@@ -89,7 +104,10 @@ def compute_type(model, platform):
 
 
 def pieces_of(rows):
-    return sentencepiece_model.read(rows.model_path.read_bytes()).pieces
+    try:
+        return sentencepiece_model.read(rows.model_path.read_bytes()).pieces
+    except (OSError, sentencepiece_model.BadModel) as error:
+        raise Ended(BAD_DATA, f"{rows.model_path}: {error}; make the rows again") from None
 
 
 def fill_in(config, rows, pieces=()):

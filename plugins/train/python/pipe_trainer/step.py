@@ -12,7 +12,11 @@ METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
 
 
 def new_state(config, key):
-    params = model.init(config.model, key)
+    return state_around(config, model.init(config.model, key))
+
+
+def state_around(config, params):
+    """The state before the first step, with these parameters."""
     averaged = {"average": jax.tree.map(jnp.copy, params)} if config.regularizers.ema else {}
     return {"params": params, "optimizer": optim.make(config.optimizer, config.model.family).init(params),
             "guard": guard.fresh(config.guard), "step": jnp.int32(0), **averaged}

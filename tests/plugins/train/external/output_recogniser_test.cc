@@ -6,6 +6,7 @@ namespace pipeline {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 ExternalSettings Patterns(bool loss) {
   ExternalSettings settings;
@@ -18,7 +19,7 @@ TEST(OutputRecogniserTest, LinesMayArriveInPieces) {
   const ExternalSettings settings = Patterns(true);
   OutputRecogniser recogniser(settings, 1);
   recogniser.Feed("step 1 lo", 0s);
-  recogniser.Feed(std::string_view("ss 2.5\rstep 2\0\nloss 2.25\nloss no\n", 35), 0s);
+  recogniser.Feed("ss 2.5\rstep 2\0\nloss 2.25\nloss no\n"sv, 0s);
   const OutputRecogniser::Heard heard = recogniser.Take();
   EXPECT_TRUE(heard.lines);
   ASSERT_EQ(heard.steps.size(), 2u);

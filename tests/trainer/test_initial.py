@@ -1,0 +1,185 @@
+"""A run that begins with another model: its shape, its tokenizer, its parameters, and how it fails."""
+
+import dataclasses
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import runs
+import session
+import tiny_tokenizer
+
+import jax
+import numpy as np
+
+from pipe_trainer import config, exits, export, initial, model, resume, sentencepiece_model
+
+SHAPE = config.Model(layers=2, d=32, heads=2, ff=48, vocab=384, seq_len=32).complete()
+
+
+def write_export(place, shape=SHAPE, seed=3):
+    """Returns its parameters."""
+    params = jax.device_get(model.init(shape, jax.random.key(seed)))
+    export.write(params, shape, {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}, {}, place)
+    return params
+
+
+def pieces():
+    return sentencepiece_model.read(tiny_tokenizer.path().read_bytes()).pieces
+
+
+class Directories(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.place = Path(directory.name) / "export"
+        self.params = write_export(self.place)
+
+    def refused(self, *words, place=None):
+        with self.assertRaises((exits.Ended, exits.BadJob)) as caught:
+            initial.Initial(place or self.place)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def settings(self, **changed):
+        file = self.place / "config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changed}))
+
+    def test_a_run_its_export_and_the_file_are_the_same(self):
+        for place in (self.place, self.place.parent, self.place / "model.safetensors"):
+            start = initial.Initial(place)
+            found = start.parameters(dataclasses.replace(start.shape, seq_len=32))
+            jax.tree.map(np.testing.assert_array_equal, found, self.params)
+
+    def test_every_family_comes_back_as_it_was(self):
+        for number, shape in enumerate((
+                dataclasses.replace(SHAPE, tied=False), dataclasses.replace(SHAPE, family="bert", exact_gelu=True),
+                dataclasses.replace(SHAPE, family="t5"), dataclasses.replace(SHAPE, family="t5", tied=False))):
+            place = self.place.with_name(f"export{number}")
+            params = jax.device_get(model.init(shape, jax.random.key(number)))
+            start_id = {"start": 0} if shape.family == "t5" else {}
+            export.write(params, shape, {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}, {}, place, **start_id)
+            start = initial.Initial(place)
+            whole = start.adopt(config.Config(), ()).model
+            self.assertEqual({key: getattr(whole, key) for key in initial.SHAPE},
+                             {key: getattr(shape, key) for key in initial.SHAPE})
+            jax.tree.map(lambda ours, theirs: np.testing.assert_allclose(ours, theirs, atol=1e-7),
+                         start.parameters(dataclasses.replace(shape, seq_len=32)), params)
+
+    def test_a_shape_that_the_job_names_must_be_that_of_the_model(self):
+        start = initial.Initial(self.place)
+        wanted = config.Config(model=dataclasses.replace(SHAPE, layers=3))
+        self.assertEqual(start.adopt(wanted, ()).model.layers, 2)
+        with self.assertRaises(exits.BadJob) as caught:
+            start.adopt(wanted, ("layers", "remat"))
+        self.assertIn("config.model.layers: 3, and the model of init_from", str(caught.exception))
+
+    def test_an_id_with_another_piece_is_named(self):
+        start, ours = initial.Initial(self.place), pieces()
+        start.check_tokenizer(ours)
+        other = [*ours[:9], ("別", 0, 1), *ours[10:]]
+        for file in ("tokenizer.model", "tokenizer.json"):
+            with self.assertRaises(exits.Ended) as caught:
+                start.check_tokenizer(other)
+            for word in (file, f"the piece {ours[9][0]!r} for id 9", "'別'"):
+                self.assertIn(word, str(caught.exception))
+            (self.place / file).unlink()
+        (self.place / "vocab.txt").write_text("猫\n犬\n", encoding="utf-8")
+        with self.assertRaisesRegex(exits.Ended, "vocab.txt: has no piece for id 2"):
+            start.check_tokenizer([("猫", 0, 1), ("犬", 0, 1), ("鳥", 0, 1)])
+        (self.place / "vocab.txt").unlink()
+        with self.assertRaisesRegex(exits.Ended, "no tokenizer beside the model"):
+            start.check_tokenizer(ours)
+
+    def test_models_that_this_trainer_does_not_compute_are_refused(self):
+        self.settings(rope_scaling={"type": "linear"})
+        self.refused("rope_scaling", "knows null alone")
+        self.settings(rope_scaling=None, model_type="gpt2")
+        self.refused("type gpt2", "llama, bert, t5")
+        self.settings(model_type="t5", num_layers=2)
+        self.refused("feed_forward_proj is relu", "gated-gelu")
+        self.settings(model_type="llama", hidden_size=None)
+        self.refused("config.json is not as this trainer reads it")
+        (self.place / "config.json").write_text("[1")
+        self.refused("is not JSON")
+
+    def test_missing_and_other_weights_are_refused_with_a_remedy(self):
+        self.refused("there is no model.safetensors", place=self.place.parent / "nowhere")
+        (self.place / "model.safetensors").rename(self.place / "model-00001-of-00002.safetensors")
+        self.refused("in several files", "join them")
+        (self.place / "model-00001-of-00002.safetensors").rename(self.place / "pytorch_model.bin")
+        self.refused("safe_serialization=True")
+
+    def test_tensors_that_do_not_fit_are_refused(self):
+        self.settings(num_hidden_layers=3)
+        start = initial.Initial(self.place)
+        with self.assertRaisesRegex(exits.Ended, "has no tensor 'model.layers.2"):
+            start.parameters(dataclasses.replace(start.shape, seq_len=32))
+        self.settings(num_hidden_layers=2, intermediate_size=50)
+        start = initial.Initial(self.place)
+        with self.assertRaisesRegex(exits.Ended, "another shape than config.json says"):
+            start.parameters(dataclasses.replace(start.shape, seq_len=32))
+        (self.place / "model.safetensors").write_bytes(b"damaged")
+        with self.assertRaisesRegex(exits.Ended, "init_from: .*model.safetensors: damaged"):
+            start.parameters(dataclasses.replace(start.shape, seq_len=32))
+
+    def test_rows_longer_than_the_positions_are_refused(self):
+        shape = dataclasses.replace(SHAPE, family="bert")
+        place = self.place.with_name("positions")
+        write_export(place, shape)
+        start = initial.Initial(place)
+        self.assertEqual(start.parameters(dataclasses.replace(shape, seq_len=8))["position_embed"].shape, (8, 32))
+        with self.assertRaisesRegex(exits.BadJob, "rows of 33 ids, and the model of init_from .* has 32 positions"):
+            start.parameters(dataclasses.replace(shape, seq_len=33))
+
+    def test_checkpoints_of_earlier_versions_lack_the_new_keys(self):
+        for key, default in resume.NEW_KEYS.items():
+            self.assertEqual(getattr(config.Model(), key), default)
+
+
+class WholeRuns(runs.WithRows):
+    """As processes."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.data = runs.make_rows(cls.place / "with tokenizer", vocab=tiny_tokenizer.VOCAB,
+                                  model=tiny_tokenizer.path().read_bytes())
+
+    def run_here(self, name, **members):
+        run = runs.Run(self.place / name, self.data, **members)
+        self.addCleanup(run.process.kill)
+        return run
+
+    def test_a_training_begins_with_the_model_on_every_mesh_and_goes_on_bit_for_bit(self):
+        first = self.run_here("first", steps=8, export=True, config=runs.TINY)
+        self.assertEqual(first.end(), 0, first.log_end())
+        more = {"config": {"preset": "tiny", "batch": {"rows": 4}, "optimizer": {"lr": 1e-12}, "schedule": {"name": "const"}},
+                "init_from": str(first.run_dir), "steps": 8, "eval_every": 0}
+        second = self.run_here("second", **more)
+        self.assertEqual(second.end(), 0, second.log_end())
+        # With no rate to speak of, it is still the model that it began with.
+        self.assertAlmostEqual(second.result()["final"]["loss"], first.result()["final"]["loss"], places=5)
+        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+                               **{**more, "config": {**more["config"], "mesh": {"fsdp": 2, "tensor": 2}}})
+        self.assertEqual(parted.end(), 0, parted.log_end())
+        self.assertAlmostEqual(parted.result()["final"]["loss"], first.result()["final"]["loss"], places=4)
+        killed = self.run_here("killed", **more)
+        killed.wait_for("ckpt_commit", step=4)
+        killed.kill()
+        again = self.run_here("killed", **more)
+        self.assertEqual(again.end(), 0, again.log_end())
+        self.assertEqual(again.result()["final"], second.result()["final"])
+
+    def test_a_model_of_another_tokenizer_ends_with_65(self):
+        write_export(self.place / "other/export")
+        (self.place / "other/export/tokenizer.model").unlink()
+        (self.place / "other/export/tokenizer.json").write_text('{"model": {"vocab": {"a": 0}}}')
+        run = self.run_here("wrong", init_from=str(self.place / "other"))
+        self.assertEqual(run.end(), 65, run.log_end())
+        self.assertIn("tokenizer.json: has the piece 'a' for id 0", run.log_end())
+
+
+if __name__ == "__main__":
+    unittest.main()
