@@ -45,7 +45,8 @@ Json PublishedJob(Json job_file, const TrainJob& job) {
 }
 
 Json WithoutExtent(Json job_file) {
-  for (const char* member : {"steps", "steps_before", "threads", "run_dir", "init_from"}) job_file.Remove(member);
+  for (const char* member : {"steps", "steps_before", "threads", "run_dir", "init_from"})
+    job_file.Remove(member);
   if (job_file["data"].is_object()) job_file["data"].Remove("dir");
   if (job_file["tokenizer"].is_object()) job_file["tokenizer"].Remove("model");
   return job_file;

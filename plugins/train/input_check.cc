@@ -133,6 +133,9 @@ Status CheckMakers(const Json& settings, const Json& makers) {
                              " makes no tokenizer; name the one that made the ids of `data`"));
     RETURN_IF_ERROR(CheckModel(settings, 0, tokenizer["facts"]["vocab_size"].AsInt()));
   }
+  if (const Json& model = makers["init_from"]; !unknown(model))
+    return Mismatch(StrCat("init_from: a stage of type ", model["type"].AsString(),
+                           " makes no model; name a stage `train`, or the path of a model.safetensors"));
   return {};
 }
 
@@ -174,6 +177,9 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
                            ", ", inputs.tokenizer_digest, "): give both stages the same one"));
   ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
   ASSIGN_OR_RETURN(inputs.tokenizer_lineage, LineageOf(job.tokenizer_manifest, read));
+  if (!job.init_manifest.empty()) {
+    ASSIGN_OR_RETURN(inputs.init_lineage, LineageOf(job.init_manifest, read));
+  }
   const std::int64_t told = inputs.tokenizer_lineage["facts"]["vocab_size"].AsInt(inputs.vocab_size);
   if (told != inputs.vocab_size)
     return Mismatch(StrCat("the rows of `data` count ", inputs.vocab_size,
@@ -207,6 +213,7 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   file["threads"] = job.threads;
   file["lineage"]["data"] = inputs.data_lineage;
   file["lineage"]["tokenizer"] = inputs.tokenizer_lineage;
+  if (inputs.init_lineage.is_object()) file["lineage"]["init_from"] = inputs.init_lineage;
   return file;
 }
 

@@ -23,6 +23,7 @@ struct TrainInputs {
   std::string tokenizer_digest;
   Json data_lineage;  // from the two manifests: recipe, content, facts, lineage
   Json tokenizer_lineage;
+  Json init_lineage;  // null: no model to begin with, or one that is no artifact
 
   /// One line for people.
   std::string Describe() const;

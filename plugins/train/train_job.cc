@@ -102,6 +102,7 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
   if (inputs.Has("init_from")) {
     ASSIGN_OR_RETURN(job.init_from, Place(inputs["init_from"], "the model at `init_from`"));
+    job.init_manifest = inputs["init_from"]["manifest"].AsString();
     if (IsElsewhere(job.init_from))
       return Wrong(StrCat("init_from: ", job.init_from,
                           " is in a bucket, and the trainer reads a model of this machine; copy its export "

@@ -155,10 +155,12 @@ class WholeRuns(runs.WithRows):
     def test_a_training_begins_with_the_model_on_every_mesh_and_goes_on_bit_for_bit(self):
         first = self.run_here("first", steps=8, export=True, config=runs.TINY)
         self.assertEqual(first.end(), 0, first.log_end())
-        more = {"config": {"preset": "tiny", "batch": {"rows": 4}, "optimizer": {"lr": 1e-12}, "schedule": {"name": "const"}},
+        more = {"export": True, "config": {"preset": "tiny", "batch": {"rows": 4}, "optimizer": {"lr": 1e-12}, "schedule": {"name": "const"}},
                 "init_from": str(first.run_dir), "steps": 8, "eval_every": 0}
         second = self.run_here("second", **more)
         self.assertEqual(second.end(), 0, second.log_end())
+        card = (second.run_dir / "export/README.md").read_text(encoding="utf-8")
+        self.assertIn("| began with | `first/run` |", card)
         # With no rate to speak of, it is still the model that it began with.
         self.assertAlmostEqual(second.result()["final"]["loss"], first.result()["final"]["loss"], places=5)
         parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},

@@ -1,4 +1,5 @@
-"""The family t5: what its decoder sees, that it learns, and that meshes, micro-batches and interruptions change nothing."""
+"""The family t5: the positions that its decoder sees, learning, and no change by meshes, micro-batches or
+interruptions."""
 
 import dataclasses
 import json
@@ -32,7 +33,7 @@ class EncoderAndDecoder(unittest.TestCase):
         return np.asarray(model.forward(self.params, SHAPE, jnp.asarray(read), layout=(jnp.asarray(read_in), None),
                                         given=(jnp.asarray(given), jnp.asarray(given_in))))
 
-    def test_a_slot_sees_its_document_and_what_was_written_of_it(self):
+    def test_a_slot_sees_its_document_and_the_slots_before_it(self):
         read, read_in = np.arange(5, 21)[None], np.repeat([0, 1, -1], (8, 6, 2))[None]
         given, given_in = np.arange(30, 42)[None], np.repeat([0, 1, -2], (4, 6, 2))[None]
         before = self.hidden(read, read_in, given, given_in)
@@ -101,7 +102,7 @@ class Steps(unittest.TestCase):
 
 
 def ladders(count, seed, length=LENGTH):
-    """Documents of eleven ids: each is the one before it and one more. Only what is shown tells where a span begins."""
+    """Documents of eleven ids: each is the one before it and one more. Only the shown ids tell where a span begins."""
     make = np.random.default_rng(seed)
     first = make.integers(0, VOCAB - 5, (count, length // 12 + 1, 1))
     ids = np.concatenate([np.full(first.shape, session.EOS), 5 + (first + np.arange(11)) % (VOCAB - 5)], axis=-1)

@@ -254,7 +254,9 @@ def begins_with_a_model(sandbox, train):
     check(run.of("jobs", "tuned") == 1 and run.of("jobs", "train") == 0, run.counted())
     (directory,) = set(runs(sandbox)) - before
     check(directory.name.startswith("tuned-"), directory)
-    check(json.loads((directory / "job.json").read_text())["init_from"] == str(first), "it does not begin with the model")
+    job = json.loads((directory / "job.json").read_text())
+    check(job["init_from"] == str(first), "it does not begin with the model")
+    check(job["lineage"]["init_from"]["recipe"].startswith(first.name.removeprefix("train-")), job["lineage"])
     check(sandbox.ok().of("jobs") == 0, "trained again for nothing")
 
     model = sandbox.root / "other/model.safetensors"

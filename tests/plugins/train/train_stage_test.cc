@@ -460,6 +460,15 @@ TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
   EXPECT_NE(of_tokenizer("train_tokenizer", R"({"vocab_size": 400})").find("config.model.vocab is 399"),
             std::string::npos);
   EXPECT_NE(of_tokenizer("write_packed", "{}").find("makes no tokenizer"), std::string::npos);
+
+  const auto of_model = [&](std::string_view maker) {
+    const Json none{Json::Object{}};
+    return std::string(
+        type_->check_promised(config_, {}, {"init_from", maker, none, schema, none}).message());
+  };
+  EXPECT_EQ(of_model("train.train"), "");
+  EXPECT_NE(of_model("train_tokenizer").find("init_from: a stage of type train_tokenizer makes no model"),
+            std::string::npos);
 }
 
 TEST_F(TrainStageTest, CheckJudgesTheKeys) {

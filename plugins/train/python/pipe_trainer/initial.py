@@ -86,7 +86,7 @@ class Initial:
         file = self.directory / "vocab.txt"
         if file.is_file():
             return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
-        raise bad(self.directory, f"no tokenizer beside the model, so nobody knows what its ids are; put its "
+        raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
                                   f"{MODELS[0]}, tokenizer.json or vocab.txt there")
 
     def parameters(self, config):

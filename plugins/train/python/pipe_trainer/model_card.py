@@ -16,7 +16,8 @@ NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigr
 def text(config, tokenizer, facts):
     """Returns the page. Each of `facts` may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
     (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
-    `weights` (whether only targets of weight 1 were trained on), `samples` (with `prompt` and `text`), `form` (the
+    `weights` (whether only targets of weight 1 were trained on), `init_from` (the end of the path of the model that the
+    training began with), `samples` (with `prompt` and `text`), `form` (the
     Unicode form of the corpus), `tokenizer_json` (whether the export has one)."""
     parts = [head(config, facts), shape(config, tokenizer, facts), measured(facts), use(config, tokenizer, facts),
              lineage(facts)]
@@ -47,6 +48,8 @@ def shape(config, tokenizer, facts):
             ("feed-forward width", config.ff), ("sequence length", config.seq_len),
             ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
             ("tokenizer", f"XXH3-128 {tokenizer.get('model_digest', '-')}")]
+    if facts.get("init_from"):
+        rows.append(("began with", f"`{facts['init_from']}`"))
     rows += [(name, number(facts[key])) for key, name in (("params", "parameters"), ("steps", "steps"),
                                                           ("tokens", "tokens seen"), ("seed", "seed"))
              if facts.get(key) is not None]
@@ -138,7 +141,7 @@ def lineage(facts):
     parts = []
     if facts.get("recipe"):
         parts.append(f"Recipe of the training: `{facts['recipe']}`.\n")
-    for port, title in (("data", "Rows"), ("tokenizer", "Tokenizer")):
+    for port, title in (("data", "Rows"), ("tokenizer", "Tokenizer"), ("init_from", "Initial model")):
         made = (facts.get("lineage") or {}).get(port)
         if made:
             digests = f"Recipe `{made.get('recipe', '-')}`, content `{made.get('content', '-')}`."

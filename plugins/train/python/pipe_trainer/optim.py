@@ -11,7 +11,7 @@ UNDECAYED = ("norm", "bias")  # ends of the names of leaves
 
 
 def learning_rate(optimizer, schedule, step, steps):
-    """Of the update numbered `step` from 0, in a run of `steps`. On the host, in double precision."""
+    """Returns the rate of the update numbered `step` from 0, in a run of `steps`. On the host, in double precision."""
     warmup = amount(schedule.warmup, steps)
     rising = min((step + 1) / warmup, 1.0) if warmup else 1.0
     return optimizer.lr * rising * falling(schedule, step, steps, warmup)

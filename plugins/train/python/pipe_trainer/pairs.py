@@ -18,7 +18,7 @@ from . import model
 
 
 class Pair(NamedTuple):
-    """Of the rows [R]: T positions that are read, D slots that are written."""
+    """Both sides of R rows: T positions that are read, D slots that are written."""
     read: jax.Array       # [R, T]
     read_in: jax.Array    # [R, T]: the segments; -1 behind the last id
     given: jax.Array      # [R, D]: the decoder's inputs

@@ -24,7 +24,7 @@ def project(x, weight, contracted):
 
 @jax.custom_vjp
 def matmul(x, weight):
-    """Of two matrices."""
+    """The product of two matrices."""
     return product(x, weight)
 
 

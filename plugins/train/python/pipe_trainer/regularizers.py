@@ -37,7 +37,8 @@ def dropout(rate, keys):
 
 
 def row_keys(seed, step, first, rows, purpose=OF_MASKS):
-    """Of rows `first` to `first + rows` of a step: micro-batches, devices and interruptions change no mask."""
+    """Returns a key for each of the rows `first` to `first + rows` of a step: micro-batches, devices and interruptions
+    change no mask."""
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), purpose), step)
     return jax.vmap(partial(jax.random.fold_in, key))(first + jnp.arange(rows))
 

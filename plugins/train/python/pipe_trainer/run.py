@@ -89,7 +89,8 @@ def finish(loop, clock, counted, samples):
     best = loop.selection.best
     facts = {"name": job.name, "recipe": job.recipe, "seed": job.seed, "steps": loop.done, "tokens": loop.tokens,
              "params": loop.plan()["params"], "config": asdict(setup.config), "evaluation": loop.evaluated,
-             "baselines": counted, "lineage": job.lineage, "samples": samples.latest, "weights": setup.rows.weights}
+             "baselines": counted, "lineage": job.lineage, "samples": samples.latest, "weights": setup.rows.weights,
+             "init_from": "/".join(Path(job.init_from).parts[-2:]) if job.init_from else None}
     summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
                "baselines": {item["name"]: item for item in counted}, "samples": samples.latest,
                "checkpoint": f"checkpoints/{loop.done}", "export": None}

@@ -27,7 +27,7 @@ def flops_per_token(config, params):
 
 
 def of_pairs(config, params):
-    """Of an encoder that reads the positions of a row, and a decoder with the slots of the objective."""
+    """As flops_per_token, for an encoder that reads the rows and a decoder with the slots of the objective."""
     shape, slots = config.model, objectives.targets_of(config) / config.model.seq_len
     across = model.count({name: params["decoder"]["cross"][name] for name in ("wk", "wv")})
     matmul = model.count(params["encoder"]) + across
