@@ -27,11 +27,11 @@ struct TrainJob {
   std::string run_dir;  // local paths; empty for an input in a bucket until it is downloaded
   std::string data_dir;
   std::string tokenizer_dir;
-  std::string init_from;  // local: a run directory or a file; empty: fresh parameters
+  std::string init_from;      // local: a run directory or a file; empty: fresh parameters
   std::string init_manifest;  // empty: it is no artifact
-  std::string kept;       // local directory for copies; empty: the host gives none
-  Json settings;          // all keys of the stage, with values
-  HostPosition position;  // of this machine; host 0 of 1 if the request has none
+  std::string kept;           // local directory for copies; empty: the host gives none
+  Json settings;              // all keys of the stage, with values
+  HostPosition position;      // of this machine; host 0 of 1 if the request has none
   bool has_position = false;
 
   std::int64_t steps() const { return settings["steps"].AsInt(); }
