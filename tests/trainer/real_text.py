@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans"}
 STEPS = {"masked": 800, "spans": 800, "prefix": 300}
 BATCH, LENGTH = 64, 24  # rows of a step, and ids of a row: the order of ids matters earlier in short rows
-# In nats for each hidden id: three quarters of the smallest margin of five seeds.
+# In nats for each hidden id: three quarters of the smallest margin of five seeds, or a little less; prefix: of two.
 UNIGRAM = {"masked": 1.7, "spans": 1.2, "prefix": 1.2}
 SHUFFLED = {"masked": 2.2, "spans": 0.2, "prefix": None}  # None: its decoder learns from its own ids first
 

@@ -35,7 +35,9 @@ before_start = None  # called in the child
 
 
 class WithRows(unittest.TestCase):
-    """Tests over the same rows: `data`, in a directory `place` for their runs."""
+    """Tests over the same rows: `data`, in a directory `place` for their runs. `config`: of runs that name none."""
+
+    config = None
 
     @classmethod
     def setUpClass(cls):
@@ -43,6 +45,33 @@ class WithRows(unittest.TestCase):
         cls.addClassCleanup(place.cleanup)
         cls.place = Path(place.name)
         cls.data = make_rows(cls.place / "rows")
+
+
+    def run_here(self, name, data=None, config=None, **members):
+        run = Run(self.place / name, data or self.data, config=config or self.config, **members)
+        self.addCleanup(run.process.kill)
+        return run
+
+    def goes_on_bit_for_bit_and_trains_on_a_mesh(self, delta, **members):
+        """Returns a whole run. A killed one has its losses and its end, and one on a mesh of 4 its losses within
+        `delta`."""
+        whole = self.run_here("whole", **members)
+        self.assertEqual(whole.end(), 0, whole.log_end())
+        killed = self.run_here("killed")
+        killed.wait_for("ckpt_commit", step=4)
+        killed.kill()
+        again = self.run_here("killed")
+        self.assertEqual(again.end(), 0, again.log_end())
+        self.assertGreaterEqual(again.of("restore")[0]["step"], 4)
+        for step, loss in again.losses().items():
+            self.assertEqual(loss, whole.losses()[step])
+        self.assertEqual(again.result()["final"], whole.result()["final"])
+        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+                               config={**self.config, "mesh": {"fsdp": 2, "tensor": 2}})
+        self.assertEqual(parted.end(), 0, parted.log_end())
+        for step, loss in parted.losses().items():
+            self.assertAlmostEqual(loss, whole.losses()[step], delta=delta)
+        return whole
 
 
 class Run:

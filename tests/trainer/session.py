@@ -67,6 +67,38 @@ def small_job(run_dir, config=None, **members):
                       "data": {"dir": "-", "train": "train", "validation": "validation"}, **members})
 
 
+def setup_of(base, place, rows, devices=None, **sections):
+    """The arrangement of a small job; `sections` are merged over `base`, key by key."""
+    from pipe_trainer.setup import prepare
+
+    merged = {name: {**base.get(name, {}), **sections.get(name, {})} for name in {*base, *sections}}
+    return prepare(small_job(place, merged), rows, rows, devices)
+
+
+def metrics_of_a_step(arranged, rows):
+    """step.METRICS of the first step of an arrangement on a CPU, with fresh parameters."""
+    from pipe_trainer import step
+
+    whole = arranged.config
+    micro, batch = whole.batch.micro, rows.shuffled(0, whole.batch.rows)
+    parts = batch.tokens.reshape(micro, len(batch.tokens) // micro, -1), batch.lengths.reshape(micro, -1), None
+    with jax.set_mesh(arranged.mesh):
+        program = jax.jit(step.make_train_step(whole, arranged.attend, np.float32, arranged.positions, 7,
+                                               arranged.objective))
+        state = step.new_state(whole, jax.random.key(0))
+        return np.asarray(program(state, parts, np.float32(1e-3), np.zeros(arranged.mesh.devices.size, np.float32))[1])
+
+
+def refused(test, sections, *words):
+    """A job with these sections is refused, in these words."""
+    from pipe_trainer import exits
+
+    with test.assertRaises(exits.BadJob) as caught:
+        small_job("/nowhere", sections)
+    for word in words:
+        test.assertIn(word, str(caught.exception))
+
+
 class Recorder:
     """Replaces Events: keeps the events."""
 

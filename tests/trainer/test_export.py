@@ -12,7 +12,7 @@ import numpy as np
 import places
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, model_card, safetensors, sentencepiece_model
+from pipe_trainer import export, model, model_card, objectives, safetensors, sentencepiece_model
 
 FACTS = {
     "name": "train", "recipe": "ab" * 16, "seed": 1, "steps": 20, "tokens": 4096, "params": 12345,
@@ -185,6 +185,13 @@ class ExportTest(unittest.TestCase):
         self.assertNotIn("## Measured", card)
         self.assertNotIn("## Lineage", card)
         self.assertNotIn("None", card)
+
+    def test_keys_of_another_objective_do_not_reach_it(self):
+        given = objectives.completed(configs.Config(objective=configs.Objective(mask_id=5, start=7)), 61)[0].objective
+        self.assertEqual(objectives.marks_of(given), [])
+        params = jax.device_get(model.init(config_of(), jax.random.key(0)))
+        export.write(params, config_of(), self.tokenizer, {}, self.place, start=given.start)
+        self.assertNotIn("decoder_start_token_id", json.loads((self.place / "config.json").read_text()))
 
     def test_an_older_export_is_replaced_as_a_whole(self):
         self.write(config_of())

@@ -133,9 +133,16 @@ class Directories(unittest.TestCase):
         with self.assertRaisesRegex(exits.BadJob, "rows of 33 ids, and the model of init_from .* has 32 positions"):
             start.parameters(dataclasses.replace(shape, seq_len=33))
 
-    def test_checkpoints_of_earlier_versions_lack_the_new_keys(self):
-        for key, default in resume.NEW_KEYS.items():
-            self.assertEqual(getattr(config.Model(), key), default)
+    def test_checkpoints_of_earlier_versions_that_lack_a_key_have_its_default(self):
+        rows = session.random_rows()
+        arranged = session.setup_of({}, self.place, rows)
+        facts = resume.facts_of(arranged)
+        del facts["model"]["exact_gelu"]
+        resume.check(arranged, "checkpoint", facts)
+        other = dataclasses.replace(arranged.config.model, exact_gelu=True)
+        with self.assertRaisesRegex(exits.Ended, "made with exact_gelu False, and the job says True"):
+            resume.check(dataclasses.replace(arranged, config=dataclasses.replace(arranged.config, model=other)),
+                         "checkpoint", facts)
 
 
 class WholeRuns(runs.WithRows):
@@ -147,16 +154,12 @@ class WholeRuns(runs.WithRows):
         cls.data = runs.make_rows(cls.place / "with tokenizer", vocab=tiny_tokenizer.VOCAB,
                                   model=tiny_tokenizer.path().read_bytes())
 
-    def run_here(self, name, **members):
-        run = runs.Run(self.place / name, self.data, **members)
-        self.addCleanup(run.process.kill)
-        return run
-
     def test_a_training_begins_with_the_model_on_every_mesh_and_goes_on_bit_for_bit(self):
         first = self.run_here("first", steps=8, export=True, config=runs.TINY)
         self.assertEqual(first.end(), 0, first.log_end())
-        more = {"export": True, "config": {"preset": "tiny", "batch": {"rows": 4}, "optimizer": {"lr": 1e-12}, "schedule": {"name": "const"}},
-                "init_from": str(first.run_dir), "steps": 8, "eval_every": 0}
+        more = {"export": True, "config": {"preset": "tiny", "batch": {"rows": 4}, "optimizer": {"lr": 1e-12},
+                                           "schedule": {"name": "const"}},
+                "init_from": str(first.run_dir), "steps": 8}
         second = self.run_here("second", **more)
         self.assertEqual(second.end(), 0, second.log_end())
         card = (second.run_dir / "export/README.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, exits, masked, model, setup, step
+from pipe_trainer import attention, config, exits, masked, model, setup
 from pipe_trainer.held_out import HeldOut
 
 LENGTH, VOCAB, MASK = 32, 61, 5
@@ -155,26 +155,15 @@ class Encoder(unittest.TestCase):
         self.assertGreater(np.abs(pairs[0][0] - attention.reference(q, k, v, segments)).max(), 0.1)
 
 
-def setup_of(place, rows, devices=None, **sections):
-    merged = {name: {**ENCODER.get(name, {}), **sections.get(name, {})} for name in {*ENCODER, *sections}}
-    return setup.prepare(session.small_job(place, merged), rows, rows, devices)
-
-
 class Steps(unittest.TestCase):
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
         self.addCleanup(self.place.cleanup)
 
-    def metrics(self, micro=1, devices=1, **mesh):
+    def metrics(self, micro=1):
         rows = session.random_rows(vocab=VOCAB)
-        arranged = setup_of(self.place.name, rows, jax.devices()[:devices], batch={"rows": 8, "micro": micro}, mesh=mesh)
-        batch = rows.shuffled(0, 8)
-        parts = batch.tokens.reshape(micro, 8 // micro, -1), batch.lengths.reshape(micro, -1), None
-        with jax.set_mesh(arranged.mesh):
-            program = jax.jit(step.make_train_step(arranged.config, arranged.attend, jnp.float32, arranged.positions, 7,
-                                                   arranged.objective))
-            state = step.new_state(arranged.config, jax.random.key(0))
-            return np.asarray(program(state, parts, jnp.float32(1e-3), jnp.zeros(devices))[1])
+        return session.metrics_of_a_step(session.setup_of(
+            ENCODER, self.place.name, rows, jax.devices()[:1], batch={"rows": 8, "micro": micro}), rows)
 
     def test_micro_batches_hide_the_same_ids_and_change_only_rounding(self):
         np.testing.assert_allclose(self.metrics(), self.metrics(micro=4), rtol=2e-5)
@@ -217,23 +206,17 @@ class Learning(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    def refused(self, sections, *words):
-        with self.assertRaises(exits.BadJob) as caught:
-            session.small_job("/nowhere", sections)
-        for word in words:
-            self.assertIn(word, str(caught.exception))
-
     def test_a_family_learns_its_own_objective(self):
-        self.refused({"objective": {"name": "masked"}}, "config.objective.name", "family llama", "for bert")
-        self.refused({"model": {"family": "bert", "kv_heads": None}}, "config.objective.name", "learns masked")
+        session.refused(self, {"objective": {"name": "masked"}}, "config.objective.name", "family llama", "for bert")
+        session.refused(self, {"model": {"family": "bert", "kv_heads": None}}, "config.objective.name", "learns masked")
 
     def test_shares_are_below_one(self):
-        self.refused({**ENCODER, "objective": {"name": "masked", "share": 1.0}}, "config.objective.share", "less than 1")
-        self.refused({**ENCODER, "objective": {"name": "masked", "keep": 0.6, "random": 0.6}}, "more than 1 together")
+        session.refused(self, {**ENCODER, "objective": {"name": "masked", "share": 1.0}}, "config.objective.share", "less than 1")
+        session.refused(self, {**ENCODER, "objective": {"name": "masked", "keep": 0.6, "random": 0.6}}, "more than 1 together")
 
     def test_a_mask_beyond_the_vocabulary_is_refused(self):
         with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.BadJob) as caught:
-            setup_of(place, session.random_rows(vocab=VOCAB), objective={"mask_id": 99})
+            session.setup_of(ENCODER, place, session.random_rows(vocab=VOCAB), objective={"mask_id": 99})
         self.assertIn("config.objective.mask_id: 99", str(caught.exception))
 
     def test_prompts_are_refused(self):
@@ -251,29 +234,9 @@ class WholeRuns(runs.WithRows):
         cls.config = {**ENCODER, "model": {**ENCODER["model"], "kv_heads": 2}, "batch": {"rows": 4},
                       "schedule": {"name": "const"}}
 
-    def run_here(self, name, **members):
-        run = runs.Run(self.place / name, self.data, config=members.pop("config", self.config), **members)
-        self.addCleanup(run.process.kill)
-        return run
-
     def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
-        whole = self.run_here("whole")
-        self.assertEqual(whole.end(), 0, whole.log_end())
-        killed = self.run_here("killed")
-        killed.wait_for("ckpt_commit", step=4)
-        killed.kill()
-        again = self.run_here("killed")
-        self.assertEqual(again.end(), 0, again.log_end())
-        self.assertGreaterEqual(again.of("restore")[0]["step"], 4)
-        for step_, loss in again.losses().items():
-            self.assertEqual(loss, whole.losses()[step_])
-        self.assertEqual(again.result()["final"], whole.result()["final"])
+        whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=2e-5)
         self.assertEqual(set(whole.result()["baselines"]), {"uniform", "unigram", "bigram_kn"})
-        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
-                               config={**self.config, "mesh": {"fsdp": 2, "tensor": 2}, "batch": {"rows": 4}})
-        self.assertEqual(parted.end(), 0, parted.log_end())
-        for step_, loss in parted.losses().items():
-            self.assertAlmostEqual(loss, whole.losses()[step_], delta=2e-5)
 
 
 if __name__ == "__main__":

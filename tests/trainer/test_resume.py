@@ -24,11 +24,6 @@ class Resume(runs.WithRows):
             raise AssertionError(cls.whole.log_end())
         cls.number = 0
 
-    def run_here(self, name, **members):
-        run = Run(self.place / name, members.pop("data", self.data), **members)
-        self.addCleanup(run.process.kill)
-        return run
-
     def finishes_as_the_whole(self, name, **members):
         """The run continues, and every loss from the checkpoint to the end equals that of the uninterrupted run."""
         run = self.run_here(name, **members)

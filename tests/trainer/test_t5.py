@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import config, exits, model, setup, step, t5
+from pipe_trainer import config, exits, model, setup, t5
 from pipe_trainer.held_out import HeldOut
 
 LENGTH, VOCAB = 32, 61
@@ -62,27 +62,16 @@ class EncoderAndDecoder(unittest.TestCase):
             self.assertEqual((table.min(), table.max()), (0, 31))
 
 
-def setup_of(place, rows, devices=None, **sections):
-    merged = {name: {**PAIRS.get(name, {}), **sections.get(name, {})} for name in {*PAIRS, *sections}}
-    return setup.prepare(session.small_job(place, merged), rows, rows, devices)
-
-
 class Steps(unittest.TestCase):
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
         self.addCleanup(self.place.cleanup)
 
-    def metrics(self, micro=1, devices=1, dropout=0.0, **more):
+    def metrics(self, micro=1, dropout=0.0, **more):
         rows = session.random_rows(vocab=VOCAB)
-        arranged = setup_of(self.place.name, rows, jax.devices()[:devices], batch={"rows": 8, "micro": micro},
-                            regularizers={"dropout": dropout}, **more)
-        batch = rows.shuffled(0, 8)
-        parts = batch.tokens.reshape(micro, 8 // micro, -1), batch.lengths.reshape(micro, -1), None
-        with jax.set_mesh(arranged.mesh):
-            program = jax.jit(step.make_train_step(arranged.config, arranged.attend, jnp.float32, arranged.positions, 7,
-                                                   arranged.objective))
-            state = step.new_state(arranged.config, jax.random.key(0))
-            return np.asarray(program(state, parts, jnp.float32(1e-3), jnp.zeros(devices))[1])
+        return session.metrics_of_a_step(session.setup_of(
+            PAIRS, self.place.name, rows, jax.devices()[:1], batch={"rows": 8, "micro": micro},
+            regularizers={"dropout": dropout}, **more), rows)
 
     def test_micro_batches_hide_the_same_ids_and_change_only_rounding(self):
         for dropout in (0.0, 0.2):
@@ -128,23 +117,22 @@ class Learning(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    def refused(self, sections, *words):
-        with self.assertRaises(exits.BadJob) as caught:
-            session.small_job("/nowhere", sections)
-        for word in words:
-            self.assertIn(word, str(caught.exception))
-
     def test_a_family_learns_its_own_objective(self):
-        self.refused({"objective": {"name": "spans"}}, "config.objective.name", "family llama", "for t5")
-        self.refused({**PAIRS, "objective": {}}, "config.objective.name", "learns spans, prefix")
+        session.refused(self, {"objective": {"name": "spans"}}, "config.objective.name", "family llama", "for t5")
+        session.refused(self, {**PAIRS, "objective": {}}, "config.objective.name", "learns spans, prefix")
 
     def test_spans_have_an_id_and_sentinels_go_down_to_0(self):
-        self.refused({**PAIRS, "objective": {"name": "spans", "span": 0.5}}, "config.objective.span", "at least 1")
-        self.refused({**PAIRS, "objective": {"name": "spans", "sentinel": 5, "sentinels": 9}},
+        session.refused(self, {**PAIRS, "objective": {"name": "spans", "span": 0.5}}, "config.objective.span", "at least 1")
+        session.refused(self, {**PAIRS, "objective": {"name": "spans", "sentinel": 5, "sentinels": 9}},
                      "config.objective.sentinels", "greater sentinel")
 
+    def test_a_sentinel_far_behind_the_vocabulary_is_refused(self):
+        with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.BadJob) as caught:
+            session.setup_of(PAIRS, place, session.random_rows(vocab=VOCAB), objective={"sentinel": 10 ** 9})
+        self.assertIn("config.objective.sentinel: 1000000000", str(caught.exception))
+
     def test_it_has_one_form_of_attention(self):
-        self.refused({**PAIRS, "model": {**PAIRS["model"], "attention": "splash"}}, "config.model.family", "reference")
+        session.refused(self, {**PAIRS, "model": {**PAIRS["model"], "attention": "splash"}}, "config.model.family", "reference")
 
     def test_prompts_are_refused(self):
         with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.BadJob) as caught:
@@ -164,30 +152,10 @@ class WholeRuns(runs.WithRows):
                       "objective": {"name": "spans", "share": 0.25}, "schedule": {"name": "const"},
                       "regularizers": {"dropout": 0.1}}
 
-    def run_here(self, name, **members):
-        run = runs.Run(self.place / name, self.data, config=members.pop("config", self.config), **members)
-        self.addCleanup(run.process.kill)
-        return run
-
     def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
-        whole = self.run_here("whole", export=True)
-        self.assertEqual(whole.end(), 0, whole.log_end())
+        whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=3e-5, export=True)
         told = json.loads((whole.run_dir / "export/config.json").read_text())
         self.assertEqual((told["model_type"], told["vocab_size"], told["decoder_start_token_id"]), ("t5", 400, 0))
-        killed = self.run_here("killed")
-        killed.wait_for("ckpt_commit", step=4)
-        killed.kill()
-        again = self.run_here("killed")
-        self.assertEqual(again.end(), 0, again.log_end())
-        self.assertGreaterEqual(again.of("restore")[0]["step"], 4)
-        for step_, loss in again.losses().items():
-            self.assertEqual(loss, whole.losses()[step_])
-        self.assertEqual(again.result()["final"], whole.result()["final"])
-        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
-                               config={**self.config, "mesh": {"fsdp": 2, "tensor": 2}, "batch": {"rows": 4}})
-        self.assertEqual(parted.end(), 0, parted.log_end())
-        for step_, loss in parted.losses().items():
-            self.assertAlmostEqual(loss, whole.losses()[step_], delta=3e-5)
 
 
 if __name__ == "__main__":

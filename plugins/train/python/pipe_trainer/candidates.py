@@ -132,10 +132,15 @@ def parameters(model):
     layer = model.d * width + model.d * model.ff * families.of(model).mlp + 2 * model.d
     table = model.padded_vocab * model.d
     if families.of(model).decoder:  # a layer of each stack: the decoder's has two attentions
-        layer = 2 * layer + model.d * (width + 1)
+        layer = 2 * layer + further(model)
     if model.family == "bert":
         return layer, table, model.d * (model.d + model.seq_len)  # its own head, and positions
     return layer, table, 0 if model.tied else table
+
+
+def further(model):
+    """Returns the parameters of a decoder's layer that an encoder's lacks: attention to the encoder, a norm."""
+    return model.d * (model.head_dim * 2 * (model.heads + model.kv_heads) + 1)
 
 
 def count(model):
@@ -181,14 +186,13 @@ def bytes_of(config, candidate):
     """Estimates the peak memory of a device in a step."""
     model, shards = config.model, candidate.data * candidate.fsdp
     rows = config.batch.rows // candidate.micro // shards
-    stacks = stacks_of(config)
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
     wide = 1 if model.compute != "float32" else 2
     whole = (8 if config.regularizers.ema else 4) * count(model) + kept_by(config.optimizer, model)
     state = whole / parts
     gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
-    waiting *= stacks
+    waiting *= stacks_of(config)
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
     logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
@@ -213,8 +217,8 @@ def operations(config):
         scores *= 2
     if families.of(model).decoder:
         slots = targets_of(config) / model.seq_len
-        half = (layer - model.d) / 7 * 3  # the encoder's part, roughly: attention counts three times, the MLP twice
-        whole = model.layers * (half + slots * (layer - half)) + slots * table
+        encoder = (layer - further(model)) / 2
+        whole = model.layers * (encoder + slots * (layer - encoder)) + slots * table
         scores *= 1 + slots + slots ** 2 / 2
         return 6 * whole * tokens + scores, scores
     if model.family == "bert":

@@ -68,7 +68,7 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     known = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
     generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
     documents = {
-        "config.json": form.settings(config, ids, known, **({} if start is None else {"start": start})),
+        "config.json": form.settings(config, ids, known, start),
         **({"generation_config.json": generation} if form.GENERATES else {}),
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,

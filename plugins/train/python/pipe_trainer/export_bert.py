@@ -47,8 +47,9 @@ def tensors_of(params, config):
     yield tensor(at + "bias", head["ids_bias"][:config.vocab])
 
 
-def settings(config, tokenizer, dtype):
-    """Returns config.json."""
+def settings(config, tokenizer, dtype, start=None):
+    """Returns config.json. `start`: for a decoder behind an encoder."""
+    del start
     return {
         "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": config.vocab,
         "hidden_size": config.d, "intermediate_size": config.ff, "num_hidden_layers": config.layers,

@@ -4,7 +4,7 @@ back."""
 import numpy as np
 
 from . import config as configs
-from .export_form import Unreadable, from_out_in, padded, special_ids, to_out_in
+from .export_form import Unreadable, padded, special_ids, stacked, to_out_in
 
 GENERATES = True
 READABLE = {"hidden_act": "silu", "attention_bias": False, "mlp_bias": False, "rope_scaling": None}
@@ -61,8 +61,9 @@ def tensors_of(params, config):
         yield "lm_head.weight", *vocabulary("head", params["head"], True)
 
 
-def settings(config, tokenizer, dtype):
-    """Returns config.json."""
+def settings(config, tokenizer, dtype, start=None):
+    """Returns config.json. `start`: for a decoder behind an encoder."""
+    del start
     return {
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": config.vocab,
         "hidden_size": config.d, "intermediate_size": config.ff, "num_hidden_layers": config.layers,
@@ -94,8 +95,8 @@ def parameters_of(tensors, config):
     shapes, blocks = block_shapes(config), {}
     for name, (theirs, inputs) in BLOCKS.items():
         come, go = (shapes[name][:inputs], shapes[name][inputs:]) if inputs else ((), shapes[name])
-        blocks[name] = np.stack([from_out_in(tensors[f"model.layers.{layer}.{theirs}.weight"], come, go)
-                                 for layer in range(config.layers)])
+        names = [f"model.layers.{layer}.{theirs}.weight" for layer in range(config.layers)]
+        blocks[name] = stacked(tensors, names, come, go)
     params = {"embed": padded(tensors["model.embed_tokens.weight"], config.padded_vocab), "blocks": blocks,
               "final_norm": tensors["model.norm.weight"]}
     if not config.tied:

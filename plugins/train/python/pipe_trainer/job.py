@@ -107,7 +107,8 @@ def parse(raw, mistakes=()):
     if mistakes:
         raise BadJob(mistakes)
     shape = raw.get("config", {}).get("model") or {}
-    values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config, shape_keys=tuple(shape))
+    values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config,
+                  shape_keys=tuple(key for key, value in shape.items() if value is not None))
     return Job(**values)
 
 

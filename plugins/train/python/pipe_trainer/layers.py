@@ -25,5 +25,5 @@ def through_layers(block, hidden, blocks, config, compute, drop, first=0):
         one = jax.checkpoint(one)
     elif config.remat == "dots":
         one = jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
-    layers = blocks, first + jnp.arange(config.layers) if first else jnp.arange(config.layers)
+    layers = blocks, jnp.arange(first, first + config.layers)
     return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)[0]

@@ -17,6 +17,9 @@ import numpy as np
 from . import masked, model, pairs, spans
 
 
+OF_PAIRS = ("spans", "prefix")  # objectives of a decoder behind an encoder
+
+
 class Examples(NamedTuple):
     ids: jax.Array           # [R, T], that the model reads
     layout: tuple | None     # their segments and positions [R, T]; None: the ids tell them
@@ -100,7 +103,7 @@ CAUSAL = Causal()
 
 
 def make(config, begins=None):
-    if config.objective.name in ("spans", "prefix"):
+    if config.objective.name in OF_PAIRS:
         return Pairs(config)
     return CAUSAL if config.objective.name == "causal" else Masked(config, begins)
 
@@ -134,14 +137,14 @@ def marks_of(objective):
     """Returns the ids beside those of text, with their names, in the order of the ids."""
     if objective.name == "spans":
         return [(objective.sentinel - number, spans.name_of(number)) for number in reversed(range(objective.sentinels))]
-    return [] if objective.mask_id is None else [(objective.mask_id, masked.NAMES[0])]
+    return [(objective.mask_id, masked.NAMES[0])] if objective.name == "masked" else []
 
 
 def targets_of(config):
     """Returns the number of places of a row that predict."""
     if config.objective.name == "causal":
         return config.model.seq_len
-    if config.objective.name in ("spans", "prefix"):
+    if config.objective.name in OF_PAIRS:
         return spans.slots_of(config.objective, config.model.seq_len)
     return masked.most(config.objective.share, config.model.seq_len)
 

@@ -3,9 +3,10 @@
 from dataclasses import asdict
 
 from . import optim
+from .config import Model
 from .exits import BAD_DATA, BAD_JOB, Ended
 
-NEW_KEYS = {"exact_gelu": False}  # of models; checkpoints of earlier versions lack them
+DEFAULTS = asdict(Model())  # of keys that checkpoints of earlier versions lack
 # Keys that decide how a model is computed, and do not change the model.
 FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 
@@ -22,7 +23,7 @@ def check(setup, where, facts):
     now = facts_of(setup)
     made = {**facts["model"], "optimizer": facts["optimizer"], "ema": facts.get("ema", False)}
     for key, value in {**now["model"], "optimizer": now["optimizer"], "ema": now["ema"]}.items():
-        before = made.get(key, NEW_KEYS.get(key))
+        before = made.get(key, DEFAULTS.get(key))
         if before != value:
             raise Ended(BAD_JOB, f"{where}: was made with {key} {before}, and the job says {value}; go back to that, "
                                  "or take another run directory")

@@ -120,7 +120,8 @@ def fill_in(config, rows, pieces=()):
         found.append(f"config.model.vocab: {shape.vocab}, and the tokenizer of the rows has {vocab} ids"
                      + f", and the objective needs ids up to {needed - 1}" * (needed > vocab)
                      + "; leave it out or make it larger")
-    for key, most in (("mask_id", vocab), ("start", vocab - 1)):
+    for key, most in (("mask_id", vocab), ("start", vocab - 1),
+                      ("sentinel", vocab + (config.objective.sentinels or 1) - 1)):
         value = getattr(config.objective, key)
         if value is not None and value > most:
             found.append(f"config.objective.{key}: {value}, and the tokenizer has {vocab} ids; leave it out, or name "
