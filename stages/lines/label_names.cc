@@ -56,7 +56,8 @@ Status CheckLabelKeys(const Json& config) {
 
 Result<std::vector<StageFile>> LabelFiles(const Json& config) {
   std::vector<StageFile> files;
-  if (config.Has("labels_file")) files.push_back({"labels", std::string(config["labels_file"].AsString())});
+  if (config.Has("labels_file"))
+    files.push_back({std::string(kLabelsSource), std::string(config["labels_file"].AsString())});
   return files;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,8 @@ bool HasLabels(const Json& config);
 /// Checks as much as possible without reading the file.
 Status CheckLabelKeys(const Json& config);
 
+/// The source that stands for the file in a recipe.
+inline constexpr std::string_view kLabelsSource = "labels";
 /// For StageType::files.
 Result<std::vector<StageFile>> LabelFiles(const Json& config);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "stages/lines/label_names.h"
 
 namespace pipeline {
 
@@ -17,6 +18,13 @@ constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
 
 Result<std::string> ExportCheck::Read(std::string_view name) const {
   return ReadObject(artifact_.store, name, kMaxDescriptionBytes, stop());
+}
+
+bool ExportCheck::TookLabels() const {
+  const auto& sources = manifest().lineage.back().sources;
+  return config().Has("labels") || std::any_of(sources.begin(), sources.end(), [](const auto& source) {
+           return source.first == kLabelsSource;
+         });
 }
 
 const StoredObject* ExportCheck::Find(std::string_view name) const {

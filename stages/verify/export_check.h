@@ -52,6 +52,8 @@ class ExportCheck {
   const std::stop_token& stop() const { return artifact_.stop; }
   /// Configuration of the stage that made the artifact.
   const Json& config() const { return manifest().lineage.back().config; }
+  /// Whether the stage took labels: its configuration names them, or a file among its sources does.
+  bool TookLabels() const;
   const LengthFilter* filter() const { return artifact_.filter; }
 
   /// Returns the whole of an object beside the shards.

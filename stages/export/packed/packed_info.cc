@@ -81,6 +81,17 @@ PackedSplit SplitFromJson(const std::string& name, const Json& json, bool weight
   return split;
 }
 
+/// `info` has everything else.
+Status ReadLabels(const Json& json, PackedInfo& info) {
+  ASSIGN_OR_RETURN(info.labels, PackedLabelsFromJson(json));
+  if (!info.weights || !info.best_fit)
+    return Status(Code::kDataLoss, "labels: rows with them have weights and the packing best_fit");
+  if (info.tokenizer.eos_id < 0)
+    return Status(Code::kDataLoss, "labels: the tokenizer has no eos, which stands behind each");
+  const Status told_apart = CheckPackedLabels(info.labels, info.tokenizer);
+  return told_apart.ok() ? Status() : Status(Code::kDataLoss, std::string(told_apart.message()));
+}
+
 }  // namespace
 
 PackedTotals& PackedTotals::operator+=(const PackedTotals& other) {
@@ -121,6 +132,7 @@ std::string PackedInfoJson(const PackedInfo& info) {
   if (info.best_fit) json["packing"] = kBestFitPacking;
   if (info.segments) json["segments"] = true;
   if (info.weights) json["weights"] = true;
+  if (!info.labels.empty()) json["labels"] = PackedLabelsJson(info.labels);
   json["fill_id"] = info.fill_id;
   json["tokenizer"] = ToJson(info.tokenizer);
   json["splits"] = Json::Object{};
@@ -167,6 +179,7 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
     return Status(Code::kDataLoss, StrCat("segments: there is no room for them in ", encoding));
   if (info.weights && !HasExamples(info.encoding))
     return Status(Code::kDataLoss, StrCat("weights: there is no room for them in ", encoding));
+  if (json->Has("labels")) RETURN_IF_ERROR(ReadLabels((*json)["labels"], info));
   if (info.encoding == PackedEncoding::kRaw16 && info.tokenizer.vocab_size > kMostOfRaw16)
     return Status(Code::kDataLoss,
                   StrCat("a vocabulary of ", info.tokenizer.vocab_size, " pieces does not fit raw16"));

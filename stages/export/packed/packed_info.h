@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_labels.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 
 namespace pipeline {
@@ -52,6 +53,9 @@ struct PackedInfo {
   bool best_fit = false;
   bool segments = false;
   bool weights = false;  // each row has a weight for each id
+  /// By number. Each document ends with one of them, and nothing else is scored; empty: rows as `weights`
+  /// says.
+  std::vector<PackedLabel> labels = {};
   /// The NumPy name of the ids' type.
   std::string_view dtype() const;
   /// The share of padding among the ids of `totals`; 0 if there are no ids.

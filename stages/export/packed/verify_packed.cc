@@ -3,6 +3,7 @@
 // Verifies packed rows. Their bytes: stages/export/packed/packed.md.
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
 #include "stages/export/packed/answers_alone.h"
+#include "stages/export/packed/labelled_row.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
 
@@ -24,7 +26,9 @@ using PackedIndex = std::vector<PackedIndexEntry>;
 class RowCheck {
  public:
   /// `index` is null if it cannot be used; then the checks that need it are left out.
-  RowCheck(const PackedInfo& info, const PackedIndex* index) : info_(info), index_(index) {}
+  RowCheck(const PackedInfo& info, const PackedIndex* index) : info_(info), index_(index) {
+    if (!info.labels.empty()) labels_.emplace(info);
+  }
 
   std::string WrongWith(const ShardRecord& record) {
     const std::uint32_t id_bytes = PackedIdBytes(info_.encoding, info_.tokenizer.vocab_size);
@@ -43,6 +47,8 @@ class RowCheck {
       if (std::string wrong = WrongWithSegments(); !wrong.empty()) return wrong;
     if (info_.weights)
       if (std::string wrong = WrongWithWeights(); !wrong.empty()) return wrong;
+    if (labels_)
+      if (std::string wrong = labels_->WrongWith(ids_, weights_, labelled_); !wrong.empty()) return wrong;
     scored_ += static_cast<std::uint64_t>(std::count(weights_.begin(), weights_.end(), 1u));
     ++good_;
     return index_ == nullptr ? std::string() : WrongWithEntry(record);
@@ -94,6 +100,10 @@ class RowCheck {
       if (weights_[at] != 0)
         return StrCat("weight ", at, " is 1 where the index says that the row is filled from id ",
                       entry.facts.length);
+    if (labels_ && entry.facts != labelled_)
+      return StrCat("the index says ", entry.facts.length, " ids, ", entry.facts.bytes, " bytes and ",
+                    entry.facts.chars, " characters, where its labels and their documents have ",
+                    labelled_.length, ", ", labelled_.bytes, " and ", labelled_.chars);
     return {};
   }
 
@@ -101,7 +111,9 @@ class RowCheck {
   const PackedIndex* const index_;
   std::vector<std::uint32_t> ids_;
   PackedSegments segments_;
-  std::vector<std::uint32_t> weights_;  // empty: rows have none
+  std::vector<std::uint32_t> weights_;      // empty: rows have none
+  std::optional<LabelledRowCheck> labels_;  // absent: documents have none
+  PackedRowFacts labelled_;                 // of the last row that labels_ accepted
   std::uint64_t good_ = 0, scored_ = 0;
 };
 
@@ -170,6 +182,7 @@ class PackedCheck final : public ExportCheck {
     if (const Json& piece = config()[kAnswersAfterKey]; !piece.is_null() && !info_->weights)
       findings.Add(
           StrCat("rows have no weights where the manifest says ", kAnswersAfterKey, ": ", piece.Dump()));
+    VerifyLabels(findings);
     VerifyTokenizer(info_->tokenizer, findings);
     std::size_t named = 0, known = 0;
     for (const PackedSplit& split : info_->splits) named += split.shards.size();
@@ -190,6 +203,17 @@ class PackedCheck final : public ExportCheck {
     }
     if (named > known)
       findings.Add(StrCat("names ", named, " shards, ", named - known, " of which are not in the manifest"));
+  }
+
+  void VerifyLabels(Findings& findings) const {
+    if (TookLabels() && info_->labels.empty()) findings.Add("has no labels where the manifest has some");
+    if (!TookLabels() && !info_->labels.empty()) findings.Add("has labels where the manifest has none");
+    if (!config().Has("labels")) return;
+    Json names{Json::Array{}};
+    for (const PackedLabel& label : info_->labels) names.Append(label.name);
+    if (names != config()["labels"])
+      findings.Add(
+          StrCat("labels are ", names.Dump(), " where the manifest says ", config()["labels"].Dump()));
   }
 
   /// `index` is null if it cannot be used.

@@ -8,14 +8,14 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "formats/array_record.h"
-#include "formats/coding.h"
 #include "formats/megatron_index.h"
 #include "stages/export/packed/answers_alone.h"
 #include "stages/export/packed/best_fit_packer.h"
+#include "stages/export/packed/label_answers.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
-#include "stages/export/packed/row_packer.h"
-#include "stages/shards/made_rows.h"
+#include "stages/export/packed/packed_sink.h"
+#include "stages/lines/label_names.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/tokenizer_facts.h"
@@ -28,117 +28,6 @@ constexpr std::string_view kSeqLenKey = "seq_len";
 constexpr std::string_view kPackingKey = "packing";
 constexpr std::string_view kEncodingKey = "encoding";
 constexpr std::string_view kSegmentsKey = "segments";
-// Counts of the stage.
-constexpr std::string_view kRowIds = "row_ids";
-constexpr std::string_view kFillIds = "fill_ids";
-constexpr std::string_view kScoredOf = "scored_of_";  // before the name of a split
-constexpr std::string_view kUnscoredDocuments = "unscored_documents";
-
-/// The rules of rows and of their encoding.
-struct PackedRules {
-  RowRules rows;
-  std::uint32_t vocab_size = 0;
-  PackedEncoding encoding = PackedEncoding::kExample;
-  bool best_fit = false;
-  bool segments = false;
-  WeightRule weights;
-
-  bool has_weights() const { return weights.open != nullptr; }
-  std::uint32_t id_bytes() const { return PackedIdBytes(encoding, vocab_size); }
-};
-
-/// Makes rows of the records of one partition, in a stream for each split, and forwards them as records. The
-/// rows of a split have numbers from 0; the shuffle uses them as origins.
-class PackedSink final : public Sink {
- public:
-  PackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules, const std::vector<std::string>& splits)
-      : rows_(std::move(rows)), rules_(rules), splits_(splits), streams_(splits.size()) {}
-
-  Status Write(const Batch& batch) override {
-    RETURN_IF_ERROR(Check(batch));
-    for (std::size_t row = 0; row < batch.size(); ++row) {
-      const std::uint8_t split = batch.split.empty() ? std::uint8_t{0} : batch.split[row];
-      if (split >= streams_.size())
-        return Status(Code::kInternal,
-                      StrCat("packed rows: split ", split, " where there are ", streams_.size()));
-      std::unique_ptr<RowPacker>& stream = streams_[split];
-      if (!stream) stream = NewStream(split);
-      RETURN_IF_ERROR(
-          stream->Add(batch.ids[row], batch.id_ends[row], batch.text[row], batch.heads[row].document));
-    }
-    return {};
-  }
-
-  Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop) override {
-    for (const std::unique_ptr<RowPacker>& stream : streams_)
-      if (stream) RETURN_IF_ERROR(stream->Finish());
-    ASSIGN_OR_RETURN(CommittedPartition output, rows_.Commit(end, std::move(stop)));
-    if (rules_.best_fit && row_ids_ > 0) {
-      output.reasons.emplace(kRowIds, row_ids_);
-      output.reasons.emplace(kFillIds, fill_ids_);
-    }
-    for (std::size_t split = 0; split < streams_.size(); ++split) {
-      if (!streams_[split]) continue;
-      if (const std::uint64_t scored = streams_[split]->scored(); scored > 0)
-        output.reasons.emplace(StrCat(kScoredOf, splits_[split]), scored);
-      if (const std::uint64_t without = streams_[split]->unscored_documents(); without > 0)
-        output.reasons[std::string(kUnscoredDocuments)] += without;
-    }
-    return output;
-  }
-
- private:
-  Status Check(const Batch& batch) const {
-    const std::size_t rows = batch.size();
-    if (batch.ids.size() != rows || batch.id_ends.size() != rows || batch.text.size() != rows ||
-        (!batch.split.empty() && batch.split.size() != rows))
-      return Status(Code::kInternal, StrCat("packed rows: ", batch.ids.size(), " lists of ids and ",
-                                            batch.text.size(), " texts for ", rows, " records"));
-    const auto ids = batch.ids.joined();
-    const auto highest = std::max_element(ids.begin(), ids.end());
-    if (highest == ids.end() || *highest < rules_.vocab_size) return {};
-    return Status(Code::kInvalidArgument,
-                  StrCat("packed rows: an id is ", *highest, " and the tokenizer has ", rules_.vocab_size,
-                         " pieces: the ids were made by another tokenizer"));
-  }
-
-  std::unique_ptr<RowPacker> NewStream(std::uint8_t split) {
-    const auto take = [this, split, index = std::uint64_t{0}](
-                          std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-                          std::span<const std::uint32_t> segments,
-                          std::span<const std::uint32_t> weights) mutable -> Status {
-      row_ids_ += ids.size();
-      fill_ids_ += ids.size() - facts.length;
-      std::string& payload = rows_.open_row();
-      AppendPackedRowFacts(payload, facts);
-      if (!weights.empty())
-        PutU32(payload, static_cast<std::uint32_t>(std::count(weights.begin(), weights.end(), 1u)));
-      AppendRow(payload, ids, facts, segments, weights);
-      return rows_.Close({index++, 0, 0, 0}, split);
-    };
-    std::unique_ptr<TargetWeights> weights = rules_.has_weights() ? rules_.weights.open() : nullptr;
-    return rules_.best_fit ? NewBestFitPacker(rules_.rows, take, std::move(weights))
-                           : NewStreamPacker(rules_.rows, take, std::move(weights));
-  }
-
-  void AppendRow(std::string& payload, std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-                 std::span<const std::uint32_t> segments, std::span<const std::uint32_t> weights) {
-    if (const std::uint32_t bytes = rules_.id_bytes(); bytes > 0) return AppendRawIds(payload, ids, bytes);
-    PackedSegments of_row;
-    if (rules_.segments) of_row = SegmentsOf(segments, facts.length, ids.size());
-    const PackedSegments* const wanted = rules_.segments ? &of_row : nullptr;
-    if (rules_.encoding == PackedEncoding::kExample)
-      AppendPackedRow(payload, ids, wanted, weights);
-    else
-      AppendPackedExample(payload, ids, wanted, weights);
-  }
-
-  MadeRows rows_;
-  const PackedRules rules_;
-  const std::vector<std::string> splits_;
-  std::vector<std::unique_ptr<RowPacker>> streams_;  // by split; null: no record of it yet
-  std::uint64_t row_ids_ = 0, fill_ids_ = 0;         // of all rows
-};
 
 /// A shard of ArrayRecord.
 class ArrayRecordForm final : public ShardForm {
@@ -236,20 +125,21 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const We
 class WritePacked final : public ShardedStage {
  public:
   WritePacked(const PackedRules& rules, const ShardRules& shards)
-      : ShardedStage(shards), rules_(rules), splits_(shards.splits) {}
+      : ShardedStage(shards), rules_(rules), splits_(shards.splits) {
+    if (rules.labels) label_check_ = NewLabelCheck(rules.labels->numbers);
+  }
 
-  /// Null, because rows cross the borders of batches; the Sink makes them in order.
-  const Transform* encoder() const override { return nullptr; }
+  /// Makes no rows, because they cross the borders of batches; the Sink makes them in order.
+  const Transform* encoder() const override { return label_check_.get(); }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
-    return std::unique_ptr<Sink>(std::make_unique<PackedSink>(std::move(rows), rules_, splits_));
+    return NewPackedSink(std::move(rows), rules_, splits_);
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     // A row; with segments, also the segment and the position of each id; with weights, that of each id.
     const std::uint64_t lists = (rules_.segments ? 3 : 1) + (rules_.has_weights() ? 1 : 0);
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
-    return ShardedStage::partition_memory(text_bytes) + row * splits_.size() +
-           (rules_.best_fit ? BestFitMemory(text_bytes, rules_.has_weights()) : 0);
+    return ShardedStage::partition_memory(text_bytes) + row * splits_.size() + PackerMemory(text_bytes);
   }
   Status CheckCounts(const ArtifactTotals& totals) const override {
     RETURN_IF_ERROR(ShardedStage::CheckCounts(totals));
@@ -261,18 +151,32 @@ class WritePacked final : public ShardedStage {
   }
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
                                             const std::vector<PartitionOutput>& outputs) const override {
-    std::uint64_t left_out = 0;
-    for (const PartitionOutput& output : outputs)
-      if (const auto found = output.committed.reasons.find(std::string(kUnscoredDocuments));
-          found != output.committed.reasons.end())
-        left_out += found->second;
-    if (left_out > 0) LogInfo(StrCat("documents left out of the loss, without a scored target: ", left_out));
+    const auto log = [&outputs](std::string_view reason, std::string_view what) {
+      std::uint64_t documents = 0;
+      for (const PartitionOutput& output : outputs)
+        if (const auto found = output.committed.reasons.find(std::string(reason));
+            found != output.committed.reasons.end())
+          documents += found->second;
+      if (documents > 0) LogInfo(StrCat("documents ", what, ": ", documents));
+    };
+    log(kUnscoredDocuments, "left out of the loss, without a scored target");
+    log(kCutDocuments, "that lost the end of their text, because a row has no room for it");
     return ShardedStage::Plan(artifact, outputs);
   }
 
  private:
+  std::uint64_t PackerMemory(std::uint64_t text_bytes) const {
+    if (!rules_.best_fit) return 0;
+    if (!rules_.labels) return BestFitMemory(text_bytes, rules_.has_weights());
+    std::size_t longest = 0;
+    for (const LabelAnswer& answer : rules_.labels->answers)
+      longest = std::max(longest, answer.label.ids.size());
+    return LabelledMemory(text_bytes, longest);
+  }
+
   const PackedRules rules_;
   const std::vector<std::string> splits_;
+  std::unique_ptr<const Transform> label_check_;  // null: records have no labels
 };
 
 PackedEncoding EncodingOf(const Json& config) {
@@ -335,6 +239,9 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
                            : static_cast<std::uint32_t>(facts.pad_id);
   if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
   ASSIGN_OR_RETURN(rules.weights, (weights ? weights : ChooseAnswersAlone)(context, facts));
+  ASSIGN_OR_RETURN(rules.labels, ChooseLabels(context, facts, rules.rows));
+  if (rules.labels)
+    rules.weights = {{}, "none of its rows has a document with a label; give it more documents"};
 
   PackedInfo info;
   info.seq_len = rules.rows.seq_len;
@@ -343,13 +250,35 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
   info.best_fit = rules.best_fit;
   info.segments = rules.segments;
   info.weights = rules.has_weights();
+  for (std::size_t label = 0; rules.labels && label < rules.labels->answers.size(); ++label)
+    info.labels.push_back(rules.labels->answers[label].label);
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
   return std::unique_ptr<SinkStage>(
       std::make_unique<WritePacked>(rules, RulesOf(context, info, rules.weights, tokenizer->second, facts)));
 }
 
-Status Check(const Json& config, Schema&) {
+/// Checks what labels need of the other keys.
+Status CheckLabelledRows(const Json& config) {
+  const auto refused = [](std::string_view why) {
+    return Status(Code::kInvalidArgument, StrCat("labels: ", why));
+  };
+  if (!HasLabels(config)) return {};
+  if (config.Has(kAnswersAfterKey))
+    return refused(StrCat("beside ", kAnswersAfterKey,
+                          ": the answer to a document with a label is its label; ",
+                          "leave one of the two out"));
+  if (!HasExamples(EncodingOf(config)))
+    return refused(StrCat("rows in ", config[kEncodingKey].AsString(),
+                          " have no room for weights; write `encoding: example` or `array_record`"));
+  if (config[kPackingKey].AsString(kStreamPacking) != kBestFitPacking)
+    return refused(
+        "a label stands in one row with its document, and `packing: stream` cuts documents; write "
+        "`packing: best_fit`");
+  return {};
+}
+
+Status Check(const Json& config, Schema& schema) {
   const std::int64_t seq_len = config[kSeqLenKey].AsInt();
   if (seq_len < 1 || seq_len > kMaxSeqLen)
     return Status(Code::kInvalidArgument,
@@ -366,6 +295,8 @@ Status Check(const Json& config, Schema&) {
                     StrCat(kAnswersAfterKey, ": rows in ", config[kEncodingKey].AsString(),
                            " have no room for weights; write `encoding: example` or `array_record`"));
   }
+  RETURN_IF_ERROR(CheckPackedLabelKeys(config, schema));
+  RETURN_IF_ERROR(CheckLabelledRows(config));
   return CheckShardKeys(config);
 }
 
@@ -404,6 +335,7 @@ StageType WritePackedType(const ChooseWeights& weights) {
        "A piece of the tokenizer, e.g. <answer>: the loss counts the ids of a document behind its first one, "
        "and no others."},
   };
+  for (ConfigKey& key : PackedLabelKeys()) type.keys.push_back(std::move(key));
   AppendShardKeys(type.keys);
   type.gives = Flow::kArtifact;
   type.reads = {"text", "ids", "id_ends"};
@@ -416,18 +348,24 @@ StageType WritePackedType(const ChooseWeights& weights) {
                   Tally(std::string(kFillIds), "Ids that fill rows; see `padding`."),
                   Tally(StrCat(kScoredOf, "*"), "Targets of the split of that name that the loss counts."),
                   Tally(std::string(kUnscoredDocuments),
-                        "Documents that are left out of the loss, because none of their targets is scored.")};
+                        "Documents that are left out of the loss, because none of their targets is scored."),
+                  UnknownLabelReason(),
+                  Tally(std::string(kCutDocuments),
+                        "Documents with a label that lost the end of their text, because a row has no room "
+                        "for it.")};
   type.metrics = {{"padding", "Share of the ids that fill rows, with `packing: best_fit`.", Padding}};
   type.check = Check;
+  type.prepare = [](const Json& config) { return PackedLabelNames(config).status(); };
+  type.files = LabelFiles;
   type.check_promised = [check = OfPromisedTokenizer(CheckTokenizer)](
                             const Json& config, const Schema& schema, const Promise& promise) -> Status {
     RETURN_IF_ERROR(check(config, schema, promise));
     return CheckPromisedAnswers(config, promise);
   };
-  type.kind = SinkKind{
-      .make = [weights](const StageContext& context) { return Make(context, weights); },
-      .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey, kAnswersAfterKey, kShuffleKey},
-      .names = {IsOwnName, IsReadName}};
+  type.kind = SinkKind{.make = [weights](const StageContext& context) { return Make(context, weights); },
+                       .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey,
+                                           kAnswersAfterKey, "labels", "on_unknown_label", kShuffleKey},
+                       .names = {IsOwnName, IsReadName}};
   return type;
 }
 

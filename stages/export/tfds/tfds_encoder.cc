@@ -1,8 +1,6 @@
 #include "stages/export/tfds/tfds_encoder.h"
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -10,8 +8,8 @@
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
+#include "stages/lines/label_numbers.h"
 #include "text/token_cutter.h"
-#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -44,8 +42,6 @@ class TextWorker final : public Worker {
   const std::string_view feature_;
 };
 
-using LabelNumbers = std::map<std::string, std::int64_t, std::less<>>;
-
 /// Encodes records with one or more texts, and with the number of the label if records have labels.
 class FeaturesWorker final : public Worker {
  public:
@@ -54,7 +50,7 @@ class FeaturesWorker final : public Worker {
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
     batch.payload.Clear();
-    if (!numbers_.empty()) RETURN_IF_ERROR(Number(batch, stage, counts));
+    if (!numbers_.empty()) RETURN_IF_ERROR(numbers_.Number(batch, stage, counts, row_numbers_));
     for (std::size_t row = 0; row < batch.size(); ++row) {
       TfExample example;
       if (!numbers_.empty()) example.emplace(kTfdsLabelFeature, TfInt64List{row_numbers_[row]});
@@ -86,37 +82,9 @@ class FeaturesWorker final : public Worker {
     return {};
   }
 
-  // Fills row_numbers_ and drops the rows that have no number.
-  Status Number(Batch& batch, std::uint32_t stage, StageCounts& counts) {
-    row_numbers_.clear(), kept_.clear();
-    for (std::size_t row = 0; row < batch.size(); ++row) {
-      const std::string_view label = batch.label[row];
-      if (const auto found = numbers_.find(label); found != numbers_.end()) {
-        row_numbers_.push_back(found->second);
-        kept_.push_back(static_cast<std::uint32_t>(row));
-        continue;
-      }
-      const RecordHead& head = batch.heads[row];
-      if (records_.fail) {
-        batch.failed_index = head.index;
-        return Status(
-            Code::kFailedPrecondition,
-            StrCat("record ", head.index, " of partition ", batch.partition.partition, ": its label '",
-                   Printable(label), "' is not among `labels`; name it there, or set ",
-                   "on_unknown_label: quarantine"));
-      }
-      counts.Add("dropped_unknown_label");
-      batch.quarantine.push_back(
-          {stage, head.index, head.sub, "dropped_unknown_label", StrCat(label, "\t", batch.text[row])});
-    }
-    if (kept_.size() < batch.size()) batch.Keep(kept_);
-    return {};
-  }
-
   const TfdsRecords& records_;
   const LabelNumbers& numbers_;
-  std::vector<std::int64_t> row_numbers_;
-  std::vector<std::uint32_t> kept_;
+  std::vector<std::uint32_t> row_numbers_;
   std::string example_;
 };
 
@@ -167,10 +135,8 @@ class SplitLinesWorker final : public Worker {
 
 class TfdsEncoder final : public Transform {
  public:
-  explicit TfdsEncoder(TfdsRecords records) : records_(std::move(records)) {
-    for (const std::string& label : records_.labels)
-      numbers_.emplace(label, static_cast<std::int64_t>(numbers_.size()));
-  }
+  explicit TfdsEncoder(TfdsRecords records)
+      : records_(std::move(records)), numbers_(records_.labels, records_.fail) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     std::unique_ptr<Worker> worker;
@@ -184,7 +150,7 @@ class TfdsEncoder final : public Transform {
 
  private:
   const TfdsRecords records_;
-  LabelNumbers numbers_;  // empty: records have no labels
+  const LabelNumbers numbers_;  // empty: records have no labels
 };
 
 }  // namespace

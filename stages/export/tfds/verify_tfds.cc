@@ -26,8 +26,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kLabelsSource = "labels";  // the source with the labels of write_tfds
-
 void CompareSplit(const TfdsSplit& found, const TfdsSplit& expected, Findings& findings) {
   const auto add = [&](std::string_view what) { findings.Add(StrCat("split ", found.name, ": ", what)); };
   if (found.bytes != expected.bytes)
@@ -154,7 +152,7 @@ class TfdsCheck final : public ExportCheck {
         },
         findings);
     VerifyNames({kTfdsInfoFile, kTfdsFeaturesFile}, findings);
-    if (HasLabels()) VerifyNames({kTfdsLabelsFile}, findings);
+    if (TookLabels()) VerifyNames({kTfdsLabelsFile}, findings);
     if (rules_.max_tokens > 0) VerifyNames({kTfdsTokenizerFile}, findings);
     VerifyDescription(kTfdsTokenizerFile, no_tokenizer_, findings);
     VerifySums(findings, RecordsOf(manifest()));
@@ -223,14 +221,6 @@ class TfdsCheck final : public ExportCheck {
     return expected;
   }
 
-  /// Returns whether records have labels: the configuration names them, or a file among the sources does.
-  bool HasLabels() const {
-    const auto& sources = manifest().lineage.back().sources;
-    return config().Has("labels") || std::any_of(sources.begin(), sources.end(), [](const auto& source) {
-             return source.first == kLabelsSource;
-           });
-  }
-
   /// Returns the splits that dataset_info.json must have.
   std::vector<TfdsSplit> Splits() const {
     std::vector<TfdsSplit> splits;
@@ -277,8 +267,8 @@ class TfdsCheck final : public ExportCheck {
       if (found->texts != expected) findings.Add("names other features than the manifest");
     }
     const std::size_t labels = config()["labels"].AsArray().size();
-    if (!HasLabels() && found->labels > 0) findings.Add("has labels where the manifest has none");
-    if (HasLabels() && (found->labels == 0 || (labels > 0 && labels != found->labels)))
+    if (!TookLabels() && found->labels > 0) findings.Add("has labels where the manifest has none");
+    if (TookLabels() && (found->labels == 0 || (labels > 0 && labels != found->labels)))
       findings.Add(StrCat("has ", found->labels, " labels where the manifest has ",
                           labels > 0 ? std::to_string(labels) : "those of a file"));
   }

@@ -13,6 +13,7 @@
 #include "stages/export/tfds/tfds.h"
 #include "stages/export/tfds/tfds_encoder.h"
 #include "stages/lines/label_names.h"
+#include "stages/lines/label_numbers.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/tokenizer_facts.h"
@@ -164,7 +165,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   TfdsBeside beside;
   ASSIGN_OR_RETURN(beside.labels, LabelNames(config));
   records.labels = beside.labels;
-  records.fail = config["on_unknown_label"].AsString() != "quarantine";
+  records.fail = FailsOnUnknownLabel(config);
   if (MaxTokens(config) != 0) {
     ASSIGN_OR_RETURN(beside.tokenizer, ReadTokenizer(context));
     auto encoder = SentencePieceEncoder::Load(beside.tokenizer);
@@ -225,13 +226,7 @@ StageType WriteTfdsType() {
   for (ConfigKey& key : LabelKeys("Where records have labels: all of them, in the order of their numbers."))
     type.keys.push_back(std::move(key));
   const std::vector<ConfigKey> keys = {
-      {"on_unknown_label",
-       ValueType::kChoice,
-       "~",
-       Effect::kBytes,
-       "Treatment of a record with another label: set aside and counted, or a failure (`fail`, the "
-       "default).",
-       {"quarantine", "fail"}},
+      UnknownLabelKey(),
       {"max_tokens", ValueType::kInteger, "~", Effect::kBytes,
        "The trainer's longest line in ids of `tokenizer`, its end mark included; longer lines are split at "
        "the ends of sentences instead of being dropped there. 0: lines of any length."},
@@ -249,7 +244,7 @@ StageType WriteTfdsType() {
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
-  type.reasons = {Drop("dropped_unknown_label", "Its label is not among `labels`."),
+  type.reasons = {UnknownLabelReason(),
                   {"split_long", "It had more than `max_tokens` and became several."},
                   Tally("over_max_tokens", "Parts that no cut makes short enough.")};
   type.kind =

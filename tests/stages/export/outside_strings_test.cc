@@ -49,9 +49,11 @@ TEST(OutsideStringsOfExportsTest, Packed) {
     strings.Add("object", PackedShardName("<split>", 1, 2, encoding));
     strings.Add("object", PackedIndexName("<split>", 1, 2, encoding));
     PackedInfo info{128, 0, FullFacts(), {}, encoding, true, HasExamples(encoding), HasExamples(encoding)};
+    if (info.weights) info.labels = {{"no", {100}}, {"yes", {101}}};
     info.splits = {{"<split>", 1, {{"<object>", "<index>", {1, 2, 3, 4, 1}}}}};
     [[maybe_unused]] const auto& [seq_len, fill_id, tokenizer, splits, its_encoding, best_fit, segments,
-                                  weights] = info;
+                                  weights, labels] = info;
+    [[maybe_unused]] const auto& [name, label_ids] = PackedLabel();
     const Json json = Parsed(PackedInfoJson(info));
     strings.AddMembers(StrCat("member of ", kPackedInfoFile), json);
     for (const std::string_view member : {"pipe_packed", "dtype", "encoding", "packing", "feature"})

@@ -15,6 +15,7 @@
 #include "stages/export/jsonl/write_jsonl.h"
 #include "stages/export/tfds/write_tfds.h"
 #include "tests/stages/export/packed/after_first.h"
+#include "tests/stages/export/packed/label_model.h"
 #include "tests/stages/export/tfdata/tfdata_artifact.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/stages/verify/published_artifact.h"
@@ -96,7 +97,7 @@ inline PublishedKind PackedKind(const std::string& name, Json more, ShardLayout 
                                 const ChooseWeights& weights = {}) {
   more["shuffle"]["seed"] = 0;
   more["shards"] = 2;
-  more["seq_len"] = 4;
+  if (!more.Has("seq_len")) more["seq_len"] = 4;
   return {"packed_" + name, WritePackedType(weights), std::move(more), std::move(layout), std::move(wrong)};
 }
 
@@ -126,6 +127,12 @@ inline std::vector<PublishedKind> PublishedKinds() {
   kinds.push_back(PackedKind("mmap", encoded("mmap"), PlainLayout(10), std::string(10, '\xff')));
   kinds.push_back(PackedKind("array_record", encoded("array_record"), ArrayRecordLayout(), "\xff"));
   kinds.push_back(PackedKind("weights", {}, TfRecordLayout(), "\xff", ChooseAfterFirst(250)));
+  kinds.push_back(PackedKind(
+      "labels",
+      Json(Json::Object{
+          {"labels", Json(Json::Array{"no", "yes"})}, {"packing", Json("best_fit")}, {"seq_len", Json(12)}}),
+      TfRecordLayout(), "\xff"));
+  kinds.back().labels = true;
 
   kinds.push_back({"jsonl", WriteJsonlType(), keys({{"unit", "record"}, {"task", "text"}}), PlainLayout(0),
                    "{\"other\":\"x\"}\n"});
@@ -187,8 +194,9 @@ inline std::optional<ArtifactInput> TokenizerOf(const PublishedKind& kind) {
     return ArtifactInput{directory, "", ToJson(FactsOfVocabulary(*pieces, "vocab.txt", vocabulary))};
   }
   if (kind.type.name != "write_packed" && kind.type.name != "write_tfdata") return std::nullopt;
-  (*directory)["spm.model"] = "a model";
-  return ArtifactInput{directory, "", ToJson(PipeTokenizer("a model"))};
+  const std::string model = kind.labels ? LabelModel() : "a model";
+  (*directory)["spm.model"] = model;
+  return ArtifactInput{directory, "", ToJson(PipeTokenizer(model))};
 }
 
 /// Two partitions in the splits train and validation, of some hundred records.
@@ -202,7 +210,8 @@ inline Manifest PublishKind(const PublishedKind& kind, const std::string& place)
   if (kind.labels) {
     context.schema.columns["label"] = ColumnType::kUtf8;
     for (Batch& batch : batches)
-      for (std::size_t row = 0; row < batch.size(); ++row) batch.label.Append(row % 3 == 0 ? "no" : "yes");
+      for (std::size_t row = 0; row < batch.size(); ++row)
+        batch.label.Append(batch.heads[row].document % 3 == 0 ? "no" : "yes");
   }
   return PublishAt(place, kind.type, context, batches);
 }

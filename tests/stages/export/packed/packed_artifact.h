@@ -4,15 +4,17 @@
 #include <memory>
 #include <string>
 
+#include "tests/stages/export/packed/label_model.h"
 #include "tests/stages/verify/published_artifact.h"
 
 namespace pipeline {
 
 /// Rows of five ids: train in two shards, validation in two. `more` are keys of the stage.
 inline Manifest PublishPacked(const std::string& place, const Json& more = Json::Object{},
-                              const ChooseWeights& weights = {}) {
+                              const ChooseWeights& weights = {}, const std::string& model = "a model",
+                              const PackedCorpus& corpus = RandomPackedCorpus(1, 20)) {
   auto tokenizer = std::make_shared<MapStore>();
-  (*tokenizer)["spm.model"] = "a model";
+  (*tokenizer)["spm.model"] = model;
   StageContext context;
   context.name = "packed";
   context.config["seq_len"] = 4;
@@ -20,8 +22,17 @@ inline Manifest PublishPacked(const std::string& place, const Json& more = Json:
   context.config["shards"] = 2;
   for (const auto& [key, value] : more.AsObject()) context.config[key] = value;
   context.schema.splits = {"train", "validation"};
-  context.artifacts["tokenizer"] = {tokenizer, "", ToJson(PipeTokenizer("a model"))};
-  return PublishAt(place, WritePackedType(weights), context, BatchesOf(RandomPackedCorpus(1, 20)));
+  context.artifacts["tokenizer"] = {tokenizer, "", ToJson(PipeTokenizer(model))};
+  return PublishAt(place, WritePackedType(weights), context, BatchesOf(corpus));
+}
+
+/// Rows of 13 ids, whose documents have the labels `no` and `yes` of LabelModel.
+inline Manifest PublishLabelled(const std::string& place, Json more = Json::Object{}) {
+  const std::vector<std::string> names = {"no", "yes"};
+  more["labels"] = Json::Array(names.begin(), names.end());
+  more["packing"] = "best_fit";
+  more["seq_len"] = 12;
+  return PublishPacked(place, more, {}, LabelModel(), Labelled(RandomPackedCorpus(1, 20), names));
 }
 
 }  // namespace pipeline

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <random>
@@ -23,6 +24,7 @@ struct PackedLine {
   std::vector<std::uint32_t> ids, ends;
   std::uint64_t document = 0;
   std::uint8_t split = 0;
+  std::string label = {};
 };
 using PackedCorpus = std::map<PartitionId, std::vector<PackedLine>>;
 
@@ -62,11 +64,14 @@ inline PackedCorpus RandomPackedCorpus(std::uint32_t partitions, std::uint64_t d
   return corpus;
 }
 
+/// `count` lines from `first` on; with the column `label` if one of all lines has a label.
 inline Batch PackedBatch(PartitionId id, const std::vector<PackedLine>& lines, std::size_t first,
                          std::size_t count) {
   Batch batch;
   batch.Clear(1);
   batch.partition = id;
+  const bool labelled =
+      std::any_of(lines.begin(), lines.end(), [](const PackedLine& line) { return !line.label.empty(); });
   for (std::size_t at = first; at < std::min(first + count, lines.size()); ++at) {
     const PackedLine& line = lines[at];
     batch.heads.push_back({at, 0, line.document, 0});
@@ -74,6 +79,7 @@ inline Batch PackedBatch(PartitionId id, const std::vector<PackedLine>& lines, s
     batch.ids.Append(line.ids);
     batch.id_ends.Append(line.ends);
     batch.split.push_back(line.split);
+    if (labelled) batch.label.Append(line.label);
   }
   return batch;
 }

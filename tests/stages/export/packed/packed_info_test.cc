@@ -95,6 +95,31 @@ TEST(PackedInfoTest, CountsTheScoredTargetsOfWeightedRows) {
   EXPECT_EQ(WhyNot(json), "weights: there is no room for them in raw16");
 }
 
+TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
+  PackedInfo info = Example();
+  info.weights = info.best_fit = true;
+  EXPECT_EQ(PackedInfoJson(info).find("labels"), std::string::npos);
+  info.labels = {{"no", {100, 101}}, {"yes", {102}}};
+  const auto read = ParsePackedInfo(PackedInfoJson(info));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, info);
+  const Json good = *Json::Parse(PackedInfoJson(info));
+  EXPECT_EQ(good["pipe_packed"].AsInt(), 3) << "who reads 3 reads these rows as well";
+  EXPECT_EQ(good["labels"].Dump(), R"([{"ids":[100,101],"name":"no"},{"ids":[102],"name":"yes"}])");
+  Json json = good;
+  json["labels"] = 1;
+  EXPECT_EQ(WhyNot(json), "labels: not a list");
+  json["labels"] = Json::Array{};
+  EXPECT_EQ(WhyNot(json),
+            "labels: 0 names, and there is nothing to choose among fewer than two; name all labels");
+  json = good;
+  json.Remove("packing");
+  EXPECT_EQ(WhyNot(json), "labels: rows with them have weights and the packing best_fit");
+  json = good;
+  json["tokenizer"]["eos_id"] = -1;
+  EXPECT_EQ(WhyNot(json), "labels: the tokenizer has no eos, which stands behind each");
+}
+
 TEST(PackedInfoTest, NamesWhatIsWrong) {
   const Json good = *Json::Parse(PackedInfoJson(Example()));
   ASSERT_EQ(WhyNot(good), "");

@@ -137,6 +137,67 @@ TEST(VerifyPackedTest, RowsWithoutTheWeightsOfTheirKeyAreFound) {
                                         "\"<answer>\""));
 }
 
+TEST(VerifyPackedTest, LabelsAreChecked) {
+  for (const std::string encoding : {"example", "array_record"}) {
+    const TempDir dir;
+    PublishLabelled(dir / "out", Json(Json::Object{{"encoding", Json(encoding)}}));
+    EXPECT_EQ(FoundIn(dir / "out"), std::vector<std::string>()) << encoding;
+  }
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishLabelled(place);
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  const std::uint32_t n = IdOfCharacter('n'), o = IdOfCharacter('o');
+  const auto with = [&](std::vector<std::uint32_t> ids, std::vector<std::uint32_t> weights) {
+    ids.resize(13), weights.resize(13);
+    std::string shard;
+    AppendPackedRow(shard, ids, nullptr, weights);
+    Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+    return FoundIn(place);
+  };
+  const std::string at = kShard + ": record 0 at byte 0: ";
+  EXPECT_TRUE(Finds(with({2, 5, 5, 4, n, o, 2, 5, 4, n, o, 2}, {0, 0, 0, 0, 1, 1, 1}),
+                    at + "the document with id 7 has no scored label"));
+  EXPECT_TRUE(Finds(with({2, 5, 4, n, o, 2, 5, 5}, {0, 0, 0, 1, 1, 1}),
+                    at + "the document with id 6 has no end in the row"));
+  EXPECT_TRUE(
+      Finds(with({2, 5, 4, n, o, 2}, {0, 0, 0, 1, 0, 1}), at + "id 4 is not scored, and id 3 before it is"));
+  EXPECT_TRUE(Finds(with({2, 5, 4, n, n, 2}, {0, 0, 0, 1, 1, 1}),
+                    at + "the scored ids 3 to 5 are not those of a label of packed.json"));
+  EXPECT_TRUE(
+      Finds(with({2, 5, 5, n, o, 2}, {0, 0, 0, 1, 1, 1}), at + "the label at id 3 is not a line of its own"));
+  EXPECT_TRUE(Finds(with({2}, {0}), at + "has no document"));
+  EXPECT_TRUE(Finds(with({2, 5, 4, n, o, 2}, {0, 0, 0, 1, 1, 1}),
+                    at + "the index says " + std::to_string((*index)[0].facts.length) + " ids, "));
+  Forge(place, manifest, kShard, good);
+  EXPECT_EQ(FoundIn(place), std::vector<std::string>());
+}
+
+TEST(VerifyPackedTest, LabelsThatContradictTheManifestAreFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const std::string name(kPackedInfoFile);
+  Manifest manifest = PublishLabelled(place);
+  PackedInfo info = *ParsePackedInfo(ReadFile(place + "/" + name));
+  std::swap(info.labels[0].name, info.labels[1].name);
+  Forge(place, manifest, name, PackedInfoJson(info));
+  EXPECT_TRUE(
+      Finds(FoundIn(place), name + R"(: labels are ["yes","no"] where the manifest says ["no","yes"])"));
+  EXPECT_TRUE(Finds(FoundIn(place), "bytes and ")) << "names of other lengths";
+  info.labels.clear();
+  Forge(place, manifest, name, PackedInfoJson(info));
+  EXPECT_TRUE(Finds(FoundIn(place), name + ": has no labels where the manifest has some"));
+
+  manifest = PublishLabelled(place);
+  manifest.lineage.back().config.Remove("labels");
+  PutManifest(place, manifest);
+  EXPECT_TRUE(Finds(FoundIn(place), name + ": has labels where the manifest has none"));
+  manifest.lineage.back().sources.emplace_back("labels", DigestOf("no\nyes\n").ToHex());
+  PutManifest(place, manifest);
+  EXPECT_EQ(FoundIn(place), std::vector<std::string>()) << "labels of a file";
+}
+
 TEST(VerifyPackedTest, PaddingWithAWeightIsFound) {
   const TempDir dir;
   const std::string place = dir / "out";

@@ -5,134 +5,12 @@
 #include <string>
 
 #include "base/str.h"
-#include "formats/array_record.h"
-#include "formats/megatron_index.h"
 #include "formats/sentencepiece_model.h"
-#include "formats/tfrecord.h"
-#include "stages/export/packed/packed.h"
-#include "stages/export/packed/packed_info.h"
 #include "tests/stages/export/packed/after_first.h"
-#include "tests/stages/export/packed/packed_corpus.h"
-#include "tests/stages/shards/shuffle_fixture.h"
+#include "tests/stages/export/packed/published_rows.h"
 
 namespace pipeline {
 namespace {
-
-constexpr std::string_view kModel = "a model";
-constexpr std::uint64_t kMemory = 1 << 20;
-
-Json Config(std::int64_t seq_len) {
-  Json config;
-  config["seq_len"] = seq_len;
-  config["shuffle"]["seed"] = 0;
-  config["shards"] = 3;
-  config["hosts"] = 2;
-  config["equal"] = false;
-  return config;
-}
-
-Json Unshuffled(std::int64_t seq_len) {
-  Json config = Config(seq_len);
-  config["shuffle"] = "none";
-  config["shards"] = "auto";
-  config["hosts"] = 1;
-  return config;
-}
-
-struct Published {
-  MapStore out;
-  std::unique_ptr<Publication> plan;
-  std::vector<ShardOutput> outputs;
-  PackedInfo info;
-};
-
-/// Both passes and the description.
-std::unique_ptr<Published> Publish(const Json& config, const TokenizerFacts& facts,
-                                   const PackedCorpus& corpus, std::size_t batch_lines = 16,
-                                   std::uint64_t memory = kMemory, const ChooseWeights& weights = {}) {
-  auto published = std::make_unique<Published>();
-  const auto stage = MakeWritePacked(config, ToJson(facts), kModel, {"train", "validation"}, weights);
-  EXPECT_TRUE(stage.ok()) << stage.status().message();
-  MapStore artifact;
-  const std::vector<PartitionOutput> outputs = WritePackedPieces(**stage, artifact, corpus, batch_lines);
-  auto plan = (*stage)->Plan(artifact, outputs);
-  EXPECT_TRUE(plan.ok()) << plan.status().message();
-  auto shards = WriteAll(**plan, published->out, memory);
-  EXPECT_TRUE(shards.ok()) << shards.status().message();
-  const auto sidecars = (*plan)->Describe(*shards);
-  EXPECT_TRUE(sidecars.ok()) << sidecars.status().message();
-  for (const Sidecar& sidecar : sidecars->before_manifest) published->out[sidecar.object] = sidecar.bytes;
-  EXPECT_TRUE(sidecars->after_manifest.empty());
-  const auto info = ParsePackedInfo(published->out["packed.json"]);
-  EXPECT_TRUE(info.ok()) << info.status().message();
-  published->plan = std::move(*plan);
-  published->outputs = std::move(*shards);
-  if (info.ok()) published->info = *info;
-  return published;
-}
-
-struct Row {
-  std::vector<std::uint32_t> ids;
-  PackedRowFacts facts;
-  PackedSegments segments = {};
-  std::vector<std::uint32_t> weights = {};
-};
-
-/// The records of a shard, whatever its encoding.
-std::vector<std::string> RecordsOf(Published& published, const PackedShard& shard) {
-  std::vector<std::string> records;
-  const std::string& bytes = published.out[shard.object];
-  const StringFile file(bytes);
-  if (const std::uint32_t id_bytes =
-          PackedIdBytes(published.info.encoding, published.info.tokenizer.vocab_size)) {
-    const std::size_t row = id_bytes * (published.info.seq_len + std::size_t{1});
-    EXPECT_EQ(bytes.size() % row, 0u);
-    for (std::size_t at = 0; at < bytes.size(); at += row) records.push_back(bytes.substr(at, row));
-  } else if (published.info.encoding == PackedEncoding::kArrayRecord) {
-    const auto reader = ArrayRecordReader::Open(file, {});
-    EXPECT_TRUE(reader.ok()) << reader.status().message();
-    for (auto next = (*reader)->Next(); next.ok() && *next; next = (*reader)->Next())
-      records.emplace_back(**next);
-  } else {
-    const auto input = file.Open(0, {});
-    TfRecordReader reader(**input, 1 << 20);
-    for (auto next = reader.Next(); next.ok() && *next; next = reader.Next()) records.emplace_back(**next);
-  }
-  return records;
-}
-
-/// The rows of a shard, held against its index.
-std::vector<Row> RowsOf(Published& published, const PackedShard& shard) {
-  const PackedInfo& info = published.info;
-  const std::vector<std::string> records = RecordsOf(published, shard);
-  std::vector<PackedIndexEntry> entries(records.size());
-  if (info.encoding == PackedEncoding::kMmap) {
-    const auto index = ParseMegatronIndex(published.out[shard.index]);
-    EXPECT_TRUE(index.ok()) << index.status().message();
-    EXPECT_EQ(*index, MegatronRows(MegatronType::kUint16, records.size(), info.seq_len + 1));
-  } else {
-    const auto index = ParsePackedIndex(published.out[shard.index]);
-    EXPECT_TRUE(index.ok()) << index.status().message();
-    EXPECT_EQ(index->size(), records.size());
-    entries = *index;
-  }
-  std::vector<Row> rows;
-  std::uint64_t offset = 0;
-  for (std::size_t at = 0; at < records.size() && at < entries.size(); ++at) {
-    Row& row = rows.emplace_back();
-    const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
-    const Status parsed = id_bytes > 0
-                              ? ParseRawIds(records[at], id_bytes, row.ids)
-                              : ParsePackedRow(records[at], row.ids, info.segments ? &row.segments : nullptr,
-                                               info.weights ? &row.weights : nullptr);
-    EXPECT_TRUE(parsed.ok()) << parsed.message();
-    row.facts = entries[at].facts;
-    if (info.encoding == PackedEncoding::kMmap) continue;
-    EXPECT_EQ(entries[at].offset, offset);
-    offset += records[at].size() + (info.encoding == PackedEncoding::kExample ? kTfRecordOverhead : 0);
-  }
-  return rows;
-}
 
 /// The streams of a split, partition by partition, without the eos in front.
 std::vector<std::uint32_t> Targets(const PackedCorpus& corpus, std::uint8_t split,
@@ -162,7 +40,7 @@ TEST(WritePackedTest, KeepsEveryTargetOnceInTheOrderOfTheCorpus) {
       std::vector<std::uint32_t> targets;
       PackedTotals totals;
       for (const PackedShard& shard : split.shards)
-        for (const Row& row : RowsOf(*published, shard)) {
+        for (const PackedRow& row : RowsOf(*published, shard)) {
           EXPECT_EQ(row.ids.size(), 14u);
           targets.insert(targets.end(), row.ids.begin() + 1, row.ids.begin() + row.facts.length);
           totals += {1, row.facts.length, row.facts.bytes, row.facts.chars};
@@ -186,7 +64,7 @@ TEST(WritePackedTest, TheShuffleKeepsEachRowAndItsIndexTogether) {
     std::map<std::string, std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>>> rows;
     for (const PackedSplit& split : published.info.splits) {
       for (const PackedShard& shard : split.shards)
-        for (const Row& row : RowsOf(published, shard))
+        for (const PackedRow& row : RowsOf(published, shard))
           rows[split.name].emplace_back(row.ids, row.facts.chars);
       std::sort(rows[split.name].begin(), rows[split.name].end());
     }
@@ -206,9 +84,7 @@ TEST(WritePackedTest, SameBytesForAnyBatchAndMemory) {
   for (const std::size_t batch_lines : {2u, 7u, 1000u})
     EXPECT_EQ(Publish(Config(13), PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
               wanted->out.objects());
-  Hasher hasher;
-  for (const auto& [name, bytes] : wanted->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
-  EXPECT_EQ(hasher.Finish().ToHex(), "e5fce95c068f6941fcc905ffc4504277")
+  EXPECT_EQ(DigestOfAll(*wanted), "e5fce95c068f6941fcc905ffc4504277")
       << "other bytes: raise the version of write_packed";
 }
 
@@ -224,11 +100,6 @@ TEST(WritePackedTest, EqualLeavesOutRowsAndSaysHowMany) {
   EXPECT_GT(rows % 8, 0u);
   EXPECT_EQ(equal->info.splits[0].totals().rows, rows - rows % 8);
   EXPECT_EQ(equal->info.splits[1], all->info.splits[1]);
-}
-
-Json With(Json config, std::string_view key, Json value) {
-  config[key] = std::move(value);
-  return config;
 }
 
 TEST(WritePackedTest, EveryEncodingHasTheSameRows) {
@@ -249,8 +120,8 @@ TEST(WritePackedTest, EveryEncodingHasTheSameRows) {
         ASSERT_EQ(shards.size(), wanted->info.splits[split].shards.size());
         for (std::size_t shard = 0; shard < shards.size(); ++shard) {
           EXPECT_EQ(shards[shard].totals, wanted->info.splits[split].shards[shard].totals);
-          const std::vector<Row> rows = RowsOf(*found, shards[shard]);
-          const std::vector<Row> others = RowsOf(*wanted, wanted->info.splits[split].shards[shard]);
+          const std::vector<PackedRow> rows = RowsOf(*found, shards[shard]);
+          const std::vector<PackedRow> others = RowsOf(*wanted, wanted->info.splits[split].shards[shard]);
           ASSERT_EQ(rows.size(), others.size());
           for (std::size_t row = 0; row < rows.size(); ++row) {
             std::vector<std::uint32_t> ids = others[row].ids;
@@ -261,9 +132,7 @@ TEST(WritePackedTest, EveryEncodingHasTheSameRows) {
         }
       }
       if (base == Unshuffled(13)) continue;
-      Hasher hasher;
-      for (const auto& [name, bytes] : found->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
-      EXPECT_EQ(hasher.Finish().ToHex(), digest)
+      EXPECT_EQ(DigestOfAll(*found), digest)
           << encoding << ": other bytes: raise the version of write_packed";
     }
   }
@@ -278,7 +147,7 @@ TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
     std::vector<std::uint32_t> targets,
         wanted = Targets(corpus, split.name == "train" ? 0 : 1, PipeTokenizer(kModel));
     for (const PackedShard& shard : split.shards)
-      for (const Row& row : RowsOf(*published, shard)) {
+      for (const PackedRow& row : RowsOf(*published, shard)) {
         targets.insert(targets.end(), row.ids.begin() + 1, row.ids.begin() + row.facts.length);
         for (std::size_t at = 0; at < row.ids.size(); ++at) {
           EXPECT_EQ(row.segments.ids[at] == 0, at >= row.facts.length);
@@ -296,9 +165,7 @@ TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
   for (const std::size_t batch_lines : {1u, 7u})
     EXPECT_EQ(Publish(config, PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
               published->out.objects());
-  Hasher hasher;
-  for (const auto& [name, bytes] : published->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
-  EXPECT_EQ(hasher.Finish().ToHex(), "97a61349a8d775fa5d587f7ba045aedd")
+  EXPECT_EQ(DigestOfAll(*published), "97a61349a8d775fa5d587f7ba045aedd")
       << "other bytes: raise the version of write_packed";
 
   const auto stage = MakeWritePacked(config, ToJson(PipeTokenizer(kModel)), kModel, {"train", "validation"});
@@ -330,8 +197,8 @@ TEST(WritePackedTest, WeightsGoWithTheirRows) {
         for (std::size_t split = 0; split < 2; ++split) {
           PackedTotals totals;
           for (std::size_t shard = 0; shard < found->info.splits[split].shards.size(); ++shard) {
-            const std::vector<Row> rows = RowsOf(*found, found->info.splits[split].shards[shard]);
-            const std::vector<Row> others = RowsOf(*plain, plain->info.splits[split].shards[shard]);
+            const std::vector<PackedRow> rows = RowsOf(*found, found->info.splits[split].shards[shard]);
+            const std::vector<PackedRow> others = RowsOf(*plain, plain->info.splits[split].shards[shard]);
             ASSERT_EQ(rows.size(), others.size());
             for (std::size_t row = 0; row < rows.size(); ++row) {
               EXPECT_EQ(rows[row].ids, others[row].ids);
@@ -357,9 +224,7 @@ TEST(WritePackedTest, WeightsGoWithTheirRows) {
 TEST(WritePackedTest, BytesWithWeightsStayTheSame) {
   const auto published = Publish(Config(13), PipeTokenizer(kModel), RandomPackedCorpus(3, 20), 16, kMemory,
                                  ChooseAfterFirst(250));
-  Hasher hasher;
-  for (const auto& [name, bytes] : published->out.objects()) hasher.UpdateField(name).UpdateField(bytes);
-  EXPECT_EQ(hasher.Finish().ToHex(), "f1360dd763f061eb3246e24e0b152358")
+  EXPECT_EQ(DigestOfAll(*published), "f1360dd763f061eb3246e24e0b152358")
       << "other bytes: raise the version of write_packed";
 }
 
