@@ -16,7 +16,9 @@ from bad_input import expect, wait_for
 from replan_support import Sandbox, check, check_says
 
 TEXT = "吾輩は猫である。\n名前はまだ無い。\n\nどこで生れたかとんと見当がつかぬ。\n\n" * 100
-ROWS = "text\tlabel\n" + "とても良い映画です\tgood\nつまらない\tbad\n" * 100
+WORDS = "猫 映画 吾輩 名前 とても 良い つまらない 普通".split()
+ROWS = "text\tlabel\n" + "".join(f"{first}は{second}が{third}\t{label}\n" for first in WORDS for second in WORDS
+                                 for third, label in zip(WORDS, ["good", "bad"] * 4))
 
 
 class Line(Sandbox):
@@ -52,8 +54,8 @@ def unigram(layout, vocab_size=300):
     return TOKENIZER.substitute(input="lines", keys=f"layout: {layout}, vocab_size: {vocab_size}")
 
 
-def packed(encoding):
-    return f"  w: {{ type: write_packed, input: tokens, seq_len: 16, encoding: {encoding}, out: out/w }}\n"
+def packed(encoding, keys=""):
+    return f"  w: {{ type: write_packed, input: tokens, seq_len: 16, encoding: {encoding}, {keys} out: out/w }}\n"
 
 
 def tfdata(keys):
@@ -106,11 +108,40 @@ def names_that_no_reader_finds():
         ("  w: { type: write_jsonl, input: lines, names: { train: ../x }, out: out/w }\n", "names: train: must be a name of letters"))
 
 
+READ_LABELS = "{ type: read_rows, input: source, format: tsv, text: text, label: label }"
+LABELS = "packing: best_fit, labels: [good, bad],"
+
+
 def labels_outside_the_list():
-    with Line(tfds(keys="labels: [good, bad],"), ROWS + "普通\tmeh\n",
-              "{ type: read_rows, input: source, format: tsv, text: text, label: label }") as sandbox:
-        return sandbox.refused("its label 'meh' is not among `labels`; name it there, or set on_unknown_label: quarantine",
-                               code=1)
+    told = []
+    for stages in (tfds(keys="labels: [good, bad],"), unigram("pipe") + packed("example", LABELS)):
+        with Line(stages, ROWS + "普通\tmeh\n", READ_LABELS) as sandbox:
+            told.append(sandbox.refused("its label 'meh' is not among `labels`; name it there, or set "
+                                        "on_unknown_label: quarantine", code=1))
+    return "\n  " + "\n  ".join(told)
+
+
+def labels_that_no_trainer_tells_apart():
+    """Refused by the file alone, or by the ids of the names before a row is made. Good ones are published, without
+    records of other labels, and verified."""
+    told = [refused_by_the_file_alone(
+        (unigram("pipe") + packed("example", LABELS), "labels: the records that come in have none"))]
+    for keys, part in ((LABELS.replace("best_fit", "stream"), "write `packing: best_fit`"),
+                       (LABELS.replace(", bad", ""), "labels: 1 name, and there is nothing to choose"),
+                       (LABELS + "answers_after: <answer>,", "leave one of the two out")):
+        with Line(unigram("pipe") + packed("example", keys), ROWS, READ_LABELS) as sandbox:
+            told.append(sandbox.refused(part))
+            check(not sandbox.work.exists(), "work was begun")
+    alike = LABELS.replace("bad", "gone, bad")
+    with Line(unigram("pipe") + packed("example", alike), ROWS, READ_LABELS) as sandbox:
+        told.append(sandbox.refused("labels: 'good' and 'gone' have the same id", code=1))
+    others = LABELS + "on_unknown_label: quarantine,"
+    with Line(unigram("pipe") + packed("example", others), ROWS + "普通\tmeh\n", READ_LABELS) as sandbox:
+        check_says(sandbox.ok().out, "dropped_unknown_label 1")
+        verified = subprocess.run([support.PIPE, "verify", sandbox.root / "out/w"], capture_output=True, text=True,
+                                  check=False)
+        check(verified.returncode == 0, verified.stdout)
+    return "\n  ".join(told)
 
 
 def splits_too_small():
@@ -205,7 +236,8 @@ def vocabularies_that_do_not_fit():
 
 SCENARIOS = [
     tokenizers_that_do_not_fit, data_that_the_trainer_does_not_read, names_that_no_reader_finds, labels_outside_the_list,
-    splits_too_small, vocabularies_that_do_not_fit, a_stop_during_the_passes_of_bert, text_without_a_word_of_bert,
+    labels_that_no_trainer_tells_apart, splits_too_small, vocabularies_that_do_not_fit, a_stop_during_the_passes_of_bert,
+    text_without_a_word_of_bert,
 ]
 
 if __name__ == "__main__":
