@@ -47,9 +47,11 @@ Status CheckEarlyStop(const Json& settings) {
     return Wrong("early_stop.patience: must say after how many evaluations, 1 or more");
   if (rule.Has("min_delta") && !(rule["min_delta"].is_number() && rule["min_delta"].AsDouble() >= 0))
     return Wrong("early_stop.min_delta: must be a number, 0 or more");
-  if (settings.Has("eval_every") && settings["eval_every"].AsInt() == 0)
+  const bool each_epoch = settings["config"]["eval"]["each_epoch"].AsBool();
+  if (settings.Has("eval_every") && settings["eval_every"].AsInt() == 0 && !each_epoch)
     return Wrong(
-        "early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every");
+        "early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every, or "
+        "config.eval.each_epoch");
   return {};
 }
 

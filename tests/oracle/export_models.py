@@ -18,16 +18,18 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, export, initial, model, objectives  # noqa: E402
+from pipe_trainer import config, export, initial, labels, model, objectives  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
 READ = [2, 7, 260, 299, 5, 31, 8, 100, 4, 77, 12, 45, 46, 47, 50, 51, 200, 201, 202, 203, 204]
+LABELS = labels.parse([{"name": "bad", "ids": [5]}, {"name": "so", "ids": [6]}, {"name": "good", "ids": [7]}])
 GIVEN = [0, 8, 9, 10, 120, 121, 250]
 MODELS = {
     "llama": ({"family": "llama", "kv_heads": 2}, {}),
     "llama-untied": ({"family": "llama", "tied": False, "head_dim": 8}, {}),
     "bert": ({"family": "bert", "norm_eps": 1e-12}, {"name": "masked"}),
+    "bert-labels": ({"family": "bert", "norm_eps": 1e-12}, {"name": "classes"}),
     "t5": ({"family": "t5", "tied": False, "norm_eps": 1e-6, "head_dim": 16}, {"name": "spans"}),
     "t5-tied": ({"family": "t5", "norm_eps": 1e-6}, {"name": "prefix"}),
 }
@@ -46,18 +48,20 @@ def logits(params, shape):
         more = {"layout": (jnp.zeros_like(ids), None),
                 "given": (jnp.asarray([GIVEN]), jnp.zeros((1, len(GIVEN)), jnp.int32))}
     hidden = model.forward(params, shape, ids, **more)
+    if shape.classes:
+        return np.asarray(model.logits(params, shape, hidden[:, :1]))[0, 0, :shape.classes]
     return np.asarray(model.logits(params, shape, hidden))[0, :, :shape.vocab]
 
 
 def main(directory):
     for name, (shape, objective) in MODELS.items():
         whole, vocab = objectives.completed(config.Config(objective=config.Objective(**objective)),
-                                            tiny_tokenizer.VOCAB)
-        shape = config.Model(**SHAPE, **shape, vocab=vocab).complete()
+                                            tiny_tokenizer.VOCAB, named=LABELS)
+        shape = config.Model(**SHAPE, **shape, vocab=vocab, classes=whole.model.classes).complete()
         params = parameters(shape)
         tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}
         export.write(params, shape, tokenizer, {}, directory / name, marks=objectives.marks_of(whole.objective),
-                     start=whole.objective.start)
+                     start=whole.objective.start, named=LABELS if shape.classes else None)
         np.save(directory / f"{name}.npy", logits(params, shape))
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
 

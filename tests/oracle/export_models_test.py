@@ -21,6 +21,7 @@ import transformers  # noqa: E402
 HERE = Path(__file__).resolve().parent
 TRAINER = sys.argv.pop(1)
 KINDS = {"llama": "AutoModelForCausalLM", "llama-untied": "AutoModelForCausalLM", "bert": "AutoModelForMaskedLM",
+         "bert-labels": "AutoModelForSequenceClassification",
          "t5": "AutoModelForSeq2SeqLM", "t5-tied": "AutoModelForSeq2SeqLM"}
 
 
@@ -100,6 +101,10 @@ class Exports(unittest.TestCase):
         vocab = json.loads((self.at / "t5/config.json").read_text())["vocab_size"]
         self.assertEqual([number for number in spans("猫が<extra_id_0>と<extra_id_1>。")["input_ids"] if number >= 300],
                          [vocab - 1, vocab - 2])
+
+    def test_a_head_over_labels_has_their_names(self):
+        told = transformers.AutoConfig.from_pretrained(self.at / "bert-labels")
+        self.assertEqual(told.id2label, {0: "bad", 1: "so", 2: "good"})
 
     def test_a_decoder_begins_with_the_padding_and_ends_with_eos(self):
         # Not by `generate`: the torch of Debian 12 cannot import a part of itself that it asks for.

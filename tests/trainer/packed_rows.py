@@ -86,8 +86,9 @@ def write_manifest(directory):
 
 
 def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=None, encoding="example",
-                 weights=False):
-    """`splits`: {name: [rows of one shard, rows of the next, ...]}. `weights`: every row has them."""
+                 weights=False, labels=None):
+    """`splits`: {name: [rows of one shard, rows of the next, ...]}. `weights`: every row has them. `labels`: the member
+    of packed.json."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     tokenizer = {"bos_id": 1, "eos_id": 2, "layout": "pipe", "model": "tokenizer.model", "newline_id": 4,
@@ -99,6 +100,8 @@ def write_packed(directory, splits, seq_len, vocab_size, model=b"no model", ids=
         del info["feature"]
     if weights:
         info.update(pipe_packed=3, weights=True)
+    if labels is not None:
+        info["labels"] = labels
     for name, shards in splits.items():
         entries = [write_shard(directory, f"{name}-{number:05}-of-{len(shards):05}", rows, encoding=encoding)
                    for number, rows in enumerate(shards)]

@@ -24,12 +24,13 @@ class MemoryRows:
 
     reader, model_path = "memory", None
 
-    def __init__(self, tokens, lengths=None, vocab=61, digest="memory", weights=None):
+    def __init__(self, tokens, lengths=None, vocab=61, digest="memory", weights=None, labels=None):
         self.tokens = np.asarray(tokens, np.int32)
         self.count, width = self.tokens.shape
         self.seq_len, self.digest = width - 1, digest
         self.lengths = np.full(self.count, width, np.int32) if lengths is None else np.asarray(lengths, np.int32)
         self.weights = None if weights is None else np.asarray(weights, np.uint8)  # [rows, T + 1]
+        self.labels = labels  # of pipe_trainer.labels
         self.tokenizer = {"eos_id": EOS, "vocab_size": vocab, "unk_id": 3, "pad_id": 0, "bos_id": 1,
                           "newline_id": 4, "layout": "pipe", "model_digest": "0" * 32, "model": "tokenizer.model"}
 

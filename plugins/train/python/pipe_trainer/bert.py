@@ -5,6 +5,8 @@ There is one type of text, so its embedding is a part of the positions. GELU is 
 `exact_gelu` is for models of transformers that have the other one.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 
@@ -35,10 +37,27 @@ def init(config, key):
             "w_down": normal((n, ff, d)), "down_bias": jnp.zeros((n, d)),
             "mlp_norm": jnp.ones((n, d)), "mlp_norm_bias": jnp.zeros((n, d)),
         },
-        "readout": {"dense": normal((d, d)), "dense_bias": jnp.zeros((d,)),
-                    "norm": jnp.ones((d,)), "norm_bias": jnp.zeros((d,)),
-                    "ids_bias": jnp.zeros((config.padded_vocab,))},
+        "readout": head_over_labels(config, key) if config.classes else {
+            "dense": normal((d, d)), "dense_bias": jnp.zeros((d,)),
+            "norm": jnp.ones((d,)), "norm_bias": jnp.zeros((d,)),
+            "ids_bias": jnp.zeros((config.padded_vocab,))},
     }
+
+
+def head_over_labels(config, key):
+    """A fresh head. Its last axis is filled up as a vocabulary is."""
+    of_dense, of_labels = jax.random.split(jax.random.fold_in(key, 1))
+    wide = replace(config, vocab=config.classes).padded_vocab
+
+    def normal(key, shape):
+        return config.init_std * jax.random.truncated_normal(key, -2, 2, shape, jnp.float32)
+    return {"dense": normal(of_dense, (config.d, config.d)), "dense_bias": jnp.zeros((config.d,)),
+            "labels": normal(of_labels, (config.d, wide)), "labels_bias": jnp.zeros((wide,))}
+
+
+def fresh_head(config, seed):
+    """Returns head_over_labels as arrays of numpy."""
+    return jax.device_get(head_over_labels(config, jax.random.key(seed)))
 
 
 def embed(params, config, ids, positions, compute):
@@ -73,12 +92,21 @@ def readout(params, config, hidden):
     """(hidden [..., d + 1], matrix [d + 1, Vp]): the last column of the hidden states is 1, and the last row of the
     matrix is the bias of the ids."""
     head = for_gradients(params["readout"], config, hidden.dtype)
-    hidden = gelu(biased(project(hidden, head["dense"], 1), head["dense_bias"]), config.exact_gelu)
+    hidden = biased(project(hidden, head["dense"], 1), head["dense_bias"])
+    if config.classes:
+        matrix = jnp.concatenate([head["labels"], head["labels_bias"][None].astype(head["labels"].dtype)])
+        hidden = jnp.tanh(hidden)
+        return jnp.concatenate([hidden, one_beside(hidden)], axis=-1), matrix
+    hidden = gelu(hidden, config.exact_gelu)
     hidden = layer_norm(hidden, head["norm"], head["norm_bias"], config.norm_eps)
-    ones = jnp.ones((*hidden.shape[:-1], 1), hidden.dtype)
+    one = one_beside(hidden)
     table = for_gradients(params["embed"], config, hidden.dtype)
     matrix = jnp.concatenate([table.T, head["ids_bias"][None].astype(table.dtype)])
-    return jnp.concatenate([hidden, ones], axis=-1), matrix
+    return jnp.concatenate([hidden, one], axis=-1), matrix
+
+
+def one_beside(hidden):
+    return jnp.ones((*hidden.shape[:-1], 1), hidden.dtype)
 
 
 def biased(y, bias):

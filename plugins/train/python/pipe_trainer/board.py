@@ -1,9 +1,10 @@
 """Writes the curves of a run for TensorBoard, from its events."""
 
 from . import tensorboard
+from .labels import METRICS
 
 SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu"),
-           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char")}
+           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS)}
 FOLDERS = {"step": "train", "eval": "evaluation"}
 
 

@@ -34,7 +34,7 @@ class Rows:
         self.seq_len, self.fill_id, self.tokenizer, self.digest = (
             info.seq_len, info.fill_id, info.tokenizer, info.digest)
         shards = info.splits[split]
-        self.weights = info.weights
+        self.weights, self.labels = info.weights, info.labels
         self.count, self.targets, self.bytes, self.chars = (
             sum(getattr(shard, name) for shard in shards)
             for name in ("rows", "scored" if info.weights else "targets", "bytes", "chars"))

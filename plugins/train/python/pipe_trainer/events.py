@@ -9,8 +9,8 @@ import threading
 import time
 
 HEARTBEAT_SECONDS = 5.0
-IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", "name", "text", "path",
-              "message", "from", "to")
+IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", "accuracy", "macro_f1",
+              "matthews", "name", "text", "path", "message", "from", "to")
 
 
 class Events:

@@ -39,11 +39,11 @@ def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
     return {**settings, **special}, special
 
 
-def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None):
+def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None, named=None):
     """Writes the whole directory or nothing: it gets its name when everything is written.
 
     `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
-    of objectives.marks_of; `start`: the first input of a decoder."""
+    of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with."""
     form = FORMS.get(config.family)
     if form is None:
         raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
@@ -68,11 +68,13 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     known = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
     generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
     documents = {
-        "config.json": form.settings(config, ids, known, start),
+        "config.json": {**form.settings(config, ids, known, start), **(of_labels(named) if config.classes else {})},
         **({"generation_config.json": generation} if form.GENERATES else {}),
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
-        FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]})},
+        FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]}),
+                **({} if named is None else {"labels": named.listed()}),
+                **({} if "config" not in facts else {"objective": facts["config"]["objective"]})},
         **({"tokenizer.json": whole} if whole else {}),
     }
     for name, value in documents.items():
@@ -81,6 +83,13 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     (part / "README.md").write_text(card, encoding="utf-8")
     safetensors.write(part / "model.safetensors", list(form.tensors_of(params, config)), dtype)
     replace(part, directory)
+
+
+def of_labels(named):
+    """Returns the members of config.json about the labels of a head."""
+    return {"architectures": ["BertForSequenceClassification"], "problem_type": "single_label_classification",
+            "id2label": {str(number): name for number, name in enumerate(named.names)},
+            "label2id": {name: number for number, name in enumerate(named.names)}}
 
 
 def replace(part, directory):
@@ -94,11 +103,18 @@ def replace(part, directory):
 
 def read(directory):
     """Reads an export, to sample from it. Returns (params, config, content of pipe.json)."""
-    directory = Path(directory)
-    settings, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
+    settings = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
     form = FORMS.get(settings["model_type"])
     if form is None or not form.GENERATES:
         raise ContinuesNoText(f"{directory}: a model of the type {settings['model_type']} continues no text")
+    return read_any(directory)
+
+
+def read_any(directory):
+    """Reads an export of any family."""
+    directory = Path(directory)
+    settings, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
+    form = FORMS[settings["model_type"]]
     tensors = safetensors.read(directory / "model.safetensors")
     config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
     return form.parameters_of(tensors, config), config, facts

@@ -1,4 +1,7 @@
-"""The family `bert` as BertForMaskedLM of transformers: names and shapes of its tensors, and its config."""
+"""The family `bert` as BertForMaskedLM of transformers, or with a head over labels as BertForSequenceClassification:
+names and shapes of its tensors, and its config."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +24,7 @@ BLOCKS = {
     "w_down": ("output.dense.weight", 1), "down_bias": ("output.dense.bias", None),
     "mlp_norm": ("output.LayerNorm.weight", None), "mlp_norm_bias": ("output.LayerNorm.bias", None),
 }
+CLASSIFIER = "BertForSequenceClassification"
 TYPES = 2  # of text in transformers; this model has one, which is a part of the positions
 
 
@@ -39,6 +43,12 @@ def tensors_of(params, config):
         for name, (theirs, inputs) in BLOCKS.items():
             values = np.asarray(params["blocks"][name][layer], np.float32)
             yield tensor(f"bert.encoder.layer.{layer}.{theirs}", to_out_in(values, inputs))
+    if config.classes:
+        yield tensor("bert.pooler.dense.weight", to_out_in(np.asarray(head["dense"]), 1))
+        yield tensor("bert.pooler.dense.bias", head["dense_bias"])
+        yield tensor("classifier.weight", to_out_in(np.asarray(head["labels"][:, :config.classes]), 1))
+        yield tensor("classifier.bias", head["labels_bias"][:config.classes])
+        return
     at = "cls.predictions."
     yield tensor(at + "transform.dense.weight", to_out_in(np.asarray(head["dense"]), 1))
     yield tensor(at + "transform.dense.bias", head["dense_bias"])
@@ -70,7 +80,8 @@ def shape_of(settings):
         family="bert", layers=settings["num_hidden_layers"], d=settings["hidden_size"],
         heads=settings["num_attention_heads"], ff=settings["intermediate_size"], vocab=settings["vocab_size"],
         seq_len=settings["max_position_embeddings"], norm_eps=settings["layer_norm_eps"],
-        exact_gelu=GELU[settings.get("hidden_act", "gelu")]).complete()
+        exact_gelu=GELU[settings.get("hidden_act", "gelu")],
+        classes=len(settings["id2label"]) if CLASSIFIER in settings.get("architectures", ()) else None).complete()
 
 
 def parameters_of(tensors, config):
@@ -79,16 +90,27 @@ def parameters_of(tensors, config):
     shapes = {"wq": ((d,), (heads, h)), "wk": ((d,), (heads, h)), "wv": ((d,), (heads, h)), "wo": ((heads, h), (d,)),
               "w_up": ((d,), (ff,)), "w_down": ((ff,), (d,)), "q_bias": ((), (heads * h,)),
               "k_bias": ((), (heads * h,)), "v_bias": ((), (heads * h,)), "up_bias": ((), (ff,))}
-    at, head = "bert.embeddings.", "cls.predictions."
+    at = "bert.embeddings."
     return {
         "embed": padded(tensors[at + "word_embeddings.weight"], config.padded_vocab),
         "position_embed": tensors[at + "position_embeddings.weight"] + tensors[at + "token_type_embeddings.weight"][0],
         "embed_norm": tensors[at + "LayerNorm.weight"], "embed_norm_bias": tensors[at + "LayerNorm.bias"],
         "blocks": {name: stacked(tensors, [f"bert.encoder.layer.{layer}.{theirs}" for layer in range(config.layers)],
                                  *shapes.get(name, ((), (d,)))) for name, (theirs, _) in BLOCKS.items()},
-        "readout": {"dense": np.ascontiguousarray(tensors[head + "transform.dense.weight"].T),
-                    "dense_bias": tensors[head + "transform.dense.bias"],
-                    "norm": tensors[head + "transform.LayerNorm.weight"],
-                    "norm_bias": tensors[head + "transform.LayerNorm.bias"],
-                    "ids_bias": padded(tensors[head + "bias"], config.padded_vocab)},
+        "readout": readout_of(tensors, config),
     }
+
+
+def readout_of(tensors, config):
+    if config.classes:
+        wide = replace(config, vocab=config.classes).padded_vocab
+        return {"dense": np.ascontiguousarray(tensors["bert.pooler.dense.weight"].T),
+                "dense_bias": tensors["bert.pooler.dense.bias"],
+                "labels": np.ascontiguousarray(padded(tensors["classifier.weight"], wide).T),
+                "labels_bias": padded(tensors["classifier.bias"], wide)}
+    head = "cls.predictions."
+    return {"dense": np.ascontiguousarray(tensors[head + "transform.dense.weight"].T),
+            "dense_bias": tensors[head + "transform.dense.bias"],
+            "norm": tensors[head + "transform.LayerNorm.weight"],
+            "norm_bias": tensors[head + "transform.LayerNorm.bias"],
+            "ids_bias": padded(tensors[head + "bias"], config.padded_vocab)}

@@ -13,7 +13,7 @@ class Family(NamedTuple):
 FAMILIES = {
     "llama": Family(causal=True, objectives=("causal",), mlp=3),
     "lm1b": Family(causal=True, objectives=("causal",), mlp=2),
-    "bert": Family(causal=False, objectives=("masked",), mlp=2),
+    "bert": Family(causal=False, objectives=("masked", "classes"), mlp=2),
     "t5": Family(causal=False, objectives=("spans", "prefix"), mlp=3, decoder=True),
 }
 

@@ -4,7 +4,8 @@ import json
 
 import jax
 
-from . import baselines, evaluate, feed, masked, sharding, step, tally
+from . import baselines, evaluate, feed, labels, masked, sharding, step, tally
+from .answers import Answers, shown
 from .atomic import write_text
 from .exits import BadJob
 
@@ -15,28 +16,50 @@ class HeldOut:
         config, mesh = setup.config, setup.mesh
         self.rows, self.size = setup.eval_rows, config.eval.batch
         self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
+        self.labels = setup.rows.labels if config.objective.name in labels.OBJECTIVES else None
+        self.answers = None  # of the last evaluation, about labels
         row = sharding.of_batch(mesh)
         # Parameters keep the sharding of training.
         self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions,
-                                                 setup.objective),
+                                                 setup.objective, self.labels),
                              in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
-        """Returns evaluate.score over the rows of the split; None once `asked()` to stop."""
-        sums, running = evaluate.Sums(), None
+        """Returns evaluate.score over the rows of the split, with labels.score if they have labels; None once `asked()`
+        to stop."""
+        sums, running, first = evaluate.Sums(), None, 0
+        answers = Answers(self.labels) if self.labels else None
         for placed, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
             if asked():
                 return None
             with jax.set_mesh(self.setup.mesh):
-                ahead = batch, self._nats(params, *placed)
-            self._add(sums, running)
+                ahead = batch, self._nats(params, *placed), first
+            first += len(batch.lengths)
+            self._add(sums, answers, running)
             running = ahead
-        self._add(sums, running)
-        return self._checked(evaluate.score, sums)
+        self._add(sums, answers, running)
+        scores = self._checked(evaluate.score, sums)
+        if answers is None:
+            return scores
+        self._tell_absent(answers)
+        return {**scores, **answers.score(), "labels": list(self.labels.names)}
 
-    def _add(self, sums, part):
+    def _tell_absent(self, answers):
+        if self.answers is None and answers.absent():
+            self.events.emit("warn", text=f"the split that is evaluated has no document of the label "
+                                          f"{', '.join(answers.absent())}: the scores are those of the others")
+        self.answers = answers
+
+    def mistakes(self, text):
+        """Returns the documents of the last evaluation whose labels were least likely."""
+        return shown(self.answers.worst, self.rows, text) if self.answers else []
+
+    def _add(self, sums, answers, part):
         if part is not None:
-            batch, nats = part[0], jax.device_get(part[1])
+            batch, (nats, first) = part[0], (jax.device_get(part[1]), part[2])
+            if answers is not None:
+                nats, found = nats
+                answers.add(found, first)
             if self.setup.objective.on_device:
                 sums.add_hidden(*nats)
             else:
@@ -58,12 +81,17 @@ class HeldOut:
         except (OSError, ValueError):
             kept = {}
         if kept.get("key") != key:
-            masks = self.setup.objective.on_device
-            train, scored = (masked.Hideable(rows) if masks else rows for rows in (self.setup.rows, self.rows))
-            found = self._checked(baselines.compute, train, scored,
-                                  self.setup.rows.tokenizer["vocab_size"], eval_count=self.limit)
+            found = self._of_ids() if self.setup.config.objective.name != "classes" else []
+            if self.labels:
+                found.append(self._checked(baselines.majority, self.setup.rows, self.rows, eval_count=self.limit))
             kept = {"key": key, "baselines": found}
             write_text(path, json.dumps(kept))
         for baseline in kept["baselines"]:
             self.events.emit("baseline", **baseline)
         return kept["baselines"]
+
+    def _of_ids(self):
+        masks = self.setup.objective.on_device
+        train, scored = (masked.Hideable(rows) if masks else rows for rows in (self.setup.rows, self.rows))
+        return self._checked(baselines.compute, train, scored, self.setup.rows.tokenizer["vocab_size"],
+                             eval_count=self.limit)

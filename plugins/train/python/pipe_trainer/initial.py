@@ -49,6 +49,9 @@ class Initial:
 
     def adopt(self, config, given):
         """Returns the config with the shape of the directory. `given`: the keys of config.model that the job names."""
+        if self.shape.classes and config.objective.name != "classes":
+            raise bad(self.directory, f"its head is over labels, which {config.objective.name} does not learn; take "
+                                      f"the model that it began with, or objective.name: classes")
         for key in given:
             if key in SHAPE and getattr(config.model, key) != getattr(self.shape, key):
                 raise BadJob([f"config.model.{key}: {getattr(config.model, key)}, and the model of init_from "
@@ -89,17 +92,23 @@ class Initial:
         raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
                                   f"{MODELS[0]}, tokenizer.json or vocab.txt there")
 
-    def parameters(self, config):
-        """Returns the parameters of a complete config.Model that was adopted, as float32 arrays of numpy."""
+    def parameters(self, config, seed=0, named=None):
+        """Returns the parameters of a complete config.Model that was adopted, as float32 arrays of numpy. A head over
+        labels is that of the directory if it is about the same labels (`named`: of the rows), else a fresh one."""
+        fresh = config.classes is not None and tuple(self._settings.get("id2label", {}).values()) != named.names
+        theirs = replace(config, classes=self.shape.classes) if fresh else config
         try:
             tensors = safetensors.read(self.directory / WEIGHTS)
-            params = self._form.parameters_of(tensors, config)
+            params = self._form.parameters_of(tensors, theirs)
         except (OSError, safetensors.SafetensorsError) as error:
             raise Ended(BAD_DATA, f"init_from: {error}") from None
         except KeyError as error:
             raise bad(self.directory / WEIGHTS, f"has no tensor {error}, which belongs to its config.json") from None
         except ValueError as error:
             raise bad(self.directory / WEIGHTS, f"a tensor has another shape than config.json says: {error}") from None
+        if fresh:
+            from . import bert  # it needs JAX, and a job is checked before
+            params = {**params, "readout": bert.fresh_head(config, seed)}
         return self._cut(params, config)
 
     def _cut(self, params, config):

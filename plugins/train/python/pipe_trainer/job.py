@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from . import families
+from . import families, labels
 from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config
 from .exits import BadJob
 
@@ -98,12 +98,12 @@ def parse(raw, mistakes=()):
     for key in ("export", "keep_best"):
         if not isinstance(values.get(key, True), bool):
             mistakes.append(f"job.{key}: wants true or false, and is {show(values[key])}")
-    mistakes += early_stop_mistakes(values)
     if not isinstance(values.get("init_from", ""), str):
         mistakes.append(f"job.init_from: wants a path, and is {show(values['init_from'])}")
     if not isinstance(raw.get("run_dir"), str):
         mistakes.append("job.run_dir: wants a directory")
     config = parse_config(raw.get("config", {}), mistakes, bool(values.get("init_from")))
+    mistakes += early_stop_mistakes(values, config.eval.each_epoch)
     if mistakes:
         raise BadJob(mistakes)
     shape = raw.get("config", {}).get("model") or {}
@@ -112,7 +112,7 @@ def parse(raw, mistakes=()):
     return Job(**values)
 
 
-def early_stop_mistakes(values):
+def early_stop_mistakes(values, each_epoch):
     rule = values.get("early_stop", {})
     if not isinstance(rule, dict):
         yield f"job.early_stop: wants a map such as {{\"patience\": 5}}, and is {show(rule)}"
@@ -123,8 +123,9 @@ def early_stop_mistakes(values):
                    f"{show(rule.get('patience'))}")
         if not is_a(rule.get("min_delta", 0), float) or rule.get("min_delta", 0) < 0:
             yield f"job.early_stop.min_delta: wants a number of at least 0, and is {show(rule['min_delta'])}"
-        if values.get("eval_every") == 0:
-            yield "job.early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every"
+        if values.get("eval_every") == 0 and not each_epoch:
+            yield ("job.early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every, "
+                   "or config.eval.each_epoch")
 
 
 def parse_config(raw, mistakes, adopts=False):
@@ -201,6 +202,11 @@ def disagreements(model):
 def disagreements_of_objective(config):
     model, objective = config.model, config.objective
     learns = families.of(model).objectives
+    if model.classes and objective.name != "classes":
+        yield "config.model.classes: a head over labels is for objective.name: classes; leave it out"
+    if config.eval.metric != "loss" and objective.name not in labels.OBJECTIVES:
+        yield (f"config.eval.metric: {config.eval.metric} is about labels, which {objective.name} does not answer; it "
+               f"is for {', '.join(labels.OBJECTIVES)}")
     if objective.name not in learns:
         others = [name for name, known in families.FAMILIES.items() if objective.name in known.objectives]
         yield (f"config.objective.name: a model of family {model.family} learns {', '.join(learns)}; "

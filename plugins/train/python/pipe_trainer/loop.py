@@ -127,7 +127,7 @@ class Loop:
     def _run(self):
         if self.over:
             return
-        if self.selection.missed(self.done) and self._saved == self.done:
+        if self.selection.missed(self.done, self._evaluates()) and self._saved == self.done:
             self.evaluate()
             if self.over:
                 return
@@ -192,17 +192,23 @@ class Loop:
 
     def _due(self):
         return (self.done == self.job.steps or self._comes(self.job.checkpoint_every)
-                or self._comes(self.job.eval_every) or self.continuation.keeps(self.done))
+                or self._evaluates() or self.continuation.keeps(self.done))
 
     def _comes(self, every):
         return every and self.done % every == 0
+
+    def _evaluates(self):
+        """Whether an evaluation comes after the last step, by its number alone."""
+        rows, count = self.config.batch.rows, self.setup.rows.count
+        whole = self.done * rows // count > (self.done - 1) * rows // count
+        return self._comes(self.job.eval_every) or self.config.eval.each_epoch and whole
 
     def _between(self):
         """Does everything that is due between this step and the next."""
         last = self.done == self.job.steps
         if last or self._comes(self.job.checkpoint_every) or self.continuation.keeps(self.done):
             self.save()
-        if last or self._comes(self.job.eval_every):
+        if last or self._evaluates():
             self.evaluate()
         if self.over:
             if self._saved != self.done:

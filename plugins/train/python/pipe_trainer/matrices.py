@@ -6,12 +6,12 @@ import jax
 
 # (input axes, output axes). An embedding takes ids: its rows are its inputs.
 MATRICES = {
-    "embed": (1, 1), "position_embed": (1, 1), "head": (1, 1), "dense": (1, 1),
+    "embed": (1, 1), "position_embed": (1, 1), "head": (1, 1), "dense": (1, 1), "labels": (1, 1),
     "wq": (1, 2), "wk": (1, 2), "wv": (1, 2), "wo": (2, 1),
     "w_gate": (1, 1), "w_up": (1, 1), "w_down": (1, 1),
 }
 TABLES = ("embed", "position_embed")  # where ids and positions become hidden states
-ENDS = (*TABLES, "head")              # and hidden states logits
+ENDS = (*TABLES, "head", "labels")    # and hidden states logits
 
 
 def hidden(name):

@@ -5,6 +5,8 @@ has `forward` in place of the middle three. Parameters are a dict of float32 arr
 layers. `forward` computes in the type it is told.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -58,9 +60,14 @@ def readout(params, config, hidden):
 
 
 def logits(params, config, hidden):
-    """[..., d] to float32 [..., Vp]; ids that fill the vocabulary up are impossible."""
+    """[..., d] to float32 [..., Vp]; ids that fill the vocabulary up are impossible. With a head over labels: those."""
     hidden, head = readout(params, config, hidden)
-    return masked_logits(config, hidden, head.astype(hidden.dtype))
+    return masked_logits(over_labels(config), hidden, head.astype(hidden.dtype))
+
+
+def over_labels(config):
+    """The config whose vocabulary is what the head scores: that of the model, or its labels."""
+    return replace(config, vocab=config.classes) if config.classes else config
 
 
 def masked_logits(config, hidden, head):

@@ -10,7 +10,11 @@ KINDS = {
     "t5": ("text2text-generation", "An encoder and a decoder that writes text about the text that the encoder reads",
            "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder"),
 }
-NAMES = {"uniform": "uniform", "unigram": "unigram, add-one", "bigram_kn": "bigram, Kneser-Ney"}
+CLASSIFIER = ("text-classification", "An encoder with a head over labels", KINDS["bert"][2])
+SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
+          "matthews": "Matthews correlation"}
+NAMES = {"majority": "the most frequent label", "uniform": "uniform", "unigram": "unigram, add-one",
+         "bigram_kn": "bigram, Kneser-Ney"}
 
 
 def text(config, tokenizer, facts):
@@ -25,7 +29,7 @@ def text(config, tokenizer, facts):
 
 
 def head(config, facts):
-    task, said, _ = KINDS[config.family]
+    task, said, _ = CLASSIFIER if config.classes else KINDS[config.family]
     front = f"---\nlibrary_name: transformers\npipeline_tag: {task}\ntags:\n- pipe\n---\n"
     title = facts.get("name", "model")
     return f"{front}# {title}\n\n{said}, trained by `pipe` from raw text.\n"
@@ -60,19 +64,22 @@ def measured(facts):
     evaluation = facts.get("evaluation")
     if not evaluation:
         return ""
+    of_labels = labelled(evaluation, facts.get("baselines", ())) if "labels" in evaluation else ""
+    baselines = [item for item in facts.get("baselines", ()) if "nats_per_token" in item]
+    if of_labels and not baselines:
+        return f"## Measured\n{of_labels}"
     rows = [("**this model**", evaluation["loss"], evaluation)]
-    rows += [(NAMES.get(item["name"], item["name"]), item["nats_per_token"], item)
-             for item in facts.get("baselines", ())]
+    rows += [(NAMES.get(item["name"], item["name"]), item["nats_per_token"], item) for item in baselines]
     cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
              for name, loss, item in rows]
     if not evaluation["bytes"]:
         return (f"## Measured\n\n{table(('', 'nats/hidden id'), [cell[:2] for cell in cells])}\n"
                 f"{evaluation['targets']:,} hidden ids of held-out text. The unigram and the bigram predict every id "
-                f"that may be hidden.\n")
+                f"that may be hidden.\n{of_labels}")
     said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
             f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
             f"tokenizers, nats per token do not.")
-    counted = next((item for item in facts.get("baselines", ()) if item.get("train_targets_of")), None)
+    counted = next((item for item in baselines if item.get("train_targets_of")), None)
     if counted and counted["train_targets"] < counted["train_targets_of"]:
         said += (f" The unigram and the bigram were counted on {counted['train_targets']:,} of "
                  f"{counted['train_targets_of']:,} training targets.")
@@ -80,7 +87,20 @@ def measured(facts):
         said += " Its rows have loss weights: only targets of weight 1 were trained on, and only they are measured."
     if evaluation.get("unk_rate"):
         said += f" {evaluation['unk_rate']:.2%} of the targets are unknown ids, so that bits would mislead."
-    return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n"
+    return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n{of_labels}"
+
+
+def labelled(evaluation, baselines):
+    """Returns the scores of labels, and the confusion."""
+    rows = [("**this model**", evaluation)]
+    rows += [(NAMES[item["name"]], item) for item in baselines if "accuracy" in item]
+    said = table(("", *SCORES.values()), [(name, *(number(item[key]) for key in SCORES)) for name, item in rows])
+    by_label = ""
+    if evaluation["confusion"]:
+        by_label = "\n" + table(("label, by answer", *evaluation["labels"], "F1"), [
+            (name, *row, number(f1)) for name, row, f1 in
+            zip(evaluation["labels"], evaluation["confusion"], evaluation["f1"])])
+    return f"\n{said}{by_label}\n{evaluation['documents']:,} held-out documents with a label.\n"
 
 
 def normalised(facts):
@@ -102,6 +122,16 @@ def use(config, tokenizer, facts):
     if tokenizer.get("newline_id", -1) >= 0:
         said += " Lines end with an id of their own."
     said += normalised(facts)
+    if config.classes:
+        return f"""## Use
+
+{said}
+
+    from transformers import pipeline
+    print(pipeline("text-classification", ".", tokenizer=".")("..."))
+
+or `pipe predict` on the directory of the run.
+"""
     if config.family == "bert":
         return f"""## Use
 

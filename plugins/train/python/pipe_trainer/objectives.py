@@ -4,6 +4,7 @@ causal   each id of the row from those before it
 masked   hidden ids from those around them: masked.py
 spans    hidden spans, by a decoder, from all that is shown: spans.py
 prefix   the end of a document, by a decoder, from its beginning: spans.py
+classes  the label of a document, by a head over labels: classes.py
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import masked, model, pairs, spans
+from . import classes, labels, masked, model, pairs, spans
 
 
 OF_PAIRS = ("spans", "prefix")  # objectives of a decoder behind an encoder
@@ -99,10 +100,27 @@ class Pairs(Drawn):
                         lambda: (made.targets, made.text.astype(jnp.float32)))
 
 
+class Classes(Drawn):
+    """Nothing is drawn, but only the devices look for labels."""
+
+    def __init__(self, config, named, newline):
+        self._model, self._newline = config.model, newline
+        self._labels = named or labels.of_shape(config.model.classes)
+
+    def examples(self, tokens, lengths, weights, keys):
+        del keys
+        ids, layout, places, numbers, there = classes.read(self._model, self._labels, self._newline, tokens, lengths,
+                                                           weights)
+        return Examples(ids, layout, places, lambda: (numbers, there.astype(jnp.float32)))
+
+
 CAUSAL = Causal()
 
 
-def make(config, begins=None):
+def make(config, begins=None, named=None, newline=-1):
+    """`begins`: of Masked. `named`: the labels of the rows, for `classes`, with the id that ends a line there."""
+    if config.objective.name == "classes":
+        return Classes(config, named, newline)
     if config.objective.name in OF_PAIRS:
         return Pairs(config)
     return CAUSAL if config.objective.name == "causal" else Masked(config, begins)
@@ -115,13 +133,17 @@ def needs_pieces(config):
             or wanted.name == "spans" and wanted.sentinel is None)
 
 
-def completed(config, vocab, pieces=(), start=0):
+def completed(config, vocab, pieces=(), start=0, named=None):
     """Returns (the config with every number of its objective, the ids that its model needs). `vocab`: the ids of the
-    tokenizer; `pieces`: its pieces, if `needs_pieces`; `start`: the first input of a decoder."""
+    tokenizer; `pieces`: its pieces, if `needs_pieces`; `start`: the first input of a decoder; `named`: the labels of
+    the rows."""
     wanted = config.objective
     if wanted.name == "masked":
         mask = masked.mask_id(pieces, vocab) if wanted.mask_id is None else wanted.mask_id
         return replace(config, objective=replace(wanted, mask_id=mask)), max(vocab, mask + 1)
+    if wanted.name == "classes":
+        number = len(named.names) if named else config.model.classes or 2
+        return replace(config, model=replace(config.model, classes=number)), vocab
     if wanted.name == "causal":
         return config, vocab
     wanted = replace(wanted, start=start if wanted.start is None else wanted.start)
@@ -144,6 +166,8 @@ def targets_of(config):
     """Returns the number of places of a row that predict."""
     if config.objective.name == "causal":
         return config.model.seq_len
+    if config.objective.name == "classes":
+        return labels.most(config.model.seq_len)
     if config.objective.name in OF_PAIRS:
         return spans.slots_of(config.objective, config.model.seq_len)
     return masked.most(config.objective.share, config.model.seq_len)

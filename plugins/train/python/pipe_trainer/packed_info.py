@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import labels as about_labels
 from .crc32c import crc32c
 
 NEWEST = 3
@@ -39,6 +40,7 @@ class PackedInfo:
     id_bytes: int  # 0: rows are Examples
     digest: str   # content root of the manifest; other rows have another one
     weights: bool = False  # each row has loss weights
+    labels: about_labels.Labels | None = None  # of its documents; None: they have none
 
 
 class _Members:
@@ -129,6 +131,20 @@ def _has_weights(info, value, path):
     return weights
 
 
+def _labels(value, path, weights, vocab):
+    if value.get("labels") is None:
+        return None
+    if not weights:
+        raise DataError(f"{path}: labels: rows without weights have none{REMEDY}")
+    try:
+        found = about_labels.parse(value["labels"])
+    except ValueError as error:
+        raise DataError(f"{path}: labels: {error}{REMEDY}") from None
+    if max(map(max, found.ids)) >= vocab:
+        raise DataError(f"{path}: labels: an id is beyond the vocabulary{REMEDY}")
+    return found
+
+
 def read_packed_info(directory, in_blocks=None):
     """`in_blocks`: the split whose rows are in blocks (rows/rows.md) and not in its shards; None: no split."""
     if "://" in str(directory):
@@ -157,11 +173,12 @@ def read_packed_info(directory, in_blocks=None):
     tokenizer.get("model_digest", str)
     for name in ("bos_id", "eos_id", "newline_id", "pad_id", "unk_id"):
         tokenizer.whole(name, -1)
-    tokenizer.whole("vocab_size", 1, (1 << 31) - 1)
+    found = _labels(value, path, weights, tokenizer.whole("vocab_size", 1, (1 << 31) - 1))
     splits = {}
     for name, split in info.get("splits", dict).items():
         where = f"{path}: splits.{name}"
         splits[name] = tuple(_shards(_Members(split, where), where, weights, listed))
     _check_sizes(directory, listed, splits, in_blocks)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
-                      info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str), weights)
+                      info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str), weights,
+                      found)

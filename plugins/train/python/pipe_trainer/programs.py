@@ -44,8 +44,9 @@ class Programs:
         not on the mesh."""
         with jax.set_mesh(self._setup.mesh):
             if self._setup.start is not None:
-                return self._around(jax.tree.map(self._put, self._setup.start.parameters(self._setup.config.model),
-                                                 self.like["params"]))
+                made = self._setup.start.parameters(self._setup.config.model, self._setup.job.seed,
+                                                    self._setup.rows.labels)
+                return self._around(jax.tree.map(self._put, made, self.like["params"]))
             return self._fresh(jax.random.key(self._setup.job.seed))
 
     @staticmethod

@@ -8,17 +8,19 @@ from pathlib import Path
 
 import jax
 
-from . import ckpt, devices, export, memory, objectives
+from . import ckpt, devices, export, labels, memory, objectives
 from .atomic import write_text
 from .blocks import Blocks
 from .board import Board
 from .events import Clock
+from .exits import Ended
 from .held_out import HeldOut
 from .loop import Loop
 from .samples import Samples
 from .selection import read_json
 from .selfcheck import check_attention
 from .setup import prepare
+from .text import Text
 
 
 def run(job, events, stop):
@@ -39,6 +41,7 @@ def run(job, events, stop):
         write_text(job.run_dir / "config.json", json.dumps({**whole, "fit": setup.fit}, indent=1))
     held_out = HeldOut(setup, events)
     samples = Samples(setup, setup.rows.model_path, events)
+    text = text_of_rows(setup, events) if held_out.labels and main else None
     prompts_fit = job.prompts and memory.holds_whole(setup)
     if job.prompts and not prompts_fit:
         events.emit("warn", text="no samples are written: one device cannot hold the whole model beside its part of "
@@ -49,6 +52,8 @@ def run(job, events, stop):
         if scores is None:
             return None
         events.emit("eval", split=job.data["validation"], **scores)
+        if text is not None:
+            events.emit("mistakes", documents=held_out.mistakes(text))
         if prompts_fit:
             whole = loop.whole_parameters()  # a collective: on every process
             if main:
@@ -75,6 +80,15 @@ def run(job, events, stop):
         loop.checkpoints.abandon()
         raise
     loop.checkpoints.close()
+
+
+def text_of_rows(setup, events):
+    """Returns the Text of the rows, to show documents; None if this machine cannot make text."""
+    try:
+        return Text(setup.rows.model_path, setup.rows.tokenizer)
+    except (Ended, RuntimeError) as error:
+        events.emit("warn", text=f"no documents are shown beside the scores: {error}")
+        return None
 
 
 def compiling(events, text):
@@ -133,7 +147,8 @@ def write_export(loop, facts):
     tokenizer = {**setup.rows.tokenizer, "path": str(Path(setup.rows.model_path))}
     try:
         export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place,
-                     marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start)
+                     marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start,
+                     named=setup.rows.labels if setup.config.objective.name in labels.OBJECTIVES else None)
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
         return None

@@ -1,10 +1,10 @@
 """Text from a model: `python -m pipe_trainer.sample --run DIR --prompt TEXT`, from what a run exported."""
 
 import argparse
-import json
-import os
 import sys
 from pathlib import Path
+
+from . import finished
 
 
 def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None,
@@ -47,15 +47,6 @@ def continuation(params, config, text, prompt, length, **choices):
     return text.text_of(made[:-1] if made and made[-1] == stop else made)
 
 
-def export_of(run):
-    """Returns the export of a run directory, or the directory itself if it is an export."""
-    for place in (run / "export", run):
-        if (place / "model.safetensors").is_file():
-            return place
-    raise FileNotFoundError(f"{run}: no export/model.safetensors there; a run that ended with `export: true` "
-                            f"has one")
-
-
 def bounded(kind, low, high):
     def parse(text):
         value = kind(text)
@@ -81,27 +72,15 @@ def options_of(argv):
 
 def main(argv):
     options = options_of(argv)
-    from . import devices, export
-    from .exits import Ended
-    from .safetensors import SafetensorsError
-    from .text import Text
+    return finished.reported("pipe_trainer.sample", lambda: written(options))
 
-    try:
-        devices.find(os.environ)
-        place = export_of(options.run)
-        params, config, facts = export.read(place)
-        text = Text(place / "tokenizer.model", facts["tokenizer"], facts.get("form"))
-    except (OSError, RuntimeError, SafetensorsError, export.ContinuesNoText, json.JSONDecodeError, KeyError) as error:
-        print(f"pipe_trainer.sample: {error}", file=sys.stderr)
-        return 65
-    except Ended as error:
-        print(f"pipe_trainer.sample: {error}", file=sys.stderr)
-        return error.code
-    made = continuation(params, config, text, options.prompt, options.length, temperature=options.temperature,
-                        top_p=options.top_p, seed=options.seed)
+
+def written(options):
+    found = finished.find(options.run, continues_text=True)
+    made = continuation(found.params, found.model, found.text(), options.prompt, options.length,
+                        temperature=options.temperature, top_p=options.top_p, seed=options.seed)
     sys.stdout.reconfigure(encoding="utf-8")
     print(options.prompt + made)
-    return 0
 
 
 if __name__ == "__main__":

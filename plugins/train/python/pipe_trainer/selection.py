@@ -9,17 +9,24 @@ from . import ckpt
 from .atomic import write_text
 
 
-class EarlyStop:
-    """Counts evaluations in a row that are no better than the best before them. `rule`: of the job; {}: none."""
+def judged(scores, metric):
+    """Returns the number by which evaluations compare; a smaller one is better. NaN: worse than all."""
+    value = scores.get(metric)
+    return math.nan if value is None else value if metric == "loss" else -value
 
-    def __init__(self, rule, steps):
-        self._rule, self._steps = rule, steps
+
+class EarlyStop:
+    """Counts evaluations in a row that are no better than the best before them. `rule`: of the job; {}: none. `metric`:
+    the loss, or a score of labels, which rises. A loss that is noted is that of `judged`."""
+
+    def __init__(self, rule, steps, metric="loss"):
+        self._rule, self._steps, self._metric = rule, steps, metric
         self._best, self._since = None, 0
 
     def restore(self, kept):
         """Continues the count of a checkpoint. With another number of steps the count begins anew, with another rule
         the best evaluation, too."""
-        if kept is None or kept["rule"] != self._rule:
+        if kept is None or kept["rule"] != self._rule or kept.get("metric", "loss") != self._metric:
             return
         self._best = kept["best"]
         self._since = kept["since"] if kept["steps"] == self._steps else 0
@@ -37,25 +44,27 @@ class EarlyStop:
         """The reason to stop, in one line; None: go on."""
         if not self._rule or self._since < self._rule["patience"]:
             return None
-        below = f"{self._best['loss']:.4f}, of step {self._best['step']}" if self._best else "infinity"
-        return (f"in {self._since} evaluations the loss did not fall by more than {self._rule.get('min_delta', 0.0):g} "
-                f"below {below}")
+        falls = self._metric == "loss"
+        best = f"{abs(self._best['loss']):.4f}, of step {self._best['step']}" if self._best else "any number"
+        return (f"in {self._since} evaluations the {self._metric} did not {'fall' if falls else 'rise'} by more than "
+                f"{self._rule.get('min_delta', 0.0):g} {'below' if falls else 'above'} {best}")
 
     def facts(self):
         if not self._rule:
             return None
-        return {"rule": self._rule, "steps": self._steps, "best": self._best, "since": self._since}
+        metric = {} if self._metric == "loss" else {"metric": self._metric}
+        return {"rule": self._rule, "steps": self._steps, "best": self._best, "since": self._since, **metric}
 
 
 class Best:
     """The best evaluation of a run, over all its attempts: best.json."""
 
-    def __init__(self, path):
-        self._path = path
+    def __init__(self, path, metric="loss"):
+        self._path, self._metric = path, metric
         self.scores = read_json(path)
 
     def note(self, number, scores):
-        if self.scores is None or scores["loss"] < self.scores["loss"]:
+        if self.scores is None or judged(scores, self._metric) < judged(self.scores, self._metric):
             self.write({"step": number, **scores})
 
     def write(self, scores):
@@ -74,8 +83,9 @@ class Selection:
     def __init__(self, job, checkpoints):
         self._job, self._checkpoints = job, checkpoints
         self._main = jax.process_index() == 0
-        self._best = Best(job.run_dir / "best.json")
-        self._early = EarlyStop(job.early_stop, job.steps)
+        self._metric = job.config.eval.metric
+        self._best = Best(job.run_dir / "best.json", self._metric)
+        self._early = EarlyStop(job.early_stop, job.steps, self._metric)
         self._evaluated = None  # step of the newest evaluation
         self._ended = False
 
@@ -88,15 +98,16 @@ class Selection:
         if self._main:
             self._best.forget_beyond(step)
 
-    def missed(self, step):
-        """Returns whether a kill or a stop cut off an evaluation at this step that decides something."""
+    def missed(self, step, due):
+        """Returns whether a kill or a stop cut off an evaluation at this step that decides something. `due`: whether
+        one was due there."""
         decides = self._job.keep_best or bool(self._job.early_stop)
-        return decides and self._evaluated != step and self._job.eval_every > 0 and step % self._job.eval_every == 0
+        return decides and self._evaluated != step and step > 0 and due
 
     def note(self, step, scores, keep):
         """Calls `keep(scores)`, on every process, if the checkpoint of this step is to be kept as the best."""
         if self._evaluated != step:
-            self._early.note(step, scores["loss"])
+            self._early.note(step, judged(scores, self._metric))
         self._evaluated = step
         if self._job.keep_best:
             if ckpt.agree(self._main and self._beats_kept(scores)):
@@ -110,7 +121,9 @@ class Selection:
 
     def _beats_kept(self, scores):
         kept = self._checkpoints.best()
-        return math.isfinite(scores["loss"]) and (kept is None or scores["loss"] < kept["loss"])
+        value = judged(scores, self._metric)
+        before = math.nan if kept is None else judged(kept, self._metric)  # NaN: made for another metric
+        return math.isfinite(value) and (math.isnan(before) or value < before)
 
     @property
     def ended(self):

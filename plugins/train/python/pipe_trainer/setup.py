@@ -51,7 +51,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
         config, lack = relied_on(config, devices, check)
     config, fit = search.resolve(config, devices, job.run_dir, tell)
     begins = masked.begins_of(pieces, config.model.vocab) if config.objective.whole_words else None
-    arranged = arrange(config, devices, begins)
+    arranged = arrange(config, devices, begins, rows)
     arranged = replace(arranged, lack=lack or arranged.lack)
     return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit, start=start)
 
@@ -77,9 +77,9 @@ def relied_on(config, devices, check):
     return config, checked.lack
 
 
-def arrange(config, devices, begins=None):
-    """Completes the config with every number that follows from the mesh. `begins`: of objectives.Masked. Raises BadJob
-    if a number does not divide evenly."""
+def arrange(config, devices, begins=None, rows=None):
+    """Completes the config with every number that follows from the mesh. `begins`: of objectives.Masked; `rows`: None
+    for a program that is compiled and not run. Raises BadJob if a number does not divide evenly."""
     mesh = sharding.make_mesh(config.mesh, devices)
     found = list(sharding.mistakes(config, mesh))
     if found:
@@ -94,7 +94,8 @@ def arrange(config, devices, begins=None):
     name, attend, lack = attention.choose(config.model, platform, mesh, compute)
     positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards,
                                          objectives.targets_of(config))
-    return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(config, begins))
+    return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(
+        config, begins, *(() if rows is None else (rows.labels, rows.tokenizer["newline_id"]))))
 
 
 def compute_type(model, platform):
@@ -115,7 +116,8 @@ def fill_in(config, rows, pieces=()):
     Raises BadJob if they do not fit."""
     shape, vocab = config.model, rows.tokenizer["vocab_size"]
     start = next((rows.tokenizer[name] for name in ("pad_id", "eos_id") if rows.tokenizer[name] >= 0), 0)
-    found, (config, needed) = [], objectives.completed(config, vocab, pieces, start)
+    found = list(unlabelled(config, rows))
+    config, needed = objectives.completed(config, vocab, pieces, start, rows.labels)
     if shape.vocab is not None and shape.vocab < needed:
         found.append(f"config.model.vocab: {shape.vocab}, and the tokenizer of the rows has {vocab} ids"
                      + f", and the objective needs ids up to {needed - 1}" * (needed > vocab)
@@ -133,8 +135,21 @@ def fill_in(config, rows, pieces=()):
         found.append("data: its tokenizer has no eos, which parts documents; use the layout pipe")
     if found:
         raise BadJob(found)
-    return replace(config, model=replace(shape, vocab=shape.vocab or needed, seq_len=rows.seq_len,
+    return replace(config, model=replace(config.model, vocab=shape.vocab or needed, seq_len=rows.seq_len,
                                          eos=rows.tokenizer["eos_id"]).complete())
+
+
+def unlabelled(config, rows):
+    """Yields that the config is about labels, and the rows about none or about others."""
+    for key, wants in (("objective.name", config.objective.name == "classes"),
+                       ("eval.metric", config.eval.metric != "loss")):
+        if wants and rows.labels is None:
+            section, name = key.split(".")
+            yield (f"config.{key}: {getattr(getattr(config, section), name)} is about labels, and the rows have none; "
+                   f"give write_packed the key `labels`")
+    number = config.model.classes
+    if number is not None and rows.labels is not None and number != len(rows.labels.names):
+        yield f"config.model.classes: {number}, and the rows have {len(rows.labels.names)} labels; leave it out"
 
 
 def check_tokenizer(named, packed):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from . import guard, loss, masked, model, objectives, optim, regularizers
+from . import classes, guard, loss, masked, model, objectives, optim, regularizers
 
 # What a step reports, in the order of its one array.
 METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
@@ -32,12 +32,22 @@ def summed_loss(params, config, attend, compute, positions, tokens, lengths, dro
 
 def loss_and_weights(params, config, attend, compute, positions, examples, drop=regularizers.no_dropout,
                      penalties=regularizers.Penalties()):
+    hidden = states(params, config, attend, compute, examples, drop)
+    return loss_of_states(params, config, positions, examples, hidden, penalties)
+
+
+def states(params, config, attend, compute, examples, drop=regularizers.no_dropout):
+    """The hidden states that predict, [R, K, d]."""
     hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.layout, examples.given)
     if examples.places is not None:
         hidden = jnp.take_along_axis(hidden, examples.places[..., None], axis=1)
+    return hidden
+
+
+def loss_of_states(params, config, positions, examples, hidden, penalties=regularizers.Penalties()):
     hidden, head = model.readout(params, config, hidden)
     targets, weights = examples.answers()
-    return loss.cross_entropy(config, positions, head, hidden, targets, weights, penalties), weights
+    return loss.cross_entropy(model.over_labels(config), positions, head, hidden, targets, weights, penalties), weights
 
 
 def make_train_step(config, attend, compute, positions, seed=0, objective=objectives.CAUSAL):
@@ -103,13 +113,17 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
     return train_step
 
 
-def make_eval_step(config, attend, compute, positions, objective=objectives.CAUSAL):
+def make_eval_step(config, attend, compute, positions, objective=objectives.CAUSAL, labels=None):
     """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets; to
-    (nats, scored targets) if only the devices know these."""
+    (nats, scored targets) if only the devices know these. With `labels`: to (this, classes.answers)."""
     def eval_step(params, tokens, lengths, weights=None):
         keys = masked.row_keys_of(tokens, lengths) if objective.on_device else None
         examples = objective.examples(tokens, lengths, weights, keys)
         examples = examples._replace(answers=examples.judged or examples.answers)
-        nats, counted = loss_and_weights(params, config.model, attend, compute, positions, examples)
-        return jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
+        hidden = states(params, config.model, attend, compute, examples)
+        nats, counted = loss_of_states(params, config.model, positions, examples, hidden)
+        sums = jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
+        if labels is None:
+            return sums
+        return sums, classes.answers(params, config.model, labels, hidden, *examples.answers())
     return eval_step

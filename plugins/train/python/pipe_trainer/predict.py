@@ -1,0 +1,160 @@
+"""Answers of a finished run to lines of text: `python -m pipe_trainer.predict --run DIR --in FILE --out FILE`.
+
+Each line is a document. A model that learned labels writes a label, a tab, and the share of this label among all
+labels. Another model that continues text writes the likeliest continuation of the line, up to the end of the line.
+"""
+
+import argparse
+import contextlib
+import itertools
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from . import finished
+from .exits import BAD_DATA, Ended
+from .sample import bounded, generate
+
+LINES_AT_A_TIME = 64
+STANDARD = "-"
+LEAST = 8  # positions of a program
+
+
+def options_of(argv):
+    parser = argparse.ArgumentParser(prog="pipe_trainer.predict", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--run", type=Path, required=True, help="the directory of a run, or of an export")
+    parser.add_argument("--in", dest="lines", default=STANDARD, metavar="FILE",
+                        help="lines; -: the standard input (-)")
+    parser.add_argument("--out", default=STANDARD, metavar="FILE",
+                        help="gets a line for each; -: the standard output (-)")
+    parser.add_argument("--length", type=bounded(int, 1, 1_000_000), default=64,
+                        help="ids of a continuation, at most (64)")
+    return parser.parse_args(argv)
+
+
+class Labelling:
+    """Answers with labels. A text that is too long for the model loses its end."""
+
+    def __init__(self, run):
+        import jax
+
+        self._run, self._text = run, run.text()
+        self._behind = [] if run.model.classes else self._line_end() + list(run.labels.ids[0][:run.labels.common])
+        self._start = None if run.model.family != "t5" else run.objective().start
+        self._room = run.model.seq_len - len(self._behind) - 1
+        if self._room < 1:
+            raise Ended(BAD_DATA, f"{run.place}: a text has no room beside a label in {run.model.seq_len} ids")
+        self._shares = jax.jit(partial(shares, config=run.model, labels=run.labels, start=self._start))
+
+    def _line_end(self):
+        return [self._text.newline] if self._text.newline >= 0 else []
+
+    def __call__(self, lines):
+        import numpy as np
+
+        eos, *_ = first = self._text.prompt_ids("")
+        texts = [self._text.prompt_ids(line)[len(first):][:self._room] for line in lines]
+        length = LEAST
+        while length < max(map(len, texts)) + len(self._behind) + 1:
+            length *= 2
+        ids = np.full((LINES_AT_A_TIME, length), eos, np.int32)
+        ends = np.ones(LINES_AT_A_TIME, np.int32)
+        for number, text in enumerate(texts):
+            whole = [eos, *text, *self._behind]
+            ids[number, :len(whole)], ends[number] = whole, len(whole)
+        found = np.asarray(self._shares(self._run.params, ids, ends))[:len(lines)]
+        names = self._run.labels.names
+        return [f"{names[one.argmax()]}\t{one.max():.4f}" for one in found]
+
+
+def shares(params, ids, ends, config, labels, start):
+    """ids [R, T], the number of ids of each row. Returns [R, C]: the share of each label."""
+    import jax.numpy as jnp
+    from jax import nn
+
+    from . import model
+    index = jnp.arange(ids.shape[1])
+    inside = index < ends[:, None]
+    layout = jnp.where(inside, 0, -1), jnp.broadcast_to(index, ids.shape)
+    places = jnp.zeros_like(ends) if config.classes else ends - 1
+    if start is not None:  # a decoder: the common beginning of the labels is its own text
+        common = labels.common
+        begun = jnp.broadcast_to(jnp.array([start, *labels.ids[0][:common]]), (len(ids), common + 1))
+        layout = jnp.where(index < ends[:, None] - common, 0, -1), layout[1]
+        given, places = (begun, jnp.zeros_like(begun)), jnp.full_like(ends, common)
+        hidden = model.forward(params, config, ids, layout=layout, given=given)
+    else:
+        hidden = model.forward(params, config, ids, layout=layout)
+    hidden = jnp.take_along_axis(hidden, places[:, None, None], axis=1)
+    states, head = model.readout(params, config, hidden)
+    head = head[:, :config.classes] if config.classes else head[:, jnp.array(labels.telling)]
+    return nn.softmax(jnp.matmul(states, head.astype(states.dtype))[:, 0])
+
+
+class Continuing:
+    """Answers with the likeliest continuation."""
+
+    def __init__(self, run, length):
+        self._run, self._text, self._length = run, run.text(), length
+
+    def __call__(self, lines):
+        return [self._continued(line) for line in lines]
+
+    def _continued(self, line):
+        stop = self._text.line_end
+        made = generate(self._run.params, self._run.model, self._text.prompt_ids(line), self._length, temperature=0.0,
+                        stop=stop)
+        ends = (at for at, one in enumerate(made) if one in (self._text.eos, stop))
+        return self._text.text_of(made[:next(ends, len(made))])
+
+
+def answering(run, length):
+    if run.labels is not None:
+        return Labelling(run)
+    if not continues(run.model):
+        raise Ended(BAD_DATA, f"{run.place}: a model of the family {run.model.family} that learned no labels neither "
+                              f"answers nor continues text")
+    return Continuing(run, length)
+
+
+def continues(model):
+    from . import families
+    return families.of(model).causal
+
+
+@contextlib.contextmanager
+def opened(name, mode, other):
+    """A file by its name, or `other`. A file that is written gets its name at the end."""
+    if name == STANDARD:
+        yield other
+        return
+    if "r" in mode:
+        with open(name, mode) as file:
+            yield file
+        return
+    part = Path(f"{name}.part")
+    try:
+        with open(part, mode) as file:
+            yield file
+        os.replace(part, name)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def main(argv):
+    options = options_of(argv)
+
+    def work():
+        answer = answering(finished.find(options.run), options.length)
+        with (opened(options.lines, "rb", sys.stdin.buffer) as lines,
+              opened(options.out, "wb", sys.stdout.buffer) as out):
+            while some := list(itertools.islice(lines, LINES_AT_A_TIME)):
+                texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in some]
+                out.write("".join(f"{one}\n" for one in answer(texts)).encode())
+                out.flush()
+    return finished.reported("pipe_trainer.predict", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""Scores of a finished run on packed rows: `python -m pipe_trainer.score --run DIR --data DIR`."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from . import finished
+from .atomic import write_text
+from .exits import BAD_DATA, Ended
+from .sample import bounded
+
+IDS_AT_A_TIME = 8192  # on a device
+SHOWN = 120           # characters of a document
+NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
+         "matthews": "Matthews correlation"}
+
+
+def options_of(argv):
+    parser = argparse.ArgumentParser(prog="pipe_trainer.score", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--run", type=Path, required=True, help="the directory of a run, or of an export")
+    parser.add_argument("--data", type=Path, required=True, help="a directory of write_packed")
+    parser.add_argument("--split", default="validation", help="of the rows (validation)")
+    parser.add_argument("--rows", type=bounded(int, 0, 1 << 62), default=0, help="the first of the split; 0: all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the scores as JSON")
+    return parser.parse_args(argv)
+
+
+class Warnings:
+    """In the place of Events: only warnings are for people here."""
+
+    def emit(self, kind, **members):
+        if kind == "warn":
+            print(f"pipe_trainer.score: {members['text']}", file=sys.stderr)
+
+
+def setup_of(run, rows, limit):
+    """Returns the setup.Setup in which HeldOut scores `rows` with the model of a finished run."""
+    import jax
+
+    from . import masked, setup
+    from .config import BatchSize, Config, Eval
+    mine, theirs = run.facts["tokenizer"], rows.tokenizer
+    if mine["model_digest"] != theirs["model_digest"]:
+        raise Ended(BAD_DATA, f"{rows.directory}: its rows were made with the tokenizer {theirs['model_digest']}, and "
+                              f"the model knows {mine['model_digest']}; make them with the tokenizer of the model")
+    if "position_embed" in run.params and rows.seq_len > run.model.seq_len:
+        raise Ended(BAD_DATA, f"{rows.directory}: rows of {rows.seq_len} ids, and the model has {run.model.seq_len} "
+                              f"positions; make shorter rows")
+    if run.labels != rows.labels and run.model.classes:
+        raise Ended(BAD_DATA, f"{rows.directory}: its labels are {named(rows.labels)}, and the model answers with "
+                              f"{named(run.labels)}; give write_packed the labels of the model")
+    objective = run.objective()
+    devices = jax.local_devices()
+    batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
+    config = Config(model=replace(run.model, seq_len=rows.seq_len), objective=objective,
+                    batch=BatchSize(rows=batch), eval=Eval(rows=limit, batch=batch))
+    pieces = setup.pieces_of(rows) if objective.whole_words else ()
+    begins = masked.begins_of(pieces, run.model.vocab) if objective.whole_words else None
+    arranged = setup.arrange(config, devices, begins, rows)
+    return setup.Setup(**vars(arranged), job=None, rows=rows, eval_rows=rows, fit={})
+
+
+def named(labels):
+    return ", ".join(labels.names) if labels else "none"
+
+
+def scores_of(options):
+    """Returns the scores, with `mistakes` if the rows have labels."""
+    from . import data
+    from .held_out import HeldOut
+    run = finished.find(options.run)
+    try:
+        rows = data.Rows(options.data, options.split)
+    except data.DataError as error:
+        raise Ended(BAD_DATA, str(error)) from None
+    held_out = HeldOut(setup_of(run, rows, options.rows), Warnings())
+    params = run.params
+    if "position_embed" in params:
+        params = {**params, "position_embed": params["position_embed"][:rows.seq_len]}
+    scores = held_out.score(params, lambda: False)
+    mistakes = {"mistakes": held_out.mistakes(run.text())} if held_out.labels else {}
+    return {"run": str(options.run), "data": str(options.data), "content": rows.digest, "split": options.split,
+            "rows": held_out.limit, "objective": asdict(run.objective()), **scores, **mistakes}
+
+
+def table(columns, rows):
+    widths = [max(len(str(row[at])) for row in (columns, *rows)) for at in range(len(columns))]
+    return "\n".join("  " + "  ".join(str(cell).rjust(width) for cell, width in zip(row, widths))
+                     for row in (columns, *rows))
+
+
+def text_of(scores):
+    lines = [f"{scores['rows']:,} rows of {scores['split']}: {scores['loss']:.4f} nats for each of "
+             f"{scores['targets']:,} targets"]
+    if scores["bits_per_char"] is not None:
+        lines.append(f"{scores['bits_per_byte']:.4f} bits per byte, {scores['bits_per_char']:.4f} bits per character")
+    if "labels" not in scores:
+        return "\n".join(lines)
+    lines.append(f"{scores['documents']:,} documents with a label")
+    lines += [f"{scores[name]:8.4f}  {said}" for name, said in NAMES.items()]
+    if scores["confusion"]:
+        lines.append("documents by label (below) and answer (to the right), and the F1 of the label:")
+        lines.append(table(["", *scores["labels"], "F1"],
+                           [[name, *row, "-" if f1 is None else f"{f1:.4f}"]
+                            for name, row, f1 in zip(scores["labels"], scores["confusion"], scores["f1"])]))
+    lines.append("the documents whose label was least likely: nats, label, answer, text")
+    lines += ["  ".join((f"{one['nats']:8.2f}", one["label"], one["answer"], " ".join(one["text"].split())[:SHOWN]))
+              for one in scores["mistakes"]]
+    return "\n".join(lines)
+
+
+def main(argv):
+    options = options_of(argv)
+
+    def work():
+        scores = scores_of(options)
+        if options.json:
+            write_text(options.json, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.reconfigure(encoding="utf-8")
+        print(text_of(scores))
+    return finished.reported("pipe_trainer.score", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
