@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/report/html.h"
+#include "cli/report/report_labels.h"
 
 namespace pipeline {
 
@@ -188,7 +189,7 @@ std::string TrainingSection(const std::vector<RecordedTraining>& trainings) {
   std::string html;
   for (const RecordedTraining& training : trainings)
     html += StrCat("<h3>", HtmlText(training.stage), "</h3>\n", Speed(training), Curve(training),
-                   Scores(training), Samples(training), Goodput(training));
+                   Scores(training), LabelsSection(training.labels), Samples(training), Goodput(training));
   return html;
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "base/json.h"
+#include "cli/report/training_event.h"
 
 namespace pipeline {
 
@@ -16,24 +16,6 @@ constexpr std::size_t kSteps = 1000;  // during the reading at most twice as man
 constexpr std::size_t kScores = 200;
 constexpr std::size_t kSamples = 24;
 constexpr std::size_t kStages = 16;
-constexpr std::size_t kTextBytes = 2000;  // of a prompt or a sample
-
-double NumberOf(const Json& value) {
-  return value.is_number() ? value.AsDouble() : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::int64_t StepOf(const Json& event) { return std::max<std::int64_t>(event["step"].AsInt(), 0); }
-
-std::string TextOf(const Json& value) { return std::string(value.AsString().substr(0, kTextBytes)); }
-
-/// If there are too many items, keeps every second one, so that all parts of a long training stay visible.
-template <class Item>
-void Thin(std::vector<Item>& items, std::size_t most) {
-  if (items.size() < 2 * most) return;
-  std::size_t kept = 0;
-  for (std::size_t at = 0; at < items.size(); at += 2) items[kept++] = std::move(items[at]);
-  items.resize(kept);
-}
 
 RecordedTraining::Score ScoreOf(const Json& event, const char* name, const char* loss) {
   return {StepOf(event), TextOf(event[name]), NumberOf(event[loss]), NumberOf(event["bits_per_byte"]),
@@ -42,13 +24,14 @@ RecordedTraining::Score ScoreOf(const Json& event, const char* name, const char*
 
 void Take(const Json& event, RecordedTraining& training) {
   const std::string_view kind = event["kind"].AsString();
+  TakeLabels(event, training.labels);
   if (kind == "step") {
     training.steps.push_back({StepOf(event), NumberOf(event["loss"]), NumberOf(event["tokens_per_s"])});
     Thin(training.steps, kSteps);
   } else if (kind == "eval") {
     training.evaluations.push_back(ScoreOf(event, "split", "loss"));
     Thin(training.evaluations, kScores);
-  } else if (kind == "baseline") {
+  } else if (kind == "baseline" && event.Has("nats_per_token")) {
     RecordedTraining::Score score = ScoreOf(event, "name", "nats_per_token");
     const auto same = [&](const RecordedTraining::Score& other) { return other.name == score.name; };
     std::erase_if(training.baselines, same);  // a trainer that starts again repeats it
@@ -78,6 +61,7 @@ void GoBack(std::int64_t step, RecordedTraining& training) {
   std::erase_if(training.steps, later);
   std::erase_if(training.evaluations, later);
   std::erase_if(training.samples, later);
+  GoBack(step, training.labels);
 }
 
 void Prepend(RecordedTraining earlier, RecordedTraining& training) {
@@ -100,6 +84,7 @@ void Prepend(RecordedTraining earlier, RecordedTraining& training) {
         training.baselines.size() < kScores)
       training.baselines.push_back(std::move(score));
   }
+  Prepend(std::move(earlier.labels), training.labels);
   for (const auto& [name, value] : earlier.goodput) training.goodput[name] += value;
   training.restored = earlier.restored;
 }

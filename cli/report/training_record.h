@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/report/training_labels.h"
+
 namespace pipeline {
 
 /// The training of one stage. Unknown numbers are NaN.
@@ -34,7 +36,8 @@ struct RecordedTraining {
   std::vector<Step> steps;     // thinned out if there are many
   std::vector<Score> evaluations;
   std::vector<Score> baselines;
-  std::vector<Sample> samples;            // the last ones
+  std::vector<Sample> samples;  // the last ones
+  RecordedLabels labels;
   std::map<std::string, double> goodput;  // seconds, or shares, by activity
 };
 

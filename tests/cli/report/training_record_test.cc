@@ -109,6 +109,54 @@ TEST(ReportTrainingTest, NothingOfWhatIsSaidIsTakenForMarkup) {
   EXPECT_NE(html.find("&lt;script&gt;"), std::string::npos);
 }
 
+TEST(TrainingRecordTest, ScoresOfLabelsAreThoseOfTheLastEvaluation) {
+  const std::string scores =
+      R"("accuracy":0.75,"balanced_accuracy":0.7,"macro_f1":0.72,"matthews":0.4,"labels":["bad","good"],)";
+  const std::string first = Line(StrCat(R"({"kind":"eval","step":10,"split":"validation","loss":0.5,)",
+                                        scores, R"("f1":[0.5,0.8],"confusion":[[1,2],[3,4]]})"));
+  const std::string told = Line(
+      R"({"kind":"mistakes","step":10,"documents":[{"text":"<b>x","label":"bad","answer":"good","nats":3.5}]})");
+  auto trainings =
+      Read(Line(R"({"kind":"baseline","name":"majority","accuracy":0.6,"macro_f1":0.375,"matthews":0.0})") +
+           Step(10) + first + told);
+  const RecordedLabels& labels = trainings.at(0).labels;
+  ASSERT_EQ(labels.evaluations.size(), 1u);
+  EXPECT_EQ(labels.evaluations[0].macro_f1, 0.72);
+  EXPECT_EQ(labels.confusion, (std::vector<std::vector<std::uint64_t>>{{1, 2}, {3, 4}}));
+  EXPECT_EQ(labels.f1, (std::vector<double>{0.5, 0.8}));
+  ASSERT_EQ(labels.mistakes.size(), 1u);
+  EXPECT_EQ(labels.baselines.at(0).accuracy, 0.6);
+  EXPECT_TRUE(trainings[0].baselines.empty()) << "it is no baseline of ids";
+  const std::string html = TrainingSection(trainings);
+  for (const std::string_view shown :
+       {"Macro F1", "0.7200", "majority", "least likely", "&lt;b&gt;x", "3.5000"})
+    EXPECT_NE(html.find(shown), std::string::npos) << shown;
+  EXPECT_EQ(html.find("<b>x"), std::string::npos);
+  // A confusion that is no square is passed over; mistakes of another step as well.
+  trainings =
+      Read(first + told +
+           Line(StrCat(R"({"kind":"eval","step":20,)", scores, R"("confusion":[[1,2],[3]]})")) + told);
+  EXPECT_EQ(trainings.at(0).labels.evaluations.size(), 2u);
+  EXPECT_TRUE(trainings[0].labels.confusion.empty());
+  EXPECT_TRUE(trainings[0].labels.mistakes.empty());
+  GoBack(10, trainings[0]);
+  EXPECT_EQ(trainings[0].labels.evaluations.size(), 1u);
+}
+
+TEST(TrainingRecordTest, ResumedTrainingKeepsScoresOfLabels) {
+  const std::string scores = R"("accuracy":0.5,"labels":["a","b"],"confusion":[[1,2],[3,4]]})";
+  const auto first = Read(Step(10) + Line(StrCat(R"({"kind":"eval","step":10,)", scores)));
+  auto second = Read(Line(R"({"kind":"restore","step":10})") + Step(20));
+  Prepend(first.at(0), second.at(0));
+  EXPECT_EQ(second[0].labels.evaluations.size(), 1u);
+  EXPECT_EQ(second[0].labels.confusion.size(), 2u);
+  auto third = Read(Line(R"({"kind":"restore","step":10})") + Step(20) +
+                    Line(StrCat(R"({"kind":"eval","step":20,)", scores)));
+  Prepend(first.at(0), third.at(0));
+  EXPECT_EQ(third[0].labels.evaluations.size(), 2u);
+  EXPECT_EQ(third[0].labels.step, 20);
+}
+
 TEST(ReportTrainingTest, CurveOfOnePointOrOfNoNumberIsNoMatter) {
   EXPECT_EQ(TrainingSection({}), "");
   RecordedTraining training;

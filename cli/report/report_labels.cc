@@ -1,0 +1,78 @@
+#include "cli/report/report_labels.h"
+
+#include <cmath>
+
+#include "base/str.h"
+#include "cli/report/html.h"
+
+namespace pipeline {
+
+namespace {
+
+std::string Cell(double value) {
+  return std::isfinite(value) ? StrCat("<td>", Fixed(value, 4), "</td>") : std::string("<td></td>");
+}
+
+std::string Row(std::string_view head, const RecordedLabels::Score& score) {
+  return StrCat("<tr><th scope=\"row\">", head, "</th><td class=\"text\">", HtmlText(score.name), "</td>",
+                Cell(score.accuracy), Cell(score.balanced_accuracy), Cell(score.macro_f1),
+                Cell(score.matthews), "</tr>\n");
+}
+
+std::string Wide(std::string_view name, std::string_view head, std::string_view rows) {
+  return StrCat("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", name,
+                "\"><table><thead><tr>", head, "</tr></thead><tbody>\n", rows, "</tbody></table></div>\n");
+}
+
+std::string Head(std::string_view text, bool is_text = false) {
+  return StrCat("<th scope=\"col\"", is_text ? " style=\"text-align:left\"" : "", ">", HtmlText(text),
+                "</th>");
+}
+
+std::string Scores(const RecordedLabels& labels) {
+  std::string rows;
+  for (const RecordedLabels::Score& score : labels.baselines) rows += Row("baseline", score);
+  for (const RecordedLabels::Score& score : labels.evaluations)
+    rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score);
+  return Wide("Scores of labels",
+              StrCat(Head("Evaluation"), Head("Name", true), Head("Accuracy"), Head("Balanced accuracy"),
+                     Head("Macro F1"), Head("Matthews correlation")),
+              rows);
+}
+
+std::string Confusion(const RecordedLabels& labels) {
+  if (labels.confusion.empty()) return {};
+  std::string head = Head("Label, by answer"), rows;
+  for (const std::string& name : labels.names) head += Head(name);
+  for (std::size_t at = 0; at < labels.confusion.size(); ++at) {
+    rows += StrCat("<tr><th scope=\"row\">", HtmlText(labels.names[at]), "</th>");
+    for (const std::uint64_t number : labels.confusion[at]) rows += StrCat("<td>", Grouped(number), "</td>");
+    rows += StrCat(Cell(labels.f1[at]), "</tr>\n");
+  }
+  return StrCat("<p class=\"lead\">Documents of step ", Grouped(static_cast<std::uint64_t>(labels.step)),
+                ".</p>\n", Wide("Confusion", StrCat(head, Head("F1")), rows));
+}
+
+std::string Mistakes(const RecordedLabels& labels) {
+  if (labels.mistakes.empty()) return {};
+  std::string rows;
+  for (const RecordedLabels::Mistake& one : labels.mistakes) {
+    const std::string_view language = LanguageOf(one.text);
+    rows += StrCat("<tr>", Cell(one.nats), "<td class=\"text\">", HtmlText(one.label),
+                   "</td><td class=\"text\">", HtmlText(one.answer), "</td><td class=\"text\"",
+                   language.empty() ? "" : StrCat(" lang=\"", language, "\""), ">", HtmlText(one.text),
+                   "</td></tr>\n");
+  }
+  return StrCat(
+      "<h3>Documents whose label was least likely</h3>\n",
+      Wide("Documents whose label was least likely",
+           StrCat(Head("Nats"), Head("Label", true), Head("Answer", true), Head("Text", true)), rows));
+}
+
+}  // namespace
+
+std::string LabelsSection(const RecordedLabels& labels) {
+  return labels.empty() ? std::string() : StrCat(Scores(labels), Confusion(labels), Mistakes(labels));
+}
+
+}  // namespace pipeline
