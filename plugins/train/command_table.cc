@@ -39,6 +39,14 @@ Json ToJson(const TrainCommand& command) {
 const std::vector<TrainCommand>& TrainCommands() {
   static const TrainWord kEnvironment = {"--environment", "DIR",
                                          "The environment that runs it (default .pipe/trainer)"};
+  static const TrainWord kRun = {
+      "",
+      "RUN",
+      "The run's directory, the location that `train` published to, or the URI of either",
+      {},
+      true};
+  static const TrainWord kCache = {"--cache", "DIR",
+                                   "The directory for what comes from buckets (default .pipe/fetched)"};
   static const TrainWord kDirectory = {"--dir", "DIR",
                                        "The directory of the environment (default .pipe/trainer)"};
   static const std::vector<TrainCommand> kCommands = {
@@ -71,18 +79,31 @@ const std::vector<TrainCommand>& TrainCommands() {
            "An environment with libtpu (default .pipe/trainer-tpu, else that of the stage)"}}}}},
       {"sample",
        "Continue a text with the model of a finished training",
-       {{"",
-         "RUN",
-         "The run's directory, the location that `train` published to, or the URI of either",
-         {},
-         true},
+       {kRun,
         {"--prompt", "TEXT", "The beginning of the text"},
         {"--length", "N", "The number of ids to write"},
         {"--temperature", "T", "0 takes the likeliest id each time, more takes others as well"},
         {"--top-p", "P", "Only the likeliest ids that have this share together"},
         {"--seed", "S", "Another seed gives another text"},
         kEnvironment,
-        {"--cache", "DIR", "The directory for models from buckets (default .pipe/fetched)"}}},
+        kCache}},
+      {"eval",
+       "Score the model of a finished training on packed rows",
+       {kRun,
+        {"", "DATA", "The location that `write_packed` published to, or its URI", {}, true},
+        {"--split", "NAME", "The split to score (default validation)"},
+        {"--rows", "N", "Only so many of its first rows"},
+        {"--json", "FILE", "A file to write the scores to, for programs"},
+        kEnvironment,
+        kCache}},
+      {"predict",
+       "Answer each line of a text with the model of a finished training",
+       {kRun,
+        {"", "FILE", "The text, a line for each answer; left out, or -: the standard input"},
+        {"--out", "FILE", "The file of the answers (default: the standard output)"},
+        {"--length", "N", "The most ids of an answer, where the model writes text"},
+        kEnvironment,
+        kCache}},
   };
   return kCommands;
 }

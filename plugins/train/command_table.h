@@ -1,4 +1,4 @@
-// The words of `pipe trainer` and `pipe sample` in one table, used for parsing and, by the host, for help,
+// The words of the plugin's commands in one table, used for parsing and, by the host, for help,
 // completion and the manual.
 #pragma once
 

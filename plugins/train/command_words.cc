@@ -1,6 +1,9 @@
 #include "plugins/train/command_words.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "base/str.h"
 
@@ -27,6 +30,36 @@ Result<CommandWords> ParseCommandWords(const std::vector<std::string>& words,
     if (!parsed.flags.emplace(name, value).second) return wrong(StrCat(name, " is there twice"));
   }
   return parsed;
+}
+
+Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole) {
+  const auto found = words.flags.find(flag);
+  if (found == words.flags.end()) return {};
+  char* end = nullptr;
+  const double value = std::strtod(found->second.c_str(), &end);
+  const bool number = !found->second.empty() && *end == '\0' && value >= least && value <= most;
+  const bool digits = found->second.find_first_not_of("0123456789") == std::string::npos;
+  if (number && (digits || !whole)) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat(flag, ": '", found->second, "' is no ", whole ? "whole " : "", "number from ",
+                       static_cast<std::int64_t>(least), " to ", static_cast<std::int64_t>(most)));
+}
+
+Status CheckTarget(const CommandWords& words, std::string_view flag) {
+  namespace fs = std::filesystem;
+  const auto found = words.flags.find(flag);
+  if (found == words.flags.end()) return {};
+  const auto wrong = [&](std::string_view why) {
+    return Status(Code::kInvalidArgument, StrCat(flag, ": '", found->second, "' ", why));
+  };
+  const fs::path file = found->second;
+  std::error_code error;
+  if (!file.has_filename()) return wrong("names no file");
+  if (file.has_parent_path() && !fs::is_directory(file.parent_path(), error))
+    return wrong("has no directory yet; make it");
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error))
+    return wrong("is there and no file to replace; name another");
+  return {};
 }
 
 }  // namespace pipeline

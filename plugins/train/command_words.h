@@ -24,4 +24,11 @@ struct CommandWords {
 Result<CommandWords> ParseCommandWords(const std::vector<std::string>& words,
                                        const std::vector<std::string_view>& known);
 
+/// Checks the number of a flag, which may be absent. kInvalidArgument: it is none from `least` to `most`, or
+/// not whole.
+Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole);
+/// Checks the name of a file to write, which may be absent. kInvalidArgument: its directory does not exist,
+/// or something other than a regular file has the name.
+Status CheckTarget(const CommandWords& words, std::string_view flag);
+
 }  // namespace pipeline

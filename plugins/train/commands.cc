@@ -8,7 +8,9 @@
 #include "plugins/train/command_words.h"
 #include "plugins/train/environment_setup.h"
 #include "plugins/train/fit_command.h"
-#include "plugins/train/sample_command.h"
+#include "plugins/train/model/eval_command.h"
+#include "plugins/train/model/predict_command.h"
+#include "plugins/train/model/sample_command.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -51,7 +53,13 @@ Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& cal
 
 int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call, std::string& why) {
   const std::vector<std::string> arguments(words.begin() + 1, words.end());
-  const Status done = words.front() == "sample" ? RunSample(arguments, call) : RunTrainer(arguments, call);
+  const auto run = [&] {
+    if (words.front() == "sample") return RunSample(arguments, call);
+    if (words.front() == "eval") return RunEval(arguments, call);
+    if (words.front() == "predict") return RunPredict(arguments, call);
+    return RunTrainer(arguments, call);
+  };
+  const Status done = run();
   (void)std::fflush(stdout);
   if (done.ok()) return 0;
   if (done.code() != Code::kCancelled) why = done.message();

@@ -1,4 +1,4 @@
-// The commands `pipe trainer` and `pipe sample`: CONTRACT.md, section 9.
+// The commands of the plugin: CONTRACT.md, section 9.
 #pragma once
 
 #include <string>

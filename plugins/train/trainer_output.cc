@@ -1,9 +1,12 @@
 #include "plugins/train/trainer_output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -22,6 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr int kNotSo = 1;  // it has done its work, and the answer is no
 constexpr int kBadWords = 64;
+constexpr int kLook = 100;  // milliseconds between two looks at a stop
 
 Status Pass(ChildProcess& child, const std::stop_token& stop) {
   std::vector<char> buffer(1 << 16);
@@ -36,35 +40,72 @@ Status Pass(ChildProcess& child, const std::stop_token& stop) {
   }
 }
 
-}  // namespace
+/// Gives the standard input of this process to `child`, until its end or `stop`.
+Status FeedStandardInput(ChildProcess& child, const std::stop_token& stop) {
+  std::vector<char> buffer(1 << 16);
+  while (!stop.stop_requested()) {
+    pollfd ready = {STDIN_FILENO, POLLIN, 0};
+    const int found = poll(&ready, 1, kLook);
+    if (found == 0 || (found < 0 && errno == EINTR)) continue;
+    const ssize_t got = found < 0 ? -1 : read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return SystemError("standard input", errno);
+    if (got == 0) return {};
+    RETURN_IF_ERROR(child.Write({buffer.data(), static_cast<std::size_t>(got)}, stop));
+  }
+  return {};
+}
 
-Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
-                    const HostCall& call) {
+/// Gives a child its input; the end of it is told by the caller.
+using Feed = std::function<Status(ChildProcess& child, const std::stop_token& stop)>;
+
+Status Run(const std::string& python, std::vector<std::string> words, const Feed& feed,
+           const HostCall& call) {
   const TrainerCommand command = PythonCommand(python, std::move(words));
   ChildOptions options;
   options.argv = command.argv;
   options.environment = ChangedEnvironment(command.set, command.unset);
   ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Start(options));
-  std::stop_source stop;
+  std::stop_source stop, fed;
+  const std::stop_callback both(stop.get_token(), [&fed] { fed.request_stop(); });
   const std::jthread watch([&](const std::stop_token& off) {
     while (!off.stop_requested() && !stop.stop_requested()) {
       if (call.stopped()) stop.request_stop();
       std::this_thread::sleep_for(50ms);
     }
   });
-  // If a child ends without reading, its exit gives the reason.
-  const Status written = input.empty() ? Status() : child->Write(input, stop.get_token());
-  child->CloseInput();
+  Status written;
+  std::jthread feeder([&] {
+    written = feed(*child, fed.get_token());
+    child->CloseInput();
+  });
   const Status passed = Pass(*child, stop.get_token());
+  fed.request_stop();  // it reads no more
+  feeder.join();
   if (!passed.ok()) stop.request_stop();  // nobody reads on
   const Result<ChildExit> exit = child->Wait(stop.get_token(), 2s);
   if (!passed.ok()) return passed;
   if (!exit.ok()) return exit.status();
-  if (exit->ok()) return written;
+  if (exit->ok()) return written.code() == Code::kCancelled ? Status() : written;
+  // If a child ends without reading, its exit gives the reason.
   const std::string said = child->StderrTail();
   if (exit->code == kNotSo && !said.empty()) return Status(Code::kFailedPrecondition, said);
   return Status(exit->code == kBadWords ? Code::kInvalidArgument : Code::kInternal,
                 StrCat("the trainer ", exit->Describe(), said.empty() ? "" : ": ", said));
+}
+
+}  // namespace
+
+Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
+                    const HostCall& call) {
+  const auto feed = [input](ChildProcess& child, const std::stop_token& stop) {
+    return input.empty() ? Status() : child.Write(input, stop);
+  };
+  return Run(python, std::move(words), feed, call);
+}
+
+Status StreamTrainer(const std::string& python, std::vector<std::string> words, const HostCall& call) {
+  return Run(python, std::move(words), FeedStandardInput, call);
 }
 
 }  // namespace pipeline

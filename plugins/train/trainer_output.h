@@ -15,4 +15,7 @@ namespace pipeline {
 Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
                     const HostCall& call);
 
+/// As PrintTrainer, with the standard input of this process as its input, which it gets as it comes.
+Status StreamTrainer(const std::string& python, std::vector<std::string> words, const HostCall& call);
+
 }  // namespace pipeline

@@ -140,7 +140,15 @@ def main():
             check(said.returncode == 0, f"{words}: exit {said.returncode}\n{said.stdout}{said.stderr}")
         check((Path(json.loads(said.stdout)[1]) / "export/model.safetensors").read_text() ==
               f"weights at {reached + 6}", said.stdout)
-        print("verify and sample: as they should be")
+        scored = subprocess.run([support.PIPE, "eval", OUT, f"{OUT}/packed", "--environment", train["environment"]],
+                                cwd=sandbox.root, capture_output=True, text=True, timeout=60, check=False)
+        check(scored.returncode == 0, f"eval: exit {scored.returncode}\n{scored.stderr}")
+        words = json.loads(scored.stdout)
+        check(words[1] == json.loads(said.stdout)[1], "eval brings another model than sample")
+        brought = sorted(path.name.partition("-")[0] for path in Path(words[3]).iterdir())
+        check(brought == ["MANIFEST.json", "lock", "packed.json", "tokenizer.model", "validation", "validation"],
+              f"other files than those of the split: {brought}")
+        print("verify, sample and eval: as they should be")
 
 
 if __name__ == "__main__":

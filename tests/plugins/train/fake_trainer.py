@@ -428,10 +428,25 @@ class Trainer:
         pass
 
 
+def predict(words):
+    """Answers each line with the words of the call and itself; a line `fail` ends it."""
+    said = dict(word.split("=", 1) for word in words if "=" in word)
+    with (sys.stdin if said["--in"] == "-" else open(said["--in"]) as source,
+          sys.stdout if said["--out"] == "-" else open(said["--out"], "w") as target):
+        for line in source:
+            if line == "fail\n":
+                sys.exit("told to fail")
+            asked = " ".join(word for word in words if not word.startswith("--out="))
+            print(asked, line, end="", file=target, flush=True)
+
+
 def main():
     words = sys.argv[1:]
-    if words[:2] == ["-m", "pipe_trainer.sample"]:
+    if words[:2] in (["-m", "pipe_trainer.sample"], ["-m", "pipe_trainer.score"]):
         print(json.dumps(words[2:], ensure_ascii=False))
+        return
+    if words[:2] == ["-m", "pipe_trainer.predict"]:
+        predict(words[2:])
         return
     if words[:3] != ["-m", "pipe_trainer", "--job"] or len(words) != 4:
         sys.exit(f"not started as the contract says: {words}")

@@ -231,6 +231,98 @@ def commands(sandbox, first):
     check("is right" not in pipe("trainer", "check", "--dir", "nowhere", code=1), "nothing is right")
 
 
+class Said:
+    """What a command wrote, the end of it in messages."""
+
+    def __init__(self, run):
+        self.out, self.err = run.stdout, run.stderr
+
+    def __str__(self):
+        return f"{self.out[-1000:]}{self.err[-1000:]}"
+
+
+def called(sandbox, *words, code, given=""):
+    run = subprocess.run([support.PIPE, *words], cwd=sandbox.root, capture_output=True, text=True, timeout=60,
+                         input=given, env={**os.environ, "PIPE_LOG": ""}, check=False)
+    check(run.returncode == code, f"pipe {' '.join(words)}: exit {run.returncode}\n{run.stdout[-1000:]}{run.stderr}")
+    return Said(run)
+
+
+def scores(sandbox, first):
+    """`pipe eval`: its words, and the rows, which are those of the manifest."""
+    environment, packed = str(sandbox.root / "environment"), sandbox.out / "packed"
+
+    def pipe(*words, code):
+        return called(sandbox, "eval", *words, "--environment", environment, code=code)
+
+    said = pipe(str(first), str(packed), "--rows", "5", "--json=scores.json", code=0)
+    check(json.loads(said.out) == ["--run", str(first), "--data", str(packed), "--json=scores.json", "--rows=5"], said)
+    shard = next(packed.glob("train-*.tfrecord"))
+    before = shard.read_bytes()
+    shard.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+    words = json.loads(pipe(str(sandbox.out), str(packed), code=0).out)
+    check(words[3] == str(packed), "rows of another split are not read")
+    said = pipe(str(first), str(packed), "--split", "train", code=1)
+    check(f"{shard}: has {len(before)} bytes of CRC-32C" in said.err and f"pipe verify {packed}" in said.err, said)
+    shard.write_bytes(before)
+    said = pipe(str(first), str(packed), "--split=train", code=0)
+    check(json.loads(said.out)[-1] == "--split=train", said)
+    for words, code, part in (((str(first),), 2, "pipe eval RUN DATA "),
+                              ((str(first), str(packed), "more"), 2, "pipe eval RUN DATA "),
+                              ((str(first), str(packed), "--rows", "0"), 2, "--rows: '0' is no whole number from 1"),
+                              ((str(first), str(packed), "--split="), 2, "--split: must name a split"),
+                              ((str(first), str(packed), "--json", "no/where.json"), 2, "has no directory yet"),
+                              ((str(first), str(sandbox.out), "--rows", "1"), 1, "packed.json is not there"),
+                              ((str(packed), str(packed)), 1, "neither job.json nor")):
+        said = pipe(*words, code=code)
+        check(part in said.err, f"{words}: not said: {part}: {said}")
+
+
+def answers(sandbox, first):
+    """`pipe predict`: lines of a file and of the standard input, and answers that are all there or none."""
+    environment, file, out = str(sandbox.root / "environment"), sandbox.root / "lines.txt", sandbox.root / "answers.txt"
+    file.write_text("猫\n犬\n")
+
+    def pipe(*words, code, given=""):
+        return called(sandbox, "predict", *words, "--environment", environment, code=code, given=given)
+
+    def answer(source, *words):
+        return " ".join(("--run", str(first), f"--in={source}", *words))
+
+    said = pipe(str(first), str(file), "--length", "8", code=0)
+    check(said.out == f"{answer(file, '--length=8')} 猫\n{answer(file, '--length=8')} 犬\n", said)
+    many = "".join(f"{line}\n" for line in range(50_000))  # more than a pipe holds
+    for words in ((str(first),), (str(first), "-")):
+        said = pipe(*words, code=0, given=many)
+        check(said.out.splitlines() == [f"{answer('-')} {line}" for line in range(50_000)], said.out[-500:])
+    out.write_text("before\n")
+    said = pipe(str(first), "--out", str(out), code=1, given="猫\nfail\n")
+    check("told to fail" in said.err and out.read_text() == "before\n", f"{said} {out.read_text()}")
+    check(pipe(str(first), "--out", str(out), code=0, given="猫\n").out == "", "answers in two places")
+    check(out.read_text() == f"{answer('-')} 猫\n", out.read_text())
+    check(sorted(path.name for path in sandbox.root.glob("answers*")) == [out.name], "a temporary is left")
+    for words, code, part in (((), 2, "pipe predict RUN [FILE]"),
+                              ((str(first), "nowhere.txt"), 1, "nowhere.txt: is no file"),
+                              ((str(first), str(sandbox.root)), 1, "is no file; name one with a text on each line"),
+                              ((str(first), "--out", str(sandbox.root)), 2, "is there and no file to replace"),
+                              ((str(first), "--out", "/dev/null"), 2, "is there and no file to replace"),
+                              ((str(first), "--length", "many"), 2, "--length: 'many' is no whole number from 1")):
+        said = pipe(*words, code=code)
+        check(part in said.err, f"{words}: not said: {part}: {said}")
+    answers_while_lines_come(sandbox, [support.PIPE, "predict", str(first), "--environment", environment])
+
+
+def answers_while_lines_come(sandbox, words):
+    """An answer is there before the next line is, and a stop ends the program although its input goes on."""
+    with subprocess.Popen(words, cwd=sandbox.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+                          env={**os.environ, "PIPE_LOG": ""}) as running:
+        for line in ("猫\n", "犬\n"):
+            running.stdin.write(line)
+            check(running.stdout.readline().endswith(f" {line}"), "no answer, or another one")
+        running.send_signal(signal.SIGTERM)
+        check(running.wait(timeout=20) == 143, f"exit {running.returncode}")
+
+
 def missing_environment(sandbox, train):
     """The message, also of a dry run, has the command that repairs it, before any stage begins."""
     train["config"] = {"preset": "tiny", "unseen": True}
@@ -327,6 +419,8 @@ def main():
         report(sandbox)
         print("report: shows the training")
         commands(sandbox, first)
+        scores(sandbox, first)
+        answers(sandbox, first)
         print("commands: as they should be")
         begins_with_a_model(sandbox, train)
         print("begins_with_a_model: as it should be")

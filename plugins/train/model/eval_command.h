@@ -1,0 +1,15 @@
+// `pipe eval`: scores a model that `train` made on packed rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plugins/train/host_call.h"
+
+namespace pipeline {
+
+/// `words`: without the command's name. The scores go to standard output. kInvalidArgument for wrong words.
+Status RunEval(const std::vector<std::string>& words, const HostCall& call);
+
+}  // namespace pipeline
