@@ -26,7 +26,7 @@ from start_lines import outputs as outputs_in_head  # noqa: E402
 
 # Bytes of text for which the limits of each file are made.
 SIZES = {"cc100_ja": "82GB", "quickstart": "3MB", "bert_ja": "1GB", "jestimator_bert": "10GB", "kc_moe": "30GB",
-         "kc_moe_nsmc": "20MB", "lm1b": "4.2GB", "maxtext": "50GB", "ttt_tweets": "500MB", "wiki40b_ja": "2.4GB"}
+         "kc_moe_nsmc": "20MB", "nsmc": "20MB", "lm1b": "4.2GB", "maxtext": "50GB", "ttt_tweets": "500MB", "wiki40b_ja": "2.4GB"}
 
 
 def castagnoli(data, table=[]):  # pylint: disable=dangerous-default-value
@@ -147,6 +147,16 @@ def kc_moe_nsmc(cut):
     cut.run("nsmc/1.0.0", **settings)
     splits = cut.splits("nsmc", "1.0.0")
     cut.holds(splits == {"test": 500, "train": 2000}, f"all are in the splits that the trainer reads: {splits}")
+
+
+def nsmc(cut):
+    """Up to the rows; tests/trainer/labelled_pipeline.py trains on them."""
+    rows = [f"{number}\t{text}{number}\t{number % 2}\n" for number, text in enumerate(korean(9, 2000))]
+    cut.run("tokenizer", "labelled", options=("--until", "labelled"), vocab=600,
+            reviews=cut.write("ratings.txt", "id\tdocument\tlabel\n" + "".join(rows)))
+    facts = json.loads((cut.out / "labelled" / "packed.json").read_text(encoding="utf-8"))
+    cut.holds([one["name"] for one in facts["labels"]] == ["0", "1"], f"the rows have labels: {facts}")
+    cut.holds(set(facts["splits"]) == {"train", "validation", "test"}, f"they have three splits: {facts}")
 
 
 def bert_ja(cut):
@@ -270,7 +280,7 @@ def lm1b(cut):
               "a trial has the first lines of each split")
 
 
-CUTS = {one.__name__: one for one in (kc_moe_nsmc, bert_ja, jestimator_bert, kc_moe, ttt_tweets, maxtext, wiki40b_ja, lm1b)}
+CUTS = {one.__name__: one for one in (kc_moe_nsmc, nsmc, bert_ja, jestimator_bert, kc_moe, ttt_tweets, maxtext, wiki40b_ja, lm1b)}
 ELSEWHERE = {"cc100_ja", "quickstart"}  # tests/pipelines/moves.py, tests/oracle/pipe_test.py
 
 
@@ -286,6 +296,8 @@ def fits(cut):
     settings = {"corpus": "README.md"}
     if cut.name == "kc_moe_nsmc":
         settings = {name: cut.write(f"ratings_{name}.txt", "id\tdocument\tlabel\n") for name in ("train", "test")}
+    elif cut.name == "nsmc":
+        settings = {"reviews": cut.write("ratings.txt", "id\tdocument\tlabel\n")}
     elif cut.name == "wiki40b_ja":
         for split in ("train", "validation", "test"):
             cut.write(f"wiki40b-{split}.tfrecord-00000-of-00001", b"")

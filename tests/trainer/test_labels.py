@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import answers, attention, classes, config, exits, export, initial, labels, model
+from pipe_trainer import answers, attention, classes, config, exits, export, initial, label_scores, labels, model
 from pipe_trainer.held_out import HeldOut
 from pipe_trainer.packed_info import DataError, read_packed_info
 from pipe_trainer.text import Text
@@ -88,7 +88,7 @@ class Facts(unittest.TestCase):
 class Scores(unittest.TestCase):
     def test_they_follow_from_the_documents(self):
         confusion = np.array([[5, 1, 0], [2, 3, 1], [0, 0, 4]])
-        found = labels.score(confusion)
+        found = label_scores.score(confusion)
         pairs = np.repeat(np.argwhere(confusion >= 0), confusion.ravel(), axis=0)
         own, theirs = (np.eye(3)[pairs[:, side]] - np.eye(3)[pairs[:, side]].mean(axis=0) for side in (0, 1))
         matthews = (own * theirs).sum() / np.sqrt((own ** 2).sum() * (theirs ** 2).sum())  # by covariances
@@ -99,13 +99,13 @@ class Scores(unittest.TestCase):
         np.testing.assert_allclose(found["f1"], [10 / 13, 0.6, 8 / 9])
 
     def test_a_label_without_documents_and_answers_has_no_part(self):
-        found = labels.score(np.array([[3, 1, 0], [0, 4, 0], [0, 0, 0]]))
+        found = label_scores.score(np.array([[3, 1, 0], [0, 4, 0], [0, 0, 0]]))
         self.assertAlmostEqual(found["balanced_accuracy"], (0.75 + 1) / 2)
         self.assertIsNone(found["f1"][2])
         self.assertAlmostEqual(found["macro_f1"], (6 / 7 + 8 / 9) / 2)
 
     def test_one_answer_for_all_has_no_correlation(self):
-        found = labels.majority(np.array([10, 70, 20]), np.diag([1, 2, 1]))
+        found = label_scores.majority(np.array([10, 70, 20]), np.diag([1, 2, 1]))
         self.assertEqual((found["accuracy"], found["matthews"]), (0.5, 0.0))
         self.assertAlmostEqual(found["balanced_accuracy"], 1 / 3)
         shares = np.array([11, 71, 21]) / 103
@@ -130,7 +130,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(seen.tolist(), [EOS, 20, 21, 22, EOS, 23, EOS, 24, 25, EOS, EOS, *[30] * 20, EOS])
 
     def test_the_host_finds_the_same_labels(self):
-        self.assertEqual(labels.numbers_of(NAMED, self.rows.in_order(0, 2), EOS).tolist(), [2, 0, 1, 1])
+        self.assertEqual(label_scores.numbers_of(NAMED, self.rows.in_order(0, 2), EOS).tolist(), [2, 0, 1, 1])
 
     def test_a_label_changes_nothing_that_is_read(self):
         params = model.init(dataclasses.replace(self.shape, layers=1, d=32, heads=2, kv_heads=2, head_dim=16, ff=64),

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import labels
+from . import label_scores, labels
 from .classes import ANSWER, LABEL, NATS, THERE
 
 
@@ -34,7 +34,7 @@ class Answers:
         self.worst = sorted(self.worst + some, key=lambda one: (-one.nats, one.row, one.place))[:labels.WORST]
 
     def score(self):
-        return labels.score(self.confusion)
+        return label_scores.score(self.confusion)
 
     def absent(self):
         """Returns the names of the labels that no document had."""

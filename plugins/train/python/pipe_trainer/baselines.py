@@ -7,7 +7,7 @@ distribution. So every probability is above zero, and the probabilities of a con
 
 import numpy as np
 
-from . import labels, tally
+from . import label_scores, tally
 from .evaluate import NothingScored, Sums, score, target_mask
 
 ROWS_AT_ONCE = 1024
@@ -38,16 +38,17 @@ def compute(train_rows, eval_rows, vocab, train_targets=None, eval_count=None):
 
 
 def majority(train_rows, eval_rows, eval_count=None):
-    """Returns labels.majority of rows with labels. Counts the first rows, as `compute` counts the first targets."""
+    """Returns label_scores.majority of rows with labels. Counts the first rows, as `compute` counts the first
+    targets."""
     named, eos = train_rows.labels, train_rows.tokenizer["eos_id"]
 
     def counts(rows, count):
-        found = np.concatenate([labels.numbers_of(named, batch, eos) for batch in batches(rows, count)])
+        found = np.concatenate([label_scores.numbers_of(named, batch, eos) for batch in batches(rows, count)])
         if not len(found):
             raise NothingScored("nothing was scored: no labels")
         return np.bincount(found, minlength=len(named.names))
     most = max(tally.IN_TABLE // train_rows.seq_len, 1)
-    return labels.majority(counts(train_rows, min(train_rows.count, most)),
+    return label_scores.majority(counts(train_rows, min(train_rows.count, most)),
                            np.diag(counts(eval_rows, eval_count or eval_rows.count)))
 
 

@@ -25,8 +25,8 @@ class HeldOut:
                              in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
-        """Returns evaluate.score over the rows of the split, with labels.score if they have labels; None once `asked()`
-        to stop."""
+        """Returns evaluate.score over the rows of the split, with label_scores.score if they have labels; None once
+        `asked()` to stop."""
         sums, running, first = evaluate.Sums(), None, 0
         answers = Answers(self.labels) if self.labels else None
         for placed, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
