@@ -13,11 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "plugins/train/python"), str(ROOT / "tests/trainer")]
 
+import gguf_ids  # noqa: E402
 import numpy as np  # noqa: E402
 import sentencepiece  # noqa: E402
 import tiny_tokenizer  # noqa: E402
 from pipe_trainer import config as configs  # noqa: E402
-from pipe_trainer import export, export_llama, sentencepiece_model  # noqa: E402
+from pipe_trainer import export, export_llama, gguf_tokenizer, sentencepiece_model  # noqa: E402
 from pipe_trainer.text import Text  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
 
@@ -34,9 +35,9 @@ class Exported(unittest.TestCase):
     def trained(self, kind, **options):
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter([*tiny_tokenizer.LINES, "カナABC1 テスト"] * 20), model_prefix=str(self.root / "tokenizer"),
-            vocab_size=360, model_type=kind, byte_fallback=True, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
+            vocab_size=360, model_type=kind, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
             user_defined_symbols=["\n"], character_coverage=1.0, hard_vocab_limit=False, minloglevel=2,
-            **{"normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False, **options})
+            **{"byte_fallback": True, "normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False, **options})
         return self.root / "tokenizer.model"
 
     def same_ids(self, kind, form, **options):
@@ -65,6 +66,31 @@ class Exported(unittest.TestCase):
     def test_ids_of_a_model_that_changes_text_itself(self):
         self.same_ids("unigram", "NFKC", normalization_rule_name="nmt_nfkc", add_dummy_prefix=True,
                       remove_extra_whitespaces=True)
+
+    def test_ids_by_the_metadata_of_a_gguf(self):
+        """Bytes are the unknown id there, if the model is a unigram: llama.cpp has none."""
+        changes = {"normalization_rule_name": "nmt_nfkc", "add_dummy_prefix": True, "remove_extra_whitespaces": True}
+        make = random.Random(2)
+        made = ["".join(make.choice(CHARACTERS) for _ in range(make.randint(1, 30))) for _ in range(300)]
+        told = set()
+        for kind, options in (("unigram", {}), ("unigram", {"add_dummy_prefix": True}), ("unigram", changes),
+                              ("unigram", {**changes, "byte_fallback": False}), ("bpe", {}), ("bpe", {"add_dummy_prefix": True})):
+            path = self.trained(kind, **options)
+            model = sentencepiece_model.read(path.read_bytes())
+            self.assertIsNone(gguf_tokenizer.refusal(model))
+            metadata = gguf_tokenizer.metadata_of(model, tiny_tokenizer.INFO, len(model.pieces) + 5)
+            reader = gguf_ids.Reader({key.removeprefix("tokenizer.ggml."): value for key, (_, value) in metadata.items()})
+            ours, lost = Text(path, tiny_tokenizer.INFO, None), set(gguf_tokenizer.bytes_of(model))
+            for text in [*CHANGED, *made]:
+                if kind == "unigram" and model.dummy_prefix and not model.squeeze and not all(
+                        line == "" or line.strip(" ") for line in text.split("\n")):
+                    continue  # exports.md: spaces alone
+                wanted = ours.prompt_ids(text)
+                known = [3 if number in lost else number for number in wanted]
+                known = [number for at, number in enumerate(known) if number != 3 or at == 0 or known[at - 1] != 3]
+                self.assertEqual(reader.tokens(text), known, (kind, options, text))
+                told.add((kind, known == wanted))
+        self.assertEqual(told, {("unigram", True), ("unigram", False), ("bpe", True)})
 
     def test_pieces_are_those_that_the_library_says(self):
         for path in (tiny_tokenizer.path(), self.trained("bpe", normalization_rule_name="nmt_nfkc", add_dummy_prefix=True)):

@@ -9,7 +9,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
+import llama_forward
 import places
+import tensor_files
 import tiny_tokenizer
 from pipe_trainer import config as configs
 from pipe_trainer import export, model, model_card, objectives, safetensors, sentencepiece_model
@@ -42,55 +44,9 @@ def params_of(config, seed=0):
     return jax.tree.map(lambda leaf: np.asarray(leaf) * (6 if leaf.ndim > 2 else 1), params)
 
 
-def read_tensors(path):
-    """Reads the format by its description: a size, JSON, bytes."""
-    data = Path(path).read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + size])
-    header.pop("__metadata__")
-    return {name: np.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], "<f4").reshape(entry["shape"])
-            for name, entry in header.items()}
-
-
 def llama_logits(directory, ids):
-    """Logits of LlamaForCausalLM for one sequence: float64, one head at a time."""
     settings = json.loads((directory / "config.json").read_text())
-    weights = read_tensors(directory / "model.safetensors")
-    weights = {name: value.astype(np.float64) for name, value in weights.items()}
-    heads, groups = settings["num_attention_heads"], settings["num_key_value_heads"]
-    width, length = settings["head_dim"], len(ids)
-
-    def norm(x, name):
-        size = np.sqrt((x * x).mean(-1, keepdims=True) + settings["rms_norm_eps"])
-        return x / size * weights[name + ".weight"]
-
-    inverse = 1 / settings["rope_theta"] ** (np.arange(0, width, 2) / width)
-    angles = np.outer(np.arange(length), np.concatenate([inverse, inverse]))
-
-    def rotated(x):
-        turned = np.concatenate([-x[:, width // 2:], x[:, :width // 2]], -1)
-        return x * np.cos(angles) + turned * np.sin(angles)
-
-    hidden = weights["model.embed_tokens.weight"][ids]
-    for layer in range(settings["num_hidden_layers"]):
-        at = f"model.layers.{layer}."
-        x = norm(hidden, at + "input_layernorm")
-        q, k, v = (x @ weights[f"{at}self_attn.{name}_proj.weight"].T for name in "qkv")
-        mixed = []
-        for head in range(heads):
-            own, shared = slice(head * width, (head + 1) * width), head // (heads // groups)
-            shared = slice(shared * width, (shared + 1) * width)
-            scores = rotated(q[:, own]) @ rotated(k[:, shared]).T / np.sqrt(width)
-            scores[np.triu_indices(length, 1)] = -np.inf
-            shares = np.exp(scores - scores.max(-1, keepdims=True))
-            mixed.append(shares / shares.sum(-1, keepdims=True) @ v[:, shared])
-        hidden = hidden + np.concatenate(mixed, -1) @ weights[at + "self_attn.o_proj.weight"].T
-        x = norm(hidden, at + "post_attention_layernorm")
-        gate = x @ weights[at + "mlp.gate_proj.weight"].T
-        gate = gate / (1 + np.exp(-gate)) * (x @ weights[at + "mlp.up_proj.weight"].T)
-        hidden = hidden + gate @ weights[at + "mlp.down_proj.weight"].T
-    head = "model.embed_tokens.weight" if settings["tie_word_embeddings"] else "lm_head.weight"
-    return norm(hidden, "model.norm") @ weights[head].T
+    return llama_forward.logits(settings, tensor_files.read(directory / "model.safetensors"), ids)
 
 
 class ExportTest(unittest.TestCase):

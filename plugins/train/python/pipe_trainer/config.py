@@ -6,7 +6,7 @@ the default written here. Fields that another object knows (vocabulary, length o
 no device bounds them.
 """
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
 from .families import FAMILIES
 from .labels import METRICS
@@ -177,6 +177,13 @@ class Eval:
 
 
 @dataclass(frozen=True)
+class Export:
+    prune: float = part(0.0)  # share of the weights of a layer's matrix that become 0: those of least magnitude
+    int8: bool = False        # one more file, with 8 bits for a weight
+    gguf: str = one_of("none", "f16", "q8_0", "both")  # files for llama.cpp
+
+
+@dataclass(frozen=True)
 class Config:
     model: Model = Model()
     objective: Objective = Objective()
@@ -188,6 +195,7 @@ class Config:
     data: DataUse = DataUse()
     guard: Guard = Guard()
     eval: Eval = Eval()
+    export: Export = Export()
     auto: tuple = ()  # keys that are chosen by the memory of the devices, as (section, name)
 
 
@@ -196,9 +204,15 @@ CHOSEN = {name: tuple(part.name for part in fields(kind) if part.metadata.get("a
           for name, kind in SECTIONS.items()}
 
 
+def as_dict(config):
+    """Returns dataclasses.asdict, without a section that asks for nothing: a run without it is told as by earlier
+    versions."""
+    return {name: value for name, value in asdict(config).items() if name != "export" or config.export != Export()}
+
+
 def of_dict(values):
-    """The inverse of dataclasses.asdict, also after a way through JSON."""
-    return Config(**{name: kind(**values[name]) for name, kind in SECTIONS.items()},
+    """The inverse of as_dict, also after a way through JSON."""
+    return Config(**{name: kind(**values.get(name, {})) for name, kind in SECTIONS.items()},
                   auto=tuple(tuple(key) for key in values.get("auto", ())))
 
 

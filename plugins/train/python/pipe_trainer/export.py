@@ -7,7 +7,8 @@ import shutil
 from dataclasses import replace as changed
 from pathlib import Path
 
-from . import export_bert, export_llama, export_t5, model_card, safetensors, sentencepiece_model, tokenizer_json
+from . import (export_bert, export_llama, export_t5, leaner, model_card, safetensors, sentencepiece_model,
+               tokenizer_json)
 from .export_form import special_ids
 from .text import form_of
 
@@ -39,11 +40,14 @@ def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
     return {**settings, **special}, special
 
 
-def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None, named=None):
-    """Writes the whole directory or nothing: it gets its name when everything is written.
+def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None, named=None,
+          files=None):
+    """Writes the whole directory or nothing: it gets its name when everything is written. Returns the rows `leaner` of
+    `facts`, with the bytes of their files.
 
     `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
-    of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with."""
+    of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with; `files`:
+    {file: type} of leaner weights."""
     form = FORMS.get(config.family)
     if form is None:
         raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
@@ -54,7 +58,8 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     part.mkdir(parents=True)
     shutil.copyfile(tokenizer["path"], part / "tokenizer.model")
     model_bytes = (part / "tokenizer.model").read_bytes()
-    pieces = [piece for piece, _, _ in sentencepiece_model.read(model_bytes).pieces].__getitem__
+    model = sentencepiece_model.read(model_bytes)
+    pieces = [piece for piece, _, _ in model.pieces].__getitem__
     ids = {key: value for key, value in tokenizer.items() if key != "path"}
     marks = [(number, pieces(number) if number < ids["vocab_size"] else name) for number, name in marks]
     mask = marks[0][1] if marks and config.family == "bert" else None
@@ -79,10 +84,16 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     }
     for name, value in documents.items():
         (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    card = model_card.text(config, ids, {**facts, "form": unicode_form, "tokenizer_json": bool(whole)})
+    tensors = list(form.tensors_of(params, config))
+    safetensors.write(part / "model.safetensors", tensors, dtype)
+    for file, kind in (files or {}).items():
+        leaner.write(part / file, kind, tensors, config, ids, model, facts.get("name", "model"))
+    rows = [{**row, "bytes_of_file": (part / (row["file"] or "model.safetensors")).stat().st_size}
+            for row in facts.get("leaner", ())]
+    card = model_card.text(config, ids, {**facts, "form": unicode_form, "tokenizer_json": bool(whole), "leaner": rows})
     (part / "README.md").write_text(card, encoding="utf-8")
-    safetensors.write(part / "model.safetensors", list(form.tensors_of(params, config)), dtype)
     replace(part, directory)
+    return rows
 
 
 def of_labels(named):

@@ -3,6 +3,7 @@
 import json
 
 import jax
+import numpy as np
 
 from . import baselines, evaluate, feed, labels, masked, sharding, step, tally
 from .answers import Answers, shown
@@ -53,6 +54,15 @@ class HeldOut:
     def mistakes(self, text):
         """Returns the documents of the last evaluation whose labels were least likely."""
         return shown(self.answers.worst, self.rows, text) if self.answers else []
+
+    def share_of(self, ids):
+        """Returns the share of these ids among all ids of the scored rows; None if `ids` is empty."""
+        found = count = 0
+        for first in range(0, self.limit if len(ids) else 0, self.size):
+            batch = self.rows.in_order(first, min(self.size, self.limit - first))
+            read = np.arange(batch.tokens.shape[1]) < batch.lengths[:, None]
+            found, count = found + int(np.isin(batch.tokens, ids)[read].sum()), count + int(read.sum())
+        return found / count if count else None
 
     def _add(self, sums, answers, part):
         if part is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from . import families, labels
-from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config
+from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export
 from .exits import BadJob
 
 PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
@@ -104,6 +104,8 @@ def parse(raw, mistakes=()):
         mistakes.append("job.run_dir: wants a directory")
     config = parse_config(raw.get("config", {}), mistakes, bool(values.get("init_from")))
     mistakes += early_stop_mistakes(values, config.eval.each_epoch)
+    if values.get("export") is False and config.export != Export():
+        mistakes.append("config.export: has keys, and job.export is false; leave one of them out")
     if mistakes:
         raise BadJob(mistakes)
     shape = raw.get("config", {}).get("model") or {}
@@ -169,6 +171,7 @@ def parse_config(raw, mistakes, adopts=False):
     mistakes += disagreements(config.model.complete())
     if not adopts:
         mistakes += disagreements_of_objective(config)
+        mistakes += disagreements_of_export(config)
     return replace(config, model=config.model.complete())
 
 
@@ -216,6 +219,15 @@ def disagreements_of_objective(config):
     if objective.sentinel is not None and objective.sentinel + 1 < (objective.sentinels or 1):
         yield (f"config.objective.sentinels: {objective.sentinels} do not go down from the id {objective.sentinel}; "
                f"take fewer, or a greater sentinel")
+
+
+def disagreements_of_export(config):
+    wanted, family = config.export, config.model.family
+    for key, program in (("prune", "transformers"), ("int8", "transformers"), ("gguf", "llama.cpp")):
+        if getattr(wanted, key) != getattr(Export(), key) and program not in families.of(config.model).exports:
+            others = [name for name, known in families.FAMILIES.items() if program in known.exports]
+            yield (f"config.export.{key}: {program} has no counterpart of family {family}; leave it out, or take one "
+                   f"of {', '.join(others)}")
 
 
 def misfit(part, value):

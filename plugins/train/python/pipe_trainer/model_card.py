@@ -22,9 +22,10 @@ def text(config, tokenizer, facts):
     (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
     `weights` (whether only targets of weight 1 were trained on), `init_from` (the end of the path of the model that the
     training began with), `samples` (with `prompt` and `text`), `form` (the
-    Unicode form of the corpus), `tokenizer_json` (whether the export has one)."""
-    parts = [head(config, facts), shape(config, tokenizer, facts), measured(facts), use(config, tokenizer, facts),
-             lineage(facts)]
+    Unicode form of the corpus), `tokenizer_json` (whether the export has one), `leaner` (rows of costs.measured, with
+    `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never makes of text)."""
+    parts = [head(config, facts), shape(config, tokenizer, facts), measured(facts), leaner(facts),
+             use(config, tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
 
@@ -101,6 +102,34 @@ def labelled(evaluation, baselines):
             (name, *row, number(f1)) for name, row, f1 in
             zip(evaluation["labels"], evaluation["confusion"], evaluation["f1"])])
     return f"\n{said}{by_label}\n{evaluation['documents']:,} held-out documents with a label.\n"
+
+
+def leaner(facts):
+    """Returns the prices of leaner weights: the rows of costs.measured, with `bytes_of_file`."""
+    rows = facts.get("leaner")
+    if not rows:
+        return ""
+    first = rows[0]
+    of_labels = "labels" in first
+    scores = [("loss", "nats/token" if first["bytes"] else "nats/label" if of_labels else "nats/hidden id"),
+              *([("bits_per_byte", "bits/byte"), ("bits_per_char", "bits/character")] if first["bytes"] else []),
+              *(SCORES.items() if of_labels else [])]
+    cells = [(f"`{row['file']}`" if row["file"] else "as trained, in no file", row["weights"],
+              number(row["bytes_of_file"]), *(number(row[key]) for key, _ in scores)) for row in rows]
+    said = f"Each file was evaluated on the same {first['targets']:,} targets, with the weights that its reader has."
+    if not first["file"]:
+        said += " All files have the zeros, which take as much space as other weights until a compressor packs them."
+    if any(row["file"] == "int8.safetensors" for row in rows):
+        said += (" In `int8.safetensors`, a tensor `NAME` of type I8 stands for the matrix `NAME` times the scales "
+                 "`NAME.scale`, one for each of its rows; all other tensors are as in `model.safetensors`.")
+    if any(str(row["file"]).endswith(".gguf") for row in rows):
+        said += " The `.gguf` files are for llama.cpp: `llama-completion -m FILE -p \"...\"`."
+        if facts.get("form"):
+            said += f" Bring a prompt to {facts['form']} first: llama.cpp does not."
+        if facts.get("bytes_of_rows") is not None:
+            said += (f" Where a character has no piece, llama.cpp reads the unknown id, and training saw the bytes of "
+                     f"the character: {facts['bytes_of_rows']:.2%} of the ids of the validation rows are such bytes.")
+    return f"## Leaner forms\n\n{table(('file', 'weights', 'bytes', *(name for _, name in scores)), cells)}\n{said}\n"
 
 
 def normalised(facts):

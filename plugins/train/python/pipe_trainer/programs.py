@@ -46,8 +46,12 @@ class Programs:
             if self._setup.start is not None:
                 made = self._setup.start.parameters(self._setup.config.model, self._setup.job.seed,
                                                     self._setup.rows.labels)
-                return self._around(jax.tree.map(self._put, made, self.like["params"]))
+                return self._around(self.placed(made))
             return self._fresh(jax.random.key(self._setup.job.seed))
+
+    def placed(self, params):
+        """Puts parameters of numpy, which each process has as a whole, where those of the state are."""
+        return jax.tree.map(self._put, params, self.like["params"])
 
     @staticmethod
     def _put(values, like):

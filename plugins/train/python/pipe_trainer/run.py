@@ -2,16 +2,16 @@
 
 import json
 import os
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import jax
 
-from . import ckpt, devices, export, labels, memory, objectives
+from . import ckpt, costs, devices, export, gguf_tokenizer, labels, memory, objectives, sentencepiece_model
 from .atomic import write_text
 from .blocks import Blocks
 from .board import Board
+from .config import Export, as_dict
 from .events import Clock
 from .exits import Ended
 from .held_out import HeldOut
@@ -29,7 +29,7 @@ def run(job, events, stop):
     alone = jax.process_count() == 1  # else the other processes wait for this one's next step
     blocks = Blocks.of_environment(os.environ, job.data["train"], events, lambda: alone and stop.asked)
     setup = prepare(job, tell=partial(compiling, events), check=check_attention, blocks=blocks)
-    whole = asdict(setup.config)
+    whole = as_dict(setup.config)
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,
                 reader=setup.rows.reader, config=whole, fit=setup.fit)
@@ -75,7 +75,7 @@ def run(job, events, stop):
         loop.run()
         if loop.evaluated is None:  # an earlier attempt took every step
             loop.evaluate()
-        finish(loop, clock, counted, samples)
+        finish(loop, clock, counted, samples, held_out)
     except BaseException:
         loop.checkpoints.abandon()
         raise
@@ -97,12 +97,12 @@ def compiling(events, text):
     events.emit("fit", text=text)
 
 
-def finish(loop, clock, counted, samples):
+def finish(loop, clock, counted, samples, held_out):
     """Writes the export and result.json, on the first process."""
     job, setup, events = loop.job, loop.setup, loop.events
     best = loop.selection.best
     facts = {"name": job.name, "recipe": job.recipe, "seed": job.seed, "steps": loop.done, "tokens": loop.tokens,
-             "params": loop.plan()["params"], "config": asdict(setup.config), "evaluation": loop.evaluated,
+             "params": loop.plan()["params"], "config": as_dict(setup.config), "evaluation": loop.evaluated,
              "baselines": counted, "lineage": job.lineage, "samples": samples.latest, "weights": setup.rows.weights,
              "init_from": "/".join(Path(job.init_from).parts[-2:]) if job.init_from else None}
     summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
@@ -118,7 +118,9 @@ def finish(loop, clock, counted, samples):
             if step != loop.done:
                 facts.update(of_best(loop, step, best, samples))
                 summary["export_step"] = step
-            summary["export"] = write_export(loop, facts)
+            summary["export"], leaner = write_export(loop, facts, samples, held_out)
+            if leaner:
+                summary["leaner"] = leaner
     summary["goodput"] = clock.goodput()
     summary["fit"] = setup.fit
     if jax.process_index() == 0:
@@ -136,21 +138,43 @@ def of_best(loop, step, best, samples):
     return {"steps": step, "tokens": tokens, "evaluation": best, "samples": written}
 
 
-def write_export(loop, facts):
-    """Writes the export. Returns its name in the run directory; None for a model that nothing else can read, and on all
-    processes but the first."""
+def write_export(loop, facts, samples, held_out):
+    """Writes the export. Returns (its name in the run directory, the rows of its leaner files); None and no rows for a
+    model that nothing else can read, and on all processes but the first."""
     events, setup = loop.events, loop.setup
     place = loop.job.run_dir / "export"
-    params = loop.whole_parameters()
+    params, files = loop.whole_parameters(), None
+    if setup.config.export != Export():
+        params, files, more = of_leaner(loop, jax.device_get(params), facts, samples, held_out)
+        facts = {**facts, **more}
     if jax.process_index():
-        return None
+        return None, []
     tokenizer = {**setup.rows.tokenizer, "path": str(Path(setup.rows.model_path))}
     try:
-        export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place,
-                     marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start,
-                     named=setup.rows.labels if setup.config.objective.name in labels.OBJECTIVES else None)
+        rows = export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place, files=files,
+                            marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start,
+                            named=setup.rows.labels if setup.config.objective.name in labels.OBJECTIVES else None)
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
-        return None
+        return None, []
     events.emit("export", path=str(place))
-    return place.name
+    return place.name, rows
+
+
+def of_leaner(loop, params, facts, samples, held_out):
+    """Returns (the parameters that are exported, {file: type} of the files beside them, the facts of the model card
+    that differ)."""
+    setup, wanted, events = loop.setup, loop.config.export, loop.events
+    samples_fit = wanted.prune and loop.job.prompts and memory.holds_whole(setup)
+    params, rows, files = costs.measured(params, setup.config.model, wanted, facts["evaluation"],
+                                         lambda other: loop.price(other, held_out.score),
+                                         lambda text: events.emit("warn", text=text))
+    events.phase("export")
+    more = {"leaner": rows}
+    if wanted.prune:
+        more["evaluation"] = rows[1]
+        more["samples"] = samples.written(params) if samples_fit and not jax.process_index() else []
+    if wanted.gguf != "none":
+        model = sentencepiece_model.read(Path(setup.rows.model_path).read_bytes())
+        more["bytes_of_rows"] = held_out.share_of(gguf_tokenizer.bytes_of(model))
+    return params, files, more

@@ -7,7 +7,8 @@ import struct
 
 import numpy as np
 
-SIZES = {"F32": 4, "BF16": 2, "F16": 2}
+SIZES = {"F32": 4, "BF16": 2, "F16": 2}  # that are read
+WRITTEN = {**SIZES, "I8": 1}
 LARGEST_HEADER = 100_000_000  # limit of other readers
 
 
@@ -20,6 +21,8 @@ def as_bytes(values, dtype):
     values = np.ascontiguousarray(values, "<f4")
     if dtype == "F32":
         return values.tobytes()
+    if dtype == "I8":
+        return values.astype("i1").tobytes()
     if dtype == "F16":
         return values.astype("<f2").tobytes()
     bits = values.view("<u4")
@@ -28,20 +31,22 @@ def as_bytes(values, dtype):
 
 
 def write(path, tensors, dtype="F32", metadata=None):
-    """`tensors`: (name, shape, function that returns the float32 values). Calls the functions in order, one at a
-    time."""
+    """`tensors`: (name, shape, function that returns the float32 values), with a type of their own behind these if it
+    is not `dtype`. Calls the functions in order, one at a time."""
     header, at = {"__metadata__": {"format": "pt", **(metadata or {})}}, 0
-    for name, shape, _ in tensors:
-        size = SIZES[dtype] * math.prod(shape)
-        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
+    for name, shape, _, *own in tensors:
+        kind = own[0] if own else dtype
+        size = WRITTEN[kind] * math.prod(shape)
+        header[name] = {"dtype": kind, "shape": list(shape), "data_offsets": [at, at + size]}
         at += size
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
-        for name, shape, values in tensors:
-            data = as_bytes(values(), dtype)
-            if len(data) != SIZES[dtype] * math.prod(shape):
+        for name, shape, values, *own in tensors:
+            kind = own[0] if own else dtype
+            data = as_bytes(values(), kind)
+            if len(data) != WRITTEN[kind] * math.prod(shape):
                 raise ValueError(f"{name}: {len(data)} bytes do not have shape {shape}")
             file.write(data)
         file.flush()

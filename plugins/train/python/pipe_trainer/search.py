@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import candidates, compiled, devices as machine, memory, sharding, slices
 from .atomic import write_text
+from .config import as_dict
 from .exits import BAD_JOB, ENVIRONMENT, BadJob, Ended
 from .memory import GIB, Figure
 
@@ -172,7 +173,7 @@ def larger(than, all_slices):
 
 
 def key_of(config, where):
-    digest = hashlib.sha256(json.dumps(dataclasses.asdict(config), sort_keys=True).encode()).hexdigest()[:32]
+    digest = hashlib.sha256(json.dumps(as_dict(config), sort_keys=True).encode()).hexdigest()[:32]
     return {"devices": where, "config": digest, "versions": versions()}
 
 

@@ -21,6 +21,7 @@ class Model:
     dummy_prefix: bool
     squeeze: bool    # removes spaces at the ends, and all but one in a row
     escape: bool     # writes a space as ▁
+    suffix: bool = False  # writes it behind a word
 
 
 def read(data):
@@ -34,7 +35,8 @@ def read(data):
                 score = struct.unpack("<f", piece.get(2, bytes(4)))[0]
                 pieces.append((piece[1].decode("utf-8"), score, piece.get(3, NORMAL)))
         return Model(pieces, trainer.get(3, UNIGRAM), bool(trainer.get(35, 0)), normalizer.get(2, b""),
-                     bool(normalizer.get(3, 1)), bool(normalizer.get(4, 1)), bool(normalizer.get(5, 1)))
+                     bool(normalizer.get(3, 1)), bool(normalizer.get(4, 1)), bool(normalizer.get(5, 1)),
+                     bool(trainer.get(24, 0)))
     except (IndexError, KeyError, ValueError, AttributeError, TypeError, struct.error) as error:
         raise BadModel(f"no model of SentencePiece: {error}") from None
 

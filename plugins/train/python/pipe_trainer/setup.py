@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 
-from . import (attention, candidates, data, families, initial, loss, masked, objectives, search,
+from . import (attention, candidates, data, families, gguf_tokenizer, initial, loss, masked, objectives, search,
                sentencepiece_model, sharding)
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
-from .job import disagreements, disagreements_of_objective
+from .job import disagreements, disagreements_of_export, disagreements_of_objective
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     config, lack = fill_in(begun(job, start, pieces), rows, pieces), None
     if job.prompts and not families.of(config.model).causal:
         raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
+    if config.export.gguf != "none":
+        check_gguf(rows)
     if check is not None:
         config, lack = relied_on(config, devices, check)
     config, fit = search.resolve(config, devices, job.run_dir, tell)
@@ -62,7 +64,7 @@ def begun(job, start, pieces):
         return job.config
     start.check_tokenizer(pieces)
     config = start.adopt(job.config, job.shape_keys)
-    found = [*disagreements(config.model), *disagreements_of_objective(config)]
+    found = [*disagreements(config.model), *disagreements_of_objective(config), *disagreements_of_export(config)]
     if found:
         raise BadJob(found)
     return config
@@ -109,6 +111,16 @@ def pieces_of(rows):
         return sentencepiece_model.read(rows.model_path.read_bytes()).pieces
     except (OSError, sentencepiece_model.BadModel) as error:
         raise Ended(BAD_DATA, f"{rows.model_path}: {error}; make the rows again") from None
+
+
+def check_gguf(rows):
+    """Raises BadJob if llama.cpp would make other ids of text than the tokenizer of the rows."""
+    try:
+        why = gguf_tokenizer.refusal(sentencepiece_model.read(rows.model_path.read_bytes()))
+    except (OSError, sentencepiece_model.BadModel) as error:
+        raise Ended(BAD_DATA, f"{rows.model_path}: {error}; make the rows again") from None
+    if why:
+        raise BadJob([f"config.export.gguf: {rows.model_path}: {why}; leave it out"])
 
 
 def fill_in(config, rows, pieces=()):
