@@ -14,8 +14,9 @@ import tensor_files
 import tiny_tokenizer
 from packed_rows import stream_rows
 
-from pipe_trainer import data, export_llama, gguf, initial, leaner
+from pipe_trainer import data, exits, gguf, initial, leaner
 from pipe_trainer.held_out import HeldOut
+from pipe_trainer.signals import Stop
 
 SEQ_LEN, STEPS = 32, 12
 LLAMA = {**runs.TINY, "export": {"prune": 0.5, "int8": True, "gguf": "both"}}
@@ -92,6 +93,18 @@ class Prices(unittest.TestCase):
         for path in (whole.run_dir / "export").iterdir():
             self.assertEqual(path.read_bytes(), (again.run_dir / "export" / path.name).read_bytes(), path.name)
         self.assertEqual(again.result()["leaner"], whole.result()["leaner"])
+
+    def test_a_stop_during_an_evaluation_ends_the_run_as_resumable(self):
+        rows = session.random_rows()
+        stop = Stop()
+        loop = session.trained(session.small_job(self.place / "stopped", steps=2), rows, stop=stop)
+        params = jax.device_get(loop.whole_parameters())
+        held_out = HeldOut(loop.setup, session.Recorder())
+        self.assertEqual(loop.price(params, held_out.score)["targets"], rows.targets)
+        stop.asked = True
+        with self.assertRaises(exits.Ended) as ended:
+            loop.price(params, held_out.score)
+        self.assertEqual(ended.exception.code, exits.RESUMABLE)
 
     def test_an_encoder_has_the_prices_of_its_objective(self):
         run = self.ended("bert", BERT)

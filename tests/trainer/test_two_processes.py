@@ -1,5 +1,6 @@
 """Two processes on loopback are one run."""
 
+import json
 import signal
 import socket
 import unittest
@@ -7,7 +8,11 @@ from pathlib import Path
 
 import places  # noqa: F401
 
+import llama_forward
 import runs
+import tensor_files
+import tiny_tokenizer
+from pipe_trainer import data
 from runs import Run
 
 STEPS = 6
@@ -46,6 +51,21 @@ class TwoProcesses(runs.WithRows):
                 self.assertAlmostEqual(loss / alone.losses()[step], 1.0, delta=1e-6, msg=f"step {step}")
         self.assertEqual([event["worker"] for event in pair[1].of("hello")], [1])
         self.assertAlmostEqual(pair[0].result()["final"]["loss"] / alone.result()["final"]["loss"], 1.0, delta=1e-6)
+
+    def test_they_find_the_prices_of_a_leaner_export_together(self):
+        self.data = runs.make_rows(self.place / "pieces", vocab=tiny_tokenizer.VOCAB,
+                                   model=tiny_tokenizer.path().read_bytes())
+        config = {**runs.TINY, "mesh": {"fsdp": 2}, "export": {"prune": 0.5, "int8": True}}
+        pair = self.pair("both", config=config, export=True, steps=2, program=(WITHOUT_COMPARING,))
+        for run in pair:
+            self.assertEqual(run.end(), 0, run.log_end())
+        place, prices = pair[0].run_dir / "export", pair[0].result()["leaner"]
+        settings = json.loads((place / "config.json").read_text())
+        rows = data.Rows(str(self.data), "validation", 0, False).in_order(0, 5).tokens.tolist()
+        for price, weights in zip(prices[1:], (tensor_files.read(place / "model.safetensors"),
+                                               tensor_files.read_int8(place / "int8.safetensors"))):
+            nats = sum(llama_forward.nats(settings, weights, row, runs.EOS) for row in rows)
+            self.assertAlmostEqual(nats / price["targets"], price["loss"], delta=1e-5, msg=price["file"])
 
     def test_a_port_that_is_taken_ends_the_first_one_as_a_temporary_failure(self):
         with socket.socket() as other:
