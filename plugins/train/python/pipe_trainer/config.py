@@ -202,12 +202,14 @@ class Config:
 SECTIONS = {part.name: part.type for part in fields(Config) if is_dataclass(part.type)}
 CHOSEN = {name: tuple(part.name for part in fields(kind) if part.metadata.get("auto"))
           for name, kind in SECTIONS.items()}
+LATER = ("export",)  # sections that earlier versions did not have
 
 
 def as_dict(config):
-    """Returns dataclasses.asdict, without a section that asks for nothing: a run without it is told as by earlier
+    """Returns dataclasses.asdict, without a later section that asks for nothing: such a run is told as by earlier
     versions."""
-    return {name: value for name, value in asdict(config).items() if name != "export" or config.export != Export()}
+    return {name: value for name, value in asdict(config).items()
+            if name not in LATER or getattr(config, name) != SECTIONS[name]()}
 
 
 def of_dict(values):
