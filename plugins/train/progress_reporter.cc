@@ -52,6 +52,7 @@ void ProgressReporter::Hear(const Json& event) {
   if (kind == "eval") return Evaluated(event);
   if (kind == "baseline" && event["name"].AsString() == "bigram_kn")
     bigram_ = event["bits_per_char"].AsDouble();
+  if (kind == "price") Priced(event);
   if (kind == "plan")
     Note(StrCat(Short(event["params"].AsDouble()), " parameters; ", event["steps"].AsInt(), " steps of ",
                 event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
@@ -108,6 +109,16 @@ void ProgressReporter::Move(std::int64_t step, std::string_view text) {
   progress["of"] = steps_;
   progress["text"] = text;
   call_.Emit(progress);
+}
+
+/// The loss with leaner weights of the export.
+void ProgressReporter::Priced(const Json& event) {
+  std::string text =
+      StrCat(Readable(event["file"].AsString(), 40), " (", Readable(event["weights"].AsString(), 80),
+             "): loss ", Number(event["loss"].AsDouble(), 4));
+  if (event["bits_per_char"].is_number())
+    text += StrCat(", ", Number(event["bits_per_char"].AsDouble(), 4), " bits per character");
+  Note(StrCat(text, "; as trained ", Number(event["trained"].AsDouble(), 4)));
 }
 
 void ProgressReporter::Evaluated(const Json& event) {

@@ -25,6 +25,7 @@ class ProgressReporter {
   void Phase(const Json& event);
   void Move(std::int64_t step, std::string_view text);
   void Evaluated(const Json& event);
+  void Priced(const Json& event);
 
   const HostCall& call_;
   const std::int64_t steps_;

@@ -61,6 +61,8 @@ class Prices(unittest.TestCase):
         self.assertEqual([price["file"] for price in prices],
                          [None, "model.safetensors", "int8.safetensors", "model-f16.gguf", "model-q8_0.gguf"])
         self.assertEqual(trained["loss"], run.result()["final"]["loss"])
+        self.assertEqual([(told["file"], told["loss"], told["trained"]) for told in run.of("price")],
+                         [(price["file"], price["loss"], trained["loss"]) for price in prices[1:]])
         self.assertGreater(plain["loss"], trained["loss"] + 1e-4)
         weights = tensor_files.read(place / "model.safetensors")
         for name, values in weights.items():

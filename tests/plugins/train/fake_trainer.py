@@ -22,6 +22,8 @@ DIRECTORY}`: they wait for each other there in each step, and stop in the same o
 `config: {decay: N}`: keeps the checkpoint of step N as `before_decay`, and goes back to it where more steps are asked for
 than the newest was for (a file of it says so). With `keep_best` of the job the loss of an evaluation is that of
 `config: {losses: {STEP: LOSS}}`, 9 where there is none; with `early_stop` it ends when `patience` evaluations are no better.
+
+`config: {prices: {FILE: BITS_PER_CHAR}}`: the prices of leaner files of its export; null: of an objective without bits.
 """
 
 import json
@@ -367,6 +369,8 @@ class Trainer:
             return
         with open(os.path.join(self.run, "config.json"), "w") as file:
             json.dump({"resolved": True, **self.job["config"]}, file)
+        for name, bits in self.job["config"].get("prices", {}).items():
+            self.say("price", file=name, weights="in 8 bits", loss=3.0625, bits_per_char=bits, trained=3.0)
         exported = None
         if self.job["export"]:
             exported = "export"

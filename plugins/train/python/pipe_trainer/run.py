@@ -145,7 +145,8 @@ def write_export(loop, facts, samples, held_out):
     place = loop.job.run_dir / "export"
     params, files = loop.whole_parameters(), None
     if setup.config.export != Export():
-        params, files, more = of_leaner(loop, jax.device_get(params), facts, samples, held_out)
+        params = jax.device_get(params)  # the devices need the room
+        params, files, more = of_leaner(loop, params, facts, samples, held_out)
         facts = {**facts, **more}
     if jax.process_index():
         return None, []
@@ -169,6 +170,9 @@ def of_leaner(loop, params, facts, samples, held_out):
     params, rows, files = costs.measured(params, setup.config.model, wanted, facts["evaluation"],
                                          lambda other: loop.price(other, held_out.score),
                                          lambda text: events.emit("warn", text=text))
+    for row in rows[1:]:
+        events.emit("price", **{key: row[key] for key in ("file", "weights", "loss", "bits_per_char")},
+                    trained=rows[0]["loss"])
     events.phase("export")
     more = {"leaner": rows}
     if wanted.prune:
