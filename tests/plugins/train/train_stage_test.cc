@@ -51,8 +51,9 @@ TEST_F(TrainStageTest, PricesOfLeanerFilesAreTold) {
   config_["config"]["prices"] = Json(Json::Object{{"model-q8_0.gguf", 4.5625}, {"int8.safetensors", Json()}});
   const Result<JobOutput> output = Run();
   ASSERT_TRUE(output.ok()) << output.status().message() << log_;
-  EXPECT_NE(notes_.find("model-q8_0.gguf (in 8 bits): loss 3.0625, 4.5625 bits per character; as trained 3.0000\n"),
-            std::string::npos)
+  EXPECT_NE(
+      notes_.find("model-q8_0.gguf (in 8 bits): loss 3.0625, 4.5625 bits per character; as trained 3.0000\n"),
+      std::string::npos)
       << notes_;
   EXPECT_NE(notes_.find("int8.safetensors (in 8 bits): loss 3.0625; as trained 3.0000\n"), std::string::npos)
       << notes_;
