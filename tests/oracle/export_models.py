@@ -18,7 +18,7 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, export, initial, labels, model, objectives  # noqa: E402
+from pipe_trainer import config, export, families, initial, labels, lora, model, objectives  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
@@ -33,13 +33,21 @@ MODELS = {
     "t5": ({"family": "t5", "tied": False, "norm_eps": 1e-6, "head_dim": 16}, {"name": "spans"}),
     "t5-tied": ({"family": "t5", "norm_eps": 1e-6}, {"name": "prefix"}),
 }
+MODELS |= {f"{name}-lora": MODELS[name] for name in ("llama", "bert", "t5")}  # our logits before adapters are merged
 
 
-def parameters(shape, seed=0):
+def parameters(shapes, seed=0):
     """Nothing is 0 or 1: a parameter that is left out would not be noticed."""
     chance = np.random.default_rng(seed)
     return jax.tree.map(lambda leaf: np.asarray(chance.normal(size=leaf.shape) * 0.15 + (leaf.ndim == 1), np.float32),
-                        jax.eval_shape(lambda: model.init(shape, jax.random.key(0))))
+                        shapes)
+
+
+def adapted(params, shape):
+    """The same parameters, with an adapter of each matrix."""
+    wanted = config.Lora(rank=3, targets=tuple(families.matrices(shape)))
+    adapters = jax.eval_shape(lambda: lora.fresh(wanted, params, jax.random.key(0)))
+    return lora.attached(wanted, params, parameters(adapters, seed=1))
 
 
 def logits(params, shape):
@@ -58,10 +66,11 @@ def main(directory):
         whole, vocab = objectives.completed(config.Config(objective=config.Objective(**objective)),
                                             tiny_tokenizer.VOCAB, named=LABELS)
         shape = config.Model(**SHAPE, **shape, vocab=vocab, classes=whole.model.classes).complete()
-        params = parameters(shape)
+        params = parameters(model.shapes(shape))
+        params = adapted(params, shape) if name.endswith("-lora") else params
         tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}
-        export.write(params, shape, tokenizer, {}, directory / name, marks=objectives.marks_of(whole.objective),
-                     start=whole.objective.start, named=LABELS if shape.classes else None)
+        export.write(lora.merged(params), shape, tokenizer, {}, directory / name,
+                     marks=objectives.marks_of(whole.objective), start=whole.objective.start, named=LABELS if shape.classes else None)
         np.save(directory / f"{name}.npy", logits(params, shape))
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
 

@@ -23,6 +23,7 @@ TRAINER = sys.argv.pop(1)
 KINDS = {"llama": "AutoModelForCausalLM", "llama-untied": "AutoModelForCausalLM", "bert": "AutoModelForMaskedLM",
          "bert-labels": "AutoModelForSequenceClassification",
          "t5": "AutoModelForSeq2SeqLM", "t5-tied": "AutoModelForSeq2SeqLM"}
+KINDS |= {f"{name}-lora": KINDS[name] for name in ("llama", "bert", "t5")}
 
 
 SHAPE = {"vocab_size": 311, "pad_token_id": 0, "eos_token_id": 2}

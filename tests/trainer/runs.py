@@ -52,21 +52,22 @@ class WithRows(unittest.TestCase):
         self.addCleanup(run.process.kill)
         return run
 
-    def goes_on_bit_for_bit_and_trains_on_a_mesh(self, delta, **members):
+    def goes_on_bit_for_bit_and_trains_on_a_mesh(self, delta, init_from="", **members):
         """Returns a whole run. A killed one has its losses and its end, and one on a mesh of 4 its losses within
-        `delta`."""
-        whole = self.run_here("whole", **members)
+        `delta`. `init_from`: of all three."""
+        begins = {"init_from": init_from} if init_from else {}
+        whole = self.run_here("whole", **begins, **members)
         self.assertEqual(whole.end(), 0, whole.log_end())
-        killed = self.run_here("killed")
+        killed = self.run_here("killed", **begins)
         killed.wait_for("ckpt_commit", step=4)
         killed.kill()
-        again = self.run_here("killed")
+        again = self.run_here("killed", **begins)
         self.assertEqual(again.end(), 0, again.log_end())
         self.assertGreaterEqual(again.of("restore")[0]["step"], 4)
         for step, loss in again.losses().items():
             self.assertEqual(loss, whole.losses()[step])
         self.assertEqual(again.result()["final"], whole.result()["final"])
-        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        parted = self.run_here("parted", **begins, environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
                                config={**self.config, "mesh": {"fsdp": 2, "tensor": 2}})
         self.assertEqual(parted.end(), 0, parted.log_end())
         for step, loss in parted.losses().items():

@@ -48,7 +48,7 @@ class Training:
         import jax
         import jax.numpy as jnp
 
-        from . import attention, loss, objectives, sharding, step
+        from . import attention, loss, model, objectives, sharding, step
         from .setup import compute_type
 
         self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
@@ -62,7 +62,8 @@ class Training:
         self.state = step.new_state(config, key)
         tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
         batch = tokens, jnp.full((1, rows), shape.seq_len + 1), None
-        self._given = batch, jnp.float32(1e-3), jnp.zeros(1)
+        base = (jax.jit(lambda: model.init(shape, key))(),) if config.lora.rank else ()
+        self._given = batch, jnp.float32(1e-3), jnp.zeros(1), *base
 
     def __call__(self, steps):
         import jax
@@ -97,10 +98,10 @@ def measure(config, options):
     compile_seconds, _ = both(1)
     turns = [both(options.steps) for _ in range(options.turns)]
     step_seconds, product_seconds = (min(turn[part] for turn in turns) for part in range(2))
-    flops = flops_per_token(config, train.state["params"])[0] * rows * shape.seq_len
+    flops = flops_per_token(config, model.shapes(shape))[0] * rows * shape.seq_len
     product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
     return {"device": jax.devices()[0].device_kind, "attention": train.attention, "config": options.config,
-            "params": model.count(train.state["params"]), "tokens_per_step": rows * shape.seq_len,
+            "params": model.count(model.shapes(shape)), "tokens_per_step": rows * shape.seq_len,
             "compile_s": round(compile_seconds, 2), "step_ms": round(1e3 * step_seconds, 2),
             "tokens_per_s": round(rows * shape.seq_len / step_seconds),
             "model_gflops": round(flops / step_seconds / 1e9, 1), "product_gflops": round(product_rate / 1e9, 1),

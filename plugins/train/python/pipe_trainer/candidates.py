@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from . import families, loss, sharding
-from .config import AUTO
+from .config import AUTO, Lora
 from .exits import BadJob
 from .objectives import targets_of
+from .throughput import of_matrices
 
 REMAT = ("none", "dots", "full")
 # Cost of a byte from the device's memory, and of a byte from its neighbours, in operations of the device.
@@ -149,21 +150,40 @@ def count(model):
 
 
 @lru_cache(maxsize=64)
-def kept_by(optimizer, model):
-    """Returns the bytes that an optimiser keeps for all parameters."""
+def learned(model, adapters=Lora()):
+    """Returns the number of parameters that are learned: all, or those of adapters. `adapters`: config.Lora."""
+    if not adapters.rank:
+        return count(model)
+    import jax
+    return sum(leaf.size for leaf in jax.tree.leaves(learned_shapes(model, adapters)))
+
+
+def learned_shapes(model, adapters):
+    import jax
+
+    from . import lora
+    from .model import shapes
+    if not adapters.rank:
+        return shapes(model)
+    return jax.eval_shape(lambda: lora.fresh(adapters, shapes(model), jax.random.key(0)))
+
+
+@lru_cache(maxsize=64)
+def kept_by(optimizer, model, adapters=Lora()):
+    """Returns the bytes that an optimiser keeps for all parameters that are learned."""
     if optimizer.name == "adamw":  # without the last norm, as `count`: the constants were fitted to that
-        return 8 * count(model)
+        return 8 * learned(model, adapters)
     import jax
 
     from . import optim
-    from .model import init
-    state = jax.eval_shape(lambda: optim.make(optimizer, model.family).init(init(model, jax.random.key(0))))
+    state = jax.eval_shape(lambda: optim.make(optimizer, model.family).init(learned_shapes(model, adapters)))
     return sum(4 * leaf.size for leaf in jax.tree.leaves(state))
 
 
-def orthogonalizing(optimizer, model):
-    """Returns the bytes that Muon needs for the largest matrix of all layers while it makes it orthogonal."""
-    if optimizer.name != "muon":
+def orthogonalizing(optimizer, model, adapters=Lora()):
+    """Returns the bytes that Muon needs for the largest matrix of all layers while it makes it orthogonal; those of
+    adapters are small."""
+    if optimizer.name != "muon" or adapters.rank:
         return 0
     return ORTHOGONALIZING * 4 * model.layers * model.d * max(model.ff, model.heads * model.head_dim)
 
@@ -188,15 +208,17 @@ def bytes_of(config, candidate):
     rows = config.batch.rows // candidate.micro // shards
     tokens, parts = rows * model.seq_len, candidate.fsdp * candidate.tensor
     wide = 1 if model.compute != "float32" else 2
-    whole = (8 if config.regularizers.ema else 4) * count(model) + kept_by(config.optimizer, model)
+    trained = learned(model, config.lora)
+    whole = 4 * count(model) + kept_by(config.optimizer, model, config.lora)
+    whole += 4 * trained * (bool(config.regularizers.ema) + bool(config.lora.rank))
     state = whole / parts
-    gradients = 4 * count(model) / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
+    gradients = 4 * trained / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
     waiting *= stacks_of(config)
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
     logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
-    updating = orthogonalizing(config.optimizer, model) / parts
+    updating = orthogonalizing(config.optimizer, model, config.lora) / parts
     return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
 
 
@@ -220,10 +242,16 @@ def operations(config):
         encoder = (layer - further(model)) / 2
         whole = model.layers * (encoder + slots * (layer - encoder)) + slots * table
         scores *= 1 + slots + slots ** 2 / 2
-        return 6 * whole * tokens + scores, scores
+        return of_matrices(config) * whole * tokens + scores, scores
     if model.family == "bert":
         table = (table + model.d ** 2) * targets_of(config) / model.seq_len
-    return 6 * (layer * model.layers + table) * tokens + scores, scores
+    return of_matrices(config) * (layer * model.layers + table) * tokens + scores, scores
+
+
+def forward(config):
+    """Returns the operations of a step without its gradients."""
+    whole, scores = operations(config)
+    return (whole - scores) * 2 / of_matrices(config) + scores / 3
 
 
 @lru_cache(maxsize=4096)
@@ -233,18 +261,20 @@ def cost(config, candidate, slices=1):
     model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
     layer, table, head = parameters(model)
     whole, scores = operations(config)
-    again = {"none": 0.0, "dots": 0.04 * whole + scores / 3, "full": whole / 3}[candidate.remat]
+    again = {"none": 0.0, "dots": 0.04 * whole + scores / 3, "full": forward(config)}[candidate.remat]
     passes = 4 if candidate.remat == "full" else 3
-    held = count(model) / (candidate.fsdp * candidate.tensor)
+    trained = learned(model, config.lora)
+    held = trained / (candidate.fsdp * candidate.tensor)
     read = 2 * passes * count(model) / candidate.tensor + 16 * held
     tokens = config.batch.rows * model.seq_len / candidate.micro / (candidate.data * candidate.fsdp)
     read += 2 * passes * model.layers * kept(model, "none", candidate.tensor) * tokens / 2
     around = 8 * held * (candidate.data - 1) / candidate.data
-    around += (2 * (passes - 1) + 4) * count(model) / candidate.tensor * (candidate.fsdp - 1) / candidate.fsdp
+    gathered = 2 * (passes - 1) * count(model) + 4 * trained
+    around += gathered / candidate.tensor * (candidate.fsdp - 1) / candidate.fsdp
     around += 2 * passes * model.layers * tokens * model.d * 2 * (candidate.tensor - 1) / candidate.tensor * 2
     calls = model.layers * passes * (EXCHANGES * (candidate.fsdp > 1) + 2 * (candidate.tensor > 1))
     # The devices of a slice share the bytes that cross the network.
-    across = 8 * count(model) * (slices - 1) / devices
+    across = 8 * trained * (slices - 1) / devices
     return ((whole + again) / devices + candidate.micro * (read * OPERATIONS_PER_BYTE
             + around * OPERATIONS_PER_LINK_BYTE + across * OPERATIONS_PER_NETWORK_BYTE
             + calls * OPERATIONS_PER_EXCHANGE))
@@ -265,6 +295,6 @@ def smallest(config, all_slices):
 def seconds(config, candidate, peak_tflops, share):
     """Returns the time of a step: the model's operations and the recomputed ones, at a share of a published peak."""
     whole, scores = operations(config)
-    again = {"none": 0.0, "dots": scores / 3, "full": whole / 3}[candidate.remat]
+    again = {"none": 0.0, "dots": scores / 3, "full": forward(config)}[candidate.remat]
     devices = candidate.data * candidate.fsdp * candidate.tensor
     return (whole + again) / devices / (peak_tflops * 1e12 * share)

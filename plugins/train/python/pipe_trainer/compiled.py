@@ -37,7 +37,7 @@ def lowered(config, devices_):
     import jax
     import jax.numpy as jnp
 
-    from .programs import state_of, train_program
+    from .programs import base_of, state_of, train_program
     from .setup import arrange
 
     setup = arrange(config, devices_)
@@ -51,7 +51,7 @@ def lowered(config, devices_):
              jax.ShapeDtypeStruct((micro, rows), jnp.int32), None)
     others = jax.ShapeDtypeStruct((), jnp.float32), jax.ShapeDtypeStruct((mesh.devices.size,), jnp.float32)
     with jax.set_mesh(mesh):
-        return train_program(setup, layout, seed=0).lower(state, batch, *others)
+        return train_program(setup, layout, seed=0).lower(state, batch, *others, *base_of(setup))
 
 
 def digest_of(config, devices_):

@@ -130,6 +130,16 @@ class Regularizers:
 
 
 @dataclass(frozen=True)
+class Lora:
+    rank: int = at_least(0, 0)       # of the adapters that are learned in place of the model; 0: none, all of it is
+    alpha: float = above(0.0, 16.0)  # alpha / rank multiplies them
+    targets: tuple = ("wq", "wk", "wv", "wo")  # names of the matrices that get one: families.matrices
+
+    def __post_init__(self):  # JSON has lists
+        object.__setattr__(self, "targets", tuple(self.targets))
+
+
+@dataclass(frozen=True)
 class Schedule:
     name: str = one_of("wsd", "cosine", "linear", "rsqrt", "const")
     warmup: float = at_least(0.0, 0.02)  # steps, or a share of them when below 1
@@ -189,6 +199,7 @@ class Config:
     objective: Objective = Objective()
     optimizer: Optimizer = Optimizer()
     regularizers: Regularizers = Regularizers()
+    lora: Lora = Lora()
     schedule: Schedule = Schedule()
     batch: BatchSize = BatchSize()
     mesh: MeshShape = MeshShape()
@@ -202,7 +213,7 @@ class Config:
 SECTIONS = {part.name: part.type for part in fields(Config) if is_dataclass(part.type)}
 CHOSEN = {name: tuple(part.name for part in fields(kind) if part.metadata.get("auto"))
           for name, kind in SECTIONS.items()}
-LATER = ("export",)  # sections that earlier versions did not have
+LATER = ("export", "lora")  # sections that earlier versions did not have
 
 
 def as_dict(config):

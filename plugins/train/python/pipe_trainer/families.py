@@ -19,6 +19,16 @@ FAMILIES = {
 }
 
 
+def matrices(model):
+    """Returns {name: (inputs, outputs)} of the matrices between hidden states."""
+    wide, narrow = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    found = {"wq": (model.d, wide), "wk": (model.d, narrow), "wv": (model.d, narrow), "wo": (wide, model.d)}
+    if of(model).mlp == 3:
+        found["w_gate"] = (model.d, model.ff)
+    found |= {"w_up": (model.d, model.ff), "w_down": (model.ff, model.d)}
+    return {**found, "dense": (model.d, model.d)} if model.family == "bert" else found
+
+
 def of(model):
     """Returns the facts of the family of a config.Model."""
     return FAMILIES[model.family]

@@ -75,6 +75,9 @@ def of_job(found):
     config = found.config
     if found.init_from:
         config = initial.Initial(found.init_from).adopt(config, found.shape_keys)
+        mistakes = list(job.disagreements_of_lora(config))
+        if mistakes:
+            raise exits.BadJob(mistakes)
     return shaped(config, rows.seq_len, rows.tokenizer["vocab_size"]), found.steps
 
 

@@ -3,8 +3,10 @@
 The shape of the model is that of the directory. Its tokenizer must give each id of the rows the same piece.
 """
 
+import hashlib
 import json
 from dataclasses import fields, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -92,10 +94,24 @@ class Initial:
         raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
                                   f"{MODELS[0]}, tokenizer.json or vocab.txt there")
 
+    @cached_property
+    def digest(self):
+        """The first half of the SHA-256 of the file with the weights, as 32 hexadecimal digits."""
+        try:
+            with open(self.directory / WEIGHTS, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        except OSError as error:
+            raise bad(self.directory / WEIGHTS, error.strerror) from None
+
+    def draws_head(self, config, named):
+        """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
+        or there is none."""
+        return config.classes is not None and tuple(self._settings.get("id2label", {}).values()) != named.names
+
     def parameters(self, config, seed=0, named=None):
         """Returns the parameters of a complete config.Model that was adopted, as float32 arrays of numpy. A head over
         labels is that of the directory if it is about the same labels (`named`: of the rows), else a fresh one."""
-        fresh = config.classes is not None and tuple(self._settings.get("id2label", {}).values()) != named.names
+        fresh = self.draws_head(config, named)
         theirs = replace(config, classes=self.shape.classes) if fresh else config
         try:
             tensors = safetensors.read(self.directory / WEIGHTS)

@@ -106,6 +106,9 @@ def parse(raw, mistakes=()):
     mistakes += early_stop_mistakes(values, config.eval.each_epoch)
     if values.get("export") is False and config.export != Export():
         mistakes.append("config.export: has keys, and job.export is false; leave one of them out")
+    if config.lora.rank and not values.get("init_from"):
+        mistakes.append(f"config.lora.rank: {config.lora.rank}, and there is no model for the adapters; name it as the "
+                        f"input init_from, or leave lora out")
     if mistakes:
         raise BadJob(mistakes)
     shape = raw.get("config", {}).get("model") or {}
@@ -151,6 +154,9 @@ def parse_config(raw, mistakes, adopts=False):
         bounds = {part.name: part for part in fields(kind)}
         mistakes += unknown(given, bounds, f"config.{section}")
         values = dict((preset or {}).get(section, {}))
+        if section == "lora" and given and "rank" not in given:
+            mistakes.append(f"config.lora.{next(iter(given))}: is read with a rank alone; say lora.rank, or leave lora "
+                            f"out")
         if section == "optimizer":
             name = given.get("name", values.get("name", "adamw"))
             values |= OWN_DEFAULTS.get(name, {}) if isinstance(name, str) else {}
@@ -172,6 +178,7 @@ def parse_config(raw, mistakes, adopts=False):
     if not adopts:
         mistakes += disagreements_of_objective(config)
         mistakes += disagreements_of_export(config)
+        mistakes += disagreements_of_lora(config)
     return replace(config, model=config.model.complete())
 
 
@@ -230,6 +237,22 @@ def disagreements_of_export(config):
                    f"of {', '.join(others)}")
 
 
+def disagreements_of_lora(config):
+    lora, known = config.lora, families.matrices(config.model.complete())
+    if not lora.rank:
+        return
+    for name in lora.targets:
+        if name not in known:
+            yield (f"config.lora.targets: a model of family {config.model.family} has no matrix {show(name)}"
+                   f"{meant(name, known)}; there are {', '.join(known)}")
+        elif lora.rank > min(known[name]):
+            yield (f"config.lora.rank: {lora.rank} is more than {name} has, which is {known[name][0]} x "
+                   f"{known[name][1]}; take at most {min(known[name])}, or leave it out of lora.targets")
+    if config.optimizer.name == "amos":
+        yield ("config.optimizer.name: amos leads a matrix to a scale that it expects, which an adapter does not have; "
+               "take adamw, adafactor or muon")
+
+
 def misfit(part, value):
     """Returns the requirement of a field that the value does not meet; None if it does."""
     kinds = part.type.__args__ if isinstance(part.type, types.UnionType) else (part.type,)
@@ -253,12 +276,14 @@ def misfit(part, value):
     return None
 
 
-NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "a list of names"}
 
 
 def is_a(value, kind):
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+    if kind is tuple:
+        return isinstance(value, list) and len(value) > 0 and all(isinstance(one, str) for one in value)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 

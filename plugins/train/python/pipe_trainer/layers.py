@@ -6,13 +6,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from .lora import is_adapted
+
 
 def for_gradients(tree, config, compute):
     """Parameters in the type in which their gradients are summed, over positions and over devices. What is float32
     here becomes `compute` inside the operation that uses it."""
     if config.gradients == "float32":
         return tree
-    return jax.tree.map(lambda leaf: leaf.astype(compute), tree)
+    return jax.tree.map(lambda leaf: leaf.astype(compute), tree, is_leaf=is_adapted)
 
 
 def through_layers(block, hidden, blocks, config, compute, drop, first=0):

@@ -131,7 +131,7 @@ class Loop:
             self.evaluate()
             if self.over:
                 return
-        self.throughput = Throughput(self.setup, self.state["params"], self.clock)
+        self.throughput = Throughput(self.setup, self.programs.model_like, self.clock)
         self._phase("compile")
         batch = self._load()
         self.programs.compile(self.state, batch)
@@ -220,7 +220,7 @@ class Loop:
     def evaluate(self):
         self._phase("eval")
         with self.clock.enter("eval"):
-            scores = self._evaluate(evaluated(self.state))
+            scores = self._evaluate(self._parameters())
         if scores is None:
             self._preempt()
         self.evaluated = {"step": self.done, **scores}
@@ -230,6 +230,7 @@ class Loop:
         """Returns the scores of other parameters, of numpy, after the last step. Gives up the state, because they need
         its room. Raises Ended(42) if asked to stop."""
         self.state = None
+        self.programs.release()
         self._phase("eval")
         with self.clock.enter("eval"):
             scores = score(self.programs.placed(params), lambda: self.asked)
@@ -315,11 +316,14 @@ class Loop:
 
     def whole_parameters(self):
         """Returns the parameters, unsharded, on each process."""
-        return self.programs.whole(evaluated(self.state))
+        return self.programs.whole(self._parameters())
+
+    def _parameters(self):
+        return self.programs.parameters(evaluated(self.state))
 
     def plan(self):
-        causal, full = flops_per_token(self.config, self.state["params"])
+        causal, full = flops_per_token(self.config, self.programs.model_like)
         batch = self.config.batch.rows
-        return {"params": model.count(self.state["params"]), "flops_per_token": causal, "flops_per_token_full": full,
-                "tokens_per_step": batch * self.config.model.seq_len, "steps": self.job.steps,
-                "epochs": self.job.steps * batch / self.setup.rows.count}
+        return {"params": model.count(self.programs.model_like), "flops_per_token": causal,
+                "flops_per_token_full": full, "tokens_per_step": batch * self.config.model.seq_len,
+                "steps": self.job.steps, "epochs": self.job.steps * batch / self.setup.rows.count}

@@ -10,6 +10,10 @@ MATRICES = {
     "wq": (1, 2), "wk": (1, 2), "wv": (1, 2), "wo": (2, 1),
     "w_gate": (1, 1), "w_up": (1, 1), "w_down": (1, 1),
 }
+# The adapter of a matrix between hidden states (`lora`): A from its inputs to the rank, B from there to its outputs.
+A, B = "_a", "_b"
+for _name in ("dense", "wq", "wk", "wv", "wo", "w_gate", "w_up", "w_down"):
+    MATRICES |= {_name + A: (MATRICES[_name][0], 1), _name + B: (1, MATRICES[_name][1])}
 TABLES = ("embed", "position_embed")  # where ids and positions become hidden states
 ENDS = (*TABLES, "head", "labels")    # and hidden states logits
 

@@ -46,8 +46,9 @@ def holds_whole(setup):
     config = setup.config
     usable, size = of_each(setup.mesh.devices.flat), 4 * count(config.model)
     parts = setup.mesh.shape["fsdp"] * setup.mesh.shape["tensor"]
-    state = size + kept_by(config.optimizer, config.model)
-    return usable is None or setup.mesh.devices.size == 1 or size + state / parts <= usable * SHARE
+    state = size + kept_by(config.optimizer, config.model, config.lora)
+    shared = setup.mesh.devices.size == 1 and not config.lora.rank  # merged adapters make other arrays
+    return usable is None or shared or size + state / parts <= usable * SHARE
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ def init(config, key):
     return module(config).init(config, key)
 
 
+def shapes(config):
+    """The parameters as shapes."""
+    return jax.eval_shape(lambda: init(config, jax.random.key(0)))
+
+
 def documents(config, x):
     """(segment, position) of each id: a document begins at eos and counts from it."""
     begins = x == config.eos

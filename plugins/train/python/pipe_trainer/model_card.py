@@ -21,9 +21,10 @@ def text(config, tokenizer, facts):
     """Returns the page. Each of `facts` may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
     (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
     `weights` (whether only targets of weight 1 were trained on), `init_from` (the end of the path of the model that the
-    training began with), `samples` (with `prompt` and `text`), `form` (the
-    Unicode form of the corpus), `tokenizer_json` (whether the export has one), `leaner` (rows of costs.measured, with
-    `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never makes of text)."""
+    training began with), `adapters` (of resume.adapters_of, with the number of their `params`), `samples` (with
+    `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether the export has one),
+    `leaner` (rows of costs.measured, with `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never
+    makes of text)."""
     parts = [head(config, facts), shape(config, tokenizer, facts), measured(facts), leaner(facts),
              use(config, tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
@@ -55,6 +56,12 @@ def shape(config, tokenizer, facts):
             ("tokenizer", f"XXH3-128 {tokenizer.get('model_digest', '-')}")]
     if facts.get("init_from"):
         rows.append(("began with", f"`{facts['init_from']}`"))
+    if facts.get("adapters"):
+        lora = facts["adapters"]["lora"]
+        rows.append(("low-rank adapters", f"rank {lora['rank']}, alpha {lora['alpha']:g}, of {lora['targets']}: "
+                                          f"{number(facts['adapters']['params'])} parameters were learned, and are "
+                                          f"merged into the matrices"))
+        rows.append(("weights that stayed frozen", f"SHA-256 `{facts['adapters']['base']}…`"))
     rows += [(name, number(facts[key])) for key, name in (("params", "parameters"), ("steps", "steps"),
                                                           ("tokens", "tokens seen"), ("seed", "seed"))
              if facts.get(key) is not None]

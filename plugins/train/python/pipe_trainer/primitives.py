@@ -10,12 +10,18 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
+from .lora import is_adapted
 from .norms import over_positions
 from .sharding import constrain
 
 
 def project(x, weight, contracted):
     """The last `contracted` axes of x with the first ones of weight."""
+    if is_adapted(weight):
+        if weight.merges:
+            return project(x, weight.merged(), contracted)
+        narrow = project(x, weight.a, contracted)
+        return project(x, weight.base, contracted) + project(narrow, weight.scale * weight.b, 1)
     axes = x.ndim - contracted
     width = math.prod(x.shape[axes:])
     y = matmul(x.reshape(-1, width), weight.reshape(width, -1))

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from . import ckpt, guard, sharding, step
+from . import ckpt, guard, lora, model, sharding, step
 from .exits import BAD_DATA, Ended
 
 
@@ -13,13 +13,21 @@ def state_of(setup):
     return shapes, sharding.of_state(setup.mesh, shapes)
 
 
+def base_of(setup):
+    """Returns (the frozen parameters that have adapters,), as shapes where they lie; () without adapters."""
+    if not setup.config.lora.rank:
+        return ()
+    shapes = model.shapes(setup.config.model)
+    return (ckpt.abstract(shapes, sharding.of_state(setup.mesh, shapes)),)
+
+
 def train_program(setup, layout, seed):
     """Returns the program of a step. Its devices need not be there. `seed`: for the masks of dropout."""
-    mesh = setup.mesh
+    mesh, base = setup.mesh, [jax.tree.map(lambda leaf: leaf.sharding, tree) for tree in base_of(setup)]
     rows, copies, each = sharding.of_batch(mesh, axis=1), sharding.copies(mesh), sharding.of_devices(mesh)
     return jax.jit(step.make_train_step(setup.config, setup.attend, setup.compute, setup.positions, seed,
                                         setup.objective),
-                   in_shardings=(layout, rows, copies, each), out_shardings=(layout, copies), donate_argnums=0)
+                   in_shardings=(layout, rows, copies, each, *base), out_shardings=(layout, copies), donate_argnums=0)
 
 
 class Programs:
@@ -27,6 +35,9 @@ class Programs:
         self._setup, mesh = setup, setup.mesh
         shapes, layout = state_of(setup)
         self.like = ckpt.abstract(shapes, layout)  # shapes and shardings for a restored checkpoint
+        self.model_like = next(iter(base_of(setup)), self.like["params"])  # the whole model
+        self.learned = model.count(self.like["params"])
+        self._base = None    # what `base` returns, once it is there
         self._copies, each = sharding.copies(mesh), sharding.of_devices(mesh)
         self._local = mesh.local_devices
         self._fresh = jax.jit(lambda key: step.new_state(setup.config, key), out_shardings=layout)
@@ -43,15 +54,38 @@ class Programs:
         """Returns the state before the first step. It depends on the seed, or on the model that the run begins with,
         not on the mesh."""
         with jax.set_mesh(self._setup.mesh):
-            if self._setup.start is not None:
-                made = self._setup.start.parameters(self._setup.config.model, self._setup.job.seed,
-                                                    self._setup.rows.labels)
-                return self._around(self.placed(made))
+            if self._setup.start is not None and not self._setup.config.lora.rank:
+                return self._around(self._started())
             return self._fresh(jax.random.key(self._setup.job.seed))
 
+    def _started(self):
+        """Returns the parameters of the model that the run begins with."""
+        made = self._setup.start.parameters(self._setup.config.model, self._setup.job.seed, self._setup.rows.labels)
+        return self.placed(made)
+
+    def base(self):
+        """Returns (the frozen parameters that have adapters,); () without adapters. No step consumes them. The first
+        call is one of all processes together."""
+        if self._base is None and self._setup.config.lora.rank:
+            start = self._setup.start
+            mine = int(start.digest[:7], 16)
+            if ckpt.agree(mine) != mine:
+                raise Ended(BAD_DATA, f"init_from: {start.directory}: is not the model that the first process has; "
+                                      f"copy that one here")
+            self._base = self._started()
+        return () if self._base is None else (self._base,)
+
+    def parameters(self, learned):
+        """Returns the parameters of the model. `learned`: those of a state, or its adapters."""
+        return lora.attached(self._setup.config.lora, *self.base(), learned, merges=True) if self.base() else learned
+
     def placed(self, params):
-        """Puts parameters of numpy, which each process has as a whole, where those of the state are."""
-        return jax.tree.map(self._put, params, self.like["params"])
+        """Puts parameters of numpy, which each process has as a whole, where those of the model are."""
+        return jax.tree.map(self._put, params, self.model_like)
+
+    def release(self):
+        """Gives up the frozen parameters; the next call of `base` reads them again."""
+        self._base = None
 
     @staticmethod
     def _put(values, like):
@@ -64,12 +98,12 @@ class Programs:
     def compile(self, state, batch):
         """Compiles the step, so that the first step takes no longer than the others."""
         with jax.set_mesh(self._setup.mesh):
-            self._train = self._train.lower(state, batch, self._scalar(0.0), self._stop[0]).compile()
+            self._train = self._train.lower(state, batch, self._scalar(0.0), self._stop[0], *self.base()).compile()
 
     def train(self, state, batch, rate, stop):
         """Takes a step. Returns (state, metrics) and consumes the given state. `stop`: whether this process was asked
         to stop."""
-        return self._train(state, batch, self._scalar(rate), self._stop[stop])
+        return self._train(state, batch, self._scalar(rate), self._stop[stop], *self.base())
 
     def forgive(self, state):
         """Returns the state without the memory of skipped updates."""
@@ -82,10 +116,11 @@ class Programs:
         return jax.make_array_from_single_device_arrays((), self._copies, parts)
 
     def whole(self, params):
-        """Returns the parameters, unsharded, on every process. A single device already has them so. Of several devices
-        none has to hold all of them: the copy is in the memory of the machine."""
-        if self._setup.mesh.devices.size == 1:
+        """Returns the parameters, unsharded and without adapters, on every process. A single device already has them
+        so. Of several devices none has to hold all of them: the copy is in the memory of the machine, where adapters
+        are merged, too."""
+        if self._setup.mesh.devices.size == 1 and not self._setup.config.lora.rank:
             return params
         if jax.process_count() == 1:
-            return jax.device_get(params)
-        return jax.tree.map(lambda leaf: jax.device_get(self._whole(leaf)), params)
+            return lora.merged(jax.device_get(params))
+        return lora.merged(jax.tree.map(lambda leaf: jax.device_get(self._whole(leaf)), params))

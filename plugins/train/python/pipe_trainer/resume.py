@@ -15,18 +15,37 @@ def facts_of(setup, **progress):
     model = {key: value for key, value in asdict(setup.config.model).items() if key not in FREE}
     return {"model": model, "optimizer": optim.kind(setup.config.optimizer),
             "ema": setup.config.regularizers.ema > 0, "data": setup.rows.digest,
-            "seed": setup.job.seed, **progress}
+            "seed": setup.job.seed, **adapters_of(setup), **progress}
+
+
+def adapters_of(setup):
+    """Returns the facts of adapters, with the digest of the model that they are for; none without adapters."""
+    lora = setup.config.lora
+    if not lora.rank:
+        return {}
+    return {"lora": {"rank": lora.rank, "alpha": lora.alpha, "targets": ", ".join(sorted(set(lora.targets)))},
+            "base": setup.start.digest}
+
+
+def compared(facts):
+    """Returns the facts that make the model, by the names of their keys."""
+    adapters = {f"lora.{key}": value for key, value in facts.get("lora", {"rank": 0}).items()}
+    return {**facts["model"], "optimizer": facts["optimizer"], "ema": facts.get("ema", False), **adapters}
 
 
 def check(setup, where, facts):
     """Raises Ended if the checkpoint is of another model or of other rows."""
     now = facts_of(setup)
-    made = {**facts["model"], "optimizer": facts["optimizer"], "ema": facts.get("ema", False)}
-    for key, value in {**now["model"], "optimizer": now["optimizer"], "ema": now["ema"]}.items():
+    made = compared(facts)
+    for key, value in compared(now).items():
         before = made.get(key, DEFAULTS.get(key))
         if before != value:
             raise Ended(BAD_JOB, f"{where}: was made with {key} {before}, and the job says {value}; go back to that, "
                                  "or take another run directory")
+    if facts.get("base") != now.get("base"):
+        raise Ended(BAD_DATA, f"{where}: has adapters for a model of digest {facts.get('base')}, and that of init_from "
+                              f"({setup.start.directory}) has {now['base']}; bring the first one back, or take another "
+                              f"run directory")
     changed = [name for name in ("data", "seed") if facts[name] != now[name]]
     if changed and not setup.config.data.allow_change:
         name = changed[0]

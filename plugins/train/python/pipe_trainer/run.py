@@ -16,6 +16,7 @@ from .events import Clock
 from .exits import Ended
 from .held_out import HeldOut
 from .loop import Loop
+from .resume import adapters_of
 from .samples import Samples
 from .selection import read_json
 from .selfcheck import check_attention
@@ -108,6 +109,8 @@ def finish(loop, clock, counted, samples, held_out):
     summary = {"steps": loop.done, "tokens": loop.tokens, "final": loop.evaluated, "best": best,
                "baselines": {item["name"]: item for item in counted}, "samples": samples.latest,
                "checkpoint": f"checkpoints/{loop.done}", "export": None}
+    if setup.config.lora.rank:
+        facts["adapters"] = {**adapters_of(setup), "params": loop.programs.learned}
     if loop.done < job.steps:
         summary["stopped_early"] = {"step": loop.done, "reason": loop.selection.reason}
         events.emit("early_stop", reason=loop.selection.reason)

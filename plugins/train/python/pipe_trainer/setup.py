@@ -9,7 +9,7 @@ from . import (attention, candidates, data, families, gguf_tokenizer, initial, l
                sentencepiece_model, sharding)
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
-from .job import disagreements, disagreements_of_export, disagreements_of_objective
+from .job import disagreements, disagreements_of_export, disagreements_of_lora, disagreements_of_objective
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ def begun(job, start, pieces):
         return job.config
     start.check_tokenizer(pieces)
     config = start.adopt(job.config, job.shape_keys)
-    found = [*disagreements(config.model), *disagreements_of_objective(config), *disagreements_of_export(config)]
+    found = [*disagreements(config.model), *disagreements_of_objective(config), *disagreements_of_export(config),
+             *disagreements_of_lora(config)]
     if found:
         raise BadJob(found)
     return config

@@ -88,11 +88,21 @@ def of_state(mesh, state):
     def sharding(path, leaf):
         del leaf
         names = [getattr(key, "key", getattr(key, "name", None)) for key in path]
-        axes = PARAMETERS.get(names[-1], P())
+        axes = axes_of(names[-1])
         for lacking in (matrices.LACKING[name] for name in names if name in matrices.LACKING):
             axes = P(*matrices.without(lacking(names[-1], len(axes)), axes))
         return NamedSharding(mesh, axes)
     return jax.tree_util.tree_map_with_path(sharding, state)
+
+
+def axes_of(name):
+    """The axes of a leaf by its name. An adapter lies like its matrix; the axis of the rank is whole."""
+    matrix = name.removesuffix(matrices.A).removesuffix(matrices.B) if isinstance(name, str) else name
+    axes = PARAMETERS.get(matrix, P())
+    if matrix == name or not axes:
+        return axes
+    come, go = matrices.inputs(matrix, len(axes)), matrices.outputs(matrix, len(axes))
+    return P(*axes[:go[0]], None) if name.endswith(matrices.A) else P(*axes[:come[0]], None, *axes[go[0]:])
 
 
 def of_batch(mesh, axis=0):

@@ -5,18 +5,20 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from . import classes, guard, loss, masked, model, objectives, optim, regularizers
+from . import classes, guard, lora, loss, masked, model, objectives, optim, regularizers
 
 # What a step reports, in the order of its one array.
 METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
 
 
 def new_state(config, key):
+    if config.lora.rank:
+        return state_around(config, lora.fresh(config.lora, model.shapes(config.model), key))
     return state_around(config, model.init(config.model, key))
 
 
 def state_around(config, params):
-    """The state before the first step, with these parameters."""
+    """The state before the first step, with these parameters, or with these adapters of frozen ones."""
     averaged = {"average": jax.tree.map(jnp.copy, params)} if config.regularizers.ema else {}
     return {"params": params, "optimizer": optim.make(config.optimizer, config.model.family).init(params),
             "guard": guard.fresh(config.guard), "step": jnp.int32(0), **averaged}
@@ -51,12 +53,13 @@ def loss_of_states(params, config, positions, examples, hidden, penalties=regula
 
 
 def make_train_step(config, attend, compute, positions, seed=0, objective=objectives.CAUSAL):
-    """(state, batch, rate, stop [devices]) to (state, metrics). A batch is tokens [M, R, T + 1], lengths [M, R] and
-    weights [M, R, T + 1], or None instead of weights: then the program has nothing of them. The loss and the gradient
-    of a step without a scored target are 0, and the guard does not remember it."""
+    """(state, batch, rate, stop [devices], base) to (state, metrics). A batch is tokens [M, R, T + 1], lengths [M, R]
+    and weights [M, R, T + 1], or None instead of weights: then the program has nothing of them. `base`: frozen
+    parameters that have adapters; None: there are none. The loss and the gradient of a step without a scored target are
+    0, and the guard does not remember it."""
     optimizer = optim.make(config.optimizer, config.model.family)
 
-    def gradients(params, number, batch):
+    def gradients(params, number, batch, base):
         _, lengths, weights = batch
         pieces, rows = lengths.shape
         keys = None
@@ -69,7 +72,8 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
         def share(params, batch, first, keys=None):
             tokens, lengths, weights = batch
             options = regularizers.in_training(config.regularizers, seed, number, first, rows)
-            return summed_loss(params, config.model, attend, compute, positions, tokens, lengths, weights=weights,
+            whole = params if base is None else lora.attached(config.lora, base, params)
+            return summed_loss(whole, config.model, attend, compute, positions, tokens, lengths, weights=weights,
                                objective=objective, keys=keys, **options) / divisor
 
         drawn = () if keys is None else (keys,)
@@ -83,9 +87,9 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
         zero = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
         return lax.scan(add, zero, (batch, rows * jnp.arange(pieces), *drawn))[0], total
 
-    def train_step(state, batch, rate, stop):
+    def train_step(state, batch, rate, stop, base=None):
         params = state["params"]
-        (mean_loss, grads), total = gradients(params, state["step"], batch)
+        (mean_loss, grads), total = gradients(params, state["step"], batch, base)
         norm = optax.tree.norm(grads)
         watch, take = guard.judge(config.guard, state["guard"], mean_loss,
                                   guard.unheld(norm, config.optimizer.clip))

@@ -16,14 +16,22 @@ def peak_tflops(kind):
 
 
 def flops_per_token(config, params):
-    """(causal, full): of a training step, recomputation left out; causal counts the half of the scores that exist."""
+    """(causal, full): of a training step, recomputation left out; causal counts the half of the scores that exist.
+    Adapters are not counted."""
     shape = config.model
     if families.of(shape).decoder:
         return (of_pairs(config, params),) * 2
     readout = shape.d * shape.padded_vocab + (shape.d ** 2 if "readout" in params else 0)
     matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
     scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
-    return 6 * matmul + (scores // 2 if families.of(shape).causal else scores), 6 * matmul + scores
+    matmul *= of_matrices(config)
+    return matmul + (scores // 2 if families.of(shape).causal else scores), matmul + scores
+
+
+def of_matrices(config):
+    """Returns the operations of a parameter for each position: two forward, two for the gradient of its inputs, and two
+    for its own, which frozen parameters do not have."""
+    return 4 if config.lora.rank else 6
 
 
 def of_pairs(config, params):
@@ -33,7 +41,7 @@ def of_pairs(config, params):
     matmul = model.count(params["encoder"]) + across
     matmul += slots * (model.count(params["decoder"]) - across + shape.d * shape.padded_vocab)
     seen = shape.seq_len * (1 + slots + slots ** 2 / 2)
-    return 6 * matmul + 12 * shape.layers * shape.heads * shape.head_dim * seen
+    return of_matrices(config) * matmul + 12 * shape.layers * shape.heads * shape.head_dim * seen
 
 
 class Throughput:
