@@ -4,6 +4,8 @@ import dataclasses
 import hashlib
 import json
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 import continued
 import session
@@ -15,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from pipe_trainer import (attention, candidates, compiled, config, exits, export, fit, job, lora, model, objectives,
+from pipe_trainer import (attention, candidates, compiled, config, exits, export, fit, job, lora, memory, model, objectives,
                           safetensors, sharding, step)
 from pipe_trainer.config import Lora, Optimizer
 
@@ -162,6 +164,15 @@ class Steps(unittest.TestCase):
         self.assertLess(adapted[0], 1.6 * weights)
         self.assertAlmostEqual(adapted[2] / full[2], 2 / 3, delta=0.02)
 
+
+    def test_a_merged_copy_needs_room_on_one_device_too(self):
+        whole = dataclasses.replace(session.small_job("-").config, model=SHAPE)
+        adapted = dataclasses.replace(whole, lora=Lora(rank=2))
+        size = 4 * candidates.count(SHAPE)
+        for wanted, times, said in ((whole, 1.1, True), (adapted, 1.5, False), (adapted, 2.5, True), (adapted, None, True)):
+            setup = SimpleNamespace(config=wanted, mesh=sharding.make_mesh(wanted.mesh, jax.devices()[:1]))
+            with mock.patch.object(memory, "of_each", lambda devices, times=times: times and int(times * size)):
+                self.assertEqual(memory.holds_whole(setup), said, (wanted.lora, times))
 
     def test_adapters_lie_like_their_matrices(self):
         self.assertEqual({name: sharding.axes_of(name) for name in ("wq_a", "wq_b", "wo_a", "wo_b", "w_down_a", "dense_a")},
