@@ -9,6 +9,7 @@ from unittest import mock
 
 import continued
 import session
+import test_labels
 import tiny_tokenizer
 from test_initial import write_export
 
@@ -310,6 +311,24 @@ class Runs(continued.Runs):
             "rank": 17, "targets": ["wk"]})
         self.refused("a model of family llama has no matrix \"dense\"", settings={"rank": 2, "targets": ["dense"]})
         self.refused("amos", sections={"optimizer": {"name": "amos"}})
+
+    def test_a_head_over_labels_is_learned_as_a_whole(self):
+        write_export(self.place / "encoder", FAMILIES["bert"][0], 5)
+        self.rows = test_labels.corpus(64, 0)
+        self.rows.model_path = tiny_tokenizer.path()
+        members = {"init_from": str(self.place / "encoder"), "settings": {"rank": 2}, "steps": 40}
+        sections = {"model": {"family": "bert", "kv_heads": None}, "objective": {"name": "classes"}}
+        loop = self.train(sections=sections, **members)
+        losses = loop.events.losses()
+        self.assertLess(losses[40], 0.6 * losses[1])
+        (base,), whole = loop.programs.base(), loop.whole_parameters()
+        for name, leaf in whole["readout"].items():
+            self.assertFalse(np.array_equal(leaf, base["readout"][name]), name)
+        np.testing.assert_array_equal(whole["blocks"]["w_up"], base["blocks"]["w_up"])
+        self.assertEqual(candidates.learned(loop.config.model, loop.config.lora), loop.programs.learned)
+        sections["data"] = {"allow_change": True}
+        with self.assertRaisesRegex(exits.Ended, "with a fresh head of seed 0, and that of .* with a fresh head of seed 1"):
+            self.train(sections=sections, seed=1, **members)
 
     def test_a_checkpoint_goes_on_with_its_own_model_alone(self):
         self.train(steps=4)

@@ -165,7 +165,8 @@ def learned_shapes(model, adapters):
     from .model import shapes
     if not adapters.rank:
         return shapes(model)
-    return jax.eval_shape(lambda: lora.fresh(adapters, shapes(model), jax.random.key(0)))
+    whole = families.learned_whole(model)
+    return jax.eval_shape(lambda: lora.fresh(adapters, shapes(model), jax.random.key(0), whole))
 
 
 @lru_cache(maxsize=64)

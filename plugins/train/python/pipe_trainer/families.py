@@ -29,6 +29,11 @@ def matrices(model):
     return {**found, "dense": (model.d, model.d)} if model.family == "bert" else found
 
 
+def learned_whole(model):
+    """Returns the names of the dicts of parameters that adapters are too small for: a head over labels may be fresh."""
+    return ("readout",) if model.classes else ()
+
+
 def of(model):
     """Returns the facts of the family of a config.Model."""
     return FAMILIES[model.family]

@@ -2,7 +2,7 @@
 model has W + alpha / rank * A B in its place. plugins/train/python/fine_tuning.md.
 
 `base` is a tree of parameters of a model. `adapters` is a tree with the same dicts, and an A and a B at the place of
-each target.
+each target. A leaf that is learned as a whole has there what is added to it, under its own name.
 """
 
 from dataclasses import dataclass
@@ -51,8 +51,9 @@ def is_adapted(leaf):
     return isinstance(leaf, Adapted)
 
 
-def fresh(config, base, key):
-    """Returns adapters that change nothing: A is random, B zero. `config`: config.Lora; `base` may be abstract."""
+def fresh(config, base, key, whole=()):
+    """Returns adapters that change nothing: A is random, B zero. `config`: config.Lora; `base` may be abstract.
+    `whole`: names of dicts whose leaves are learned as a whole."""
     key, numbers = jax.random.fold_in(key, OF_ADAPTERS), count()
 
     def one(name, leaf):
@@ -66,7 +67,9 @@ def fresh(config, base, key):
     def of(tree):
         found = {}
         for name, part in tree.items():
-            if isinstance(part, dict):
+            if name in whole:
+                found[name] = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.float32), part)
+            elif isinstance(part, dict):
                 found |= {name: inner} if (inner := of(part)) else {}
             elif name in config.targets:
                 found |= one(name, part)
@@ -80,7 +83,7 @@ def attached(config, base, adapters, merges=False):
         if isinstance(part, dict):
             return attached(config, part, adapters.get(name, {}), merges)
         if name + matrices.A not in adapters:
-            return part
+            return part + adapters[name] if name in adapters else part
         return Adapted(part, adapters[name + matrices.A], adapters[name + matrices.B], config.alpha / config.rank,
                        merges)
     return {name: one(name, part) for name, part in base.items()}

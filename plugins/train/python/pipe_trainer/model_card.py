@@ -61,7 +61,7 @@ def shape(config, tokenizer, facts):
         rows.append(("low-rank adapters", f"rank {lora['rank']}, alpha {lora['alpha']:g}, of {lora['targets']}: "
                                           f"{number(facts['adapters']['params'])} parameters were learned, and are "
                                           f"merged into the matrices"))
-        rows.append(("weights that stayed frozen", f"SHA-256 `{facts['adapters']['base']}…`"))
+        rows.append(("frozen weights", f"their SHA-256 begins with {facts['adapters']['base']}"))
     rows += [(name, number(facts[key])) for key, name in (("params", "parameters"), ("steps", "steps"),
                                                           ("tokens", "tokens seen"), ("seed", "seed"))
              if facts.get(key) is not None]

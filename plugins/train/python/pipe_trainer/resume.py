@@ -23,8 +23,10 @@ def adapters_of(setup):
     lora = setup.config.lora
     if not lora.rank:
         return {}
+    fresh = setup.start.draws_head(setup.config.model, setup.rows.labels)
+    head = f" with a fresh head of seed {setup.job.seed}" if fresh else ""
     return {"lora": {"rank": lora.rank, "alpha": lora.alpha, "targets": ", ".join(sorted(set(lora.targets)))},
-            "base": setup.start.digest}
+            "base": setup.start.digest + head}
 
 
 def compared(facts):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from . import classes, guard, lora, loss, masked, model, objectives, optim, regularizers
+from . import classes, families, guard, lora, loss, masked, model, objectives, optim, regularizers
 
 # What a step reports, in the order of its one array.
 METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
@@ -13,7 +13,8 @@ METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
 
 def new_state(config, key):
     if config.lora.rank:
-        return state_around(config, lora.fresh(config.lora, model.shapes(config.model), key))
+        whole = families.learned_whole(config.model)
+        return state_around(config, lora.fresh(config.lora, model.shapes(config.model), key, whole))
     return state_around(config, model.init(config.model, key))
 
 
