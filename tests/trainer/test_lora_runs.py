@@ -44,10 +44,11 @@ class WholeRuns(runs.WithRows):
         params, shape, facts = export.read(whole.run_dir / "export")
         text = Text(whole.run_dir / "export/tokenizer.model", facts["tokenizer"], facts.get("form"))
         self.assertEqual(continuation(params, shape, text, told["prompt"], 64, temperature=0.0), told["text"])
-        third = self.run_here("third", steps=1, init_from=str(whole.run_dir),
-                              config={**plain, "optimizer": {"lr": 1e-12}})
+        third = self.run_here("third", steps=1, init_from=str(whole.run_dir), export=True, config={
+            **plain, "optimizer": {"lr": 1e-12}, "lora": {"rank": 2}, "export": {"int8": True}})
         self.assertEqual(third.end(), 0, third.log_end())
         self.assertAlmostEqual(third.result()["final"]["loss"], whole.result()["final"]["loss"], places=5)
+        self.assertAlmostEqual(third.of("price")[0]["loss"], third.result()["final"]["loss"], places=2)
 
     def test_two_processes_must_have_one_model(self):
         begin = [self.place / name for name in ("one", "two")]
