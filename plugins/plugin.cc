@@ -127,6 +127,13 @@ Result<Json> Plugin::FindHost(const Json& request, const PluginServices& service
   return Ask(extension->find, request, services);
 }
 
+Result<Json> Plugin::Expand(const Json& request, const PluginServices& services) const {
+  const auto* const extension = static_cast<const pipe_expand_1*>(
+      functions_->extension != nullptr ? functions_->extension(PIPE_EXPAND_1) : nullptr);
+  if (extension == nullptr || extension->struct_size < sizeof(pipe_expand_1)) return Json();
+  return Ask(extension->expand, request, services);
+}
+
 Result<Json> Plugin::Run(const Json& request, const PluginServices& services) const {
   return Ask(functions_->run, request, services);
 }

@@ -67,6 +67,8 @@ class Plugin {
   Status Prepare(const Json& request, const PluginServices& services) const;
   /// Calls its pipe.hosts/1; null: it has none.
   Result<Json> FindHost(const Json& request, const PluginServices& services) const;
+  /// Calls its pipe.expand/1; null: it has none.
+  Result<Json> Expand(const Json& request, const PluginServices& services) const;
   /// Runs one of its commands and returns the exit code; `words` begins with the command.
   Result<int> RunCommand(const std::vector<std::string>& words, const PluginServices& services) const;
 

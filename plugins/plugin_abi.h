@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* a plugin with another number is refused */
-#define PIPE_ABI_MINOR 7u /* raised for each new member of a struct or an answer, and each new extension */
+#define PIPE_ABI_MINOR 8u /* raised for each new member of a struct or an answer, and each new extension */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 
@@ -204,6 +204,15 @@ typedef struct pipe_hosts_1 {
    * the environment and pipe.metadata/1, changes nothing. */
   pipe_code (*find)(const pipe_call* call, pipe_text request);
 } pipe_hosts_1;
+
+#define PIPE_EXPAND_1 "pipe.expand/1" /* since 1.8 */
+typedef struct pipe_expand_1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* [any] Replies with the keys that the stage in `request` stands for, and with its named inputs that it does
+   * not read. Called for each stage whenever the pipeline file is read, before `check`; reads nothing. */
+  pipe_code (*expand)(const pipe_call* call, pipe_text request);
+} pipe_expand_1;
 
 #ifdef __cplusplus
 }

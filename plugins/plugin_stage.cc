@@ -1,5 +1,6 @@
 #include "plugins/plugin_stage.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -40,6 +41,49 @@ Result<JobPosition> PositionOf(Json answer, const Plugin& plugin) {
   return position;
 }
 
+/// True if the value has the form that the request has for a key of this type: plugins/ABI.md, section 6.
+bool HasForm(const Json& value, const ConfigKey& key) {
+  switch (key.type) {
+    case ValueType::kInteger:
+    case ValueType::kBytes: return value.is_int();
+    case ValueType::kNumber: return value.is_number();
+    case ValueType::kBoolean: return value.is_bool();
+    case ValueType::kChoice:
+      return std::find(key.choices.begin(), key.choices.end(), value.AsString()) != key.choices.end();
+    case ValueType::kStrings:
+      if (!value.is_array()) return false;
+      for (const Json& item : value.AsArray())
+        if (!item.is_string()) return false;
+      return true;
+    case ValueType::kMap: return value.is_object();
+    default: return value.is_string();
+  }
+}
+
+/// `answer`: the reply of pipe.expand/1, or null if the plugin has no such extension.
+Result<Expansion> ExpansionOf(const Json& answer, const Json& config, const StageType& type,
+                              const Plugin& plugin) {
+  Expansion expansion;
+  expansion.config = answer.is_null() ? config : answer["config"];
+  const auto wrong = [&](std::string_view what) {
+    return Status(Code::kInternal, StrCat("plugin '", plugin.name(), "': its ", PIPE_EXPAND_1, " gave ", what,
+                                          "; see plugins/ABI.md, section 15"));
+  };
+  if (!expansion.config.is_object()) return wrong("no `config`");
+  for (const auto& [name, value] : expansion.config.AsObject()) {
+    const auto key = std::find_if(type.keys.begin(), type.keys.end(),
+                                  [&name = name](const ConfigKey& known) { return known.name == name; });
+    if (key == type.keys.end()) return wrong(StrCat("the key '", name, "', which the stage has not"));
+    if (!HasForm(value, *key)) return wrong(StrCat("a value of another type for the key '", name, "'"));
+  }
+  for (const ConfigKey& key : type.keys)
+    if (key.fallback != "~" && !expansion.config.Has(key.name))
+      return wrong(StrCat("no value for the key '", key.name, "'"));
+  for (const Json& name : answer["unread"].AsArray()) expansion.unread.emplace_back(name.AsString());
+  for (const Json& note : answer["notes"].AsArray()) expansion.notes.emplace_back(note.AsString());
+  return expansion;
+}
+
 }  // namespace
 
 Result<const StageType*> PluginStages::Find(const std::string& plugin_name, const std::string& type_name) {
@@ -50,6 +94,15 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     if (known.name.data() == described->name.data()) return &known;
   StageType& type = types_.emplace_back(*described);
   const PluginHost& host = host_;
+  type.expand = [plugin, &type, &host](const Json& config,
+                                       const std::vector<std::string>& named_inputs) -> Result<Expansion> {
+    const PluginServices services = {.log = host.log};
+    Json request = PluginRequest(type, config);
+    request["named_inputs"] = Json(Json::Array{});
+    for (const std::string& name : named_inputs) request["named_inputs"].Append(name);
+    ASSIGN_OR_RETURN(const Json answer, plugin->Expand(request, services));
+    return ExpansionOf(answer, config, type, *plugin);
+  };
   type.check = [plugin, &type, &host](const Json& config, Schema&) -> Status {
     const PluginServices services = {.log = host.log};
     return plugin->Check(PluginRequest(type, config), services).status();

@@ -35,6 +35,7 @@ int Validate(const PipelineOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kCheck);
   if (!loaded) return kExitRefused;
   ReportMissing(loaded->graph);
+  for (const std::string& note : loaded->spec.notes) LogInfo(note);
   const std::size_t count = loaded->spec.unseen.size();
   const std::string unseen = count == 0 ? "" : StrCat("; ", count, " left out without --allow-plugin");
   return PrintText(

@@ -251,6 +251,7 @@ class FileReader {
       if (expect != nullptr && stage.type != nullptr)  // only its type tells which counts it has
         stage.expect = ReadExpectations(*expect, *stage.type, Name(stage), mistakes_);
       if (stage.type != nullptr) ReadTypeKeys(entry.value, stage);
+      if (stage.type != nullptr && stage.type->expand && !stage.config.is_null()) Expand(stage);
     } else {
       Complain(entry.value.at,
                StrCat(Name(stage), " must be a map with a 'type', and this is ", Describe(entry.value)));
@@ -379,6 +380,23 @@ class FileReader {
     for (const ConfigKey& key : stage.type->keys)
       if (config && TellsOfAnother(key, node)) stage.config.Remove(key.name);
     ReadOut(node, stage);
+  }
+
+  void Expand(StageSpec& stage) {
+    std::vector<std::string> named_inputs;
+    for (const NamedInputSpec& spec : stage.named_inputs) named_inputs.emplace_back(spec.named_input->name);
+    Result<Expansion> expansion = stage.type->expand(stage.config, named_inputs);
+    if (!expansion.ok()) {
+      stage.config = {};
+      return Complain(stage.at,
+                      StrCat(Name(stage), " (", stage.type->name, "): ", expansion.status().message()));
+    }
+    stage.config = std::move(expansion->config);
+    std::erase_if(stage.named_inputs, [&](const NamedInputSpec& spec) {
+      return std::find(expansion->unread.begin(), expansion->unread.end(), spec.named_input->name) !=
+             expansion->unread.end();
+    });
+    for (const std::string& note : expansion->notes) spec_.notes.push_back(StrCat(Name(stage), ": ", note));
   }
 
   /// Returns whether the file gives this key for a value that --set has replaced.

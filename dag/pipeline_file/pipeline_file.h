@@ -58,6 +58,7 @@ struct PipelineSpec {
   std::map<std::string, std::string> variables;
   std::vector<UnseenStage> unseen;    // not in `stages`; their needs are unknown
   std::vector<std::string> warnings;  // e.g. a var that nothing uses
+  std::vector<std::string> notes;     // what keys of stages stand for
 };
 
 struct ParseOptions {

@@ -27,6 +27,13 @@ struct Metric {
   std::function<double(const StageCounts&)> value;  // of the stage, over the whole artifact
 };
 
+/// The keys and named inputs that the keys of a file stand for.
+struct Expansion {
+  Json config;                      // every key of the type's table that has a value
+  std::vector<std::string> unread;  // named inputs that the stage does not read with these keys
+  std::vector<std::string> notes;   // about the expansion, a line each, for people
+};
+
 struct StageType {
   std::string_view name;      // as written after `type:`
   std::uint32_t version = 1;  // raised whenever the same input would give other bytes
@@ -39,6 +46,10 @@ struct StageType {
   std::vector<NamedInput> named_inputs = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
+  /// Replaces the keys of the file by those that they stand for, such as a preset; `named_inputs` are the
+  /// given ones. An error is shown at the stage's position. Empty: the keys stand for themselves.
+  std::function<Result<Expansion>(const Json& config, const std::vector<std::string>& named_inputs)> expand =
+      {};
   /// Checks rules that the table of keys cannot express, and turns the incoming schema into the outgoing
   /// one. An error is shown at the stage's position. Empty: no rules, and the schema stays as it is.
   std::function<Status(const Json& config, Schema& schema)> check = {};

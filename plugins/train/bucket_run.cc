@@ -39,8 +39,8 @@ bool Useless(Code code) { return code == Code::kDataLoss || code == Code::kNotFo
 
 Json PublishedJob(Json job_file, const TrainJob& job) {
   job_file["run_dir"] = job.run_uri;
-  job_file["data"]["dir"] = job.data_uri;
-  job_file["tokenizer"]["model"] = job.tokenizer_uri + "/tokenizer.model";
+  if (!job.data_uri.empty()) job_file["data"]["dir"] = job.data_uri;
+  if (!job.tokenizer_uri.empty()) job_file["tokenizer"]["model"] = job.tokenizer_uri + "/tokenizer.model";
   return job_file;
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/presets.h"
 
 namespace pipeline {
 
@@ -101,6 +103,7 @@ std::string Millions(std::uint64_t number) {
 }  // namespace
 
 std::string TrainInputs::Describe() const {
+  if (train_rows == 0) return "the data set of an external trainer";
   const std::string epoch =
       rows_per_step > 0 ? StrCat(", ", (train_rows + rows_per_step - 1) / rows_per_step, " steps an epoch")
                         : "";
@@ -109,7 +112,23 @@ std::string TrainInputs::Describe() const {
                 epoch, "), ", validation_rows, " held out, ", vocab_size, " pieces");
 }
 
+/// Checks the stage at `data_set`, and the form of the rows at `data`, against a preset.
+Status CheckForPreset(const Json& settings, const Json& makers) {
+  const Json& preset = PresetNamed(settings["trainer"].AsString());
+  const std::string_view reads = preset["reads"].AsString(), encoding = preset["encoding"].AsString();
+  const std::string_view type = makers["data_set"]["type"].AsString();
+  if (!reads.empty() && !type.empty() && type != reads)
+    return Mismatch(StrCat("data_set: is made by a stage of type ", type, ", and `trainer: ",
+                           settings["trainer"].AsString(), "` reads artifacts of `", reads, "`"));
+  const std::string_view rows = makers["data"]["config"]["encoding"].AsString(encoding);
+  if (!encoding.empty() && rows != encoding)
+    return Mismatch(StrCat("data: rows in ", rows, ", and `trainer: ", settings["trainer"].AsString(),
+                           "` reads `encoding: ", encoding, "`"));
+  return {};
+}
+
 Status CheckMakers(const Json& settings, const Json& makers) {
+  RETURN_IF_ERROR(CheckForPreset(settings, makers));
   // The artifact of a plugin's stage is known only when it exists.
   const auto unknown = [](const Json& maker) {
     const std::string_view type = maker["type"].AsString();
@@ -139,8 +158,9 @@ Status CheckMakers(const Json& settings, const Json& makers) {
   return {};
 }
 
-Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read) {
-  TrainInputs inputs;
+namespace {
+
+Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inputs) {
   const std::string uri = job.data_uri + "/packed.json";
   Result<std::string> text = read(uri, kMostPacked);
   if (!text.ok() && text.status().code() == Code::kNotFound)
@@ -167,7 +187,8 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
   if (inputs.seq_len < 1 || inputs.vocab_size < 1)
     return Status(Code::kDataLoss,
                   StrCat(uri, ": says no `seq_len` or no size of the vocabulary; make it again"));
-
+  ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
+  if (job.tokenizer_uri.empty()) return {};
   const std::string model = job.tokenizer_uri + "/tokenizer.model";
   ASSIGN_OR_RETURN(const std::string bytes, read(model, kMostModel));
   inputs.tokenizer_digest = DigestOf(bytes).ToHex();
@@ -175,16 +196,26 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
     return Mismatch(StrCat("the rows of `data` were made with another tokenizer (",
                            made_with["model_digest"].AsString(), ") than the one at `tokenizer` (", model,
                            ", ", inputs.tokenizer_digest, "): give both stages the same one"));
-  ASSIGN_OR_RETURN(inputs.data_lineage, LineageOf(job.data_manifest, read));
-  ASSIGN_OR_RETURN(inputs.tokenizer_lineage, LineageOf(job.tokenizer_manifest, read));
-  if (!job.init_manifest.empty()) {
-    ASSIGN_OR_RETURN(inputs.init_lineage, LineageOf(job.init_manifest, read));
-  }
-  const std::int64_t told = inputs.tokenizer_lineage["facts"]["vocab_size"].AsInt(inputs.vocab_size);
+  ASSIGN_OR_RETURN(const Json tokenizer, LineageOf(job.tokenizer_manifest, read));
+  const std::int64_t told = tokenizer["facts"]["vocab_size"].AsInt(inputs.vocab_size);
   if (told != inputs.vocab_size)
     return Mismatch(StrCat("the rows of `data` count ", inputs.vocab_size,
                            " pieces of the tokenizer and its manifest ", told, "; make `data` again"));
   RETURN_IF_ERROR(CheckModel(job.settings, inputs.seq_len, inputs.vocab_size));
+  return {};
+}
+
+}  // namespace
+
+Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read) {
+  TrainInputs inputs;
+  if (!job.data_uri.empty()) RETURN_IF_ERROR(CheckRowsOf(job, read, inputs));
+  for (const auto& [manifest, lineage] : {std::pair(&job.tokenizer_manifest, &inputs.tokenizer_lineage),
+                                          std::pair(&job.data_set_manifest, &inputs.data_set_lineage),
+                                          std::pair(&job.init_manifest, &inputs.init_lineage)})
+    if (!manifest->empty()) {
+      ASSIGN_OR_RETURN(*lineage, LineageOf(*manifest, read));
+    }
   const std::int64_t rows = job.settings["config"]["batch"]["rows"].AsInt();
   inputs.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
   return inputs;
@@ -196,12 +227,16 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   file["name"] = job.stage;
   file["recipe"] = job.recipe;
   file["run_dir"] = job.run_dir;
-  file["data"]["dir"] = job.data_dir;
-  file["data"]["train"] = kTrain;
-  file["data"]["validation"] = kValidation;
-  file["tokenizer"]["model"] = job.tokenizer_dir + "/tokenizer.model";
-  file["tokenizer"]["digest"] = inputs.tokenizer_digest;
-  file["tokenizer"]["vocab_size"] = inputs.vocab_size;
+  if (!job.data_uri.empty()) {
+    file["data"]["dir"] = job.data_dir;
+    file["data"]["train"] = kTrain;
+    file["data"]["validation"] = kValidation;
+  }
+  if (!job.tokenizer_uri.empty()) file["tokenizer"]["model"] = job.tokenizer_dir + "/tokenizer.model";
+  if (!job.tokenizer_uri.empty() && !job.data_uri.empty()) {
+    file["tokenizer"]["digest"] = inputs.tokenizer_digest;
+    file["tokenizer"]["vocab_size"] = inputs.vocab_size;
+  }
   for (const std::string_view key : kPassedOn)
     if (job.settings.Has(key)) file[key] = job.settings[key];
   // A key that is off is left out, so the job equals that of the version before.
@@ -211,9 +246,10 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});
   if (IsExternal(job.settings)) file["external"] = ExternalRecipe(job.settings);
   file["threads"] = job.threads;
-  file["lineage"]["data"] = inputs.data_lineage;
-  file["lineage"]["tokenizer"] = inputs.tokenizer_lineage;
-  if (inputs.init_lineage.is_object()) file["lineage"]["init_from"] = inputs.init_lineage;
+  for (const auto& [name, lineage] :
+       {std::pair("data", &inputs.data_lineage), std::pair("tokenizer", &inputs.tokenizer_lineage),
+        std::pair("data_set", &inputs.data_set_lineage), std::pair("init_from", &inputs.init_lineage)})
+    if (lineage->is_object()) file["lineage"][name] = *lineage;
   return file;
 }
 

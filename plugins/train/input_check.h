@@ -13,7 +13,7 @@
 namespace pipeline {
 
 struct TrainInputs {
-  std::uint64_t train_rows = 0;
+  std::uint64_t train_rows = 0;  // 0: the job has no rows
   std::uint64_t train_targets = 0;
   std::optional<std::uint64_t> train_scored;  // absent: the loss counts each target
   std::uint64_t validation_rows = 0;
@@ -21,8 +21,9 @@ struct TrainInputs {
   std::int64_t seq_len = 0;
   std::int64_t vocab_size = 0;
   std::string tokenizer_digest;
-  Json data_lineage;  // from the two manifests: recipe, content, facts, lineage
-  Json tokenizer_lineage;
+  Json data_lineage;       // from the two manifests: recipe, content, facts, lineage
+  Json tokenizer_lineage;  // null, as the next two: no such input
+  Json data_set_lineage;
   Json init_lineage;  // null: no model to begin with, or one that is no artifact
 
   /// One line for people.

@@ -12,6 +12,7 @@
 #include "plugins/train/description.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/external_training.h"
+#include "plugins/train/external/preset_expansion.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/hosts/host_timing.h"
@@ -76,6 +77,8 @@ Status PrepareExternal(const Json& settings, const HostCall& host) {
   ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
   RETURN_IF_ERROR(CheckOneHost(settings, position));
   ASSIGN_OR_RETURN(const ExternalSettings external, ParseExternal(settings));
+  ASSIGN_OR_RETURN(const std::string warning, CheckCheckout(settings));
+  if (!warning.empty()) host.Log(Level::kWarning, warning);
   return FindProgram(EnvironmentOf(settings), external.command.front()).status();
 }
 
@@ -92,6 +95,17 @@ pipe_code Prepare(const pipe_call* call, pipe_text request) {
       for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);
     }
     return FindPython(EnvironmentOf(settings)).status();
+  });
+}
+
+pipe_code Expand(const pipe_call* call, pipe_text request) {
+  return Guarded(call, [&](const HostCall& host) -> Status {
+    ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
+    std::vector<std::string> named_inputs;
+    for (const Json& name : asked["named_inputs"].AsArray()) named_inputs.emplace_back(name.AsString());
+    ASSIGN_OR_RETURN(const Json answer, ExpandKeys(asked["config"], named_inputs));
+    host.Reply(answer);
+    return {};
   });
 }
 
@@ -136,6 +150,8 @@ const void* Extension(const char* id) {
   static const pipe_prepare_1 prepare = {sizeof(pipe_prepare_1), 0, Prepare};
   const std::string_view wanted = id;
   static const pipe_hosts_1 hosts = {sizeof(pipe_hosts_1), 0, FindHostOf};
+  static const pipe_expand_1 expand = {sizeof(pipe_expand_1), 0, Expand};
+  if (wanted == PIPE_EXPAND_1) return &expand;
   if (wanted == PIPE_PREPARE_1) return &prepare;
   if (wanted == PIPE_HOSTS_1) return &hosts;
   return wanted == PIPE_COMMANDS_1 ? &commands : nullptr;

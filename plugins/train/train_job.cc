@@ -100,8 +100,17 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   job.threads = static_cast<int>(request["threads"].AsInt(1));
   ASSIGN_OR_RETURN(job.run_uri, Place(request["out"], "`out`"));
   const Json& inputs = request["inputs"];
-  ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "the artifact at `data`"));
-  ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
+  const bool own_data = IsExternal(job.settings) && inputs.Has("data_set");
+  if (own_data) {
+    ASSIGN_OR_RETURN(job.data_set_uri, Place(inputs["data_set"], "the artifact at `data_set`"));
+    job.data_set_manifest = inputs["data_set"]["manifest"].AsString();
+  }
+  if (!own_data || inputs.Has("data")) {
+    ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "the artifact at `data`"));
+  }
+  if (!own_data || inputs.Has("tokenizer")) {
+    ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
+  }
   if (inputs.Has("init_from")) {
     ASSIGN_OR_RETURN(job.init_from, Place(inputs["init_from"], "the model at `init_from`"));
     job.init_manifest = inputs["init_from"]["manifest"].AsString();

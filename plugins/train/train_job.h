@@ -24,6 +24,9 @@ struct TrainJob {
   std::string tokenizer_uri;
   std::string data_manifest;
   std::string tokenizer_manifest;
+  std::string
+      data_set_uri;  // an external trainer's own data; empty: none, as the two above and the rows then
+  std::string data_set_manifest;
   std::string run_dir;  // local paths; empty for an input in a bucket until it is downloaded
   std::string data_dir;
   std::string tokenizer_dir;

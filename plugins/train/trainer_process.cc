@@ -42,6 +42,7 @@ std::vector<std::string> ChangedEnvironment(const std::vector<std::string>& set,
 Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerCommand& command) {
   ChildOptions options;
   options.argv = command.argv;
+  options.directory = command.directory;
   options.joined = true;
   std::vector<std::string> set = command.set;
   FileDescriptor read, write;

@@ -21,6 +21,7 @@ struct TrainerCommand {
   std::vector<std::string> argv;
   std::vector<std::string> set;    // "NAME=value": replaces the inherited value
   std::vector<std::string> unset;  // names
+  std::string directory = {};      // where it runs; empty: in ours
   std::string log;                 // path
   /// Gets the output too, on another thread; if empty, the process has a channel for events.
   std::function<void(std::string_view)> output = {};

@@ -22,10 +22,11 @@ constexpr std::size_t kMostPattern = 64;
 constexpr std::size_t kMostText = 256;
 
 void CheckWord(std::string_view word) {
-  static const PlaceholderValues kValues = {{"data", "D"}, {"tokenizer", "T"}, {"run_dir", "R"},
-                                            {"steps", "1"}, {"seed", "2"},     {"host", "0"},
-                                            {"hosts", "1"}, {"coordinator", "C"}};
-  const Status checked = CheckPlaceholders(word);
+  static const PlaceholderValues kValues = {
+      {"data", "D"},         {"tokenizer", "T"}, {"data_set", "S"},   {"tfds_dir", "F"}, {"tfds_name", "N"},
+      {"tfds_version", "V"}, {"checkout", "P"},  {"run_dir", "R"},    {"steps", "1"},    {"seed", "2"},
+      {"host", "0"},         {"hosts", "1"},     {"coordinator", "C"}};
+  const Status checked = CheckPlaceholders("command", word);
   if (!checked.ok()) {
     Require(checked.code() == Code::kInvalidArgument && checked.message().starts_with("command: "));
     return;

@@ -24,7 +24,7 @@ TEST(OutsideStringsOfPluginsTest, Abi) {
   OutsideStrings strings;
   strings.Add("version", StrCat(PIPE_ABI_MAJOR, ".", PIPE_ABI_MINOR)).Add("symbol", "pipe_plugin_entry");
   for (const std::string_view id : {PIPE_EVENTS_1, PIPE_STORAGE_1, PIPE_PIPELINE_1, PIPE_METADATA_1,
-                                    PIPE_COMMANDS_1, PIPE_PREPARE_1, PIPE_HOSTS_1})
+                                    PIPE_COMMANDS_1, PIPE_PREPARE_1, PIPE_HOSTS_1, PIPE_EXPAND_1})
     strings.Add("extension", id);
   const auto add = [&strings](std::string_view kind, std::string_view name, std::size_t value) {
     strings.Add(kind, StrCat(name, " ", value));
@@ -88,6 +88,7 @@ TEST(OutsideStringsOfPluginsTest, Abi) {
   ADD_MEMBER(pipe_pipeline_1, read);
   ADD_MEMBER(pipe_metadata_1, read);
   ADD_MEMBER(pipe_hosts_1, find);
+  ADD_MEMBER(pipe_expand_1, expand);
   ADD_MEMBER(pipe_commands_1, run);
   ADD_MEMBER(pipe_prepare_1, prepare);
 #undef ADD_MEMBER
@@ -99,6 +100,7 @@ TEST(OutsideStringsOfPluginsTest, Abi) {
   add("size", "pipe_pipeline_1", sizeof(pipe_pipeline_1));
   add("size", "pipe_metadata_1", sizeof(pipe_metadata_1));
   add("size", "pipe_hosts_1", sizeof(pipe_hosts_1));
+  add("size", "pipe_expand_1", sizeof(pipe_expand_1));
   add("size", "pipe_commands_1", sizeof(pipe_commands_1));
   add("size", "pipe_prepare_1", sizeof(pipe_prepare_1));
   EXPECT_TRUE(ArePinned(strings, "plugin_abi"));

@@ -407,6 +407,71 @@ TEST_F(PluginJobTest, APositionIsAskedForAndKeptWhole) {
   EXPECT_EQ(type->job()->find_position(AnswerKey("wrong")).status().code(), Code::kInternal);
 }
 
+/// Answers what its style stands for.
+constexpr std::string_view kStyles = R"(
+static pipe_text text(const char* t) { pipe_text r = {t, strlen(t)}; return r; }
+static pipe_code describe(const pipe_call* call) {
+  call->reply(call->ctx, text("{\"stages\": [{\"name\": \"say\", \"version\": 1, \"help\": \"Says.\", "
+      "\"kind\": \"job\", \"ports\": [{\"name\": \"data\"}, {\"name\": \"words\", \"required\": false}], "
+      "\"keys\": [{\"name\": \"style\", \"type\": \"string\", \"help\": \"A.\"}, "
+      "{\"name\": \"greeting\", \"type\": \"strings\", \"default\": null, \"help\": \"B.\"}]}]}"));
+  return PIPE_OK;
+}
+static int has(pipe_text request, const char* part) {
+  return memmem(request.data, request.size, part, strlen(part)) != 0;
+}
+static pipe_code expand(const pipe_call* call, pipe_text request) {
+  if (has(request, "\"named_inputs\":[\"data\",\"words\"]") && has(request, "\"style\":\"formal\""))
+    call->reply(call->ctx, text("{\"config\": {\"style\": \"formal\", \"greeting\": [\"good\", \"morning\"]}, "
+                                "\"unread\": [\"words\"], \"notes\": [\"says good morning\"]}"));
+  else if (has(request, "\"typo\"")) call->reply(call->ctx, text("{\"config\": {\"style\": \"a\", \"greting\": \"b\"}}"));
+  else if (has(request, "\"kind\"")) call->reply(call->ctx, text("{\"config\": {\"style\": \"a\", \"greeting\": \"b\"}}"));
+  else if (has(request, "\"less\"")) call->reply(call->ctx, text("{\"config\": {}}"));
+  else if (has(request, "\"none\"")) call->reply(call->ctx, text("{}"));
+  else {
+    call->fail(call->ctx, text("style: there is no such style"));
+    return PIPE_INVALID_ARGUMENT;
+  }
+  return PIPE_OK;
+}
+static pipe_code run(const pipe_call* call, pipe_text request) { return PIPE_OK; }
+static const void* extension(const char* id) {
+  static const pipe_expand_1 expands = {sizeof(pipe_expand_1), 0, expand};
+  return strcmp(id, PIPE_EXPAND_1) == 0 ? &expands : 0;
+}
+const pipe_plugin* pipe_plugin_entry(void) {
+  static const pipe_plugin plugin = {sizeof(pipe_plugin), PIPE_ABI_MAJOR, PIPE_ABI_MINOR, 0, "styles", "1",
+                                     describe, 0, 0, run, extension};
+  return &plugin;
+}
+)";
+
+TEST_F(PluginJobTest, KeysAreReplacedByThoseThatTheyStandFor) {
+  const StageType* const type =
+      Type("styles", StrCat("#define _GNU_SOURCE\n#include <string.h>\n#include \"plugin_abi.h\"\n", kStyles),
+           "say");
+  ASSERT_NE(type, nullptr);
+  const auto expand = [&](std::string_view style) {
+    Json config;
+    config["style"] = style;
+    return type->expand(config, {"data", "words"});
+  };
+  const Result<Expansion> formal = expand("formal");
+  ASSERT_TRUE(formal.ok()) << formal.status().message();
+  EXPECT_EQ(formal->config, *Json::Parse(R"({"style": "formal", "greeting": ["good", "morning"]})"));
+  EXPECT_EQ(formal->unread, std::vector<std::string>{"words"});
+  EXPECT_EQ(formal->notes, std::vector<std::string>{"says good morning"});
+  EXPECT_EQ(expand("odd").status().message(), "plugin 'styles': style: there is no such style");
+  for (const auto& [style, why] :
+       {std::pair("typo", "the key 'greting', which the stage has not"),
+        std::pair("kind", "a value of another type for the key 'greeting'"),
+        std::pair("less", "no value for the key 'style'"), std::pair("none", "no `config`")}) {
+    const Status status = expand(style).status();
+    EXPECT_EQ(status.code(), Code::kInternal);
+    EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
+  }
+}
+
 TEST_F(PluginJobTest, APluginWithoutTheExtensionRunsOnOneMachine) {
   const StageType* const type = Greet();
   ASSERT_NE(type, nullptr);
@@ -414,6 +479,9 @@ TEST_F(PluginJobTest, APluginWithoutTheExtensionRunsOnOneMachine) {
   ASSERT_TRUE(position.ok());
   EXPECT_EQ(position->hosts, 1);
   EXPECT_TRUE(position->answer.is_null());
+  const Result<Expansion> expansion = type->expand(Config("hi", 1), {"data"});
+  ASSERT_TRUE(expansion.ok());
+  EXPECT_EQ(expansion->config, Config("hi", 1)) << "its keys stand for themselves";
 }
 
 TEST_F(PluginJobTest, AFollowerVerifiesNothingAndItsReplyIsNotNeeded) {

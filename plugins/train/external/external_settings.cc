@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -13,26 +14,14 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kOwn = {"command", "recognise", "success",
-                                                  "fatal",   "silence",   "settle"};
-constexpr std::array<std::string_view, 3> kRecipe = {"command", "recognise", "success"};
+constexpr std::array<std::string_view, 10> kOwn = {"command", "recognise", "success", "variables", "files",
+                                                   "fresh",   "directory", "fatal",   "silence",   "settle"};
+constexpr std::array<std::string_view, 7> kRecipe = {"command", "recognise", "success",  "variables",
+                                                     "files",   "fresh",     "directory"};
 constexpr int kMostCode = 255;
 constexpr std::int64_t kMostSeconds = 365 * 24 * 3600;
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
-
-/// Keys that only the bundled trainer reads, with their defaults: the host fills these in.
-const std::vector<std::pair<std::string_view, Json>>& BundledKeys() {
-  static const std::vector<std::pair<std::string_view, Json>> kKeys = {{"config", Json(Json::Object{})},
-                                                                       {"eval_every", 500},
-                                                                       {"checkpoint_every", 500},
-                                                                       {"keep_best", false},
-                                                                       {"early_stop", Json(Json::Object{})},
-                                                                       {"prompts", Json(Json::Array{})},
-                                                                       {"export", true},
-                                                                       {"processes", 1}};
-  return kKeys;
-}
 
 Status OnlyThese(const Json& map, std::string_view key, const std::vector<std::string_view>& names) {
   std::string all;
@@ -67,12 +56,18 @@ Status OnlyAndAll(const Json& map, std::string_view key, const std::vector<std::
   return CheckDirectory(key, map["directory"].AsString());
 }
 
+bool IsPlainName(std::string_view name) {
+  return StaysBelow(name) && name.find('/') == std::string_view::npos;
+}
+
 Result<CheckpointRule> ParseCheckpoint(const Json& map) {
   const std::string key = "recognise.checkpoint";
-  RETURN_IF_ERROR(OnlyAndAll(map, key, {"directory", "step", "commit"}, {"directory", "step"}));
+  RETURN_IF_ERROR(OnlyAndAll(map, key, {"directory", "step", "commit", "beside"}, {"directory", "step"}));
   ASSIGN_OR_RETURN(LinePattern step, PatternAt(map, key, "step"));
   CheckpointRule rule{std::string(map["directory"].AsString()), std::move(step),
-                      std::string(map["commit"].AsString())};
+                      std::string(map["commit"].AsString()), std::string(map["beside"].AsString())};
+  if (map.Has("beside") && !IsPlainName(rule.beside))
+    return Wrong(StrCat(key, ".beside: must be a name in the directory, and is \"", rule.beside, "\""));
   if (map.Has("commit") && !StaysBelow(rule.commit))
     return Wrong(StrCat(key, ".commit: must be a name inside a checkpoint, and is \"", rule.commit, "\""));
   return rule;
@@ -103,6 +98,40 @@ Status ParseRecognise(const Json& map, ExternalSettings& parsed) {
   return {};
 }
 
+/// A map of texts with placeholders.
+Result<std::map<std::string, std::string>> TextsAt(const Json& settings, std::string_view key) {
+  std::map<std::string, std::string> texts;
+  const Json& map = settings[key];
+  if (!map.is_object() && !map.is_null()) return Wrong(StrCat(key, ": must be a map of names to texts"));
+  for (const auto& [name, value] : map.AsObject()) {
+    if (!value.is_string()) return Wrong(StrCat(key, ".", name, ": must be a text"));
+    RETURN_IF_ERROR(CheckPlaceholders(StrCat(key, ".", name), value.AsString()));
+    texts.emplace(name, value.AsString());
+  }
+  return texts;
+}
+
+Status CheckBelow(std::string_view key, std::string_view name) {
+  if (StaysBelow(name)) return {};
+  return Wrong(StrCat(key, ": must have names below {run_dir}, and has \"", name, "\""));
+}
+
+Status ParseSurroundings(const Json& settings, ExternalSettings& parsed) {
+  ASSIGN_OR_RETURN(parsed.variables, TextsAt(settings, "variables"));
+  for (const auto& [name, value] : parsed.variables)
+    if (name.empty() || name.find('=') != std::string::npos || name.starts_with("PIPE_"))
+      return Wrong(
+          StrCat("variables: a name has no `=` and does not begin with PIPE_, and this is \"", name, "\""));
+  ASSIGN_OR_RETURN(parsed.files, TextsAt(settings, "files"));
+  for (const auto& [name, from] : parsed.files) RETURN_IF_ERROR(CheckBelow("files", name));
+  for (const Json& name : settings["fresh"].AsArray()) {
+    parsed.fresh.emplace_back(name.AsString());
+    RETURN_IF_ERROR(CheckBelow("fresh", name.AsString()));
+  }
+  parsed.directory = settings["directory"].AsString();
+  return CheckPlaceholders("directory", parsed.directory);
+}
+
 Result<std::chrono::seconds> SecondsAt(const Json& settings, std::string_view key, std::int64_t otherwise) {
   const std::int64_t seconds = settings[key].AsInt(otherwise);
   if (seconds < 1 || seconds > kMostSeconds) return Wrong(StrCat(key, ": must be 1 or more seconds"));
@@ -111,7 +140,19 @@ Result<std::chrono::seconds> SecondsAt(const Json& settings, std::string_view ke
 
 }  // namespace
 
-bool IsExternal(const Json& settings) { return settings["trainer"].AsString() == "external"; }
+bool IsExternal(const Json& settings) { return settings["trainer"].AsString("bundled") != "bundled"; }
+
+const std::vector<std::pair<std::string_view, Json>>& BundledKeys() {
+  static const std::vector<std::pair<std::string_view, Json>> kKeys = {{"config", Json(Json::Object{})},
+                                                                       {"eval_every", 500},
+                                                                       {"checkpoint_every", 500},
+                                                                       {"keep_best", false},
+                                                                       {"early_stop", Json(Json::Object{})},
+                                                                       {"prompts", Json(Json::Array{})},
+                                                                       {"export", true},
+                                                                       {"processes", 1}};
+  return kKeys;
+}
 
 Status CheckExternal(const Json& settings) {
   if (IsExternal(settings)) return ParseExternal(settings).status();
@@ -125,8 +166,8 @@ Status CheckExternal(const Json& settings) {
 Result<ExternalSettings> ParseExternal(const Json& settings) {
   for (const auto& [key, value] : BundledKeys())
     if (!settings[key].is_null() && settings[key] != value)
-      return Wrong(
-          StrCat(key, ": belongs to `trainer: bundled`, and this is `trainer: external`; leave it out"));
+      return Wrong(StrCat(key, ": belongs to `trainer: bundled`, and this is `trainer: ",
+                          settings["trainer"].AsString(), "`; leave it out"));
   ExternalSettings parsed;
   for (const Json& word : settings["command"].AsArray()) parsed.command.emplace_back(word.AsString());
   if (parsed.command.empty() || parsed.command.front().empty())
@@ -134,12 +175,12 @@ Result<ExternalSettings> ParseExternal(const Json& settings) {
   if (parsed.command.front().find_first_of("{}") != std::string::npos)
     return Wrong(StrCat("command: its first word names the program and has no placeholders, and is \"",
                         parsed.command.front(), "\""));
-  for (const std::string& word : parsed.command) RETURN_IF_ERROR(CheckPlaceholders(word));
+  for (const std::string& word : parsed.command) RETURN_IF_ERROR(CheckPlaceholders("command", word));
+  RETURN_IF_ERROR(ParseSurroundings(settings, parsed));
   RETURN_IF_ERROR(ParseRecognise(settings["recognise"], parsed));
   for (const Json& name : settings["success"].AsArray()) {
     parsed.success.emplace_back(name.AsString());
-    if (!StaysBelow(parsed.success.back()))
-      return Wrong(StrCat("success: must have names below {run_dir}, and has \"", name.AsString(), "\""));
+    RETURN_IF_ERROR(CheckBelow("success", name.AsString()));
   }
   if (parsed.success.empty() && !parsed.checkpoint)
     return Wrong("success: without names of files, `recognise` needs `checkpoint`, so that an end is known");
@@ -152,6 +193,21 @@ Result<ExternalSettings> ParseExternal(const Json& settings) {
   ASSIGN_OR_RETURN(parsed.silence, SecondsAt(settings, "silence", parsed.silence.count()));
   ASSIGN_OR_RETURN(parsed.settle, SecondsAt(settings, "settle", parsed.settle.count()));
   return parsed;
+}
+
+std::vector<std::string> ExternalInputs(const Json& settings) {
+  std::vector<std::string> words;
+  for (const Json& word : settings["command"].AsArray()) words.emplace_back(word.AsString());
+  for (const char* key : {"variables", "files"})
+    for (const auto& [name, value] : settings[key].AsObject()) words.emplace_back(value.AsString());
+  words.emplace_back(settings["directory"].AsString());
+  std::set<std::string> inputs;
+  for (const std::string& word : words)
+    for (const std::string& name : PlaceholdersIn(word)) {
+      if (name == "data" || name == "tokenizer") inputs.insert(name);
+      if (name == "data_set" || name.starts_with("tfds_")) inputs.insert("data_set");
+    }
+  return {inputs.begin(), inputs.end()};
 }
 
 Json ExternalRecipe(const Json& settings) {

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -15,9 +18,10 @@ namespace pipeline {
 
 /// How a checkpoint of the program is recognised.
 struct CheckpointRule {
-  std::string directory;  // below the program's directory; ".": that directory
-  LinePattern step;       // of the name of an entry
-  std::string commit;     // a file inside; empty: the files must stay unchanged
+  std::string directory;    // below the program's directory; ".": that directory
+  LinePattern step;         // of the name of an entry
+  std::string commit;       // a file inside; empty: the files must stay unchanged
+  std::string beside = {};  // a file beside the entries that is kept with the newest; empty: none
 };
 
 /// The TensorBoard events of a program.
@@ -27,10 +31,14 @@ struct EventsRule {
 };
 
 struct ExternalSettings {
-  std::vector<std::string> command;  // with placeholders
-  std::optional<LinePattern> step;   // of a line; absent: no steps are recognised
-  std::optional<LinePattern> loss;   // of a line
-  std::optional<EventsRule> events;  // absent: the lines of the output are read
+  std::vector<std::string> command;              // with placeholders, as the next three
+  std::map<std::string, std::string> variables;  // of its environment
+  std::map<std::string, std::string> files;      // by names below {run_dir}: the files to copy there
+  std::string directory;                         // where it runs; empty: that of `pipe`
+  std::vector<std::string> fresh;                // names below {run_dir} that no attempt finds
+  std::optional<LinePattern> step;               // of a line; absent: no steps are recognised
+  std::optional<LinePattern> loss;               // of a line
+  std::optional<EventsRule> events;              // absent: the lines of the output are read
   std::optional<CheckpointRule> checkpoint;
   std::vector<std::string> success;  // patterns of names; empty: a checkpoint at `steps` counts
   std::vector<int> fatal;            // exit codes
@@ -38,7 +46,11 @@ struct ExternalSettings {
   std::chrono::seconds settle{30};
 };
 
+/// True with `trainer: external` and with a preset.
 bool IsExternal(const Json& settings);
+
+/// Keys that only the bundled trainer reads, with their defaults: the host fills these in.
+const std::vector<std::pair<std::string_view, Json>>& BundledKeys();
 
 /// `settings` are all keys of the stage. kInvalidArgument begins with the name of the key. With
 /// `trainer: bundled` it only checks that no key of an external trainer is there.
@@ -46,6 +58,9 @@ Status CheckExternal(const Json& settings);
 
 /// For `trainer: external`.
 Result<ExternalSettings> ParseExternal(const Json& settings);
+
+/// The named inputs whose placeholders these settings have: "data", "tokenizer", "data_set".
+std::vector<std::string> ExternalInputs(const Json& settings);
 
 /// The keys that belong to the recipe, as in the file: a member of job.json, and config.json.
 Json ExternalRecipe(const Json& settings);

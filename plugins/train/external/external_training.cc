@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -11,7 +12,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_part.h"
-#include "plugins/train/external/placeholders.h"
+#include "plugins/train/external/preset_expansion.h"
+#include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/link_files.h"
 #include "plugins/train/slice/own_address.h"
@@ -33,11 +35,13 @@ std::string InheritedPath() {
   return {};
 }
 
-std::string BinOf(const std::string& environment) {
+std::string Absolute(const std::string& path) {
   std::error_code error;
-  const fs::path bin = fs::absolute(environment + "/bin", error);
-  return error ? environment + "/bin" : bin.lexically_normal().string();
+  const fs::path whole = fs::absolute(path, error);
+  return error ? path : whole.lexically_normal().string();
 }
+
+std::string BinOf(const std::string& environment) { return Absolute(environment + "/bin"); }
 
 bool IsProgram(const std::string& path) {
   std::error_code error;
@@ -90,13 +94,38 @@ Result<std::string> FindProgram(const std::string& environment, const std::strin
                                             : StrCat(" and none in ", environment, "/bin")));
 }
 
+Result<std::string> CheckCheckout(const Json& settings) {
+  bool used = false;
+  for (const Json& word : settings["command"].AsArray())
+    for (const std::string& name : PlaceholdersIn(word.AsString())) used |= name == "checkout";
+  const std::string checkout(settings["checkout"].AsString());
+  if (!used) return std::string();
+  std::error_code error;
+  if (checkout.empty() || !fs::is_directory(checkout, error)) {
+    const std::string clone = HowToClone(settings, checkout);
+    return Status(Code::kFailedPrecondition,
+                  StrCat("checkout: ",
+                         checkout.empty() ? "`command` has {checkout}; name its directory"
+                                          : StrCat(checkout, " is no directory"),
+                         clone.empty() ? std::string() : StrCat(": ", clone)));
+  }
+  // A detached HEAD, as `git checkout COMMIT` leaves it, holds the commit itself.
+  const Json& preset = PresetNamed(settings["trainer"].AsString());
+  const std::string_view commit = preset["commit"].AsString();
+  std::string head;
+  if (preset.is_null() || !std::getline(std::ifstream(checkout + "/.git/HEAD"), head) || head == commit)
+    return std::string();
+  return StrCat("checkout: ", checkout, " is not at ", commit, ", for which the preset ",
+                settings["trainer"].AsString(), " is made; `git -C ", checkout, " checkout ", commit, "`");
+}
+
 Result<std::unique_ptr<ExternalTraining>> ExternalTraining::Make(const TrainJob& job,
                                                                  const RunDirectory& directory,
                                                                  const HostCall& call) {
   ASSIGN_OR_RETURN(ExternalSettings settings, ParseExternal(job.settings));
   RETURN_IF_ERROR(FindProgram(job.environment(), settings.command.front()).status());
-  std::unique_ptr<ExternalTraining> training(
-      new ExternalTraining(job, directory, call, std::move(settings)));
+  RETURN_IF_ERROR(CheckCheckout(job.settings).status());
+  std::unique_ptr<ExternalTraining> training(new ExternalTraining(job, directory, call, std::move(settings)));
   RETURN_IF_ERROR(training->RememberExport());
   return training;
 }
@@ -113,6 +142,8 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
   std::error_code error;
   fs::create_directories(place, error);
   if (error) return SystemError(place, error.value());
+  ASSIGN_OR_RETURN(const PlaceholderValues values, Values(place));
+  RETURN_IF_ERROR(LayOut(place, values));
   ExternalProgram::Options options;
   options.attempt = attempt;
   options.log_every = job_.settings["log_every"].AsInt(1);
@@ -122,28 +153,69 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
                      checkpoints_->BeginAttempt(SystemClock().Monotonic()));
     options.restored = restored.value_or(-1);
   }
-  ASSIGN_OR_RETURN(const int port, FreePort(true));
-  const PlaceholderValues values = {{"data", job_.data_dir},
-                                    {"tokenizer", job_.tokenizer_dir + "/tokenizer.model"},
-                                    {"run_dir", place},
-                                    {"steps", StrCat(job_.steps())},
-                                    {"seed", StrCat(job_.settings["seed"].AsInt())},
-                                    {"host", "0"},
-                                    {"hosts", "1"},
-                                    {"coordinator", WithPort("127.0.0.1", port)}};
   ProgramStart start;
   for (const std::string& word : settings_.command)
     start.command.argv.push_back(FillPlaceholders(word, values));
   ASSIGN_OR_RETURN(start.command.argv.front(), FindProgram(job_.environment(), start.command.argv.front()));
+  start.command.directory = FillPlaceholders(settings_.directory, values);
+  if (!start.command.directory.empty()) start.command.argv.front() = Absolute(start.command.argv.front());
   start.command.set = {StrCat("PIPE_ATTEMPT=", attempt), StrCat("PIPE_GRACE_S=", job_.grace_s()),
                        "PYTHONUNBUFFERED=1"};
   if (!job_.environment().empty())
     start.command.set.push_back(StrCat("PATH=", BinOf(job_.environment()), ":", InheritedPath()));
+  for (const auto& [name, value] : settings_.variables)
+    start.command.set.push_back(StrCat(name, "=", FillPlaceholders(value, values)));
   start.silence = settings_.silence;
   program_ = std::make_unique<ExternalProgram>(settings_, place, checkpoints_ ? &*checkpoints_ : nullptr,
                                                call_, options);
   start.source = program_.get();
   return start;
+}
+
+Result<PlaceholderValues> ExternalTraining::Values(const std::string& place) const {
+  ASSIGN_OR_RETURN(const int port, FreePort(true));
+  const std::string checkout(job_.settings["checkout"].AsString());
+  // A data set of TFDS is at DIRECTORY/NAME/VERSION.
+  const auto above = [](std::string_view path) {
+    return std::string(
+        path.substr(0, path.find_last_of('/') == std::string_view::npos ? 0 : path.rfind('/')));
+  };
+  const std::string named = above(job_.data_set_uri), root = above(named);
+  return PlaceholderValues{
+      {"data", job_.data_dir},
+      {"tokenizer", job_.tokenizer_dir + "/tokenizer.model"},
+      {"data_set", job_.data_set_uri},
+      {"tfds_dir", root},
+      {"tfds_name", named.substr(std::min(named.size(), root.size() + 1))},
+      {"tfds_version", job_.data_set_uri.substr(std::min(job_.data_set_uri.size(), named.size() + 1))},
+      {"checkout", checkout.empty() ? checkout : Absolute(checkout)},
+      {"run_dir", place},
+      {"steps", StrCat(job_.steps())},
+      {"seed", StrCat(job_.settings["seed"].AsInt())},
+      {"host", "0"},
+      {"hosts", "1"},
+      {"coordinator", WithPort("127.0.0.1", port)}};
+}
+
+Status ExternalTraining::LayOut(const std::string& place, const PlaceholderValues& values) const {
+  for (const std::string& name : settings_.fresh) RETURN_IF_ERROR(RemoveAll(StrCat(place, "/", name)));
+  for (const auto& [name, pattern] : settings_.files) {
+    const fs::path to = fs::path(place) / name;
+    const std::string from = FillPlaceholders(pattern, values), part = StrCat(to.string(), ".part");
+    std::error_code error;
+    if (fs::exists(to, error)) continue;
+    if (IsElsewhere(from) || !fs::is_regular_file(from, error))
+      return Status(Code::kFailedPrecondition,
+                    StrCat("files.", name, ": ", from,
+                           IsElsewhere(from) ? " is in a bucket, and files are copied "
+                                               "from this machine only"
+                                             : " is no file"));
+    fs::create_directories(to.parent_path(), error);
+    if (!error) fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(part, to, error);
+    if (error) return SystemError(to.string(), error.value());
+  }
+  return {};
 }
 
 Result<AttemptEnd> ExternalTraining::Judge(AttemptEnd end) const {

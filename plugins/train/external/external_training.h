@@ -13,6 +13,7 @@
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/external/external_program.h"
 #include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/placeholders.h"
 #include "plugins/train/external/program_checkpoints.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/restart_policy.h"
@@ -24,6 +25,10 @@ namespace pipeline {
 /// The path of the program of `command`: external.md, section 2. kFailedPrecondition names what is missing:
 /// the directory `environment`, or the program. `environment` may be empty.
 Result<std::string> FindProgram(const std::string& environment, const std::string& program);
+
+/// kFailedPrecondition: {checkout} is used, and there is no such directory. Returns a warning if it has
+/// another commit than the preset; empty: none.
+Result<std::string> CheckCheckout(const Json& settings);
 
 /// One training. One thread.
 class ExternalTraining {
@@ -47,6 +52,9 @@ class ExternalTraining {
     std::vector<std::string> files;
   };
   Result<Output> FindOutput() const;
+  Result<PlaceholderValues> Values(const std::string& place) const;
+  /// Removes what no attempt may find, and copies the files that the program expects below `place`.
+  Status LayOut(const std::string& place, const PlaceholderValues& values) const;
   /// Keeps the digests of the export of a result that is about to be replaced.
   Status RememberExport() const;
   /// Makes `export/`, durably. kFailedPrecondition: nothing changed since the result with fewer steps.

@@ -10,8 +10,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kPlaceholders = {"data", "tokenizer", "run_dir", "steps",
-                                                           "seed", "host",      "hosts",   "coordinator"};
+constexpr std::array<std::string_view, 13> kPlaceholders = {
+    "data",    "tokenizer", "data_set", "tfds_dir", "tfds_name", "tfds_version", "checkout",
+    "run_dir", "steps",     "seed",     "host",     "hosts",     "coordinator"};
 
 /// Calls `name` with each name between braces and `text` with everything else. Returns false at a lone
 /// brace.
@@ -37,7 +38,7 @@ bool Walk(std::string_view word, const std::function<void(std::string_view)>& te
 
 }  // namespace
 
-Status CheckPlaceholders(std::string_view word) {
+Status CheckPlaceholders(std::string_view key, std::string_view word) {
   Status checked;
   const auto known = [&](std::string_view name) {
     if (!checked.ok() || std::find(kPlaceholders.begin(), kPlaceholders.end(), name) != kPlaceholders.end())
@@ -47,14 +48,21 @@ Status CheckPlaceholders(std::string_view word) {
     for (const std::string_view one : kPlaceholders) all += StrCat(all.empty() ? "{" : ", {", one, "}");
     checked = Status(
         Code::kInvalidArgument,
-        StrCat("command: \"", word, "\" has an unknown placeholder {", name, "}",
+        StrCat(key, ": \"", word, "\" has an unknown placeholder {", name, "}",
                meant.empty() ? "; there are " : StrCat("; did you mean {", meant, "}? There are "), all));
   };
   if (!Walk(
           word, [](std::string_view) {}, known))
     return Status(Code::kInvalidArgument,
-                  StrCat("command: \"", word, "\" has a lone brace; write {{ for { and }} for }"));
+                  StrCat(key, ": \"", word, "\" has a lone brace; write {{ for { and }} for }"));
   return checked;
+}
+
+std::vector<std::string> PlaceholdersIn(std::string_view word) {
+  std::vector<std::string> names;
+  Walk(
+      word, [](std::string_view) {}, [&](std::string_view name) { names.emplace_back(name); });
+  return names;
 }
 
 std::string FillPlaceholders(std::string_view word, const PlaceholderValues& values) {

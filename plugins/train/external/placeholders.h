@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -12,8 +13,11 @@ namespace pipeline {
 /// The values by the names of the placeholders.
 using PlaceholderValues = std::map<std::string, std::string, std::less<>>;
 
-/// kInvalidArgument names the word and the unknown placeholder or the lone brace.
-Status CheckPlaceholders(std::string_view word);
+/// kInvalidArgument begins with `key`, and names the word and the unknown placeholder or the lone brace.
+Status CheckPlaceholders(std::string_view key, std::string_view word);
+
+/// The names in its placeholders, in their order.
+std::vector<std::string> PlaceholdersIn(std::string_view word);
 
 /// `word` with the values in its placeholders. Call it after CheckPlaceholders; `values` has every
 /// placeholder.

@@ -99,6 +99,8 @@ std::optional<ProgramCheckpoints::Found> ProgramCheckpoints::Find(Time now, bool
   std::optional<Found> best;
   for (const auto& [step, names] : entries) {
     if (step < newest_) continue;
+    // The file beside them tells of the newest.
+    if (!rule_.beside.empty() && step != entries.rbegin()->first) continue;
     std::optional<Found> seen = Look(step, names);
     if (!seen) continue;
     State& state = states_[step];
@@ -177,7 +179,11 @@ ProgramCheckpoints::Entries ProgramCheckpoints::List() const {
     const std::optional<std::int64_t> step = group ? WholeNumber(*group) : std::nullopt;
     if (step) entries[*step].push_back(name);
   }
-  for (auto& [step, names] : entries) std::sort(names.begin(), names.end());
+  const bool beside = !rule_.beside.empty() && fs::exists(StrCat(place_, "/", rule_.beside), error);
+  for (auto& [step, names] : entries) {
+    if (beside) names.push_back(rule_.beside);
+    std::sort(names.begin(), names.end());
+  }
   return entries;
 }
 
@@ -200,6 +206,7 @@ std::optional<ProgramCheckpoints::Found> ProgramCheckpoints::Look(
   for (const std::string& file : found.files) {
     struct stat facts = {};
     if (stat(StrCat(place_, "/", file).c_str(), &facts) != 0) return {};
+    if (file == rule_.beside) continue;  // the next checkpoint changes it
     found.look += StrCat(file, " ", static_cast<std::int64_t>(facts.st_size), " ",
                          static_cast<std::int64_t>(facts.st_mtim.tv_sec), ".",
                          static_cast<std::int64_t>(facts.st_mtim.tv_nsec), " ",

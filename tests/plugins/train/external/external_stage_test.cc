@@ -180,6 +180,28 @@ TEST_F(ExternalStageTest, ProgramsOfTheEnvironmentComeFirst) {
   Fails(Code::kFailedPrecondition, "nowhere/bin is no directory", 1);
 }
 
+/// Programs that know no flag for a place find it in a variable, in a file, or where they run.
+TEST_F(ExternalStageTest, SurroundingsAreLaidOutForEachAttempt) {
+  WriteFile(root_ / "told.sh",
+            "#!/bin/sh\n"
+            "ls > seen; cat given >> seen; echo \"$OF_DATA\" >> seen; echo left > leftover\n"
+            "[ $PIPE_ATTEMPT = 1 ] && exit 3; echo model > model.bin\n");
+  fs::permissions(root_ / "told.sh", fs::perms::owner_all);
+  config_.Remove("command"), config_.Remove("recognise");
+  config_["command"].Append(root_ / "told.sh");
+  config_["directory"] = "{run_dir}";
+  config_["variables"]["OF_DATA"] = "{data}:{checkout}";
+  config_["checkout"] = root_ / "sources";
+  config_["files"]["given"] = "{tokenizer}";
+  config_["fresh"].Append("leftover");
+  Done(2);
+  EXPECT_EQ(ReadRun("program/seen"),
+            StrCat("given\nseen\n", kModel, root_ / "packed", ":", root_ / "sources", "\n"));
+  config_["steps"] = 30;
+  config_["files"]["other"] = "{run_dir}/nowhere";
+  Fails(Code::kFailedPrecondition, "files.other: ", 2);
+}
+
 TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   Schema schema;
   EXPECT_TRUE(type_->check(config_, schema).ok()) << type_->check(config_, schema).message();
@@ -211,6 +233,14 @@ TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   refused("recognise", *Json::Parse(R"j({"step": "(s)", "tensorboard": {"directory": "x", "loss": "l"}})j"),
           "recognise.tensorboard: has steps and losses itself");
   refused("success", Json(Json::Array{Json("/abs")}), "must have names below {run_dir}");
+  refused("variables", *Json::Parse(R"({"PIPE_X": "1"})"), "does not begin with PIPE_");
+  refused("variables", *Json::Parse(R"({"X": "{dat}"})"), "did you mean {data}?");
+  refused("files", *Json::Parse(R"({"../x": "{data}"})"), "must have names below {run_dir}");
+  refused("fresh", Json(Json::Array{Json(".")}), "must have names below {run_dir}");
+  refused("directory", "{", "has a lone brace");
+  refused("recognise",
+          *Json::Parse(R"j({"checkpoint": {"directory": ".", "step": "(1)", "beside": "a/b"}})j"),
+          "checkpoint.beside: must be a name in the directory");
   refused("fatal", Json(Json::Array{Json("0")}), "must have exit codes from 1 to 255");
   refused("silence", 0, "must be 1 or more seconds");
   refused("settle", 0, "must be 1 or more seconds");

@@ -29,14 +29,13 @@ from fake_trainer import crc32c  # noqa: E402
 
 
 class EventWriter:
-    """A TensorBoard file with one scalar in each event, `train/loss`."""
+    """A TensorBoard file with one scalar in each event."""
 
     def __init__(self, directory):
         os.makedirs(directory, exist_ok=True)
         self.file = open(os.path.join(directory, f"events.out.tfevents.{os.getpid()}"), "xb", buffering=0)
 
-    def scalar(self, step, value):
-        tag = b"train/loss"
+    def scalar(self, step, value, tag=b"train/loss"):
         entry = b"\x0a" + bytes([len(tag)]) + tag + b"\x15" + struct.pack("<f", value)
         summary = b"\x0a" + bytes([len(entry)]) + entry
         event = b"\x09" + struct.pack("<d", time.time()) + b"\x10" + bytes([step]) + b"\x2a" + bytes([len(summary)]) + summary

@@ -51,6 +51,30 @@ class ProgramCheckpointsTest : public testing::Test {
   CheckpointRule settling_{"saved", *LinePattern::Compile("ckpt-([0-9]+)"), ""};
 };
 
+/// TensorFlow finds its newest checkpoint by such a file.
+TEST_F(ProgramCheckpointsTest, FileBesideIsKeptWithTheNewest) {
+  settling_.beside = "checkpoint";
+  ProgramCheckpoints checkpoints(settling_, 30s, *directory_, call_);
+  ASSERT_TRUE(checkpoints.BeginAttempt(0s).ok());
+  Save(5, "five", false);
+  WriteFile(place_ + "/checkpoint", "5");
+  EXPECT_FALSE(TakesOver(checkpoints, 0s));
+  EXPECT_EQ(TakesOver(checkpoints, 31s), 5);
+  EXPECT_EQ(ReadFile(Copy(5) + "/checkpoint"), "5");
+  Save(7, "seven", false);
+  fs::remove(place_ + "/checkpoint");  // TensorFlow replaces it
+  WriteFile(place_ + "/checkpoint", "7");
+  EXPECT_FALSE(TakesOver(checkpoints, 62s)) << "the older one was taken, the newer one is not settled";
+  EXPECT_EQ(ReadFile(Copy(5) + "/checkpoint"), "5");
+  EXPECT_EQ(TakesOver(checkpoints, 93s), 7);
+
+  Remove(5), Remove(7);
+  fs::remove(place_ + "/checkpoint");
+  EXPECT_EQ(*checkpoints.BeginAttempt(94s), 7);
+  EXPECT_EQ(ReadFile(place_ + "/checkpoint"), "7");
+  EXPECT_EQ(ReadFile(place_ + "/ckpt-7/weights"), "seven");
+}
+
 TEST_F(ProgramCheckpointsTest, CommittedCheckpointIsCopiedOnce) {
   ProgramCheckpoints checkpoints(with_commit_, 30s, *directory_, call_);
   ASSERT_TRUE(checkpoints.BeginAttempt(0s).ok());

@@ -119,9 +119,11 @@ def main():
         check(metrics["validation_loss"] < baseline - 1, "it learned nothing from the context")
         print("a program that is killed goes on: as it should be")
 
-        sandbox.stages["train"]["out"] = str(sandbox.root / "undisturbed")
+        # Another work directory: in this one, the model would be copied.
+        sandbox.stages["train"]["out"], sandbox.work = str(sandbox.root / "undisturbed"), sandbox.root / "other-work"
         sandbox.ok()
         (second,) = (sandbox.root / "undisturbed/runs").iterdir()
+        check([path.name for path in second.glob("logs/attempt-*")] == ["attempt-1.log"], "it was not trained once")
         for name in ("model.pt", "metrics.json"):
             check((first / "export" / name).read_bytes() == (second / "export" / name).read_bytes(), f"{name} differs")
         print("the same bytes as without the kill: as it should be")
