@@ -18,7 +18,7 @@ from transformers.models.bert.tokenization_bert_legacy import BertTokenizerLegac
 
 sys.dont_write_bytecode = True
 from bert_test import features_of  # noqa: E402  pylint: disable=wrong-import-position
-from program import ran, told  # noqa: E402  pylint: disable=wrong-import-position
+from program import before_training, ran, told  # noqa: E402  pylint: disable=wrong-import-position
 
 PIPELINE = Path(__file__).resolve().parents[2] / "pipelines" / "bert_ja.yaml"
 CASE = {"length": 64, "predictions": 10}
@@ -78,7 +78,7 @@ def check(pipe, root, documents, boundaries, vocab_size):
     variables = {"corpus": root / "text.txt", "out": out, "validation": 0, "vocab_size": vocab_size, "dupe_factor": 1,
                  "model_size": "tiny", "seq_len": CASE["length"], "max_predictions": CASE["predictions"],
                  "boundaries": boundaries}
-    ran(pipe, "run", PIPELINE, "--work", root / f"work-{boundaries}",
+    ran(pipe, "run", before_training(PIPELINE, root), "--work", root / f"work-{boundaries}",
         *(word for name, value in variables.items() for word in ("--set", f"{name}={value}")), seconds=600)
     fine = FineTuning(out / "pretraining_data" / "vocab.txt")
     texts = "\0".join(letters([one for line in lines for one in fine.ids(unicodedata.normalize("NFKC", line))])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import sentencepiece
-from program import ran, records, told
+from program import before_training, ran, records, told
 
 JAMO = re.compile("([\u3131-\u318e\uffa0-\uffdc])")
 CHAT = ("ㅋㅋ ㅠㅠ", "ㅋㅋㅠㅠ", "ㅋㅋㅋㅋㅋ", "ㅠㅜ", "ㅎㅎ;;", "ㄱㄱ", "ㅇㅇ", "가ㄳ", "ㄱㅏ", "ㅡㅡ", "ﾻﾻ")
@@ -75,7 +75,7 @@ def comments(chance, count):
 def check_model(pipe, pipeline, root):
     lines = list(comments(random.Random(12), 5000))
     (root / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
-    ran(pipe, "run", pipeline, "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
+    ran(pipe, "run", before_training(pipeline, root), "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
         f"out={root / 'out'}", "--set", "vocab_size=1200")
     published = {record["features"]["text"] for record in records(pipe, root / "out" / "kcbert_cleaned" / "1.0.0")}
     problems = [f"{ascii(line)} is not published as {ascii(kept(line))}" for line in lines if kept(line) not in published]

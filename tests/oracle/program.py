@@ -3,6 +3,10 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "pipelines"))
+from start_lines import without_training  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def ran(pipe, *words, cwd=None, seconds=300):
@@ -13,6 +17,13 @@ def ran(pipe, *words, cwd=None, seconds=300):
     if ended.returncode:
         sys.exit(f"{' '.join(words)}: exit code {ended.returncode}\n{out[-2000:]}{ended.stderr.decode()[-4000:]}")
     return out
+
+
+def before_training(pipeline, root):
+    """A copy of a pipeline file without its training, which tests of the trainer cover."""
+    copy = root / "before_training.yaml"
+    copy.write_text(without_training(pipeline), encoding="utf-8")
+    return copy
 
 
 def records(pipe, artifact):

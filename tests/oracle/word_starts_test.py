@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import sentencepiece
-from program import ran, records, told
+from program import before_training, ran, records, told
 
 NOUNS = ("영화", "배우", "연기", "감독", "음악", "이야기", "장면", "주인공", "시간", "친구", "가족", "사람", "마음", "결말", "작품", "극장")
 PARTICLES = ("은", "는", "이", "가", "을", "를", "도", "만", "에서", "까지", "의", "보다", "")
@@ -65,7 +65,7 @@ def main(pipe, pipeline):
         root = Path(directory)
         lines = comments(31, 4000)
         (root / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
-        ran(pipe, "run", pipeline, "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
+        ran(pipe, "run", before_training(pipeline, root), "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
             f"out={root / 'out'}", "--set", "vocab_size=520")
         morphemes = morphemes_of(pipe, root, lines)
         model = sentencepiece.SentencePieceProcessor(model_file=str(root / "out" / "tokenizer" / "tokenizer.base.model"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Each file in pipelines/: has no mistake, keeps its own limits at the size that it is meant for, and runs on a small
-cut. The output passes `pipe verify`, and has the names and numbers that its trainer expects.
+cut, without the training (tests/pipelines/trainers.py). The output passes `pipe verify`, and has the names and numbers that its trainer expects.
 
     shipped.py PIPE [NAME...]
 """
@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 from pipe_run import fail  # noqa: E402
 from start_lines import outputs as outputs_in_head  # noqa: E402
+from start_lines import without_training  # noqa: E402
+from trainers import TRAINERS, words_for  # noqa: E402
 
 # Bytes of text for which the limits of each file are made.
 SIZES = {"cc100_ja": "82GB", "quickstart": "3MB", "bert_ja": "1GB", "jestimator_bert": "10GB", "kc_moe": "30GB",
@@ -118,7 +120,9 @@ class Cut:
                 *(part for key, value in variables.items() for part in ("--set", f"{key}={value}"))]
 
     def run(self, *artifacts, options=(), **variables):
-        self.told("run", *self.command(**variables), *options)
+        file, *words = self.command(**variables)
+        data = self.write(f"{self.name}.yaml", without_training(ROOT / file))
+        self.told("run", data, *words, *options)
         for artifact in artifacts:
             self.holds((self.out / artifact / "MANIFEST.json").exists(), f"{artifact} was published")
         self.told("verify", *(self.out / artifact for artifact in artifacts))
@@ -163,7 +167,7 @@ def bert_ja(cut):
     # To BERT an ideograph is a word of its own: with kana there are words of several characters.
     kana = {0x4e00 + 13 * number: 0x3042 + number for number in range(80)}
     text = cut.write("text.txt", "\n\n".join(japanese(1, 400)).translate(kana))
-    cut.run("tokenizer", "pretraining_data", corpus=text, vocab_size=500, validation=0.1, dupe_factor=2, model_size="tiny")
+    cut.run("tokenizer", "pretraining_data", "pieces", "packed", corpus=text, vocab_size=500, validation=0.1, dupe_factor=2, model_size="tiny")
     made = cut.out / "pretraining_data"
     cut.holds(len(list(made.glob("train-*tfrecord"))) >= 8, "there are eight shards of train, which end in tfrecord")
     cut.holds(len(list(made.glob("validation-*tfrecord"))) >= 1, "validation is there")
@@ -175,7 +179,7 @@ def bert_ja(cut):
 
 def jestimator_bert(cut):
     text = cut.write("text.txt", "\n\n".join(japanese(2, 400)))
-    cut.run("tokenizer", "data", corpus=text, vocab_size=600, validation=0.1, eval_ids=512)
+    cut.run("tokenizer", "data", "packed", corpus=text, vocab_size=600, validation=0.1, eval_ids=512)
     shards = sorted(path.name for path in (cut.out / "data").glob("text-00???-of-*"))
     cut.holds(shards and len(shards) % 4 == 0 and shards[0] == f"text-00000-of-{len(shards):05}", "hosts share the shards")
     for name in [*shards, "ptb"]:
@@ -188,7 +192,7 @@ def jestimator_bert(cut):
 def kc_moe(cut):
     comments = korean(3, 4000)
     text = cut.write("comments.txt", "\n".join([*comments, "ㅋ" * 40, "no Korean in this one", "http://example.com/" + "a" * 90]))
-    cut.run("tokenizer", "kcbert_cleaned/1.0.0", corpus=text, vocab_size=1000)
+    cut.run("tokenizer", "kcbert_cleaned/1.0.0", "packed", corpus=text, vocab_size=1000)
     splits = cut.splits("kcbert_cleaned", "1.0.0")
     kept = sum(len(one) >= 5 for one in comments)
     cut.holds(list(splits) == ["train"] and 0.9 * kept < splits["train"] <= kept, f"{kept} comments stay: {splits}")
@@ -201,7 +205,8 @@ def kc_moe(cut):
 
 def ttt_tweets(cut):
     tweets = [f'{text} "{number}"\t{("good", "bad", "news")[number % 3]}\n' for number, text in enumerate(korean(4, 1500))]
-    cut.run("classification", "text_to_text", corpus=cut.write("tweets.tsv", "text\tlabel\n" + "".join(tweets)))
+    cut.run("classification", "text_to_text", "packed", vocab_size=500,
+            corpus=cut.write("tweets.tsv", "text\tlabel\n" + "".join(tweets)))
     rows = {}
     for folder, names in (("classification", ("text", "label")), ("text_to_text", ("source", "target"))):
         rows[folder] = Counter()
@@ -240,7 +245,7 @@ def wiki40b_ja(cut):
             made += framed(example(wikidata_id=f"Q{number}", version_id=str(number), text=f"\n_START_ARTICLE_\n題{number}の題名"
                                    f"\n_START_SECTION_\n節\n_START_PARAGRAPH_\n{'_NEWLINE_'.join(lines)}"))
         cut.write(f"wiki40b-{split}.tfrecord-00000-of-00001", made)
-    cut.run("tokenizer", "wiki40b_ja/1.0.0", corpus=cut.root / "wiki40b-*", vocab_size=600)
+    cut.run("tokenizer", "wiki40b_ja/1.0.0", "packed", seq_len=128, corpus=cut.root / "wiki40b-*", vocab_size=600)
     splits = cut.splits("wiki40b_ja", "1.0.0")
     cut.holds(set(splits) == set(wanted) and all(wanted[one] <= splits[one] < 1.1 * wanted[one] for one in wanted),
               f"each paragraph is there, of those that fit in one piece: {splits}, {wanted}")
@@ -266,7 +271,9 @@ def lm1b(cut):
             member.size = len(text)
             archive.addfile(member, BytesIO(text))
     corpus = cut.write("text.tar.gz", made.getvalue())
-    cut.run("tokenizer", "lm1b_text/1.0.0", corpus=corpus, checksum="none", vocab_size=800)
+    cut.run("tokenizer", "lm1b_text/1.0.0", "packed", corpus=corpus, checksum="none", vocab_size=800)
+    packed = json.loads((cut.out / "packed" / "packed.json").read_text(encoding="utf-8"))
+    cut.holds(set(packed["splits"]) == {"train", "validation"}, f"our own trainer has its splits: {set(packed['splits'])}")
     splits = cut.splits("lm1b_text", "1.0.0")
     cut.holds(splits == {"test": 300, "train": 3000}, f"train and test are those of the archive: {splits}")
     for split, wanted in texts.items():
@@ -305,6 +312,8 @@ def fits(cut):
     elif cut.name == "lm1b":
         settings = {"corpus": cut.write("text.tar.gz", b""), "checksum": "none"}
     settings["stages.source.text_size"] = SIZES[cut.name]
+    for trainer in TRAINERS.get(cut.name, ()):
+        cut.told("run", "-n", "--until", "train", *cut.command(**settings), *words_for(trainer))
     said = cut.told("run", "-n", *cut.command(**settings))
     there = number_of(SIZES[cut.name])
     for read in re.findall(r"about ([0-9.]+ [KMGT]?i?B) of text", said):

@@ -30,6 +30,11 @@ def commands(name):
     return found
 
 
+def without_training(file):
+    """The text of a pipeline file without the stage `train`, its last one."""
+    return Path(file).read_text(encoding="utf-8").split("\n  train:")[0] + "\n"
+
+
 def outputs(name):
     """Paths and patterns below OUT that the commands read, without the `OUT/`."""
     return sorted({found for command in commands(name) for word in command
