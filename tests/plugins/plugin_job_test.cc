@@ -434,7 +434,10 @@ static pipe_code expand(const pipe_call* call, pipe_text request) {
   }
   return PIPE_OK;
 }
-static pipe_code run(const pipe_call* call, pipe_text request) { return PIPE_OK; }
+static pipe_code run(const pipe_call* call, pipe_text request) {
+  call->reply(call->ctx, request);
+  return PIPE_OK;
+}
 static const void* extension(const char* id) {
   static const pipe_expand_1 expands = {sizeof(pipe_expand_1), 0, expand};
   return strcmp(id, PIPE_EXPAND_1) == 0 ? &expands : 0;
