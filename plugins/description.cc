@@ -169,12 +169,16 @@ class Parser {
   }
 
   void ReadKey(Members key, StageType& type) {
-    key.OnlyThese({"name", "type", "default", "effect", "choices", "help"});
+    key.OnlyThese({"name", "type", "default", "effect", "choices", "content", "help"});
     ConfigKey made = {};
     made.name = Keep(FreeName(key, type));
     made.type = key.OneOf("type", kTypes, "");
     made.effect = key.OneOf("effect", kEffects, "bytes");
     made.help = Keep(key.Text("help", true));
+    if (key.Bool("content", false)) {
+      if (made.type != ValueType::kString) key.Complain("content", "belongs to the type 'string'");
+      made_->content_keys[type.name].emplace_back(made.name);
+    }
     for (const Json& choice : key.List("choices")) {
       if (!choice.is_string() || choice.AsString().empty()) key.Complain("choices", "must be texts");
       made.choices.push_back(Keep(std::string(choice.AsString())));

@@ -36,6 +36,8 @@ struct PluginDescription {
   std::vector<PluginCommand> commands;
   /// By stage type: the named inputs whose artifacts are verified before a job begins.
   std::map<std::string_view, std::vector<std::string_view>> verified_inputs;
+  /// By stage type: the keys whose value may be the path of a file, whose digest enters the recipe.
+  std::map<std::string_view, std::vector<std::string_view>> content_keys;
   std::deque<std::string> texts;  // the texts that the string_views of `stages` refer to
 
   PluginDescription() = default;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -103,6 +105,16 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     ASSIGN_OR_RETURN(const Json answer, plugin->Expand(request, services));
     return ExpansionOf(answer, config, type, *plugin);
   };
+  if (const auto keys = plugin->description().content_keys.find(type.name);
+      keys != plugin->description().content_keys.end())
+    type.files = [keys = keys->second](const Json& config) -> Result<std::vector<StageFile>> {
+      std::vector<StageFile> files;
+      std::error_code error;
+      for (const std::string_view key : keys)
+        if (std::string path(config[key].AsString()); std::filesystem::is_regular_file(path, error))
+          files.push_back({.name = std::string(key), .path = std::move(path)});
+      return files;
+    };
   type.check = [plugin, &type, &host](const Json& config, Schema&) -> Status {
     const PluginServices services = {.log = host.log};
     return plugin->Check(PluginRequest(type, config), services).status();

@@ -7,11 +7,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/str.h"
+#include "plugins/train/directory_lock.h"
 #include "plugins/train/python_choice.h"
 #include "plugins/train/trainer_environment.h"
 
@@ -23,6 +26,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr const char* kUnfinished = "unfinished";
+constexpr const char* kLockedEnvironments = ".pipe/environments/";
 constexpr auto kGrace = 5s;
 constexpr std::size_t kShownLines = 15;
 /// The packages that the trainer imports; a wheel that does not fit this machine fails here.
@@ -99,11 +103,59 @@ bool Stands(const EnvironmentSetup& setup, const std::string& version) {
          FindPython(setup.directory).ok();
 }
 
+/// Makes the environment of `requirements` in an empty directory, and at last its mark. `imports`: the first
+/// program that it must run.
+Status Make(const std::string& directory, const std::string& requirements, std::string_view mark,
+            const PythonChoice& choice, const char* imports, const HostCall& call) {
+  RETURN_IF_ERROR(ClearDirectory(directory));
+  std::error_code error;
+  const std::string python = fs::absolute(directory, error).string() + "/bin/python";
+  const std::string log = directory + "/setup.log";
+  call.Log(Level::kInfo,
+           StrCat("making the environment ", directory, " from ", fs::path(requirements).filename().string(),
+                  " with ", choice.program, ", Python ", choice.version));
+  RETURN_IF_ERROR(
+      RunStep(StrCat(choice.program, " -m venv"), {choice.program, "-m", "venv", directory}, log, call));
+  RETURN_IF_ERROR(RunStep("pip install",
+                          {python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+                           "--only-binary=:all:", "--require-hashes", "--no-deps", "-r", requirements},
+                          log, call));
+  RETURN_IF_ERROR(RunStep("the first import", {python, "-c", imports}, directory + "/import.log", call));
+  return WriteMark(directory, StrCat(mark, " ", choice.version));
+}
+
+std::string DigestOfFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return DigestOf(std::string(std::istreambuf_iterator<char>(file), {})).ToHex();
+}
+
 }  // namespace
+
+Result<std::string> LockedDirectory(const std::string& requirements) {
+  std::ifstream file(requirements, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (text.find("--hash=sha256:") == std::string::npos)
+    return Status(Code::kInvalidArgument,
+                  StrCat("environment: ", requirements,
+                         " has no digests; make it with `uv pip compile --generate-hashes`, or name a "
+                         "directory of your own"));
+  return StrCat(kLockedEnvironments, DigestOf(text).ToHex().substr(0, 16));
+}
+
+Result<std::string> SetUpLocked(const std::string& requirements, const HostCall& call) {
+  ASSIGN_OR_RETURN(const std::string directory, LockedDirectory(requirements));
+  ASSIGN_OR_RETURN(const FileDescriptor alone,
+                   WaitForDirectory(directory + ".lock", [&call] { return call.stopped(); }));
+  const EnvironmentMark mark = ReadMark(directory);
+  const std::string digest = DigestOfFile(requirements);
+  if (mark.extra == kLocked && mark.digest == digest) return directory;
+  ASSIGN_OR_RETURN(const PythonChoice choice, ChoosePython({}, call));
+  RETURN_IF_ERROR(Make(directory, requirements, StrCat(kLocked, " ", digest), choice, "pass", call));
+  return directory;
+}
 
 Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call) {
   ASSIGN_OR_RETURN(const std::string mark, MarkOf(setup.extra));
-  std::error_code error;
   PythonChoice choice;
   if (!setup.python.empty()) {
     ASSIGN_OR_RETURN(choice, ChoosePython(setup.python, call));
@@ -113,21 +165,8 @@ Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& cal
     ASSIGN_OR_RETURN(choice, ChoosePython({}, call));
   }
   WarnWithoutTpu(setup.extra, call);
-  RETURN_IF_ERROR(ClearDirectory(setup.directory));
-  const std::string python = fs::absolute(setup.directory, error).string() + "/bin/python";
-  const std::string log = setup.directory + "/setup.log";
   const std::string requirements = StrCat(BundledDirectory(), "/requirements-", setup.extra, ".txt");
-  call.Log(Level::kInfo, StrCat("making the environment ", setup.directory, " from requirements-",
-                                setup.extra, ".txt with ", choice.program, ", Python ", choice.version));
-  RETURN_IF_ERROR(RunStep(StrCat(choice.program, " -m venv"), {choice.program, "-m", "venv", setup.directory},
-                          log, call));
-  RETURN_IF_ERROR(RunStep("pip install",
-                          {python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-                           "--only-binary=:all:", "--require-hashes", "--no-deps", "-r", requirements},
-                          log, call));
-  RETURN_IF_ERROR(
-      RunStep("the first import", {python, "-c", kImports}, setup.directory + "/import.log", call));
-  RETURN_IF_ERROR(WriteMark(setup.directory, StrCat(mark, " ", choice.version)));
+  RETURN_IF_ERROR(Make(setup.directory, requirements, mark, choice, kImports, call));
   return false;
 }
 

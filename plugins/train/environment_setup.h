@@ -17,4 +17,14 @@ struct EnvironmentSetup {
 /// True: the environment was ready already. kFailedPrecondition: the directory belongs to somebody else.
 Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call);
 
+/// In the place of the extra in `made-from`, for requirements of other people.
+inline constexpr const char* kLocked = "locked";
+
+/// The directory of the environment that is made from a file of requirements, by its content.
+/// kInvalidArgument: the file has no digests.
+Result<std::string> LockedDirectory(const std::string& requirements);
+
+/// Creates that environment if it is not ready, and returns its directory. Waits for another creator.
+Result<std::string> SetUpLocked(const std::string& requirements, const HostCall& call);
+
 }  // namespace pipeline

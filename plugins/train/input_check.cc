@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/presets.h"
+#include "plugins/train/file_facts.h"
 
 namespace pipeline {
 
@@ -112,6 +113,17 @@ std::string TrainInputs::Describe() const {
                 epoch, "), ", validation_rows, " held out, ", vocab_size, " pieces");
 }
 
+/// The value of a flag in a command; absent: it is not there, or no number.
+std::optional<std::int64_t> NumberOfFlag(const Json& command, std::string_view flag) {
+  for (const Json& word : command.AsArray()) {
+    std::string_view text = word.AsString();
+    if (text.starts_with("--")) text.remove_prefix(2);
+    if (text.starts_with(flag) && text.substr(flag.size()).starts_with("="))
+      return WholeNumber(text.substr(flag.size() + 1));
+  }
+  return {};
+}
+
 /// Checks the stage at `data_set`, and the form of the rows at `data`, against a preset.
 Status CheckForPreset(const Json& settings, const Json& makers) {
   const Json& preset = PresetNamed(settings["trainer"].AsString());
@@ -124,6 +136,16 @@ Status CheckForPreset(const Json& settings, const Json& makers) {
   if (!encoding.empty() && rows != encoding)
     return Mismatch(StrCat("data: rows in ", rows, ", and `trainer: ", settings["trainer"].AsString(),
                            "` reads `encoding: ", encoding, "`"));
+  for (const auto& [flag, of] : preset["agree"].AsObject()) {
+    const Json::Array& place = of.AsArray();
+    const std::string_view input = place.at(0).AsString(), key = place.at(1).AsString();
+    const Json& value = makers[input]["config"][key];
+    const std::optional<std::int64_t> given = NumberOfFlag(settings["command"], flag);
+    if (!value.is_int() || !given || *given == value.AsInt() + place.at(2).AsInt()) continue;
+    return Mismatch(StrCat(input, ": has ", key, ": ", value.AsInt(), ", so ", flag, " must be ",
+                           value.AsInt() + place.at(2).AsInt(), ", and is ", *given, ": flags.",
+                           settings["trainer"].AsString(), ".", flag));
+  }
   return {};
 }
 

@@ -73,20 +73,22 @@ Status CheckOneHost(const Json& settings, const HostPosition& position) {
                        "), and `trainer: external` trains on one host; set `hosts: 1`"));
 }
 
-Status PrepareExternal(const Json& settings, const HostCall& host) {
+Status PrepareExternal(const Json& settings, const Json& dry_run, const HostCall& host) {
+  if (dry_run.is_object())
+    host.Log(Level::kInfo, StrCat("stage '", dry_run["stage"].AsString(), "': ", CommandLine(settings)));
   ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
   RETURN_IF_ERROR(CheckOneHost(settings, position));
   ASSIGN_OR_RETURN(const ExternalSettings external, ParseExternal(settings));
   ASSIGN_OR_RETURN(const std::string warning, CheckCheckout(settings));
   if (!warning.empty()) host.Log(Level::kWarning, warning);
-  return FindProgram(EnvironmentOf(settings), external.command.front()).status();
+  return CheckProgram(EnvironmentOf(settings), external.command.front());
 }
 
 pipe_code Prepare(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
     const Json& settings = asked["config"];
-    if (IsExternal(settings)) return PrepareExternal(settings, host);
+    if (IsExternal(settings)) return PrepareExternal(settings, asked["dry_run"], host);
     if (asked["dry_run"].is_object()) {
       ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
       if (position.hosts > 1)

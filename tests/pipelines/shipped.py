@@ -313,7 +313,8 @@ def fits(cut):
         settings = {"corpus": cut.write("text.tar.gz", b""), "checksum": "none"}
     settings["stages.source.text_size"] = SIZES[cut.name]
     for trainer in TRAINERS.get(cut.name, ()):
-        cut.told("run", "-n", "--until", "train", *cut.command(**settings), *words_for(trainer))
+        planned = cut.told("run", "-n", "--until", "train", *cut.command(**settings), *words_for(trainer))
+        cut.holds(trainer == "bundled" or f"stage 'train': trainer {trainer}, " in planned, f"the plan has its command: {planned}")
     said = cut.told("run", "-n", *cut.command(**settings))
     there = number_of(SIZES[cut.name])
     for read in re.findall(r"about ([0-9.]+ [KMGT]?i?B) of text", said):

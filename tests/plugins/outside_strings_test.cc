@@ -110,7 +110,8 @@ TEST(OutsideStringsOfPluginsTest, Abi) {
 constexpr std::string_view kWhole = R"({
   "stages": [{"name": "s", "version": 1, "kind": "job", "help": "h", "place": "recipe", "libraries": {"<library>": "1"},
     "ports": [{"name": "data", "help": "h", "required": false, "or_file": true, "verify": false}],
-    "keys": [{"name": "k", "type": "choice", "default": "a", "effect": "none", "choices": ["a", "b"], "help": "h"}]}],
+    "keys": [{"name": "k", "type": "choice", "default": "a", "effect": "none", "choices": ["a", "b"], "help": "h"},
+             {"name": "f", "type": "string", "content": true, "help": "h"}]}],
   "commands": [{"name": "c", "help": "h",
     "words": [{"flags": ["--flag"], "value": "N", "choices": ["1"], "help": "h", "required": true, "repeats": true}],
     "commands": [{"name": "d", "help": "h", "words": []}]}]})";

@@ -464,7 +464,7 @@ TEST_F(PluginJobTest, KeysAreReplacedByThoseThatTheyStandFor) {
   EXPECT_EQ(formal->config, *Json::Parse(R"({"style": "formal", "greeting": ["good", "morning"]})"));
   EXPECT_EQ(formal->unread, std::vector<std::string>{"words"});
   EXPECT_EQ(formal->notes, std::vector<std::string>{"says good morning"});
-  EXPECT_EQ(expand("odd").status().message(), "plugin 'styles': style: there is no such style");
+  EXPECT_EQ(expand("odd").status().message(), "style: there is no such style");
   for (const auto& [style, why] :
        {std::pair("typo", "the key 'greting', which the stage has not"),
         std::pair("kind", "a value of another type for the key 'greeting'"),

@@ -12,11 +12,13 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_part.h"
+#include "plugins/train/environment_setup.h"
 #include "plugins/train/external/preset_expansion.h"
 #include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/link_files.h"
 #include "plugins/train/slice/own_address.h"
+#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 
@@ -69,6 +71,13 @@ bool Names(std::string_view pattern, std::string_view file) {
 }
 
 }  // namespace
+
+Status CheckProgram(const std::string& environment, const std::string& program) {
+  std::error_code error;
+  if (!fs::is_regular_file(environment, error)) return FindProgram(environment, program).status();
+  ASSIGN_OR_RETURN(const std::string directory, LockedDirectory(environment));
+  return ReadMark(directory).extra == kLocked ? FindProgram(directory, program).status() : Status();
+}
 
 Result<std::string> FindProgram(const std::string& environment, const std::string& program) {
   const auto missing = [](std::string why) { return Status(Code::kFailedPrecondition, std::move(why)); };
@@ -123,16 +132,25 @@ Result<std::unique_ptr<ExternalTraining>> ExternalTraining::Make(const TrainJob&
                                                                  const RunDirectory& directory,
                                                                  const HostCall& call) {
   ASSIGN_OR_RETURN(ExternalSettings settings, ParseExternal(job.settings));
-  RETURN_IF_ERROR(FindProgram(job.environment(), settings.command.front()).status());
+  std::string environment = job.environment();
+  if (std::error_code error; fs::is_regular_file(environment, error)) {
+    ASSIGN_OR_RETURN(environment, SetUpLocked(environment, call));
+  }
+  RETURN_IF_ERROR(FindProgram(environment, settings.command.front()).status());
   RETURN_IF_ERROR(CheckCheckout(job.settings).status());
-  std::unique_ptr<ExternalTraining> training(new ExternalTraining(job, directory, call, std::move(settings)));
+  std::unique_ptr<ExternalTraining> training(
+      new ExternalTraining(job, directory, call, std::move(settings), std::move(environment)));
   RETURN_IF_ERROR(training->RememberExport());
   return training;
 }
 
 ExternalTraining::ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
-                                   ExternalSettings settings)
-    : job_(job), directory_(directory), call_(call), settings_(std::move(settings)) {
+                                   ExternalSettings settings, std::string environment)
+    : job_(job),
+      directory_(directory),
+      call_(call),
+      settings_(std::move(settings)),
+      environment_(std::move(environment)) {
   if (settings_.checkpoint) checkpoints_.emplace(*settings_.checkpoint, settings_.settle, directory_, call_);
 }
 
@@ -156,13 +174,13 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
   ProgramStart start;
   for (const std::string& word : settings_.command)
     start.command.argv.push_back(FillPlaceholders(word, values));
-  ASSIGN_OR_RETURN(start.command.argv.front(), FindProgram(job_.environment(), start.command.argv.front()));
+  ASSIGN_OR_RETURN(start.command.argv.front(), FindProgram(environment_, start.command.argv.front()));
   start.command.directory = FillPlaceholders(settings_.directory, values);
   if (!start.command.directory.empty()) start.command.argv.front() = Absolute(start.command.argv.front());
   start.command.set = {StrCat("PIPE_ATTEMPT=", attempt), StrCat("PIPE_GRACE_S=", job_.grace_s()),
                        "PYTHONUNBUFFERED=1"};
-  if (!job_.environment().empty())
-    start.command.set.push_back(StrCat("PATH=", BinOf(job_.environment()), ":", InheritedPath()));
+  if (!environment_.empty())
+    start.command.set.push_back(StrCat("PATH=", BinOf(environment_), ":", InheritedPath()));
   for (const auto& [name, value] : settings_.variables)
     start.command.set.push_back(StrCat(name, "=", FillPlaceholders(value, values)));
   start.silence = settings_.silence;

@@ -26,6 +26,10 @@ namespace pipeline {
 /// the directory `environment`, or the program. `environment` may be empty.
 Result<std::string> FindProgram(const std::string& environment, const std::string& program);
 
+/// Before a run: as FindProgram; if `environment` is a file of requirements, its environment may be missing
+/// yet.
+Status CheckProgram(const std::string& environment, const std::string& program);
+
 /// kFailedPrecondition: {checkout} is used, and there is no such directory. Returns a warning if it has
 /// another commit than the preset; empty: none.
 Result<std::string> CheckCheckout(const Json& settings);
@@ -45,7 +49,7 @@ class ExternalTraining {
 
  private:
   ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
-                   ExternalSettings settings);
+                   ExternalSettings settings, std::string environment);
   /// The files to publish, below `from`. kFailedPrecondition: the training is not done, and the reason.
   struct Output {
     std::string from;
@@ -65,6 +69,7 @@ class ExternalTraining {
   const RunDirectory& directory_;
   const HostCall& call_;
   const ExternalSettings settings_;
+  const std::string environment_;                  // its directory; empty: the programs of this machine
   std::optional<ProgramCheckpoints> checkpoints_;  // absent: none are recognised
   std::unique_ptr<ExternalProgram> program_;       // of the attempt
 };

@@ -127,10 +127,7 @@ Result<Json> ExpandKeys(const Json& settings, const std::vector<std::string>& na
     for (const std::string_view key : kGiven)
       if (!config.Has(key) && preset.Has(key)) config[key] = preset[key];
     if (!config.Has("checkout")) config["checkout"] = StrCat(".pipe/programs/", trainer);
-    std::string command;
-    for (const Json& word : config["command"].AsArray()) command += StrCat(" ", word.AsString());
-    notes.Append(StrCat("trainer ", trainer, ", ", preset["repository"].AsString(), " at ",
-                        preset["commit"].AsString().substr(0, 7), ":", command));
+    notes.Append(CommandLine(config));
   }
   config.Remove("flags");  // they are in the command, or of another trainer
   RETURN_IF_ERROR(ChooseInputs(config, named_inputs, unread));
@@ -138,6 +135,16 @@ Result<Json> ExpandKeys(const Json& settings, const std::vector<std::string>& na
   answer["unread"] = std::move(unread);
   answer["notes"] = std::move(notes);
   return answer;
+}
+
+std::string CommandLine(const Json& settings) {
+  const Json& preset = PresetNamed(settings["trainer"].AsString());
+  std::string line = StrCat("trainer ", settings["trainer"].AsString());
+  if (!preset.is_null())
+    line += StrCat(", ", preset["repository"].AsString(), " at ", preset["commit"].AsString().substr(0, 7));
+  line += ":";
+  for (const Json& word : settings["command"].AsArray()) line += StrCat(" ", word.AsString());
+  return line;
 }
 
 std::string HowToClone(const Json& settings, const std::string& directory) {

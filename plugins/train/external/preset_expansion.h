@@ -13,6 +13,9 @@ namespace pipeline {
 /// kInvalidArgument begins with the name of the key or input.
 Result<Json> ExpandKeys(const Json& settings, const std::vector<std::string>& named_inputs);
 
+/// One line with the trainer and its words, for people.
+std::string CommandLine(const Json& settings);
+
 /// One line that says how to get the program of the preset; empty: `settings` have no preset.
 std::string HowToClone(const Json& settings, const std::string& directory);
 

@@ -9,9 +9,9 @@ namespace {
 
 // Members: `repository`, `commit`, `packages`: the pins, of the release that the flags were read from.
 // `program` and `flags`, with placeholders: the command; the form of a flag is in preset_flags.cc. `reads`:
-// the stage type of the artifact at `data_set`. `encoding`: of the rows at `data`. `local`: it opens files of
-// this machine only. The others are keys of the stage (external.md, section 1). PresetNamed parses all of it
-// once.
+// the stage type of the artifact at `data_set`. `encoding`: of the rows at `data`. `agree`: flags that have
+// the value of a key of the stage at an input, and so much more. The others are keys of the stage
+// (external.md, section 1).
 constexpr std::array<std::string_view, 7> kPresets = {{
     R"json({
   "name": "transformer-lm-japanese",
@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "repository": "google-research/bert", "commit": "eedf5716ce1268e56f0a50264a88cafad334ac61",
   "packages": ["tensorflow==1.15.5"],
   "reads": "write_bert",
+  "agree": {"max_seq_length": ["data_set", "seq_len", 0], "max_predictions_per_seq": ["data_set", "max_predictions", 0]},
   "program": ["python3", "{checkout}/run_pretraining.py"],
   "flags": {
     "input_file": "{data_set}/train-*tfrecord", "bert_config_file": "{data_set}/bert_config.json",
@@ -71,7 +72,7 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "repository": "wangcongcong123/ttt", "commit": "8d5888a3c26f563f28c996e959a06e351ed58b56",
   "packages": ["tensorflow==2.3.0", "transformers==3.5.1", "datasets", "tensorflow-addons", "torch", "tensorboardX",
                "scikit-learn", "sacrebleu", "tqdm", "keras"],
-  "reads": "write_jsonl", "local": true,
+  "reads": "write_jsonl",
   "program": ["python3", "{checkout}/run.py"],
   "flags": {
     "model_select": "bert-base-uncased", "data_path": "data", "task": "single-label-cls", "max_seq_length": 128,
@@ -104,7 +105,7 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "name": "maxtext",
   "repository": "AI-Hypercomputer/maxtext", "commit": "e591f30cbbf217ed67ef71263ec0538239f9c3b8",
   "packages": ["git+https://github.com/AI-Hypercomputer/maxtext@e591f30"],
-  "encoding": "example",
+  "encoding": "example", "agree": {"max_target_length": ["data", "seq_len", 1]},
   "program": ["python3", "-m", "maxtext.trainers.pre_train.train", "{checkout}/src/maxtext/configs/base.yml"],
   "flags": {
     "run_name": "run", "base_output_directory": "{run_dir}", "steps": "{steps}",

@@ -12,6 +12,7 @@
 #include "plugins/train/external/preset_expansion.h"
 #include "plugins/train/external/preset_flags.h"
 #include "plugins/train/external/presets.h"
+#include "plugins/train/input_check.h"
 #include "plugins/train/train_job.h"
 
 namespace pipeline {
@@ -193,6 +194,28 @@ TEST(PresetTest, OnlyTheInputsOfTheTrainerAreRead) {
   external["command"] = *Json::Parse(R"(["a"])");
   EXPECT_EQ(Expanded(external, {"data", "tokenizer"})["unread"], Json(Json::Array{}))
       << "as before there was a data set";
+}
+
+/// A program would drop such data without a word.
+TEST(PresetTest, FlagsAgreeWithTheStageThatMakesTheData) {
+  Json makers;
+  makers["data"]["type"] = "write_packed";
+  makers["data"]["config"] = *Json::Parse(R"({"seq_len": 2047, "encoding": "example"})");
+  makers["data"]["splits"] = *Json::Parse(R"(["train", "validation"])");
+  const Json maxtext = Expanded(Keys("maxtext"))["config"];
+  EXPECT_TRUE(CheckMakers(maxtext, makers).ok()) << CheckMakers(maxtext, makers).message();
+  makers["data"]["config"]["seq_len"] = 2048;
+  EXPECT_EQ(CheckMakers(maxtext, makers).message(),
+            "data: has seq_len: 2048, so max_target_length must be 2049, and is 2048: "
+            "flags.maxtext.max_target_length");
+  makers["data"]["config"] = *Json::Parse(R"({"seq_len": 2047, "encoding": "raw16"})");
+  EXPECT_EQ(CheckMakers(maxtext, makers).message(),
+            "data: rows in raw16, and `trainer: maxtext` reads `encoding: example`");
+  Json made;
+  made["data_set"]["type"] = "write_tfds";
+  EXPECT_EQ(
+      CheckMakers(Expanded(Keys("bert"))["config"], made).message(),
+      "data_set: is made by a stage of type write_tfds, and `trainer: bert` reads artifacts of `write_bert`");
 }
 
 TEST(PresetTest, RecogniseTheLinesOfTheirPrograms) {
