@@ -121,7 +121,7 @@ def main():
 
         # Another work directory: in this one, the model would be copied.
         sandbox.stages["train"]["out"], sandbox.work = str(sandbox.root / "undisturbed"), sandbox.root / "other-work"
-        sandbox.ok()
+        sandbox.ok(timeout=150)
         (second,) = (sandbox.root / "undisturbed/runs").iterdir()
         check([path.name for path in second.glob("logs/attempt-*")] == ["attempt-1.log"], "it was not trained once")
         for name in ("model.pt", "metrics.json"):
