@@ -32,7 +32,7 @@ def commands(name):
 
 def without_training(file):
     """The text of a pipeline file without the stage `train`, its last one."""
-    return Path(file).read_text(encoding="utf-8").split("\n  train:")[0] + "\n"
+    return re.split(r"^  train:.*\n    type: train$", Path(file).read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
 
 
 def outputs(name):
