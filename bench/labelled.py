@@ -36,13 +36,9 @@ from pipe_trainer import label_scores, labels  # noqa: E402
 
 def documents_of(place, split):
     """Returns (texts, numbers of labels) of a split, as the pipeline wrote them."""
-    texts, numbers = [], []
-    for file in sorted((place / "docs").glob(f"{split}-*.jsonl")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            texts.append(row["text"])
-            numbers.append(int(row["label"]))
-    return texts, np.array(numbers)
+    lines = (place / f"docs/{split}.json").read_text(encoding="utf-8").split("\n")[:-1]
+    rows = [json.loads(line) for line in lines]
+    return [row["text"] for row in rows], np.array([int(row["label"]) for row in rows])
 
 
 class Counted:
@@ -140,7 +136,7 @@ def main():
                     *asked.sets)
                 found[name].append(scored(pipe, place, at / "out/labelled"))
                 say(name, found[name][-1], seed=seed)
-        parts = [documents_of(at / "out", split) for split in ("train", "validation", "test")]
+        parts = [documents_of(at / "out", split) for split in ("train", "val", "test")]
     say("majority", label_scores.majority(np.bincount(parts[0][1]), np.diag(np.bincount(parts[2][1]))))
     say("logistic regression", regression(*parts))
     for name, scores in found.items():

@@ -228,7 +228,7 @@ def t5x(words, before, pipeline):
 
 TRAINERS = {"main.py": transformer_lm, "run_pretraining.py": bert, "jestimator/estimator.py": jestimator, "run.py": ttt,
             "t5x.train": t5x}
-NOT_OF_A_SEED = {"quickstart", "maxtext"}  # trains in the stage `train`; is configured, not started, by its head
+NOT_OF_A_SEED = {"quickstart", "nsmc", "maxtext"}  # train in the stage `train`; is configured, not started, by its head
 
 
 def mistakes(name, lines, pipeline):
