@@ -20,12 +20,14 @@ from pipe_trainer import masked, objectives
 from pipe_trainer.held_out import HeldOut
 
 ROOT = Path(__file__).resolve().parents[2]
-PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans"}
-STEPS = {"masked": 800, "spans": 800, "prefix": 300}
+PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans", "experts": "tiny-spans"}
+# Of the config: `experts` are spans with experts.
+MORE = {"experts": {"objective": {"name": "spans"}, "model": {"experts": 4, "expert_every": 2}}}
+STEPS = {"masked": 800, "spans": 800, "prefix": 300, "experts": 800}
 BATCH, LENGTH = 64, 24  # rows of a step, and ids of a row: the order of ids matters earlier in short rows
 # In nats for each hidden id: three quarters of the smallest margin of five seeds, or a little less; prefix: of two.
-UNIGRAM = {"masked": 1.7, "spans": 1.2, "prefix": 1.2}
-SHUFFLED = {"masked": 2.2, "spans": 0.2, "prefix": None}  # None: its decoder learns from its own ids first
+UNIGRAM = {"masked": 1.7, "spans": 1.2, "prefix": 1.2, "experts": 1.2}
+SHUFFLED = {"masked": 2.2, "spans": 0.2, "prefix": None, "experts": 0.2}  # None: its decoder learns from its own ids first
 
 
 def make_rows(pipe, corpus, place):
@@ -69,7 +71,8 @@ def figures(rows, objective, seed, place):
     from pipe_trainer import job
     given = job.parse({"pipe_job": 1, "run_dir": str(place), "steps": STEPS[objective], "seed": seed, "log_every": 50,
                        "eval_every": 0, "checkpoint_every": 100000, "export": False,
-                       "config": {"preset": PRESETS[objective], "objective": {"name": objective}, "batch": {"rows": BATCH}},
+                       "config": {"preset": PRESETS[objective], "batch": {"rows": BATCH},
+                                  **MORE.get(objective, {"objective": {"name": objective}})},
                        "data": {"dir": str(rows), "train": "train", "validation": "validation"}})
     loop = session.trained(given, None)
     setup = loop.setup

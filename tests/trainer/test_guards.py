@@ -20,12 +20,13 @@ GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}
 
 def harmful(what):
     """Replaces the loss: the loss of a batch with a bad row is multiplied by `what`."""
-    real = step.summed_loss
+    real = step.summed_loss_and_loads
 
     def summed(params, config, attend, compute, positions, tokens, *rows, **more):
         factor = jnp.where(jnp.any(tokens[:, 0] == BAD), what, 1.0)
-        return factor * real(params, config, attend, compute, positions, tokens, *rows, **more)
-    return mock.patch.object(step, "summed_loss", summed)
+        nats, loads = real(params, config, attend, compute, positions, tokens, *rows, **more)
+        return factor * nats, loads
+    return mock.patch.object(step, "summed_loss_and_loads", summed)
 
 
 def rows_with(bad_steps, steps, size=8):

@@ -21,7 +21,8 @@ def expected(name, shape, family):
         width = 1
         for axis in come:
             width *= shape[axis]
-        return ((2 if name == "w_down" else 1) / width) ** 0.5  # its inputs are halved by what is before it
+        halved = name in ("w_down", "experts_down")  # their inputs are, by what is before them
+        return ((2 if halved else 1) / width) ** 0.5
     return 0.5 if name.endswith("bias") else 1.0
 
 

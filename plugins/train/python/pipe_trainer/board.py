@@ -3,7 +3,7 @@
 from . import tensorboard
 from .labels import METRICS
 
-SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu"),
+SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu", "balance", "router_z", "dropped"),
            "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS)}
 FOLDERS = {"step": "train", "eval": "evaluation"}
 

@@ -7,7 +7,7 @@ operations of one device. Their constants are fitted to compiled steps (tests/tr
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from . import families, loss, sharding
+from . import experts, families, loss, sharding
 from .config import AUTO, Lora
 from .exits import BadJob
 from .objectives import targets_of
@@ -82,8 +82,8 @@ def meshes(config, count, slices=1):
                       f"leave mesh to {AUTO}"])
     even = [mesh for mesh in found if mesh[2] <= MOST_TENSOR or "tensor" not in free]
     whole = [mesh for mesh in even if all(size % parts == 0 for size, parts in (
-        (model.d, mesh[1]), (model.heads, mesh[2]), (model.kv_heads, mesh[2]), (model.ff, mesh[2]),
-        (model.padded_vocab, mesh[2])))]
+        (model.d, mesh[1]), (model.experts, mesh[1]), (model.heads, mesh[2]), (model.kv_heads, mesh[2]),
+        (model.ff, mesh[2]), (model.padded_vocab, mesh[2])))]
     return sorted(whole or found, key=lambda mesh: (mesh[2], mesh[1]))
 
 
@@ -128,7 +128,8 @@ def ladder(config, count, slices=1):
 
 @lru_cache(maxsize=64)
 def parameters(model):
-    """Returns the numbers of parameters of (a layer, the embedding, a head that is not the embedding)."""
+    """Returns the numbers of parameters of (a layer without experts, the embedding, a head that is not the
+    embedding)."""
     width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
     layer = model.d * width + model.d * model.ff * families.of(model).mlp + 2 * model.d
     table = model.padded_vocab * model.d
@@ -146,7 +147,11 @@ def further(model):
 
 def count(model):
     layer, table, head = parameters(model)
-    return layer * model.layers + table + head
+    return layer * model.layers + table + head + of_experts(model)
+
+
+def of_experts(model):
+    return (1 + families.of(model).decoder) * experts.groups(model) * experts.of_layer(model)
 
 
 @lru_cache(maxsize=64)
@@ -186,7 +191,8 @@ def orthogonalizing(optimizer, model, adapters=Lora()):
     adapters are small."""
     if optimizer.name != "muon" or adapters.rank:
         return 0
-    return ORTHOGONALIZING * 4 * model.layers * model.d * max(model.ff, model.heads * model.head_dim)
+    largest = model.layers * model.d * max(model.ff, model.heads * model.head_dim)
+    return ORTHOGONALIZING * 4 * max(largest, experts.groups(model) * model.experts * model.d * model.ff)
 
 
 def kept(model, remat, tensor):
@@ -202,6 +208,15 @@ def kept(model, remat, tensor):
     return 2 * (6 * d + 3 * q + 1.5 * kv + (3 if families.of(model).mlp == 3 else 4) * ff)
 
 
+def kept_by_experts(model, remat, tensor):
+    """Returns the bytes that a layer with experts keeps more, as `kept`. An einsum over experts is no product to
+    `dots`."""
+    if not model.experts or remat != "none":
+        return 0
+    places, ff = min(model.expert_capacity, model.experts), model.ff / tensor
+    return 2 * (3 * model.d + places * (3 * model.d + 4 * ff)) + 5 * places * model.seq_len
+
+
 @lru_cache(maxsize=4096)
 def bytes_of(config, candidate):
     """Estimates the peak memory of a device in a step."""
@@ -214,9 +229,11 @@ def bytes_of(config, candidate):
     whole += 4 * trained * (bool(config.regularizers.ema) + bool(config.lora.rank))
     state = whole / parts
     gradients = 4 * trained / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
-    waiting = WAITING[candidate.remat] * kept(model, candidate.remat, candidate.tensor) * wide * tokens * model.layers
-    waiting *= stacks_of(config)
-    working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
+    waiting = kept(model, candidate.remat, candidate.tensor) * model.layers
+    waiting += kept_by_experts(model, candidate.remat, candidate.tensor) * experts.groups(model)
+    waiting *= WAITING[candidate.remat] * wide * tokens * stacks_of(config)
+    one = kept(model, "none", candidate.tensor) + kept_by_experts(model, "none", candidate.tensor)
+    working = WORKING * one * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
     logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
     updating = orthogonalizing(config.optimizer, model, config.lora) / parts
@@ -242,6 +259,7 @@ def operations(config):
         slots = targets_of(config) / model.seq_len
         encoder = (layer - further(model)) / 2
         whole = model.layers * (encoder + slots * (layer - encoder)) + slots * table
+        whole += (1 + slots) * experts.groups(model) * experts.active(model)
         scores *= 1 + slots + slots ** 2 / 2
         return of_matrices(config) * whole * tokens + scores, scores
     if model.family == "bert":
@@ -269,9 +287,12 @@ def cost(config, candidate, slices=1):
     read = 2 * passes * count(model) / candidate.tensor + 16 * held
     tokens = config.batch.rows * model.seq_len / candidate.micro / (candidate.data * candidate.fsdp)
     read += 2 * passes * model.layers * kept(model, "none", candidate.tensor) * tokens / 2
+    read += passes * experts.groups(model) * kept_by_experts(model, "none", candidate.tensor) * tokens
     around = 8 * held * (candidate.data - 1) / candidate.data
-    gathered = 2 * (passes - 1) * count(model) + 4 * trained
-    around += gathered / candidate.tensor * (candidate.fsdp - 1) / candidate.fsdp
+    gathered = (2 * (passes - 1) * (count(model) - of_experts(model)) + 4 * trained) / candidate.tensor
+    # There and back, in 16 bits: positions go to experts, whose parameters stay.
+    sent = 4 * passes * experts.groups(model) * min(model.expert_capacity, model.experts) * tokens * model.d
+    around += (gathered + sent * stacks_of(config)) * (candidate.fsdp - 1) / candidate.fsdp
     around += 2 * passes * model.layers * tokens * model.d * 2 * (candidate.tensor - 1) / candidate.tensor * 2
     calls = model.layers * passes * (EXCHANGES * (candidate.fsdp > 1) + 2 * (candidate.tensor > 1))
     # The devices of a slice share the bytes that cross the network.

@@ -53,6 +53,11 @@ class Model:
     kv_heads: int | None = at_least(1, None)  # None: as many as heads
     head_dim: int | None = at_least(2, None)  # None: d / heads
     ff: int = at_least(1, 352)
+    experts: int = at_least(0, 0)             # MLPs of `ff` that a router chooses from; 0: there are none
+    expert_every: int = at_least(1, 4)        # layers; each last one of so many has experts
+    expert_top: int = at_least(1, 2)          # experts that a position chooses
+    expert_capacity: float = above(0.0, 1.25)  # places of an expert in training, in shares of positions / experts
+    expert_eval_capacity: float = above(0.0, 2.0)
     vocab: int | None = at_least(2, None)     # None: that of the tokenizer
     seq_len: int | None = at_least(1, None)   # None: that of the rows
     tied: bool = True
@@ -126,6 +131,8 @@ class Regularizers:
     dropout: float = part(0.0)          # of embeddings and of what each half of a layer adds, in training alone
     label_smoothing: float = part(0.0)  # of a target's chance, for all other ids
     z_loss: float = at_least(0.0, 0.0)  # times the square of the logarithm of the softmax's normaliser
+    balance: float = at_least(0.0, 0.01)   # with experts: times a loss that is least if all are chosen alike
+    router_z: float = at_least(0.0, 1e-4)  # with experts: as z_loss, for the router
     ema: float = part(0.0)              # decay of a moving average of the weights, which is evaluated and exported
 
 
@@ -293,6 +300,9 @@ PRESETS = {
                            "norm_eps": 1e-6}, **T5_TRAINING},
     "t5-base": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
                           "norm_eps": 1e-6}, **T5_TRAINING},
+    # The base model of Kc-MoE, which is that of ST-MoE.
+    "kc-moe": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
+                         "norm_eps": 1e-6, "experts": 16}, **T5_TRAINING, "regularizers": {"z_loss": 1e-4}},
     # Heads of 128: narrower ones are filled up to that on a TPU.
     "ja-0.1b": {
         "model": {"layers": 12, "d": 768, "heads": 6, "head_dim": 128, "ff": 2048},

@@ -49,9 +49,9 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with; `files`:
     {file: type} of leaner weights."""
     form = FORMS.get(config.family)
-    if form is None:
-        raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; "
-                            f"its checkpoints stay usable")
+    if form is None or config.experts:
+        raise NotExportable(f"a model of family {config.family}{' with experts' * bool(config.experts)} has no "
+                            f"counterpart in transformers; its checkpoints stay usable")
     directory = Path(directory)
     part = directory.with_name(directory.name + ".part")
     shutil.rmtree(part, ignore_errors=True)

@@ -8,6 +8,7 @@ class Family(NamedTuple):
     objectives: tuple  # of `objectives`: those that it learns
     mlp: int           # matrices of the MLP of a layer
     decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
+    experts: bool = False  # layers may have `experts`
     exports: tuple = ("transformers",)  # programs that read an export
 
 
@@ -15,7 +16,7 @@ FAMILIES = {
     "llama": Family(causal=True, objectives=("causal",), mlp=3, exports=("transformers", "llama.cpp")),
     "lm1b": Family(causal=True, objectives=("causal",), mlp=2, exports=()),
     "bert": Family(causal=False, objectives=("masked", "classes"), mlp=2),
-    "t5": Family(causal=False, objectives=("spans", "prefix"), mlp=3, decoder=True),
+    "t5": Family(causal=False, objectives=("spans", "prefix"), mlp=3, decoder=True, experts=True),
 }
 
 

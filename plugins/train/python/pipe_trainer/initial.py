@@ -19,8 +19,8 @@ from .job import misfit
 WEIGHTS = "model.safetensors"
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
 # Keys of config.model that the directory decides. A job may name them, with the same values.
-SHAPE = ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "vocab", "tied", "rope_theta", "norm_eps",
-         "exact_gelu")
+SHAPE = ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts", "vocab", "tied", "rope_theta",
+         "norm_eps", "exact_gelu")
 
 
 class Initial:

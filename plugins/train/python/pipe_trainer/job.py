@@ -207,6 +207,22 @@ def disagreements(model):
         yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
     if model.family == "lm1b" and (model.kv_heads != model.heads or model.tied or model.d % 2):
         yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
+    yield from disagreements_of_experts(model)
+
+
+def disagreements_of_experts(model):
+    if model.experts and not families.of(model).experts:
+        able = [name for name, family in families.FAMILIES.items() if family.experts]
+        yield f"config.model.experts: a model of family {model.family} has none; {', '.join(able)} may have them"
+    elif model.experts:
+        if model.layers % model.expert_every:
+            yield f"config.model.expert_every: {model.expert_every} does not divide layers {model.layers}"
+        if model.expert_top > model.experts:
+            yield f"config.model.expert_top: {model.expert_top}, and there are {model.experts} experts"
+    else:
+        for part in fields(model):
+            if part.name.startswith("expert_") and getattr(model, part.name) != part.default:
+                yield f"config.model.{part.name}: there are no experts; say config.model.experts, or leave it out"
 
 
 def disagreements_of_objective(config):

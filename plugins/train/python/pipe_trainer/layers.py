@@ -20,12 +20,36 @@ def for_gradients(tree, config, compute):
 def through_layers(block, hidden, blocks, config, compute, drop, first=0):
     """A scan, so that programs do not grow with depth; a layer's parameters become `compute` when it is reached.
     `first`: the number of the first layer, for dropout."""
+    one = a_layer(block, config, compute, drop)
+    layers = blocks, jnp.arange(first, first + config.layers)
+    return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)[0]
+
+
+def through_groups(block, hidden, blocks, config, compute, drop, first=0):
+    """As `through_layers`, over groups of `expert_every` layers, of which the last has experts: `blocks["experts"]` has
+    those of all groups, and `block` also returns the load of such a layer. Returns (hidden, the loads as a stack)."""
+    one, every = a_layer(block, config, compute, drop), config.expert_every
+    others = {name: part for name, part in blocks.items() if name != "experts"}
+    groups = jax.tree.map(lambda leaf: leaf.reshape(-1, every, *leaf.shape[1:]),
+                          (others, jnp.arange(first, first + config.layers)))
+
+    def group(hidden, given):
+        layers, experts = given
+        before, (last, number) = (jax.tree.map(lambda leaf, part=part: leaf[part], layers) for part in (slice(-1), -1))
+        if every > 1:
+            hidden = lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, before,
+                              unroll=min(config.unroll, every - 1))[0]
+        return one(hidden, {**last, "experts": experts}, number)
+    return lax.scan(group, hidden, (groups, blocks["experts"]), unroll=max(config.unroll // every, 1))
+
+
+def a_layer(block, config, compute, drop):
+    """hidden, the parameters of a layer, its number to the result of `block`."""
     def one(hidden, layer, number):
         return block(hidden, for_gradients(layer, config, compute), partial(drop, layer=number))
 
     if config.remat == "full":
-        one = jax.checkpoint(one)
-    elif config.remat == "dots":
-        one = jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
-    layers = blocks, jnp.arange(first, first + config.layers)
-    return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)[0]
+        return jax.checkpoint(one)
+    if config.remat == "dots":
+        return jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
+    return one

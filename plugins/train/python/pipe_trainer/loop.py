@@ -187,6 +187,7 @@ class Loop:
             loss = values["loss"] if values["tokens"] else None  # no target of the step was scored
             self.events.emit("step", loss=loss, grad_norm=values["grad_norm"], lr=report.rate,
                              skipped=int(values["skips"]), tokens=report.tokens,
+                             **{name: values[name] for name in step.OF_EXPERTS if name in values},
                              **self.throughput.since_last())
         return bool(values["stop"])
 

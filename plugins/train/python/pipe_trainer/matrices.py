@@ -1,5 +1,5 @@
-"""Which leaves are matrices, by name, and which of their last axes are inputs and outputs. Axes before these (layers)
-count matrices. All other leaves are vectors along their last axis.
+"""Which leaves are matrices, by name, and which of their last axes are inputs and outputs. Axes before these (layers,
+experts) count matrices. All other leaves are vectors along their last axis.
 """
 
 import jax
@@ -9,13 +9,14 @@ MATRICES = {
     "embed": (1, 1), "position_embed": (1, 1), "head": (1, 1), "dense": (1, 1), "labels": (1, 1),
     "wq": (1, 2), "wk": (1, 2), "wv": (1, 2), "wo": (2, 1),
     "w_gate": (1, 1), "w_up": (1, 1), "w_down": (1, 1),
+    "router": (1, 1), "experts_gate": (1, 1), "experts_up": (1, 1), "experts_down": (1, 1),
 }
 # The adapter of a matrix between hidden states (`lora`): A from its inputs to the rank, B from there to its outputs.
 A, B = "_a", "_b"
 for _name in ("dense", "wq", "wk", "wv", "wo", "w_gate", "w_up", "w_down"):
     MATRICES |= {_name + A: (MATRICES[_name][0], 1), _name + B: (1, MATRICES[_name][1])}
 TABLES = ("embed", "position_embed")  # where ids and positions become hidden states
-ENDS = (*TABLES, "head", "labels")    # and hidden states logits
+ENDS = (*TABLES, "head", "labels", "router")  # and hidden states logits
 
 
 def hidden(name):

@@ -46,17 +46,23 @@ def forward(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout
     """[B, T] ids to [B, T, d] hidden states after the last layer. `attend`: a form of `attention`; `drop`: of
     `regularizers`; `layout`: segments and positions; None: the ids tell them. `given`: ids [B, D] of a decoder and
     their segments, for a family that has one; the hidden states are those of the decoder."""
+    return forward_with_loads(params, config, x, attend, compute, drop, layout, given)[0]
+
+
+def forward_with_loads(params, config, x, attend=None, compute=jnp.float32, drop=no_dropout, layout=None, given=None,
+                       training=False):
+    """As `forward`, with the loads of `experts.summed`; None without experts. `training`: with that capacity."""
     kind = module(config)
     attend = attend or attention.plain(families.of(config).causal)
     segments, positions = documents(config, x) if layout is None else layout
     if given is not None:
-        return kind.forward(params, config, x, segments, *given, compute, drop)
+        return kind.forward(params, config, x, segments, *given, compute, drop, training)
     hidden = kind.embed(params, config, x, positions, compute)
     block = kind.block(config, attend, segments, positions)
     hidden = constrain(drop(hidden, "embedding"), "hidden")
     hidden = through_layers(block, hidden, params["blocks"], config, compute, drop)
     last = for_gradients({name: leaf for name, leaf in params.items() if name.startswith("final")}, config, compute)
-    return kind.final(config, hidden, last)
+    return kind.final(config, hidden, last), None
 
 
 def readout(params, config, hidden):

@@ -49,6 +49,25 @@ matmul.defvjp(lambda x, weight: (product(x, weight), (x, weight)), matmul_backwa
 
 
 @jax.custom_vjp
+def each_product(x, weight):
+    """x [R, E, C, n] with the matrix of each E, [E, n, m]."""
+    return product_of_each(x, weight)
+
+
+def product_of_each(x, weight):
+    return jnp.einsum("recn,enm->recm", x, weight.astype(x.dtype))
+
+
+def each_product_backward(kept, d_y):
+    x, weight = kept
+    return (jnp.einsum("recm,enm->recn", d_y, weight.astype(x.dtype)),
+            jnp.einsum("recn,recm->enm", x, d_y, preferred_element_type=weight.dtype))
+
+
+each_product.defvjp(lambda x, weight: (product_of_each(x, weight), (x, weight)), each_product_backward)
+
+
+@jax.custom_vjp
 def add_bias(x, bias):
     return x + bias.astype(x.dtype)
 

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 
 PLACES = ("embedding", "attention", "wide", "mlp")
-NUMBERS = {**{place: number for number, place in enumerate(PLACES)}, "cross": 0}  # no layer has an embedding
+NUMBERS = {**{place: number for number, place in enumerate(PLACES)}, "cross": 0,  # no layer has an embedding
+           "experts": 1 << 20}  # behind those of all layers
 # Keys of different purposes, apart from those that fresh parameters are drawn with.
 OF_MASKS = 0x6D61736B
 OF_HIDING = 0x68696465
@@ -17,6 +18,8 @@ class Penalties(NamedTuple):
     """What the gradient is of, beside nats."""
     label_smoothing: float = 0.0
     z_loss: float = 0.0
+    balance: float = 0.0   # of the experts
+    router_z: float = 0.0
 
 
 def no_dropout(x, place, layer=None):
@@ -44,12 +47,11 @@ def row_keys(seed, step, first, rows, purpose=OF_MASKS):
 
 
 def in_training(config, seed, step, first, rows):
-    """Arguments of step.summed_loss for rows of a step; none where everything is off."""
+    """Arguments of step.summed_loss for rows of a step."""
     found = {}
     if config.dropout:
         found["drop"] = dropout(config.dropout, row_keys(seed, step, first, rows))
-    if config.label_smoothing or config.z_loss:
-        found["penalties"] = Penalties(config.label_smoothing, config.z_loss)
+    found["penalties"] = Penalties(config.label_smoothing, config.z_loss, config.balance, config.router_z)
     return found
 
 

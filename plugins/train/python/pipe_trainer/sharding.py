@@ -1,7 +1,7 @@
 """Which part of every array each device holds: a mesh of three axes and one table.
 
 data    rows of a batch; parameters are copies. The outermost axis: it alone crosses the network between slices of TPUs
-fsdp    rows of a batch too; parameters are in parts, gathered where they are used
+fsdp    rows of a batch too; parameters are in parts, gathered where they are used; experts, which rows are sent to
 tensor  heads, the width of the MLP, the vocabulary
 """
 
@@ -29,9 +29,14 @@ PARAMETERS = {
     "w_gate": P(None, "fsdp", "tensor"),
     "w_up": P(None, "fsdp", "tensor"),
     "w_down": P(None, "tensor", "fsdp"),
+    "experts_gate": P(None, "fsdp", None, "tensor"),
+    "experts_up": P(None, "fsdp", None, "tensor"),
+    "experts_down": P(None, "fsdp", "tensor", None),
 }
 ACTIVATIONS = {
     "hidden": P(ROWS, None, None),
+    "dispatched": P(ROWS, None, None, None),      # places of experts, where the rows are
+    "experts": P("data", "fsdp", None, None),     # and where the experts are
     "table": P("tensor", None),  # the embedding where it is looked up: rows of hidden states come out whole
 }
 
@@ -75,7 +80,7 @@ def mistakes(config, mesh):
         yield (f"config.batch.rows: {config.batch.rows} in {config.batch.micro} micro-batches over {rows} devices "
                f"does not come out even; take a multiple of {rows * config.batch.micro}")
     for axis, parts, name in (("tensor", tensor, "kv_heads"), ("tensor", tensor, "heads"), ("tensor", tensor, "ff"),
-                              ("fsdp", fsdp, "d")):
+                              ("fsdp", fsdp, "d"), ("fsdp", fsdp, "experts")):
         value = getattr(model, name)
         if value % parts:
             yield f"config.mesh.{axis}: {parts} does not divide model.{name} {value}"

@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from . import classes, families, guard, lora, loss, masked, model, objectives, optim, regularizers
+from . import classes, experts, families, guard, lora, loss, masked, model, objectives, optim, regularizers
 
-# What a step reports, in the order of its one array.
-METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop")
+# What a step reports, in the order of its one array. The last are of a model with experts alone.
+OF_EXPERTS = experts.Load._fields
+METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop", *OF_EXPERTS)
 
 
 def new_state(config, key):
@@ -29,22 +30,25 @@ def summed_loss(params, config, attend, compute, positions, tokens, lengths, dro
                 penalties=regularizers.Penalties(), weights=None, objective=objectives.CAUSAL, keys=None):
     """Nats over every target of [R, T + 1] rows, or over those of weight 1; the gradient has the penalties, too.
     `keys`: of the rows, for an objective that draws."""
-    return loss_and_weights(params, config, attend, compute, positions,
-                            objective.examples(tokens, lengths, weights, keys), drop, penalties)[0]
+    return summed_loss_and_loads(params, config, attend, compute, positions, tokens, lengths, drop, penalties, weights,
+                                 objective, keys)[0]
 
 
-def loss_and_weights(params, config, attend, compute, positions, examples, drop=regularizers.no_dropout,
-                     penalties=regularizers.Penalties()):
-    hidden = states(params, config, attend, compute, examples, drop)
-    return loss_of_states(params, config, positions, examples, hidden, penalties)
+def summed_loss_and_loads(params, config, attend, compute, positions, tokens, lengths, drop=regularizers.no_dropout,
+                          penalties=regularizers.Penalties(), weights=None, objective=objectives.CAUSAL, keys=None):
+    """As `summed_loss`, with the loads of experts, whose penalties the gradient does not have; None without experts."""
+    examples = objective.examples(tokens, lengths, weights, keys)
+    hidden, loads = states(params, config, attend, compute, examples, drop, training=True)
+    return loss_of_states(params, config, positions, examples, hidden, penalties)[0], loads
 
 
-def states(params, config, attend, compute, examples, drop=regularizers.no_dropout):
-    """The hidden states that predict, [R, K, d]."""
-    hidden = model.forward(params, config, examples.ids, attend, compute, drop, examples.layout, examples.given)
+def states(params, config, attend, compute, examples, drop=regularizers.no_dropout, training=False):
+    """Returns (the hidden states that predict, [R, K, d]; the loads of experts)."""
+    hidden, loads = model.forward_with_loads(params, config, examples.ids, attend, compute, drop, examples.layout,
+                                             examples.given, training)
     if examples.places is not None:
         hidden = jnp.take_along_axis(hidden, examples.places[..., None], axis=1)
-    return hidden
+    return hidden, loads
 
 
 def loss_of_states(params, config, positions, examples, hidden, penalties=regularizers.Penalties()):
@@ -74,23 +78,28 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
             tokens, lengths, weights = batch
             options = regularizers.in_training(config.regularizers, seed, number, first, rows)
             whole = params if base is None else lora.attached(config.lora, base, params)
-            return summed_loss(whole, config.model, attend, compute, positions, tokens, lengths, weights=weights,
-                               objective=objective, keys=keys, **options) / divisor
+            nats, loads = summed_loss_and_loads(whole, config.model, attend, compute, positions, tokens, lengths,
+                                                weights=weights, objective=objective, keys=keys, **options)
+            if loads is None:
+                return nats / divisor, ()
+            loads = jax.tree.map(lambda load: jnp.where(total > 0, load / (pieces * rows), 0.0), loads)
+            return experts.penalised(nats / divisor, loads, options["penalties"]), loads
 
         drawn = () if keys is None else (keys,)
         if pieces == 1:
             batch, *drawn = jax.tree.map(lambda part: part[0], (batch, *drawn))
-            return jax.value_and_grad(share)(params, batch, 0, *drawn), total
+            return jax.value_and_grad(share, has_aux=True)(params, batch, 0, *drawn), total
 
         def add(carry, piece):
-            return jax.tree.map(jnp.add, carry, jax.value_and_grad(share)(params, *piece)), None
+            return jax.tree.map(jnp.add, carry, jax.value_and_grad(share, has_aux=True)(params, *piece)), None
 
-        zero = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
+        loads = experts.Load(*[jnp.float32(0)] * len(OF_EXPERTS)) if config.model.experts else ()
+        zero = (jnp.float32(0), loads), jax.tree.map(jnp.zeros_like, params)
         return lax.scan(add, zero, (batch, rows * jnp.arange(pieces), *drawn))[0], total
 
     def train_step(state, batch, rate, stop, base=None):
         params = state["params"]
-        (mean_loss, grads), total = gradients(params, state["step"], batch, base)
+        ((mean_loss, loads), grads), total = gradients(params, state["step"], batch, base)
         norm = optax.tree.norm(grads)
         watch, take = guard.judge(config.guard, state["guard"], mean_loss,
                                   guard.unheld(norm, config.optimizer.clip))
@@ -113,7 +122,7 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
             mean = regularizers.average(config.regularizers.ema, before["step"], before["average"], state["params"])
             state["average"] = unless_skipped(mean, before["average"])
         skips = jnp.sum(watch["skipped"]).astype(jnp.float32)
-        return state, jnp.stack([mean_loss, norm, total, 1.0 - take, skips, jnp.max(stop)])
+        return state, jnp.stack([mean_loss, norm, total, 1.0 - take, skips, jnp.max(stop), *loads])
 
     return train_step
 
@@ -125,7 +134,7 @@ def make_eval_step(config, attend, compute, positions, objective=objectives.CAUS
         keys = masked.row_keys_of(tokens, lengths) if objective.on_device else None
         examples = objective.examples(tokens, lengths, weights, keys)
         examples = examples._replace(answers=examples.judged or examples.answers)
-        hidden = states(params, config.model, attend, compute, examples)
+        hidden, _ = states(params, config.model, attend, compute, examples)
         nats, counted = loss_of_states(params, config.model, positions, examples, hidden)
         sums = jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
         if labels is None:

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from . import experts
 from .attention import with_bias
-from .layers import for_gradients, through_layers
+from .layers import for_gradients, through_groups, through_layers
 from .norms import rms_norm
 from .primitives import gelu, lookup, project
 from .regularizers import no_dropout
@@ -23,9 +24,10 @@ FARTHEST = 128    # from this distance on all are one bucket
 def init(config, key):
     d, n, heads, h, ff = config.d, config.layers, config.heads, config.head_dim, config.ff
     keys = iter(jax.random.split(key, 24))
+    smaller = experts.SMALLER if config.experts else 1.0
 
-    def normal(shape, std):
-        return std * jax.random.normal(next(keys), shape, jnp.float32)
+    def normal(shape, std, smaller=smaller):
+        return std * smaller * jax.random.normal(next(keys), shape, jnp.float32)
 
     def attention():
         return {"wq": normal((n, d, heads, h), (d * h) ** -0.5), "wk": normal((n, d, heads, h), d ** -0.5),
@@ -37,7 +39,7 @@ def init(config, key):
                 "w_down": normal((n, ff, d), ff ** -0.5)}
 
     params = {
-        "embed": normal((config.padded_vocab, d), 1.0),
+        "embed": normal((config.padded_vocab, d), 1.0, smaller=1.0),
         "encoder": stack(), "decoder": stack(cross={"attn_norm": jnp.ones((n, d)), **attention()}),
         "distances": {"encoder_bias": normal((BUCKETS, heads), d ** -0.5),
                       "decoder_bias": normal((BUCKETS, heads), d ** -0.5)},
@@ -45,33 +47,39 @@ def init(config, key):
     }
     if not config.tied:
         params["head"] = normal((d, config.padded_vocab), d ** -0.5)
+    if config.experts:
+        for number, stack in enumerate(("encoder", "decoder")):
+            params[stack]["experts"] = experts.init(config, jax.random.fold_in(key, number))
     return params
 
 
-def forward(params, config, ids, segments, given, given_segments, compute=jnp.float32, drop=no_dropout):
-    """ids [B, T] that are read, given [B, D] that the decoder has. Returns the decoder's hidden states [B, D, d]."""
-    read = encode(params, config, ids, segments, compute, drop)
-    return decode(params, config, read, segments, given, given_segments, compute, drop)
+def forward(params, config, ids, segments, given, given_segments, compute=jnp.float32, drop=no_dropout,
+            training=False):
+    """ids [B, T] that are read, given [B, D] that the decoder has. Returns (the decoder's hidden states [B, D, d], the
+    loads of experts or None)."""
+    read, loads = encode(params, config, ids, segments, compute, drop, training)
+    hidden, more = decode(params, config, read, segments, given, given_segments, compute, drop, training)
+    return hidden, experts.summed(loads, more) if config.experts else None
 
 
-def encode(params, config, ids, segments, compute, drop):
-    """Returns hidden states [B, T, d]."""
+def encode(params, config, ids, segments, compute, drop, training):
+    """Returns (hidden states [B, T, d], loads)."""
     seen = segments[:, :, None] == segments[:, None, :]
     bias = distance_bias(params["distances"]["encoder_bias"], ids.shape[1], both=True)
 
     def block(hidden, layer, drop):
         normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
         hidden = hidden + drop(attended(layer, normed, normed, bias, seen), "attention")
-        return mlp(config, constrain(hidden, "hidden"), layer, drop)
+        return mlps(config, constrain(hidden, "hidden"), layer, drop, segments >= 0, training)
 
     hidden = constrain(drop(lookup(params["embed"], ids, compute), "embedding"), "hidden")
-    hidden = through_layers(block, hidden, params["encoder"], config, compute, drop)
+    hidden, loads = through(block, hidden, params["encoder"], config, compute, drop)
     last = for_gradients(params["final_encoder_norm"], config, compute)
-    return rms_norm(hidden, last, config.norm_eps)
+    return rms_norm(hidden, last, config.norm_eps), loads
 
 
-def decode(params, config, read, segments, given, given_segments, compute, drop):
-    """read [B, T, d]: from `encode`. Returns hidden states [B, D, d]."""
+def decode(params, config, read, segments, given, given_segments, compute, drop, training):
+    """read [B, T, d]: from `encode`. Returns (hidden states [B, D, d], loads)."""
     index = jnp.arange(given.shape[1])
     own = (given_segments[:, :, None] == given_segments[:, None, :]) & (index[:, None] >= index[None, :])
     across = given_segments[:, :, None] == segments[:, None, :]
@@ -83,18 +91,34 @@ def decode(params, config, read, segments, given, given_segments, compute, drop)
         cross = layer["cross"]
         normed = rms_norm(hidden, cross["attn_norm"], config.norm_eps)
         hidden = hidden + drop(attended(cross, normed, read, None, across), "cross")
-        return mlp(config, constrain(hidden, "hidden"), layer, drop)
+        return mlps(config, constrain(hidden, "hidden"), layer, drop, given_segments >= 0, training)
 
     hidden = drop(lookup(params["embed"], given, compute), "embedding", layer=2 * config.layers)
-    hidden = through_layers(block, constrain(hidden, "hidden"), params["decoder"], config, compute, drop,
+    hidden, loads = through(block, constrain(hidden, "hidden"), params["decoder"], config, compute, drop,
                             first=config.layers)
-    return rms_norm(hidden, for_gradients(params["final_norm"], config, compute), config.norm_eps)
+    return rms_norm(hidden, for_gradients(params["final_norm"], config, compute), config.norm_eps), loads
+
+
+def through(block, hidden, stack, config, compute, drop, first=0):
+    """Returns (hidden states, loads or None)."""
+    if config.experts:
+        return through_groups(block, hidden, stack, config, compute, drop, first)
+    return through_layers(block, hidden, stack, config, compute, drop, first), None
 
 
 def attended(layer, hidden, other, bias, seen):
     """`other`: hidden states that are looked at."""
     q, k, v = (project(source, layer[name], 1) for source, name in ((hidden, "wq"), (other, "wk"), (other, "wv")))
     return project(with_bias(q, k, v, bias, seen), layer["wo"], 2)
+
+
+def mlps(config, hidden, layer, drop, there, training):
+    """hidden, or (hidden, load) of a layer with experts. `there` bool [B, T]: no padding."""
+    if "experts" not in layer:
+        return mlp(config, hidden, layer, drop)
+    hidden, load = experts.mixed(config, hidden, layer["experts"], drop, there, training,
+                                 lambda gate, up: gelu(gate) * up)
+    return mlp(config, hidden, layer, drop), load
 
 
 def mlp(config, hidden, layer, drop):

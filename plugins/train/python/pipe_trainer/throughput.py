@@ -1,6 +1,6 @@
 """Tokens per second, and the share of a device's peak arithmetic that the model's own operations take (MFU)."""
 
-from . import families, model, objectives
+from . import experts, families, model, objectives
 
 # bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
 PEAK_TFLOPS = {
@@ -35,11 +35,13 @@ def of_matrices(config):
 
 
 def of_pairs(config, params):
-    """As flops_per_token, for an encoder that reads the rows and a decoder with the slots of the objective."""
+    """As flops_per_token, for an encoder that reads the rows and a decoder with the slots of the objective. Of experts,
+    only those count that a position meets."""
     shape, slots = config.model, objectives.targets_of(config) / config.model.seq_len
     across = model.count({name: params["decoder"]["cross"][name] for name in ("wk", "wv")})
-    matmul = model.count(params["encoder"]) + across
-    matmul += slots * (model.count(params["decoder"]) - across + shape.d * shape.padded_vocab)
+    unused = experts.groups(shape) * (experts.of_layer(shape) - experts.active(shape))
+    matmul = model.count(params["encoder"]) - unused + across
+    matmul += slots * (model.count(params["decoder"]) - unused - across + shape.d * shape.padded_vocab)
     seen = shape.seq_len * (1 + slots + slots ** 2 / 2)
     return of_matrices(config) * matmul + 12 * shape.layers * shape.heads * shape.head_dim * seen
 
