@@ -186,19 +186,23 @@ READ_IN, GIVEN_IN = np.repeat([0, 1, -1], (8, 6, 2))[None], np.repeat([0, 1, -2]
 
 
 @lru_cache
+def fresh(layers, every):
+    params = model.init(dataclasses.replace(SHAPE, layers=layers, expert_every=every), jax.random.key(1))
+    for stack in ("encoder", "decoder"):
+        params[stack]["experts"]["router"] *= 50
+    return params
+
+
+@lru_cache
 def program(shape, training):
-    def run(read, given):
-        params = model.init(shape, jax.random.key(1))
-        for stack in ("encoder", "decoder"):
-            params[stack]["experts"]["router"] *= 50
-        return model.forward_with_loads(params, shape, read, layout=(READ_IN, None), given=(given, GIVEN_IN),
-                                        training=training)
-    return jax.jit(run)
+    return jax.jit(lambda params, read, given: model.forward_with_loads(
+        params, shape, read, layout=(READ_IN, None), given=(given, GIVEN_IN), training=training))
 
 
 class EncoderAndDecoder(unittest.TestCase):
     def hidden(self, shape, training=False, read=None, given=None):
-        found, loads = program(shape, training)(np.arange(5, 21)[None] if read is None else read,
+        found, loads = program(shape, training)(fresh(shape.layers, shape.expert_every),
+                                                np.arange(5, 21)[None] if read is None else read,
                                                 np.arange(30, 42)[None] if given is None else given)
         return np.asarray(found)[0, :10], loads
 
