@@ -2,6 +2,7 @@
 meshes, micro-batches or interruptions."""
 
 import dataclasses
+import json
 import os
 import tempfile
 import types
@@ -319,6 +320,7 @@ class Mistakes(unittest.TestCase):
         self.refused({"expert_capacity": 0}, "config.model.expert_capacity", "more than 0")
         self.refused({"experts": 0, "expert_top": 1}, "config.model.expert_every: there are no experts",
                      "config.model.expert_top: there are no experts")
+        session.refused(self, {**PAIRS, "export": {"int8": True}}, "config.export.int8", "family t5 with experts")
         session.refused(self, {"model": {"experts": 4}}, "config.model.experts: a model of family llama has none; t5")
 
     def test_a_mesh_divides_the_experts(self):
@@ -330,6 +332,12 @@ class Mistakes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place, self.assertRaises(export.NotExportable) as caught:
             export.write({}, SHAPE, {}, {}, Path(place) / "export")
         self.assertIn("family t5 with experts has no counterpart", str(caught.exception))
+
+    def test_a_run_with_experts_is_no_model_to_begin_with(self):
+        with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.Ended) as caught:
+            (Path(place) / "config.json").write_text(json.dumps(dataclasses.asdict(config.Config(model=SHAPE))))
+            initial.Initial(place)
+        self.assertIn("its run trained a model with experts", str(caught.exception))
 
     def test_a_model_to_begin_with_has_none(self):
         with tempfile.TemporaryDirectory() as place:

@@ -148,11 +148,21 @@ def directory_of(place):
     for directory in (place / "export", place):
         if (directory / WEIGHTS).is_file():
             return directory
+    if trained_experts(place):
+        raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")
     if list(place.glob("model*.safetensors")):
         raise bad(place, f"its weights are in several files; join them to {WEIGHTS} first")
     if list(place.glob("*.bin")):
         raise bad(place, f"its weights are not in {WEIGHTS}; save the model again with safe_serialization=True")
     raise bad(place, f"there is no {WEIGHTS}, nor export/{WEIGHTS}")
+
+
+def trained_experts(place):
+    """Returns whether the directory is that of a run of ours whose model has experts."""
+    try:
+        return bool(json.loads((place / "config.json").read_text(encoding="utf-8"))["model"]["experts"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def read_json(path):

@@ -245,9 +245,10 @@ def disagreements_of_objective(config):
 
 
 def disagreements_of_export(config):
-    wanted, family = config.export, config.model.family
+    wanted, family = config.export, config.model.family + " with experts" * bool(config.model.experts)
+    known_to = () if config.model.experts else families.of(config.model).exports
     for key, program in (("prune", "transformers"), ("int8", "transformers"), ("gguf", "llama.cpp")):
-        if getattr(wanted, key) != getattr(Export(), key) and program not in families.of(config.model).exports:
+        if getattr(wanted, key) != getattr(Export(), key) and program not in known_to:
             others = [name for name, known in families.FAMILIES.items() if program in known.exports]
             yield (f"config.export.{key}: {program} has no counterpart of family {family}; leave it out, or take one "
                    f"of {', '.join(others)}")
