@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The classifier of pipelines/nsmc.yaml beside the most frequent label and logistic regression, on its split `test`.
 
-    .pipe/trainer/bin/python bench/labelled.py build/release/bin/pipe ratings.tsv.xz [--seeds 5] [--set NAME=VALUE]
+    .pipe/trainer/bin/python bench/labelled.py build/release/bin/pipe ratings.tsv.xz [--seeds 5] [--few 1000]
+        [--set NAME=VALUE]
 
-For each seed: the pipeline as it is, and without the training on text, so that the same training on labels begins with
-random weights. Logistic regression reads how often each character and each pair of characters occurs; its penalty, and
-whether labels weigh alike, are chosen by macro F1 on the split `validation`. Prints a line for each, then the means and
-the paired difference. Everything is fitted in this run.
+For each seed, and for all labels of the training and a few of them: the pipeline as it is, and without the training on
+text, so that the same training on labels begins with random weights. Logistic regression reads how often each character
+and each pair of characters occurs; its penalty, and whether labels weigh alike, are chosen by macro F1 on the split
+`validation`. Prints a line for each, then the means and the paired differences. Everything is fitted in this run.
 """
 
 import argparse
@@ -28,7 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PIPELINE = ROOT / "pipelines/nsmc.yaml"
 BEGINS = "inputs: { data: labelled, tokenizer: tokenizer, init_from: pretrained }"
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
-LEAST = 2  # documents of the training with a character or a pair that counts
+LEAST = 2          # documents of the training with a character or a pair that counts
+FEW_STEPS = 200    # on the few labels
 sys.path.insert(0, str(ROOT / "plugins/train/python"))
 
 from pipe_trainer import label_scores, labels  # noqa: E402
@@ -96,15 +98,17 @@ def regression(train, validation, test):
 
 
 def run(pipe, file, *settings):
-    subprocess.run([pipe, "run", file, *(part for one in settings for part in ("--set", one))], check=True,
-                   stdout=subprocess.DEVNULL)
+    sets = (part for one in settings for part in ("--set", one))
+    subprocess.run([pipe, "run", file, "--work", file.parent / "work", *sets], check=True, cwd=ROOT,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def scored(pipe, place, data):
     """Returns the scores of the only run below a place."""
-    (found,) = sorted(place.glob("runs/opinion-*"))
+    (found,) = place.glob("runs/opinion-*")
     out = place / "scores.json"
-    subprocess.run([pipe, "eval", found, data, "--split", "test", "--json", out], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([pipe, "eval", found, data, "--split", "test", "--json", out], check=True, stdout=subprocess.DEVNULL,
+                   cwd=ROOT)
     return json.loads(out.read_text(encoding="utf-8"))
 
 
@@ -112,48 +116,112 @@ def say(name, scores, **more):
     print(json.dumps({"name": name, **more, **{key: round(scores[key], 4) for key in labels.METRICS}}), flush=True)
 
 
+def table(path, parts, few=None):
+    """Writes documents as a table. `few`: only so many of the first part, drawn once, and all of the others."""
+    lines, (first, *others) = ["id\tdocument\tlabel"], parts
+    chosen = range(len(first[0])) if few is None else np.random.default_rng(0).permutation(len(first[0]))[:few]
+    rows = [(first[0][one], first[1][one]) for one in chosen] + [row for part in others for row in zip(*part)]
+    lines += [f"{number}\t{text}\t{label}" for number, (text, label) in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def files(at):
+    """Writes the pipelines by name: with all labels or a few, that begin with the encoder or with random weights."""
+    text = PIPELINE.read_text(encoding="utf-8")
+    assert all(text.count(part) == 1 for part in (BEGINS, LABELLED, VARS))
+    for name, few in (("all", False), ("few", True)):
+        made = text + PLAIN + (FEW if few else "")
+        if few:
+            made = made.replace(LABELLED, LABELLED.replace("tokens", "few_tokens"))
+            made = made.replace(VARS, VARS + "  few: few.tsv\n")
+        for kind, begins in (("pretrained", BEGINS), ("fresh", BEGINS.replace(", init_from: pretrained", ""))):
+            (at / f"{kind}-{name}.yaml").write_text(made.replace(BEGINS, begins), encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("pipe", type=Path)
     parser.add_argument("reviews", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--few", type=int, default=1000, help="labels of the training (1000)")
     parser.add_argument("--set", dest="sets", action="append", default=[])
     asked = parser.parse_args()
     pipe = asked.pipe.resolve()
-    text = PIPELINE.read_text(encoding="utf-8")
-    assert text.count(BEGINS) == 1
     with tempfile.TemporaryDirectory() as directory:
         at = Path(directory)
-        (at / "nsmc.yaml").write_text(text + JSONL, encoding="utf-8")
-        (at / "fresh.yaml").write_text(text.replace(BEGINS, BEGINS.replace(", init_from: pretrained", "")),
-                                       encoding="utf-8")
-        found = {"pretrained": [], "fresh": []}
-        for seed in range(asked.seeds):
-            for name, file in (("pretrained", "nsmc.yaml"), ("fresh", "fresh.yaml")):
-                place = at / f"{name}{seed}"
-                run(pipe, at / file, f"reviews={asked.reviews.resolve()}", f"out={at / 'out'}",
-                    f"stages.pretrained.seed={seed}", f"stages.opinion.seed={seed}", f"stages.opinion.out={place}",
-                    *asked.sets)
-                found[name].append(scored(pipe, place, at / "out/labelled"))
-                say(name, found[name][-1], seed=seed)
+        files(at)
+        settings = [f"reviews={asked.reviews.resolve()}", f"out={at / 'out'}", f"few={at / 'few.tsv'}", *asked.sets]
+        subprocess.run([pipe, "run", at / "fresh-all.yaml", "--until", "plain", "--work", at / "work",
+                        *(part for one in settings if not one.startswith("few=") for part in ("--set", one))],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
         parts = [documents_of(at / "out", split) for split in ("train", "val", "test")]
-    say("majority", label_scores.majority(np.bincount(parts[0][1]), np.diag(np.bincount(parts[2][1]))))
-    say("logistic regression", regression(*parts))
-    for name, scores in found.items():
-        say(f"{name}, mean", {key: statistics.mean(one[key] for one in scores) for key in labels.METRICS})
+        table(at / "few.tsv", parts, asked.few)
+        for name in ("all", "few"):
+            compared(pipe, at, name, asked.seeds, [one for one in settings if name == "few" or one[:4] != "few="])
+        say("majority", label_scores.majority(np.bincount(parts[0][1]), np.diag(np.bincount(parts[2][1]))))
+        say("logistic regression, all", regression(*parts))
+        chosen = np.random.default_rng(0).permutation(len(parts[0][0]))[:asked.few]
+        few = [parts[0][0][one] for one in chosen], parts[0][1][chosen]
+        say("logistic regression, few", regression(few, *parts[1:]))
+
+
+def compared(pipe, at, name, seeds, settings):
+    found = {"pretrained": [], "fresh": []}
+    for seed in range(seeds):
+        for kind, scores in found.items():
+            place = at / f"{kind}-{name}-{seed}"
+            run(pipe, at / f"{kind}-{name}.yaml", *settings, f"stages.pretrained.seed={seed}",
+                f"stages.opinion.seed={seed}", f"stages.opinion.out={place}", f"stages.labelled.out={at / name}",
+                *([f"tune={FEW_STEPS}", "stages.opinion.eval_every=50"] if name == "few" else []))
+            scores.append(scored(pipe, place, at / name))
+            say(f"{kind}, {name}", scores[-1], seed=seed)
+    for kind, scores in found.items():
+        say(f"{kind}, {name}, mean", {key: statistics.mean(one[key] for one in scores) for key in labels.METRICS})
     for key in ("balanced_accuracy", "macro_f1"):
         differences = [one[key] - other[key] for one, other in zip(found["pretrained"], found["fresh"])]
         spread = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else None
-        print(json.dumps({"name": f"pretrained less fresh: {key}", "mean": round(statistics.mean(differences), 4),
-                          "standard_error": spread and round(spread, 4),
-                          "each": [round(one, 4) for one in differences]}))
+        print(json.dumps({"name": f"pretrained less fresh, {name}: {key}",
+                          "mean": round(statistics.mean(differences), 4), "standard_error": spread and round(spread, 4),
+                          "each": [round(one, 4) for one in differences]}), flush=True)
 
 
-JSONL = """
+VARS = "vars:                       # `--set NAME=VALUE` changes one\n"
+LABELLED = """    type: write_packed
+    input: tokens
+    seq_len: 96
+    packing: best_fit
+"""
+PLAIN = """
   plain:                    # for the regression
     type: write_jsonl
     input: docs
     out: "${out}/docs"
+"""
+FEW = """
+  few_source:
+    type: download
+    url: "${few}"
+
+  few_reviews:
+    type: read_rows
+    input: few_source
+    format: tsv
+    text: document
+    label: label
+    partition: 16MiB
+
+  few_docs:                 # the same split, by the same hash
+    type: split
+    input: few_reviews
+    splits:
+      train: rest
+      validation: 0.1
+      test: 0.1
+
+  few_tokens:
+    type: encode
+    input: few_docs
+    tokenizer: tokenizer
 """
 
 if __name__ == "__main__":

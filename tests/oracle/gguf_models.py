@@ -11,7 +11,7 @@ import export_models  # noqa: F401
 
 import numpy as np
 import tiny_tokenizer
-from pipe_trainer import config, export, leaner
+from pipe_trainer import config, export, leaner, model
 
 # The rows of all matrices fill blocks of Q8_0; those of half of them do; the head is another one, with more heads.
 MODELS = {
@@ -25,7 +25,7 @@ def main(directory):
     files = leaner.files_of(config.Export(int8=True, gguf="both"))
     for name, shape in MODELS.items():
         shape = config.Model(**{"layers": 2, "seq_len": 32, "vocab": tiny_tokenizer.VOCAB, **shape}).complete()
-        params = export_models.parameters(shape)
+        params = export_models.parameters(model.shapes(shape))
         for table in params.keys() & {"embed", "head"}:  # logits as of a trained model, not ten times as large
             params[table] = params[table] / 3
         tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}

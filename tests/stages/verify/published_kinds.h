@@ -208,10 +208,11 @@ inline Manifest PublishKind(const PublishedKind& kind, const std::string& place)
   if (const auto tokenizer = TokenizerOf(kind)) context.artifacts.emplace("tokenizer", *tokenizer);
   std::vector<Batch> batches = BatchesOf(RandomPackedCorpus(2, 60));
   if (kind.labels) {
+    const bool by_document = kind.type.name == "write_packed";  // all its records of a document have one label
     context.schema.columns["label"] = ColumnType::kUtf8;
     for (Batch& batch : batches)
       for (std::size_t row = 0; row < batch.size(); ++row)
-        batch.label.Append(batch.heads[row].document % 3 == 0 ? "no" : "yes");
+        batch.label.Append((by_document ? batch.heads[row].document : row) % 3 == 0 ? "no" : "yes");
   }
   return PublishAt(place, kind.type, context, batches);
 }
