@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import answers, attention, classes, config, exits, export, initial, label_scores, labels, model
+from pipe_trainer import (answers, attention, candidates, classes, config, exits, export, initial, label_scores, labels,
+                          model, throughput)
 from pipe_trainer.held_out import HeldOut
 from pipe_trainer.packed_info import DataError, read_packed_info
 from pipe_trainer.text import Text
@@ -219,6 +220,17 @@ class Mistakes(unittest.TestCase):
         session.refused(self, {"model": {"classes": 2}}, "config.model.classes", "objective.name: classes")
         session.refused(self, {**HEAD, "objective": {"name": "masked"}, "eval": {"metric": "macro_f1"}},
                         "config.eval.metric: macro_f1", "masked does not answer")
+
+
+class Arithmetic(unittest.TestCase):
+    def test_a_head_over_labels_costs_no_vocabulary(self):
+        shape = config.Model(family="bert", layers=1, d=32, heads=2, ff=48, vocab=32000, seq_len=32, classes=3).complete()
+        self.assertEqual(shape.scored, 128)
+        whole = config.Config(model=shape, objective=config.Objective(name="classes"))
+        counted = throughput.flops_per_token(whole, model.shapes(shape))[0]
+        blocks = model.count(model.shapes(shape)["blocks"]) + (32 * 128 + 32 * 32) // 2  # 16 places of 32 positions
+        self.assertEqual(counted, 6 * blocks + 12 * 32 * 32)
+        self.assertAlmostEqual(candidates.operations(whole)[0] / (counted * 8 * 32), 1, delta=0.03)
 
 
 class BeginsWithAModel(unittest.TestCase):

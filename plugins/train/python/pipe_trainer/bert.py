@@ -5,8 +5,6 @@ There is one type of text, so its embedding is a part of the positions. GELU is 
 `exact_gelu` is for models of transformers that have the other one.
 """
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 
@@ -47,12 +45,11 @@ def init(config, key):
 def head_over_labels(config, key):
     """A fresh head. Its last axis is filled up as a vocabulary is."""
     of_dense, of_labels = jax.random.split(jax.random.fold_in(key, 1))
-    wide = replace(config, vocab=config.classes).padded_vocab
 
     def normal(key, shape):
         return config.init_std * jax.random.truncated_normal(key, -2, 2, shape, jnp.float32)
     return {"dense": normal(of_dense, (config.d, config.d)), "dense_bias": jnp.zeros((config.d,)),
-            "labels": normal(of_labels, (config.d, wide)), "labels_bias": jnp.zeros((wide,))}
+            "labels": normal(of_labels, (config.d, config.scored)), "labels_bias": jnp.zeros((config.scored,))}
 
 
 def fresh_head(config, seed):

@@ -235,7 +235,7 @@ def bytes_of(config, candidate):
     one = kept(model, "none", candidate.tensor) + kept_by_experts(model, "none", candidate.tensor)
     working = WORKING * one * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
-    logits = LOGITS * 4 * rows * positions * model.padded_vocab / candidate.tensor
+    logits = LOGITS * 4 * rows * positions * model.scored / candidate.tensor
     updating = orthogonalizing(config.optimizer, model, config.lora) / parts
     return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
 
@@ -263,7 +263,7 @@ def operations(config):
         scores *= 1 + slots + slots ** 2 / 2
         return of_matrices(config) * whole * tokens + scores, scores
     if model.family == "bert":
-        table = (table + model.d ** 2) * targets_of(config) / model.seq_len
+        table = (model.d * model.scored + model.d ** 2) * targets_of(config) / model.seq_len
     return of_matrices(config) * (layer * model.layers + table) * tokens + scores, scores
 
 

@@ -78,6 +78,11 @@ class Model:
     def padded_vocab(self):
         return -(-self.vocab // VOCAB_MULTIPLE) * VOCAB_MULTIPLE
 
+    @property
+    def scored(self):
+        """The number of ids, or of labels, that the head scores, with padding."""
+        return replace(self, vocab=self.classes).padded_vocab if self.classes else self.padded_vocab
+
     def complete(self):
         """With everything filled in that follows from other fields."""
         return replace(self,

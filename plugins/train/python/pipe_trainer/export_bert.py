@@ -1,8 +1,6 @@
 """The family `bert` as BertForMaskedLM of transformers, or with a head over labels as BertForSequenceClassification:
 names and shapes of its tensors, and its config."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from . import config as configs
@@ -103,11 +101,10 @@ def parameters_of(tensors, config):
 
 def readout_of(tensors, config):
     if config.classes:
-        wide = replace(config, vocab=config.classes).padded_vocab
         return {"dense": np.ascontiguousarray(tensors["bert.pooler.dense.weight"].T),
                 "dense_bias": tensors["bert.pooler.dense.bias"],
-                "labels": np.ascontiguousarray(padded(tensors["classifier.weight"], wide).T),
-                "labels_bias": padded(tensors["classifier.bias"], wide)}
+                "labels": np.ascontiguousarray(padded(tensors["classifier.weight"], config.scored).T),
+                "labels_bias": padded(tensors["classifier.bias"], config.scored)}
     head = "cls.predictions."
     return {"dense": np.ascontiguousarray(tensors[head + "transform.dense.weight"].T),
             "dense_bias": tensors[head + "transform.dense.bias"],

@@ -21,7 +21,7 @@ def positions_at_a_time(config, rows_per_device, length=None):
     length = length or config.seq_len
     wanted = config.loss_chunk
     if wanted is None:
-        wanted = LOGITS_AT_A_TIME // (rows_per_device * config.padded_vocab)
+        wanted = LOGITS_AT_A_TIME // (rows_per_device * config.scored)
     if wanted == 0 and config.loss_chunk == 0 or wanted >= length:
         return length
     return max(size for size in range(1, max(wanted, 1) + 1) if length % size == 0)

@@ -53,15 +53,14 @@ class Labelling:
     def __call__(self, lines):
         import numpy as np
 
-        eos, *_ = first = self._text.prompt_ids("")
-        texts = [self._text.prompt_ids(line)[len(first):][:self._room] for line in lines]
+        texts = [self._text.prompt_ids(line)[1:self._room + 1] for line in lines]
         length = LEAST
         while length < max(map(len, texts)) + len(self._behind) + 1:
             length *= 2
-        ids = np.full((LINES_AT_A_TIME, length), eos, np.int32)
+        ids = np.full((LINES_AT_A_TIME, length), self._text.eos, np.int32)
         ends = np.ones(LINES_AT_A_TIME, np.int32)
         for number, text in enumerate(texts):
-            whole = [eos, *text, *self._behind]
+            whole = [self._text.eos, *text, *self._behind]
             ids[number, :len(whole)], ends[number] = whole, len(whole)
         found = np.asarray(self._shares(self._run.params, ids, ends))[:len(lines)]
         names = self._run.labels.names

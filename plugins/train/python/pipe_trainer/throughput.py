@@ -21,7 +21,7 @@ def flops_per_token(config, params):
     shape = config.model
     if families.of(shape).decoder:
         return (of_pairs(config, params),) * 2
-    readout = shape.d * shape.padded_vocab + (shape.d ** 2 if "readout" in params else 0)
+    readout = shape.d * shape.scored + (shape.d ** 2 if "readout" in params else 0)
     matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
     scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
     matmul *= of_matrices(config)
