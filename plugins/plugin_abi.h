@@ -209,8 +209,9 @@ typedef struct pipe_hosts_1 {
 typedef struct pipe_expand_1 {
   uint32_t struct_size;
   uint32_t reserved;
-  /* [any] Replies with the keys that the stage in `request` stands for, and with its named inputs that it does
-   * not read. Called for each stage whenever the pipeline file is read, before `check`; reads nothing. */
+  /* [any] Replies with the keys that the stage in `request` stands for, and with its named inputs that it
+   * does not read. Called for each stage whenever the pipeline file is read, before `check`; reads nothing.
+   */
   pipe_code (*expand)(const pipe_call* call, pipe_text request);
 } pipe_expand_1;
 

@@ -208,7 +208,8 @@ inline Manifest PublishKind(const PublishedKind& kind, const std::string& place)
   if (const auto tokenizer = TokenizerOf(kind)) context.artifacts.emplace("tokenizer", *tokenizer);
   std::vector<Batch> batches = BatchesOf(RandomPackedCorpus(2, 60));
   if (kind.labels) {
-    const bool by_document = kind.type.name == "write_packed";  // all its records of a document have one label
+    const bool by_document =
+        kind.type.name == "write_packed";  // all its records of a document have one label
     context.schema.columns["label"] = ColumnType::kUtf8;
     for (Batch& batch : batches)
       for (std::size_t row = 0; row < batch.size(); ++row)
