@@ -116,13 +116,15 @@ def say(name, scores, **more):
     print(json.dumps({"name": name, **more, **{key: round(scores[key], 4) for key in labels.METRICS}}), flush=True)
 
 
-def table(path, parts, few=None):
-    """Writes documents as a table. `few`: only so many of the first part, drawn once, and all of the others."""
-    lines, (first, *others) = ["id\tdocument\tlabel"], parts
-    chosen = range(len(first[0])) if few is None else np.random.default_rng(0).permutation(len(first[0]))[:few]
-    rows = [(first[0][one], first[1][one]) for one in chosen] + [row for part in others for row in zip(*part)]
-    lines += [f"{number}\t{text}\t{label}" for number, (text, label) in enumerate(rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def drawn(part, count):
+    """Returns so many documents of a part, drawn once."""
+    chosen = np.random.default_rng(0).permutation(len(part[0]))[:count]
+    return [part[0][one] for one in chosen], part[1][chosen]
+
+
+def table(path, part):
+    lines = [f"{number}\t{text}\t{label}\n" for number, (text, label) in enumerate(zip(*part))]
+    path.write_text("id\tdocument\tlabel\n" + "".join(lines), encoding="utf-8")
 
 
 def files(at):
@@ -144,24 +146,25 @@ def main():
     parser.add_argument("reviews", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--few", type=int, default=1000, help="labels of the training (1000)")
+    parser.add_argument("--compare", nargs="+", choices=("all", "few"), default=("all", "few"))
     parser.add_argument("--set", dest="sets", action="append", default=[])
     asked = parser.parse_args()
     pipe = asked.pipe.resolve()
     with tempfile.TemporaryDirectory() as directory:
         at = Path(directory)
         files(at)
-        settings = [f"reviews={asked.reviews.resolve()}", f"out={at / 'out'}", f"few={at / 'few.tsv'}", *asked.sets]
+        settings = [f"reviews={asked.reviews.resolve()}", f"out={at / 'out'}", f"few={at}/few-*.tsv", *asked.sets]
         subprocess.run([pipe, "run", at / "fresh-all.yaml", "--until", "plain", "--work", at / "work",
                         *(part for one in settings if not one.startswith("few=") for part in ("--set", one))],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
         parts = [documents_of(at / "out", split) for split in ("train", "val", "test")]
-        table(at / "few.tsv", parts, asked.few)
-        for name in ("all", "few"):
+        few = drawn(parts[0], asked.few)
+        for split, part in zip(("train", "validation", "test"), (few, *parts[1:])):
+            table(at / f"few-{split}.tsv", part)
+        for name in asked.compare:
             compared(pipe, at, name, asked.seeds, [one for one in settings if name == "few" or one[:4] != "few="])
         say("majority", label_scores.majority(np.bincount(parts[0][1]), np.diag(np.bincount(parts[2][1]))))
         say("logistic regression, all", regression(*parts))
-        chosen = np.random.default_rng(0).permutation(len(parts[0][0]))[:asked.few]
-        few = [parts[0][0][one] for one in chosen], parts[0][1][chosen]
         say("logistic regression, few", regression(few, *parts[1:]))
 
 
@@ -209,18 +212,11 @@ FEW = """
     text: document
     label: label
     partition: 16MiB
-
-  few_docs:                 # the same split, by the same hash
-    type: split
-    input: few_reviews
-    splits:
-      train: rest
-      validation: 0.1
-      test: 0.1
+    splits: { train: "few-train*", validation: "few-validation*", test: "few-test*" }
 
   few_tokens:
     type: encode
-    input: few_docs
+    input: few_reviews
     tokenizer: tokenizer
 """
 
