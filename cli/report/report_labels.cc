@@ -40,23 +40,23 @@ std::string Scores(const RecordedLabels& labels) {
               rows);
 }
 
-std::string Confusion(const RecordedLabels& labels) {
-  if (labels.confusion.empty()) return {};
+std::string Confusion(const RecordedLabels::Evaluation& last) {
+  if (last.confusion.empty()) return {};
   std::string head = Head("Label, by answer"), rows;
-  for (const std::string& name : labels.names) head += Head(name);
-  for (std::size_t at = 0; at < labels.confusion.size(); ++at) {
-    rows += StrCat("<tr><th scope=\"row\">", HtmlText(labels.names[at]), "</th>");
-    for (const std::uint64_t number : labels.confusion[at]) rows += StrCat("<td>", Grouped(number), "</td>");
-    rows += StrCat(Cell(labels.f1[at]), "</tr>\n");
+  for (const std::string& name : last.names) head += Head(name);
+  for (std::size_t at = 0; at < last.confusion.size(); ++at) {
+    rows += StrCat("<tr><th scope=\"row\">", HtmlText(last.names[at]), "</th>");
+    for (const std::uint64_t number : last.confusion[at]) rows += StrCat("<td>", Grouped(number), "</td>");
+    rows += StrCat(Cell(last.f1[at]), "</tr>\n");
   }
-  return StrCat("<p class=\"lead\">Documents of step ", Grouped(static_cast<std::uint64_t>(labels.step)),
+  return StrCat("<p class=\"lead\">Documents of step ", Grouped(static_cast<std::uint64_t>(last.step)),
                 ".</p>\n", Wide("Confusion", StrCat(head, Head("F1")), rows));
 }
 
-std::string Mistakes(const RecordedLabels& labels) {
-  if (labels.mistakes.empty()) return {};
+std::string Mistakes(const RecordedLabels::Evaluation& last) {
+  if (last.mistakes.empty()) return {};
   std::string rows;
-  for (const RecordedLabels::Mistake& one : labels.mistakes) {
+  for (const RecordedLabels::Mistake& one : last.mistakes) {
     const std::string_view language = LanguageOf(one.text);
     rows += StrCat("<tr>", Cell(one.nats), "<td class=\"text\">", HtmlText(one.label),
                    "</td><td class=\"text\">", HtmlText(one.answer), "</td><td class=\"text\"",
@@ -72,7 +72,8 @@ std::string Mistakes(const RecordedLabels& labels) {
 }  // namespace
 
 std::string LabelsSection(const RecordedLabels& labels) {
-  return labels.empty() ? std::string() : StrCat(Scores(labels), Confusion(labels), Mistakes(labels));
+  return labels.empty() ? std::string()
+                        : StrCat(Scores(labels), Confusion(labels.last), Mistakes(labels.last));
 }
 
 }  // namespace pipeline

@@ -24,20 +24,19 @@ RecordedLabels::Score ScoreOf(const Json& event, const char* name) {
 }
 
 /// Takes the confusion, if it is a square with a name for each side.
-void TakeConfusion(const Json& event, RecordedLabels& labels) {
-  labels.names.clear(), labels.confusion.clear(), labels.f1.clear();
+void TakeConfusion(const Json& event, RecordedLabels::Evaluation& last) {
   const Json::Array& rows = event["confusion"].AsArray();
   const Json::Array& names = event["labels"].AsArray();
   if (rows.empty() || rows.size() != names.size() || rows.size() > kLabels) return;
   for (const Json& row : rows)
     if (row.AsArray().size() != rows.size()) return;
   for (std::size_t at = 0; at < rows.size(); ++at) {
-    labels.names.push_back(TextOf(names[at]));
-    std::vector<std::uint64_t>& row = labels.confusion.emplace_back();
+    last.names.push_back(TextOf(names[at]));
+    std::vector<std::uint64_t>& row = last.confusion.emplace_back();
     for (const Json& number : rows[at].AsArray())
       row.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(number.AsInt(), 0)));
     const Json::Array& f1 = event["f1"].AsArray();
-    labels.f1.push_back(NumberOf(at < f1.size() ? f1[at] : Json()));
+    last.f1.push_back(NumberOf(at < f1.size() ? f1[at] : Json()));
   }
 }
 
@@ -48,39 +47,35 @@ void TakeLabels(const Json& event, RecordedLabels& labels) {
   if (kind == "eval" && event["accuracy"].is_number()) {
     labels.evaluations.push_back(ScoreOf(event, "split"));
     Thin(labels.evaluations, kScores);
-    labels.step = StepOf(event);
-    labels.mistakes.clear();
-    TakeConfusion(event, labels);
+    labels.last = {};
+    labels.last.step = StepOf(event);
+    TakeConfusion(event, labels.last);
   } else if (kind == "baseline" && event["accuracy"].is_number()) {
     RecordedLabels::Score score = ScoreOf(event, "name");
     // A trainer that starts again repeats it.
     std::erase_if(labels.baselines, [&](const auto& other) { return other.name == score.name; });
     if (labels.baselines.size() < kScores) labels.baselines.push_back(std::move(score));
-  } else if (kind == "mistakes" && StepOf(event) == labels.step) {
-    labels.mistakes.clear();
+  } else if (kind == "mistakes" && StepOf(event) == labels.last.step) {
+    std::vector<RecordedLabels::Mistake>& mistakes = labels.last.mistakes;
+    mistakes.clear();
     for (const Json& one : event["documents"].AsArray())
-      if (labels.mistakes.size() < kMistakes)
-        labels.mistakes.push_back(
+      if (mistakes.size() < kMistakes)
+        mistakes.push_back(
             {TextOf(one["text"]), TextOf(one["label"]), TextOf(one["answer"]), NumberOf(one["nats"])});
   }
 }
 
 void GoBack(std::int64_t step, RecordedLabels& labels) {
   std::erase_if(labels.evaluations, [step](const auto& score) { return score.step > step; });
-  if (labels.step > step)
-    labels.names.clear(), labels.confusion.clear(), labels.f1.clear(), labels.mistakes.clear();
+  if (labels.last.step > step) labels.last = {};
 }
 
 void Prepend(RecordedLabels earlier, RecordedLabels& labels) {
-  const bool is_newer = !labels.evaluations.empty();
-  std::vector<RecordedLabels::Score> later = std::move(labels.evaluations);
-  std::vector<RecordedLabels::Score> baselines = std::move(labels.baselines);
-  if (!is_newer) labels = earlier;
-  labels.evaluations = std::move(earlier.evaluations);
-  labels.evaluations.insert(labels.evaluations.end(), std::make_move_iterator(later.begin()),
-                            std::make_move_iterator(later.end()));
+  if (labels.evaluations.empty()) labels.last = std::move(earlier.last);
+  if (labels.baselines.empty()) labels.baselines = std::move(earlier.baselines);
+  labels.evaluations.insert(labels.evaluations.begin(), std::make_move_iterator(earlier.evaluations.begin()),
+                            std::make_move_iterator(earlier.evaluations.end()));
   Thin(labels.evaluations, kScores);
-  labels.baselines = baselines.empty() ? std::move(earlier.baselines) : std::move(baselines);
 }
 
 }  // namespace pipeline

@@ -21,14 +21,17 @@ struct RecordedLabels {
     double nats = 0;  // of the label
   };
 
+  struct Evaluation {
+    std::int64_t step = 0;
+    std::vector<std::string> names;                     // of the labels
+    std::vector<std::vector<std::uint64_t>> confusion;  // documents [label][answer]; empty: too many labels
+    std::vector<double> f1;                             // of each label
+    std::vector<Mistake> mistakes;                      // the documents with the least likely labels
+  };
+
   std::vector<Score> evaluations;  // thinned out if there are many
   std::vector<Score> baselines;
-  // Of the last evaluation:
-  std::int64_t step = 0;
-  std::vector<std::string> names;                     // of the labels
-  std::vector<std::vector<std::uint64_t>> confusion;  // documents [label][answer]; empty: too many labels
-  std::vector<double> f1;                             // of each label
-  std::vector<Mistake> mistakes;                      // the documents with the least likely labels
+  Evaluation last;
 
   bool empty() const { return evaluations.empty(); }
 };

@@ -129,6 +129,9 @@ void ProgressReporter::Evaluated(const Json& event) {
     text += StrCat(", ", Number(event["bits_per_char"].AsDouble(), 3), " bits per character");
     if (bigram_ > 0) text += StrCat(" (bigram ", Number(bigram_, 3), ")");
   }
+  if (event["macro_f1"].is_number())
+    text += StrCat(", macro F1 ", Number(event["macro_f1"].AsDouble(), 3), ", balanced accuracy ",
+                   Number(event["balanced_accuracy"].AsDouble(), 3));
   Note(text);
 }
 

@@ -21,7 +21,7 @@ from pipe_trainer.held_out import HeldOut
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans", "experts": "tiny-spans"}
-# Of the config: `experts` are spans with experts.
+# The objective of each case: `experts` are spans with experts.
 MORE = {"experts": {"objective": {"name": "spans"}, "model": {"experts": 4, "expert_every": 2}}}
 STEPS = {"masked": 800, "spans": 800, "prefix": 300, "experts": 800}
 BATCH, LENGTH = 64, 24  # rows of a step, and ids of a row: the order of ids matters earlier in short rows

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import places
 import numpy as np
+import tiny_tokenizer
 from packed_rows import stream_rows, write_packed
 
 EOS, VOCAB, SEQ_LEN = 2, 61, 32
@@ -44,8 +45,11 @@ class WithRows(unittest.TestCase):
         place = tempfile.TemporaryDirectory()
         cls.addClassCleanup(place.cleanup)
         cls.place = Path(place.name)
-        cls.data = make_rows(cls.place / "rows")
+        cls.data = cls.rows_at(cls.place / "rows")
 
+    @classmethod
+    def rows_at(cls, directory):
+        return make_rows(directory)
 
     def run_here(self, name, data=None, config=None, **members):
         run = Run(self.place / name, data or self.data, config=config or self.config, **members)
@@ -73,6 +77,14 @@ class WithRows(unittest.TestCase):
         for step, loss in parted.losses().items():
             self.assertAlmostEqual(loss, whole.losses()[step], delta=delta)
         return whole
+
+
+class WithTokenizer(WithRows):
+    """The same over rows with the tokenizer of tiny_tokenizer, which exports need."""
+
+    @classmethod
+    def rows_at(cls, directory):
+        return make_rows(directory, vocab=tiny_tokenizer.VOCAB, model=tiny_tokenizer.path().read_bytes())
 
 
 class Run:

@@ -352,17 +352,12 @@ class Mistakes(unittest.TestCase):
         self.assertIn("config.model.experts: 16, and the model of init_from", str(caught.exception))
 
 
-class WholeRuns(runs.WithRows):
+class WholeRuns(runs.WithTokenizer):
     """As processes, on several devices."""
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.data = runs.make_rows(cls.place / "with tokenizer", vocab=tiny_tokenizer.VOCAB,
-                                  model=tiny_tokenizer.path().read_bytes())
-        cls.config = {**PAIRS, "model": {**PAIRS["model"], "kv_heads": 2}, "batch": {"rows": 4},
-                      "objective": {"name": "spans", "share": 0.25}, "schedule": {"name": "const"},
-                      "regularizers": {"dropout": 0.1}}
+    config = {**PAIRS, "model": {**PAIRS["model"], "kv_heads": 2}, "batch": {"rows": 4},
+              "objective": {"name": "spans", "share": 0.25}, "schedule": {"name": "const"},
+              "regularizers": {"dropout": 0.1}}
 
     def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
         whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=3e-5, export=True)

@@ -145,14 +145,8 @@ class Directories(unittest.TestCase):
                          "checkpoint", facts)
 
 
-class WholeRuns(runs.WithRows):
+class WholeRuns(runs.WithTokenizer):
     """As processes."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.data = runs.make_rows(cls.place / "with tokenizer", vocab=tiny_tokenizer.VOCAB,
-                                  model=tiny_tokenizer.path().read_bytes())
 
     def test_a_training_begins_with_the_model_on_every_mesh_and_goes_on_bit_for_bit(self):
         first = self.run_here("first", steps=8, export=True, config=runs.TINY)

@@ -280,20 +280,19 @@ class WholeRuns(runs.WithRows):
 
     NAMES = ("bad", "good")
 
+    config = {**HEAD, "batch": {"rows": 4}, "optimizer": {"lr": 5e-3}, "schedule": {"name": "const"},
+              "eval": {"metric": "macro_f1", "each_epoch": True}}
+
     @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.config = {**HEAD, "batch": {"rows": 4}, "optimizer": {"lr": 5e-3}, "schedule": {"name": "const"},
-                      "eval": {"metric": "macro_f1", "each_epoch": True}}
+    def rows_at(cls, directory):
         text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO)
         cls.listed = [{"name": name, "ids": text.prompt_ids(name)[1:]} for name in cls.NAMES]
-        cls.data = cls.place / "rows"
         make = np.random.default_rng(0)
 
         def rows(count):
             return [cls.row(text, [int(number) for number in make.integers(0, 2, 2)], make) for _ in range(count)]
-        write_packed(cls.data, {"train": [rows(24)], "validation": [rows(6)]}, LENGTH, tiny_tokenizer.VOCAB,
-                     model=tiny_tokenizer.path().read_bytes(), weights=True, labels=cls.listed)
+        return write_packed(directory, {"train": [rows(24)], "validation": [rows(6)]}, LENGTH, tiny_tokenizer.VOCAB,
+                            model=tiny_tokenizer.path().read_bytes(), weights=True, labels=cls.listed)
 
     @classmethod
     def row(cls, text, numbers, make):
@@ -348,7 +347,6 @@ class WholeRuns(runs.WithRows):
         for _, share in answered:
             self.assertTrue(0.5 <= float(share) <= 1.0, share)
 
-        self.config = {**self.config, "schedule": {"name": "const"}}
         other = self.place / "other"
         write_packed(other, {"train": [[row_of_ids()]], "validation": [[row_of_ids()]]}, LENGTH, tiny_tokenizer.VOCAB,
                      model=tiny_tokenizer.path().read_bytes())

@@ -1,7 +1,6 @@
 """Whole runs with leaner exports: the prices are those of the published files, also after a kill."""
 
 import json
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -37,17 +36,13 @@ def make_rows(directory):
                              model=tiny_tokenizer.path().read_bytes())
 
 
-class Prices(unittest.TestCase):
+class Prices(runs.WithRows):
     @classmethod
-    def setUpClass(cls):
-        place = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(place.cleanup)
-        cls.place = Path(place.name)
-        cls.data = make_rows(cls.place / "rows")
+    def rows_at(cls, directory):
+        return make_rows(directory)
 
     def ended(self, name, config, **members):
-        run = runs.Run(self.place / name, self.data, config=config, export=True, steps=STEPS, **members)
-        self.addCleanup(run.process.kill)
+        run = self.run_here(name, config=config, export=True, steps=STEPS, **members)
         self.assertEqual(run.end(), 0, run.log_end())
         return run
 

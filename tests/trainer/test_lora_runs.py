@@ -6,7 +6,6 @@ import unittest
 
 import runs
 import session  # noqa: F401
-import tiny_tokenizer
 from test_initial import write_export
 from test_two_processes import free_port
 
@@ -15,14 +14,8 @@ from pipe_trainer.sample import continuation
 from pipe_trainer.text import Text
 
 
-class WholeRuns(runs.WithRows):
+class WholeRuns(runs.WithTokenizer):
     LORA = {"rank": 4, "targets": ["wq", "wo", "w_up", "w_down"]}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.data = runs.make_rows(cls.place / "with tokenizer", vocab=tiny_tokenizer.VOCAB,
-                                  model=tiny_tokenizer.path().read_bytes())
 
     def test_a_training_with_adapters_from_a_run_and_the_next_one_from_it(self):
         first = self.run_here("first", steps=8, export=True, config=runs.TINY)

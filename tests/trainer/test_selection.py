@@ -12,6 +12,7 @@ import tiny_tokenizer
 from packed_rows import write_manifest
 
 from pipe_trainer import exits, job as jobs
+from pipe_trainer.selection import EarlyStop, judged
 
 from continued import Killed, Runs, job, kept, killed_at
 
@@ -107,6 +108,28 @@ class Early(Runs):
         with self.assertRaisesRegex(exits.BadJob, "eval_every: 0"):
             job(self.place / "run", early_stop={"patience": 1}, eval_every=0)
         self.assertEqual(jobs.PLAIN["eval_every"], (int, 0))
+
+
+class ByAScore(unittest.TestCase):
+    RULE = {"patience": 2, "min_delta": 0.05}
+
+    def noted(self, values, metric="matthews"):
+        early = EarlyStop(self.RULE, 10, metric)
+        for step, value in values.items():
+            early.note(step, judged({"loss": 1.0, "matthews": value}, metric))
+        return early
+
+    def test_a_score_has_to_rise_and_is_told_with_its_sign(self):
+        self.assertIsNone(self.noted({2: -0.2, 4: -0.1, 6: -0.08}).reason)
+        self.assertEqual(self.noted({2: -0.2, 4: -0.1, 6: -0.08, 8: -0.3}).reason,
+                         "in 2 evaluations the matthews did not rise by more than 0.05 above -0.1000, of step 4")
+
+    def test_a_count_by_another_score_begins_anew(self):
+        before = self.noted({2: 0.5, 4: 0.1}).facts()
+        for metric, since in (("matthews", 1), ("accuracy", 0), ("loss", 0)):
+            early = EarlyStop(self.RULE, 10, metric)
+            early.restore(before)
+            self.assertEqual(early.facts()["since"], since, metric)
 
 
 class Results(unittest.TestCase):

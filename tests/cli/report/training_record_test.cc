@@ -122,9 +122,9 @@ TEST(TrainingRecordTest, ScoresOfLabelsAreThoseOfTheLastEvaluation) {
   const RecordedLabels& labels = trainings.at(0).labels;
   ASSERT_EQ(labels.evaluations.size(), 1u);
   EXPECT_EQ(labels.evaluations[0].macro_f1, 0.72);
-  EXPECT_EQ(labels.confusion, (std::vector<std::vector<std::uint64_t>>{{1, 2}, {3, 4}}));
-  EXPECT_EQ(labels.f1, (std::vector<double>{0.5, 0.8}));
-  ASSERT_EQ(labels.mistakes.size(), 1u);
+  EXPECT_EQ(labels.last.confusion, (std::vector<std::vector<std::uint64_t>>{{1, 2}, {3, 4}}));
+  EXPECT_EQ(labels.last.f1, (std::vector<double>{0.5, 0.8}));
+  ASSERT_EQ(labels.last.mistakes.size(), 1u);
   EXPECT_EQ(labels.baselines.at(0).accuracy, 0.6);
   EXPECT_TRUE(trainings[0].baselines.empty()) << "it is no baseline of ids";
   const std::string html = TrainingSection(trainings);
@@ -137,8 +137,8 @@ TEST(TrainingRecordTest, ScoresOfLabelsAreThoseOfTheLastEvaluation) {
       Read(first + told +
            Line(StrCat(R"({"kind":"eval","step":20,)", scores, R"("confusion":[[1,2],[3]]})")) + told);
   EXPECT_EQ(trainings.at(0).labels.evaluations.size(), 2u);
-  EXPECT_TRUE(trainings[0].labels.confusion.empty());
-  EXPECT_TRUE(trainings[0].labels.mistakes.empty());
+  EXPECT_TRUE(trainings[0].labels.last.confusion.empty());
+  EXPECT_TRUE(trainings[0].labels.last.mistakes.empty());
   GoBack(10, trainings[0]);
   EXPECT_EQ(trainings[0].labels.evaluations.size(), 1u);
 }
@@ -149,12 +149,12 @@ TEST(TrainingRecordTest, ResumedTrainingKeepsScoresOfLabels) {
   auto second = Read(Line(R"({"kind":"restore","step":10})") + Step(20));
   Prepend(first.at(0), second.at(0));
   EXPECT_EQ(second[0].labels.evaluations.size(), 1u);
-  EXPECT_EQ(second[0].labels.confusion.size(), 2u);
+  EXPECT_EQ(second[0].labels.last.confusion.size(), 2u);
   auto third = Read(Line(R"({"kind":"restore","step":10})") + Step(20) +
                     Line(StrCat(R"({"kind":"eval","step":20,)", scores)));
   Prepend(first.at(0), third.at(0));
   EXPECT_EQ(third[0].labels.evaluations.size(), 2u);
-  EXPECT_EQ(third[0].labels.step, 20);
+  EXPECT_EQ(third[0].labels.last.step, 20);
 }
 
 TEST(ReportTrainingTest, CurveOfOnePointOrOfNoNumberIsNoMatter) {

@@ -23,6 +23,7 @@ DIRECTORY}`: they wait for each other there in each step, and stop in the same o
 than the newest was for (a file of it says so). With `keep_best` of the job the loss of an evaluation is that of
 `config: {losses: {STEP: LOSS}}`, 9 where there is none; with `early_stop` it ends when `patience` evaluations are no better.
 
+`config: {scores: {NAME: NUMBER}}`: further members of its evaluations.
 `config: {prices: {FILE: BITS_PER_CHAR}}`: the prices of leaner files of its export; null: of an objective without bits.
 """
 
@@ -326,7 +327,8 @@ class Trainer:
                     with open(os.path.join(self.run, "best.json"), "w") as file:
                         json.dump({"step": self.step, "loss": 3.0}, file)
                 self.say("eval", split="validation", loss=3.0, ppl=20.0, bits_per_byte=1.5, bits_per_char=4.5,
-                         targets=999)
+                         targets=999,
+                         **self.job["config"].get("scores", {}))
                 for prompt in self.job["prompts"]:
                     self.say("sample", prompt=prompt, text=f"{prompt}は猫である<b>")
                 self.phase("step")

@@ -47,6 +47,13 @@ TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
                 events_["bye"]);
 }
 
+TEST_F(TrainStageTest, ScoresOfLabelsAreTold) {
+  config_["config"]["scores"] = Json(Json::Object{{"macro_f1", 0.75}, {"balanced_accuracy", 0.625}});
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  EXPECT_NE(notes_.find(", macro F1 0.750, balanced accuracy 0.625"), std::string::npos) << notes_;
+}
+
 TEST_F(TrainStageTest, PricesOfLeanerFilesAreTold) {
   config_["config"]["prices"] = Json(Json::Object{{"model-q8_0.gguf", 4.5625}, {"int8.safetensors", Json()}});
   const Result<JobOutput> output = Run();

@@ -7,7 +7,9 @@ at their beginning comes the telling id, which differs between any two: it alone
 from typing import NamedTuple
 
 OBJECTIVES = ("causal", "prefix", "classes")  # whose models answer with a label
-METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "matthews")  # of label_scores; larger is better
+# Of label_scores, with their words for people. Larger is better.
+METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
+           "matthews": "Matthews correlation"}
 WORST = 20  # documents that are shown
 
 

@@ -2,6 +2,8 @@
 
 import json
 
+from .labels import METRICS
+
 # Family: (task of transformers, the beginning of the first sentence, architecture).
 KINDS = {
     "llama": ("text-generation", "A decoder language model", "Llama: RMSNorm, rotary positions, SwiGLU"),
@@ -11,8 +13,6 @@ KINDS = {
            "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder"),
 }
 CLASSIFIER = ("text-classification", "An encoder with a head over labels", KINDS["bert"][2])
-SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
-          "matthews": "Matthews correlation"}
 NAMES = {"majority": "the most frequent label", "uniform": "uniform", "unigram": "unigram, add-one",
          "bigram_kn": "bigram, Kneser-Ney"}
 
@@ -102,7 +102,7 @@ def labelled(evaluation, baselines):
     """Returns the scores of labels, and the confusion."""
     rows = [("**this model**", evaluation)]
     rows += [(NAMES[item["name"]], item) for item in baselines if "accuracy" in item]
-    said = table(("", *SCORES.values()), [(name, *(number(item[key]) for key in SCORES)) for name, item in rows])
+    said = table(("", *METRICS.values()), [(name, *(number(item[key]) for key in METRICS)) for name, item in rows])
     by_label = ""
     if evaluation["confusion"]:
         by_label = "\n" + table(("label, by answer", *evaluation["labels"], "F1"), [

@@ -9,12 +9,11 @@ from pathlib import Path
 from . import finished
 from .atomic import write_text
 from .exits import BAD_DATA, Ended
+from .labels import METRICS
 from .sample import bounded
 
 IDS_AT_A_TIME = 8192  # on a device
 SHOWN = 120           # characters of a document
-NAMES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
-         "matthews": "Matthews correlation"}
 
 
 def options_of(argv):
@@ -99,7 +98,7 @@ def text_of(scores):
     if "labels" not in scores:
         return "\n".join(lines)
     lines.append(f"{scores['documents']:,} documents with a label")
-    lines += [f"{scores[name]:8.4f}  {said}" for name, said in NAMES.items()]
+    lines += [f"{scores[name]:8.4f}  {said}" for name, said in METRICS.items()]
     if scores["confusion"]:
         lines.append("documents by label (below) and answer (to the right), and the F1 of the label:")
         lines.append(table(["", *scores["labels"], "F1"],

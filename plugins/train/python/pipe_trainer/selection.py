@@ -45,7 +45,10 @@ class EarlyStop:
         if not self._rule or self._since < self._rule["patience"]:
             return None
         falls = self._metric == "loss"
-        best = f"{abs(self._best['loss']):.4f}, of step {self._best['step']}" if self._best else "any number"
+        if self._best is None:
+            best = "any number"
+        else:
+            best = f"{self._best['loss'] if falls else -self._best['loss']:.4f}, of step {self._best['step']}"
         return (f"in {self._since} evaluations the {self._metric} did not {'fall' if falls else 'rise'} by more than "
                 f"{self._rule.get('min_delta', 0.0):g} {'below' if falls else 'above'} {best}")
 

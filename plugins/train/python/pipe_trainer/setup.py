@@ -108,18 +108,20 @@ def compute_type(model, platform):
 
 
 def pieces_of(rows):
+    return tokenizer_of(rows).pieces
+
+
+def tokenizer_of(rows):
+    """Returns the sentencepiece_model.Model of rows."""
     try:
-        return sentencepiece_model.read(rows.model_path.read_bytes()).pieces
+        return sentencepiece_model.read(rows.model_path.read_bytes())
     except (OSError, sentencepiece_model.BadModel) as error:
         raise Ended(BAD_DATA, f"{rows.model_path}: {error}; make the rows again") from None
 
 
 def check_gguf(rows):
     """Raises BadJob if llama.cpp would make other ids of text than the tokenizer of the rows."""
-    try:
-        why = gguf_tokenizer.refusal(sentencepiece_model.read(rows.model_path.read_bytes()))
-    except (OSError, sentencepiece_model.BadModel) as error:
-        raise Ended(BAD_DATA, f"{rows.model_path}: {error}; make the rows again") from None
+    why = gguf_tokenizer.refusal(tokenizer_of(rows))
     if why:
         raise BadJob([f"config.export.gguf: {rows.model_path}: {why}; leave it out"])
 

@@ -7,7 +7,7 @@ from jax import lax
 
 from . import classes, experts, families, guard, lora, loss, masked, model, objectives, optim, regularizers
 
-# What a step reports, in the order of its one array. The last are of a model with experts alone.
+# The numbers that a step reports, in the order of its one array. Only a model with experts has the last ones.
 OF_EXPERTS = experts.Load._fields
 METRICS = ("loss", "grad_norm", "tokens", "skipped", "skips", "stop", *OF_EXPERTS)
 

@@ -7,20 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "tests/stages/export/packed/packer_rows.h"
+
 namespace pipeline {
 namespace {
 
-using Ids = std::vector<std::uint32_t>;
+using Ids = PackerIds;
+using Row = PackerRow;
 
 constexpr std::uint32_t kEos = 2;
 constexpr std::uint32_t kNewline = 4;
-
-struct Row {
-  Ids ids;
-  PackedRowFacts facts;
-  Ids weights;
-  bool operator==(const Row&) const = default;
-};
 
 struct Line {
   Ids ids;
@@ -39,15 +35,7 @@ std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines, std
   EXPECT_TRUE(CheckLabelRoom(labels, rules).ok());
   std::vector<Row> rows;
   std::uint64_t scored = 0;
-  LabelledDocuments documents(
-      labels, rules,
-      [&](std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-          std::span<const std::uint32_t> begins, std::span<const std::uint32_t> weights) {
-        if (segments != nullptr) segments->emplace_back(begins.begin(), begins.end());
-        rows.push_back({Ids(ids.begin(), ids.end()), facts, Ids(weights.begin(), weights.end())});
-        for (const std::uint32_t weight : weights) scored += weight;
-        return Status();
-      });
+  LabelledDocuments documents(labels, rules, TakeInto(rows, segments, scored));
   for (const Line& line : lines) {
     const Status added = documents.Add(line.ids, line.label, line.document);
     EXPECT_TRUE(added.ok()) << added.message();

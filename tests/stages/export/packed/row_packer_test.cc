@@ -10,11 +10,13 @@
 
 #include "stages/export/packed/best_fit_packer.h"
 #include "tests/stages/export/packed/after_first.h"
+#include "tests/stages/export/packed/packer_rows.h"
 
 namespace pipeline {
 namespace {
 
-using Ids = std::vector<std::uint32_t>;
+using Ids = PackerIds;
+using Row = PackerRow;
 
 constexpr std::uint32_t kEos = 2;
 constexpr std::uint32_t kNewline = 4;
@@ -25,13 +27,6 @@ struct Line {
   Ids ends;
   std::string text;
   std::uint64_t document = 0;
-};
-
-struct Row {
-  Ids ids;
-  PackedRowFacts facts;
-  Ids weights = {};  // empty: none
-  bool operator==(const Row&) const = default;
 };
 
 RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, kFill, kNewline}; }
@@ -45,16 +40,7 @@ std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines,
                       std::uint64_t* unscored_documents = nullptr) {
   std::vector<Row> rows;
   std::uint64_t scored = 0;
-  const auto packer = packing(
-      rules,
-      [&](std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
-          std::span<const std::uint32_t> begins, std::span<const std::uint32_t> weights) {
-        if (segments != nullptr) segments->emplace_back(begins.begin(), begins.end());
-        rows.push_back({Ids(ids.begin(), ids.end()), facts, Ids(weights.begin(), weights.end())});
-        for (const std::uint32_t weight : weights) scored += weight;
-        return Status();
-      },
-      std::move(target_weights));
+  const auto packer = packing(rules, TakeInto(rows, segments, scored), std::move(target_weights));
   for (const Line& line : lines) {
     const Status added = packer->Add(line.ids, line.ends, line.text, line.document);
     EXPECT_TRUE(added.ok()) << added.message();
