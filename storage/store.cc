@@ -23,7 +23,11 @@ Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_
 
 namespace {
 
-constexpr int kReads = 5;  // of an object that others replace
+constexpr int kReads = 5;  // of an object that others replace, or that is damaged on the way
+
+bool ReadingAgainHelps(const Status& failure) {
+  return failure.Detail<ReplacedWhileRead>() != nullptr || failure.Detail<DamagedOnTheWay>() != nullptr;
+}
 
 Result<std::string> ReadOnce(Store& store, std::string_view name, std::uint64_t max_bytes,
                              std::stop_token stop) {
@@ -45,7 +49,7 @@ Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_
                                std::stop_token stop) {
   for (int reads = 1;; ++reads) {
     Result<std::string> bytes = ReadOnce(store, name, max_bytes, stop);
-    if (bytes.ok() || reads == kReads || bytes.status().Detail<ReplacedWhileRead>() == nullptr) return bytes;
+    if (bytes.ok() || reads == kReads || !ReadingAgainHelps(bytes.status())) return bytes;
   }
 }
 

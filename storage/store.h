@@ -82,8 +82,11 @@ Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_
 /// Detail of the failure of a reader: another writer replaced or removed the object after it was opened.
 struct ReplacedWhileRead final : StatusDetail {};
 
-/// Returns all bytes of a small object, of one version: an object that is replaced meanwhile is read again,
-/// a few times. kResourceExhausted: it is larger than `max_bytes`.
+/// Detail of the failure of a reader: the bytes that arrived are not those of the object, by its checksum.
+struct DamagedOnTheWay final : StatusDetail {};
+
+/// Returns all bytes of a small object, of one version: an object that is replaced meanwhile, or damaged on
+/// the way, is read again, a few times. kResourceExhausted: it is larger than `max_bytes`.
 Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
                                std::stop_token stop = {});
 

@@ -11,7 +11,7 @@ namespace {
 /// A store with one object. Each read after it was opened fails, `failures` times.
 class RestlessStore final : public Store {
  public:
-  enum class Why : std::uint8_t { kReplaced, kRemoved, kDamaged };
+  enum class Why : std::uint8_t { kReplaced, kRemoved, kDamagedOnTheWay, kDamaged };
   RestlessStore(Why why, int failures) : why_(why), failures_(failures) {}
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override {
     if (opened_ > 0 && why_ == Why::kRemoved) return Status(Code::kNotFound, StrCat(name, ": is not there"));
@@ -34,8 +34,10 @@ class RestlessStore final : public Store {
     Result<std::size_t> Read(std::span<char> out) override {
       if (store.failures_-- > 0) {
         Status failed(Code::kDataLoss, "these are other bytes");
-        return store.why_ == Why::kDamaged ? failed
-                                           : std::move(failed).With(std::make_shared<ReplacedWhileRead>());
+        if (store.why_ == Why::kDamaged) return failed;
+        if (store.why_ == Why::kDamagedOnTheWay)
+          return std::move(failed).With(std::make_shared<DamagedOnTheWay>());
+        return std::move(failed).With(std::make_shared<ReplacedWhileRead>());
       }
       std::fill(out.begin(), out.end(), 'x');
       return out.size();
@@ -63,6 +65,14 @@ TEST(ReadObjectTest, AnObjectThatIsReplacedMeanwhileIsReadAgain) {
   EXPECT_EQ(store.opened(), 3);
 }
 
+TEST(ReadObjectTest, AnObjectThatIsDamagedOnTheWayIsReadAgain) {
+  RestlessStore store(RestlessStore::Why::kDamagedOnTheWay, 2);
+  const Result<std::string> text = ReadObject(store, "lease", 10);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_EQ(*text, "xxx");
+  EXPECT_EQ(store.opened(), 3);
+}
+
 TEST(ReadObjectTest, AnObjectThatIsRemovedMeanwhileIsNotThere) {
   RestlessStore store(RestlessStore::Why::kRemoved, 1);
   EXPECT_EQ(ReadObject(store, "lease", 10).status().code(), Code::kNotFound);
@@ -74,7 +84,7 @@ TEST(ReadObjectTest, EndlessReplacementsAreAnError) {
   EXPECT_EQ(store.opened(), 5);
 }
 
-TEST(ReadObjectTest, DamageIsNotReadAgain) {
+TEST(ReadObjectTest, DamageInTheStoreIsNotReadAgain) {
   RestlessStore store(RestlessStore::Why::kDamaged, 1'000);
   EXPECT_EQ(ReadObject(store, "lease", 10).status().code(), Code::kDataLoss);
   EXPECT_EQ(store.opened(), 1);

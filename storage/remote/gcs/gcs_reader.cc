@@ -40,16 +40,25 @@ class Reader final : public ByteReader {
       return Status(Code::kCancelled, StrCat(operation_.where(), ": reading was stopped"));
     while (at_ < end_) {
       Result<std::size_t> got = Attempt(out);
-      if (got.ok()) return got;
+      if (got.ok()) {
+        // A caller that knows the size does not read on to the end, so the last bytes wait for this.
+        RETURN_IF_ERROR(CheckSum());
+        return got;
+      }
       exchange_.reset();
       RETURN_IF_ERROR(operation_.Again(std::move(got).status()));
     }
     exchange_.reset();
-    const std::optional<std::uint32_t> expected = file_.object().crc32c;
-    if (whole_ && expected && *expected != crc_)
-      return operation_.Unavailable(
-          "the bytes that arrived have another CRC-32C than the object; read it again");
     return std::size_t{0};
+  }
+
+  /// Compares the CRC-32C after the last byte of a whole object.
+  Status CheckSum() const {
+    const std::optional<std::uint32_t> expected = file_.object().crc32c;
+    if (!whole_ || at_ < end_ || !expected || *expected == crc_) return {};
+    return operation_
+        .Unavailable("the bytes that arrived have another CRC-32C than the object; read it again")
+        .With(std::make_shared<DamagedOnTheWay>());
   }
 
   Result<std::size_t> Attempt(std::span<char> out) {

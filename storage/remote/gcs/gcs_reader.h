@@ -13,8 +13,8 @@
 namespace pipeline {
 
 /// Immutable. Readers resume a broken transfer, and fail with kDataLoss if the generation no longer exists.
-/// A reader that read everything compares the CRC-32C: kUnavailable if it differs, since reading again may
-/// help.
+/// A reader of a whole object compares the CRC-32C before it returns the last bytes: kUnavailable with
+/// DamagedOnTheWay if it differs, because reading again helps.
 class GcsFile final : public RangedFile {
  public:
   GcsFile(std::shared_ptr<GcsClient> client, std::string bucket, GcsObject object)

@@ -241,6 +241,23 @@ TEST_F(GcsScenarioTest, J_AByteThatIsDamagedOnTheWayIsToldAtTheEnd) {
   EXPECT_TRUE(Read("a") == PatternBytes(100'000));
 }
 
+TEST_F(GcsScenarioTest, J_ADamagedByteIsNoticedByACallerThatReadsNoFurtherThanTheSize) {
+  Put("a", PatternBytes(100'000));
+  Fault("read", "return-corrupted-data");
+  const auto file = store_->Open("a");
+  ASSERT_TRUE(file.ok());
+  const auto reader = (*file)->Open(0, {});
+  std::string bytes(100'000, '\0');
+  const Status read = ReadExactly(**reader, bytes);
+  EXPECT_EQ(read.code(), Code::kUnavailable);
+  EXPECT_NE(read.Detail<DamagedOnTheWay>(), nullptr);
+  Fault("read", "return-corrupted-data");
+  Fault("read", "return-corrupted-data");
+  const Result<std::string> small = ReadObject(*store_, "a", 100'000);
+  ASSERT_TRUE(small.ok()) << small.status().message();
+  EXPECT_TRUE(*small == PatternBytes(100'000));
+}
+
 TEST_F(GcsScenarioTest, K_AnObjectStoredAsGzipIsReadAsItIsStored) {
   const std::string packed = GzipCompress(PatternBytes(2 << 20));
   Json given;
