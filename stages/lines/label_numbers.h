@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,12 @@ bool FailsOnUnknownLabel(const Json& config);
 /// The reason of a record that was set aside.
 Reason UnknownLabelReason();
 
+/// Keeps the records whose label `accepts` takes, which is asked once for each. Another record is the error
+/// kFailedPrecondition, with batch.failed_index, whose message has `wrong`: what is wrong with a label, and
+/// the remedy. Unless that `fails`, it is dropped and set aside.
+Status KeepLabels(Batch& batch, std::uint32_t stage, StageCounts& counts, bool fails, std::string_view wrong,
+                  const std::function<bool(std::string_view label)>& accepts);
+
 /// Immutable; any thread may use it.
 class LabelNumbers {
  public:
@@ -31,8 +38,7 @@ class LabelNumbers {
   /// Absent: no name.
   std::optional<std::uint32_t> Of(std::string_view label) const;
 
-  /// Sets `numbers` to the number of each record's label. A record with another label is the error
-  /// kFailedPrecondition, with batch.failed_index; unless that fails, it is dropped and set aside.
+  /// KeepLabels; sets `numbers` to the number of each record's label that is kept.
   Status Number(Batch& batch, std::uint32_t stage, StageCounts& counts,
                 std::vector<std::uint32_t>& numbers) const;
 

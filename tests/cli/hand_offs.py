@@ -144,6 +144,24 @@ def labels_that_no_trainer_tells_apart():
     return "\n  ".join(told)
 
 
+def labels_that_are_numbers():
+    """One that is no number is refused; others are published in their one form, and verified."""
+    rows = ROWS.replace("good", "+4.50").replace("bad", "-1e3")
+    stages = unigram("pipe") + packed("example", "packing: best_fit, labels: numbers,").replace("16", "32")
+    with Line(stages, rows + "普通\t1e999\n", READ_LABELS) as sandbox:
+        told = [sandbox.refused("its label '1e999' is no finite decimal number; correct it, or set "
+                                "on_unknown_label: quarantine", code=1)]
+    with Line(stages.replace("32", "16"), rows, READ_LABELS) as sandbox:
+        told.append(sandbox.refused("labels: a number and the ends of lines take up to 29 ids", code=1))
+    with Line(stages, rows, READ_LABELS) as sandbox:
+        sandbox.ok()
+        check_says((sandbox.root / "out/w/packed.json").read_text(), '"labels": "numbers"')
+        verified = subprocess.run([support.PIPE, "verify", sandbox.root / "out/w"], capture_output=True, text=True,
+                                  check=False)
+        check(verified.returncode == 0, verified.stdout)
+    return "\n  " + "\n  ".join(told)
+
+
 def splits_too_small():
     """Splits need at least one batch for evaluation, and at least one record."""
     with Line(SPLIT.substitute(held="validation: 0.2") + tfds(input="docs", keys="eval_batch: 100000,")) as sandbox:
@@ -236,8 +254,8 @@ def vocabularies_that_do_not_fit():
 
 SCENARIOS = [
     tokenizers_that_do_not_fit, data_that_the_trainer_does_not_read, names_that_no_reader_finds, labels_outside_the_list,
-    labels_that_no_trainer_tells_apart, splits_too_small, vocabularies_that_do_not_fit, a_stop_during_the_passes_of_bert,
-    text_without_a_word_of_bert,
+    labels_that_no_trainer_tells_apart, labels_that_are_numbers, splits_too_small, vocabularies_that_do_not_fit,
+    a_stop_during_the_passes_of_bert, text_without_a_word_of_bert,
 ]
 
 if __name__ == "__main__":

@@ -1,11 +1,16 @@
 #include "stages/export/packed/label_answers.h"
 
-#include <string>
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/export/packed/number_label.h"
 #include "stages/lines/label_names.h"
+#include "stages/lines/label_numbers.h"
 #include "text/sentencepiece_handle.h"
 #include "text/utf8.h"
 
@@ -13,55 +18,137 @@ namespace pipeline {
 
 namespace {
 
+/// A batch of records, of which it keeps some.
+using KeepSome = std::function<Status(Batch& batch, std::uint32_t stage, StageCounts& counts)>;
+
 class LabelCheckWorker final : public Worker {
  public:
-  explicit LabelCheckWorker(const LabelNumbers& numbers) : numbers_(numbers) {}
+  explicit LabelCheckWorker(const KeepSome& keep) : keep_(keep) {}
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
-    return numbers_.Number(batch, stage, counts, of_rows_);
+    return keep_(batch, stage, counts);
   }
 
  private:
-  const LabelNumbers& numbers_;
-  std::vector<std::uint32_t> of_rows_;
+  const KeepSome& keep_;
 };
 
 class LabelCheck final : public Transform {
  public:
-  explicit LabelCheck(const LabelNumbers& numbers) : numbers_(numbers) {}
+  explicit LabelCheck(KeepSome keep) : keep_(std::move(keep)) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<LabelCheckWorker>(numbers_));
+    return std::unique_ptr<Worker>(std::make_unique<LabelCheckWorker>(keep_));
   }
 
  private:
-  const LabelNumbers& numbers_;
+  const KeepSome keep_;
 };
 
-Result<LabelAnswers> Encoded(const std::vector<std::string>& names, const ArtifactInput& tokenizer,
-                             const TokenizerFacts& facts) {
+class NamedLabels final : public RecordLabels {
+ public:
+  NamedLabels(LabelAnswers answers, const std::vector<std::string>& names, bool fails)
+      : answers_(std::move(answers)), numbers_(names, fails) {}
+
+  std::vector<PackedLabel> named() const override {
+    std::vector<PackedLabel> labels;
+    for (const LabelAnswer& answer : answers_) labels.push_back(answer.label);
+    return labels;
+  }
+  std::size_t longest() const override {
+    std::size_t longest = 0;
+    for (const LabelAnswer& answer : answers_) longest = std::max(longest, answer.label.ids.size());
+    return longest;
+  }
+  std::unique_ptr<Transform> NewCheck() const override {
+    return std::make_unique<LabelCheck>([this](Batch& batch, std::uint32_t stage, StageCounts& counts) {
+      std::vector<std::uint32_t> of_rows;
+      return numbers_.Number(batch, stage, counts, of_rows);
+    });
+  }
+  Result<LabelAnswer> Answer(std::string_view label) const override {
+    const std::optional<std::uint32_t> number = numbers_.Of(label);
+    if (!number) return Status(Code::kInternal, "packed rows: a label has no number [this is a bug]");
+    return answers_[*number];
+  }
+
+ private:
+  const LabelAnswers answers_;
+  const LabelNumbers numbers_;
+};
+
+Result<LabelAnswer> Encoded(const SentencePieceEncoder& encoder, const std::string& name) {
+  SentencePieceEncoder::Scratch scratch;
+  LabelAnswer answer;
+  answer.label.name = name;
+  const Status status = encoder.Encode(name, scratch, answer.label.ids, answer.ends);
+  if (!status.ok()) return Status(status).Annotate(StrCat("labels: '", Printable(name), "'"));
+  return answer;
+}
+
+class NumberLabels final : public RecordLabels {
+ public:
+  NumberLabels(std::unique_ptr<const SentencePieceEncoder> encoder, bool fails)
+      : encoder_(std::move(encoder)), fails_(fails) {}
+
+  std::vector<PackedLabel> named() const override { return {}; }
+  std::size_t longest() const override { return kMostIdsOfNumber; }
+  std::unique_ptr<Transform> NewCheck() const override {
+    return std::make_unique<LabelCheck>([this](Batch& batch, std::uint32_t stage, StageCounts& counts) {
+      return KeepLabels(batch, stage, counts, fails_, "is no finite decimal number; correct it",
+                        [](std::string_view label) { return NumberLabel(label).has_value(); });
+    });
+  }
+  Result<LabelAnswer> Answer(std::string_view label) const override {
+    const std::optional<std::string> text = NumberLabel(label);
+    if (!text) return Status(Code::kInternal, "packed rows: a label is no number [this is a bug]");
+    return Encoded(*encoder_, *text);
+  }
+
+  // At most an id for each byte of a number and of the space that some tokenizers put before it.
+  static constexpr std::size_t kMostIdsOfNumber = kLongestNumber + 3;
+
+ private:
+  const std::unique_ptr<const SentencePieceEncoder> encoder_;
+  const bool fails_;
+};
+
+Result<std::unique_ptr<const SentencePieceEncoder>> OpenEncoder(const ArtifactInput& tokenizer,
+                                                                const TokenizerFacts& facts) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadTokenizerModel(tokenizer, facts));
   const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return Status(model.status()).Annotate(facts.model);
   auto encoder = SentencePieceEncoder::Load(bytes);
   if (!encoder.ok()) return std::move(encoder).status().Annotate(facts.model);
-  SentencePieceEncoder::Scratch scratch;
-  LabelAnswers answers;
-  for (const std::string& name : names) {
-    LabelAnswer& answer = answers.emplace_back();
-    answer.label.name = name;
-    const Status status = (*encoder)->Encode(name, scratch, answer.label.ids, answer.ends);
-    if (!status.ok()) return Status(status).Annotate(StrCat("labels: '", Printable(name), "'"));
+  return encoder;
+}
+
+/// kInvalidArgument: a number may have no ids that give its text, or no room in a row.
+Status CheckNumbers(const SentencePieceEncoder& encoder, const TokenizerFacts& facts, const RowRules& rules) {
+  for (const char character : kNumberCharacters) {
+    ASSIGN_OR_RETURN(const LabelAnswer answer, Encoded(encoder, std::string(1, character)));
+    const std::vector<std::uint32_t>& ids = answer.label.ids;
+    const bool unknown =
+        facts.unk_id >= 0 && std::count(ids.begin(), ids.end(), static_cast<std::uint32_t>(facts.unk_id)) > 0;
+    if (ids.empty() || unknown)
+      return Status(Code::kInvalidArgument,
+                    StrCat("labels: the tokenizer has no piece for '", std::string(1, character),
+                           "', which numbers have; take one with `byte_fallback: true`"));
   }
-  return answers;
+  const std::size_t taken = NumberLabels::kMostIdsOfNumber + (rules.newline_id ? 2 : 1);
+  if (taken < rules.seq_len) return {};
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("labels: a number and the ends of lines take up to ", taken, " ids, and a row has room for ",
+             rules.seq_len, ", so that no text may fit beside it; give a larger `seq_len`"));
 }
 
 }  // namespace
 
 std::vector<ConfigKey> PackedLabelKeys() {
   std::vector<ConfigKey> keys = LabelKeys(
-      "All labels of the records, in the order of their numbers: the name of its label becomes the "
-      "last line of a document, and the loss counts it alone.");
+      "All labels of the records, in the order of their numbers, or `numbers`: the name of its label, or its "
+      "number, becomes the last line of a document, and the loss counts it alone.");
   keys.push_back(UnknownLabelKey());
   return keys;
 }
@@ -77,10 +164,16 @@ Status CheckPackedLabelKeys(const Json& config, const Schema& schema) {
                   "reads rows");
   RETURN_IF_ERROR(CheckLabelKeys(config));
   if (config.Has("labels_file")) return {};
-  return config["labels"].AsArray().size() > 1 ? Status() : TooFewLabels(1);
+  return config["labels"].AsArray().size() > 1 || HasNumberLabels(config) ? Status() : TooFewLabels(1);
+}
+
+bool HasNumberLabels(const Json& config) {
+  const Json::Array& names = config["labels"].AsArray();
+  return names.size() == 1 && names.front().AsString() == kNumberLabels;
 }
 
 Result<std::vector<std::string>> PackedLabelNames(const Json& config) {
+  if (HasNumberLabels(config)) return std::vector<std::string>();
   ASSIGN_OR_RETURN(std::vector<std::string> names, LabelNames(config));
   if (names.size() == 1) return TooFewLabels(1);
   return names;
@@ -89,19 +182,24 @@ Result<std::vector<std::string>> PackedLabelNames(const Json& config) {
 Result<std::shared_ptr<const RecordLabels>> ChooseLabels(const StageContext& context,
                                                          const TokenizerFacts& facts, const RowRules& rules) {
   if (!HasLabels(context.config)) return std::shared_ptr<const RecordLabels>();
+  const bool fails = FailsOnUnknownLabel(context.config);
+  ASSIGN_OR_RETURN(std::unique_ptr<const SentencePieceEncoder> encoder,
+                   OpenEncoder(context.artifacts.at(std::string(kTokenizerInput)), facts));
+  if (HasNumberLabels(context.config)) {
+    RETURN_IF_ERROR(CheckNumbers(*encoder, facts, rules));
+    return std::shared_ptr<const RecordLabels>(std::make_shared<NumberLabels>(std::move(encoder), fails));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PackedLabelNames(context.config));
-  ASSIGN_OR_RETURN(LabelAnswers answers,
-                   Encoded(names, context.artifacts.at(std::string(kTokenizerInput)), facts));
+  LabelAnswers answers;
   std::vector<PackedLabel> labels;
-  for (const LabelAnswer& answer : answers) labels.push_back(answer.label);
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(LabelAnswer answer, Encoded(*encoder, name));
+    labels.push_back(answer.label);
+    answers.push_back(std::move(answer));
+  }
   RETURN_IF_ERROR(CheckPackedLabels(labels, facts));
   RETURN_IF_ERROR(CheckLabelRoom(answers, rules));
-  return std::shared_ptr<const RecordLabels>(std::make_shared<RecordLabels>(
-      RecordLabels{std::move(answers), LabelNumbers(names, FailsOnUnknownLabel(context.config))}));
-}
-
-std::unique_ptr<Transform> NewLabelCheck(const LabelNumbers& numbers) {
-  return std::make_unique<LabelCheck>(numbers);
+  return std::shared_ptr<const RecordLabels>(std::make_shared<NamedLabels>(std::move(answers), names, fails));
 }
 
 }  // namespace pipeline

@@ -1,7 +1,9 @@
 // The keys of `write_packed` for labels, and the ids of their names.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +11,6 @@
 #include "dag/records/schema.h"
 #include "dag/records/transform.h"
 #include "stages/export/packed/labelled_documents.h"
-#include "stages/lines/label_numbers.h"
 
 namespace pipeline {
 
@@ -20,21 +21,30 @@ std::vector<ConfigKey> PackedLabelKeys();
 /// what they need of the other keys.
 Status CheckPackedLabelKeys(const Json& config, const Schema& schema);
 
-/// The names of the labels of a configuration; empty: none. Reads the file. kInvalidArgument: there is one.
+/// Whether the labels of a configuration are numbers.
+bool HasNumberLabels(const Json& config);
+
+/// The names of the labels of a configuration; empty: none, or numbers. Reads the file. kInvalidArgument:
+/// there is one.
 Result<std::vector<std::string>> PackedLabelNames(const Json& config);
 
-/// The labels of a configuration, with numbers for records.
-struct RecordLabels {
-  LabelAnswers answers;
-  LabelNumbers numbers;
+/// The labels of a configuration. Immutable; any thread may use it.
+class RecordLabels {
+ public:
+  virtual ~RecordLabels() = default;
+  /// By number; empty: they are numbers.
+  virtual std::vector<PackedLabel> named() const = 0;
+  /// Ids of the longest.
+  virtual std::size_t longest() const = 0;
+  /// For SinkStage::encoder: refuses records with another label, or sets them aside. This outlives it.
+  virtual std::unique_ptr<Transform> NewCheck() const = 0;
+  /// The label of a record that the check kept.
+  virtual Result<LabelAnswer> Answer(std::string_view label) const = 0;
 };
 
 /// Null: no labels. Reads the file of names and the model of the tokenizer. kInvalidArgument: they cannot be
-/// told apart, or `rules` leave no room for them.
+/// told apart, the tokenizer lacks a character of numbers, or `rules` leave no room for them.
 Result<std::shared_ptr<const RecordLabels>> ChooseLabels(const StageContext& context,
                                                          const TokenizerFacts& facts, const RowRules& rules);
-
-/// For SinkStage::encoder: refuses records with another label, or sets them aside. `numbers` outlives it.
-std::unique_ptr<Transform> NewLabelCheck(const LabelNumbers& numbers);
 
 }  // namespace pipeline

@@ -43,26 +43,24 @@ Status CheckLabelRoom(const LabelAnswers& answers, const RowRules& rules) {
   return {};
 }
 
-LabelledDocuments::LabelledDocuments(const LabelAnswers& answers, const RowRules& rules, TakeRow row)
-    : answers_(answers), rules_(rules) {
+LabelledDocuments::LabelledDocuments(const RowRules& rules, TakeRow row) : rules_(rules) {
   auto weights = std::make_unique<AnswerWeights>();
   weights_ = weights.get();
   rows_ = NewBestFitPacker(rules, std::move(row), std::move(weights));
 }
 
-Status LabelledDocuments::Add(std::span<const std::uint32_t> ids, std::uint32_t label,
+Status LabelledDocuments::Add(std::span<const std::uint32_t> ids, const LabelAnswer& label,
                               std::uint64_t document) {
   if (label_ && document != document_) RETURN_IF_ERROR(Close());
   if (!label_) {
     label_ = label;
     document_ = document;
-    room_ = rules_.seq_len - TakenBy(answers_[label], rules_);
-  } else if (label != *label_) {
-    return Status(
-        Code::kInvalidArgument,
-        StrCat("packed rows: the lines of document ", document, " have the labels '",
-               Printable(answers_[*label_].label.name), "' and '", Printable(answers_[label].label.name),
-               "', and a document has one; let each labelled record be a document"));
+    room_ = rules_.seq_len - TakenBy(label, rules_);
+  } else if (label.label.name != label_->label.name) {
+    return Status(Code::kInvalidArgument,
+                  StrCat("packed rows: the lines of document ", document, " have the labels '",
+                         Printable(label_->label.name), "' and '", Printable(label.label.name),
+                         "', and a document has one; let each labelled record be a document"));
   } else if (rules_.newline_id) {
     Append({&*rules_.newline_id, 1});
   }
@@ -82,9 +80,8 @@ void LabelledDocuments::Append(std::span<const std::uint32_t> ids) {
 }
 
 Status LabelledDocuments::Close() {
-  const LabelAnswer& answer = answers_[*label_];
+  const LabelAnswer answer = *std::exchange(label_, std::nullopt);
   cut_documents_ += std::exchange(cut_, false) ? 1 : 0;
-  label_.reset();
   if (rules_.newline_id) ids_.push_back(*rules_.newline_id);
   // The text of the label alone is counted: no id before it has any.
   std::vector<std::uint32_t> ends(ids_.size(), 0);

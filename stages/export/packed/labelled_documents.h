@@ -31,12 +31,11 @@ Status CheckLabelRoom(const LabelAnswers& answers, const RowRules& rules);
 /// Packs one split of one partition by best fit. One thread at a time.
 class LabelledDocuments {
  public:
-  /// CheckLabelRoom has accepted `answers`, which outlive it.
-  LabelledDocuments(const LabelAnswers& answers, const RowRules& rules, TakeRow row);
+  LabelledDocuments(const RowRules& rules, TakeRow row);
 
-  /// Call with lines in order. `label` is a number. kInvalidArgument: another line of the document has
-  /// another label.
-  Status Add(std::span<const std::uint32_t> ids, std::uint32_t label, std::uint64_t document);
+  /// Call with lines in order. CheckLabelRoom accepts `label`. kInvalidArgument: another line of the document
+  /// has another label.
+  Status Add(std::span<const std::uint32_t> ids, const LabelAnswer& label, std::uint64_t document);
   /// The last call.
   Status Finish();
 
@@ -51,12 +50,11 @@ class LabelledDocuments {
   Status Close();
   void Append(std::span<const std::uint32_t> ids);
 
-  const LabelAnswers& answers_;
   const RowRules rules_;
   std::unique_ptr<RowPacker> rows_;
   AnswerWeights* weights_ = nullptr;  // rows_ owns it
   // The open document.
-  std::optional<std::uint32_t> label_;  // absent: none is open
+  std::optional<LabelAnswer> label_;  // absent: none is open
   std::uint64_t document_ = 0;
   std::vector<std::uint32_t> ids_;  // of its text, at most room_
   std::size_t room_ = 0;            // for ids of its text

@@ -3,12 +3,23 @@
 #include <algorithm>
 
 #include "base/str.h"
+#include "stages/export/packed/number_label.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
-LabelledRowCheck::LabelledRowCheck(const PackedInfo& info) : info_(info) {
+LabelledRowCheck::LabelledRowCheck(const PackedInfo& info, const SentencePieceEncoder* tokenizer)
+    : info_(info), tokenizer_(tokenizer) {
   for (const PackedLabel& label : info.labels) labels_.emplace(label.ids, &label);
+}
+
+std::optional<std::string> LabelledRowCheck::LabelOf(const std::vector<std::uint32_t>& ids) const {
+  if (tokenizer_ == nullptr) {
+    const auto label = labels_.find(ids);
+    return label == labels_.end() ? std::nullopt : std::optional(label->second->name);
+  }
+  const Result<std::string> text = tokenizer_->Decode(ids);
+  return text.ok() && NumberLabel(*text) == *text ? std::optional(*text) : std::nullopt;
 }
 
 std::string LabelledRowCheck::WrongWith(std::span<const std::uint32_t> ids,
@@ -39,16 +50,17 @@ std::string LabelledRowCheck::WrongWithDocument(std::span<const std::uint32_t> i
   if (at >= end) return StrCat("the document with id ", begin, " has no scored label");
   for (std::size_t scored = at; scored <= end; ++scored)
     if (weights[scored] == 0) return StrCat("id ", scored, " is not scored, and id ", at, " before it is");
-  const auto label = labels_.find(
+  const std::optional<std::string> label = LabelOf(
       {ids.begin() + static_cast<std::ptrdiff_t>(at), ids.begin() + static_cast<std::ptrdiff_t>(end)});
-  if (label == labels_.end())
+  if (!label && info_.number_labels)
+    return StrCat("the scored ids ", at, " to ", end, " are not those of a number as rows have it");
+  if (!label)
     return StrCat("the scored ids ", at, " to ", end, " are not those of a label of ", kPackedInfoFile);
   if (info_.tokenizer.newline_id >= 0 &&
       (at == begin || ids[at - 1] != static_cast<std::uint32_t>(info_.tokenizer.newline_id)))
     return StrCat("the label at id ", at, " is not a line of its own");
-  const std::string& name = label->second->name;
-  found.bytes += static_cast<std::uint32_t>(name.size() + 1);
-  found.chars += static_cast<std::uint32_t>(CountCharacters(name) + 1);
+  found.bytes += static_cast<std::uint32_t>(label->size() + 1);
+  found.chars += static_cast<std::uint32_t>(CountCharacters(*label) + 1);
   return {};
 }
 

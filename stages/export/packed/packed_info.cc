@@ -5,6 +5,7 @@
 
 #include "base/json_fields.h"
 #include "base/str.h"
+#include "stages/export/packed/number_label.h"
 
 namespace pipeline {
 
@@ -83,11 +84,15 @@ PackedSplit SplitFromJson(const std::string& name, const Json& json, bool weight
 
 /// `info` has everything else.
 Status ReadLabels(const Json& json, PackedInfo& info) {
-  ASSIGN_OR_RETURN(info.labels, PackedLabelsFromJson(json));
+  info.number_labels = json.is_string() && json.AsString() == kNumberLabels;
+  if (!info.number_labels) {
+    ASSIGN_OR_RETURN(info.labels, PackedLabelsFromJson(json));
+  }
   if (!info.weights || !info.best_fit)
     return Status(Code::kDataLoss, "labels: rows with them have weights and the packing best_fit");
   if (info.tokenizer.eos_id < 0)
     return Status(Code::kDataLoss, "labels: the tokenizer has no eos, which stands behind each");
+  if (info.number_labels) return {};
   const Status told_apart = CheckPackedLabels(info.labels, info.tokenizer);
   return told_apart.ok() ? Status() : Status(Code::kDataLoss, std::string(told_apart.message()));
 }
@@ -133,6 +138,7 @@ std::string PackedInfoJson(const PackedInfo& info) {
   if (info.segments) json["segments"] = true;
   if (info.weights) json["weights"] = true;
   if (!info.labels.empty()) json["labels"] = PackedLabelsJson(info.labels);
+  if (info.number_labels) json["labels"] = kNumberLabels;
   json["fill_id"] = info.fill_id;
   json["tokenizer"] = ToJson(info.tokenizer);
   json["splits"] = Json::Object{};

@@ -56,6 +56,8 @@ struct PackedInfo {
   /// By number. Each document ends with one of them, and nothing else is scored; empty: rows as `weights`
   /// says.
   std::vector<PackedLabel> labels = {};
+  bool number_labels = false;  // each document ends with a number instead, and nothing else is scored
+  bool labelled() const { return !labels.empty() || number_labels; }
   /// The NumPy name of the ids' type.
   std::string_view dtype() const;
   /// The share of padding among the ids of `totals`; 0 if there are no ids.

@@ -39,9 +39,8 @@ class PackedSink final : public Sink {
         RETURN_IF_ERROR(stream->lines->Add(batch.ids[row], batch.id_ends[row], batch.text[row], document));
         continue;
       }
-      const std::optional<std::uint32_t> label = rules_.labels->numbers.Of(batch.label[row]);
-      if (!label) return Status(Code::kInternal, "packed rows: a label has no number [this is a bug]");
-      RETURN_IF_ERROR(stream->documents->Add(batch.ids[row], *label, document));
+      ASSIGN_OR_RETURN(const LabelAnswer label, rules_.labels->Answer(batch.label[row]));
+      RETURN_IF_ERROR(stream->documents->Add(batch.ids[row], label, document));
     }
     return {};
   }
@@ -96,8 +95,7 @@ class PackedSink final : public Sink {
       AppendRow(payload, ids, facts, segments, weights);
       return rows_.Close({index++, 0, 0, 0}, split);
     };
-    if (rules_.labels)
-      return {nullptr, std::make_unique<LabelledDocuments>(rules_.labels->answers, rules_.rows, take)};
+    if (rules_.labels) return {nullptr, std::make_unique<LabelledDocuments>(rules_.rows, take)};
     std::unique_ptr<TargetWeights> weights = rules_.has_weights() ? rules_.weights.open() : nullptr;
     return {rules_.best_fit ? NewBestFitPacker(rules_.rows, take, std::move(weights))
                             : NewStreamPacker(rules_.rows, take, std::move(weights)),

@@ -3,6 +3,7 @@
 // Verifies packed rows. Their bytes: stages/export/packed/packed.md.
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,10 +12,13 @@
 #include "base/str.h"
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
+#include "formats/sentencepiece_model.h"
 #include "stages/export/packed/answers_alone.h"
 #include "stages/export/packed/labelled_row.h"
+#include "stages/export/packed/number_label.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
+#include "text/sentencepiece_handle.h"
 
 namespace pipeline {
 
@@ -25,9 +29,11 @@ using PackedIndex = std::vector<PackedIndexEntry>;
 /// Finds the faults in the rows of one shard. One thread at a time.
 class RowCheck {
  public:
-  /// `index` is null if it cannot be used; then the checks that need it are left out.
-  RowCheck(const PackedInfo& info, const PackedIndex* index) : info_(info), index_(index) {
-    if (!info.labels.empty()) labels_.emplace(info);
+  /// `index` is null if it cannot be used; then the checks that need it are left out. `tokenizer`: null,
+  /// unless labels are numbers.
+  RowCheck(const PackedInfo& info, const PackedIndex* index, const SentencePieceEncoder* tokenizer)
+      : info_(info), index_(index) {
+    if (!info.labels.empty() || tokenizer != nullptr) labels_.emplace(info, tokenizer);
   }
 
   std::string WrongWith(const ShardRecord& record) {
@@ -116,6 +122,11 @@ class RowCheck {
   PackedRowFacts labelled_;                 // of the last row that labels_ accepted
   std::uint64_t good_ = 0, scored_ = 0;
 };
+
+Result<std::unique_ptr<const SentencePieceEncoder>> LoadTokenizer(std::string_view bytes) {
+  RETURN_IF_ERROR(SentencePieceModel::Parse(bytes).status());
+  return SentencePieceEncoder::Load(bytes);
+}
 
 /// Verifies rows with packed.json and the index of each shard.
 class PackedCheck final : public ExportCheck {
@@ -206,10 +217,11 @@ class PackedCheck final : public ExportCheck {
   }
 
   void VerifyLabels(Findings& findings) const {
-    if (TookLabels() && info_->labels.empty()) findings.Add("has no labels where the manifest has some");
-    if (!TookLabels() && !info_->labels.empty()) findings.Add("has labels where the manifest has none");
+    if (TookLabels() && !info_->labelled()) findings.Add("has no labels where the manifest has some");
+    if (!TookLabels() && info_->labelled()) findings.Add("has labels where the manifest has none");
     if (!config().Has("labels")) return;
     Json names{Json::Array{}};
+    if (info_->number_labels) names.Append(kNumberLabels);
     for (const PackedLabel& label : info_->labels) names.Append(label.name);
     if (names != config()["labels"])
       findings.Add(
@@ -219,7 +231,15 @@ class PackedCheck final : public ExportCheck {
   /// `index` is null if it cannot be used.
   Status VerifyRows(const ByteFile& file, const ManifestShard& shard, const PackedIndex* index,
                     Findings& findings, ReadCounts& counts) const {
-    RowCheck check(*info_, index);
+    std::unique_ptr<const SentencePieceEncoder> tokenizer;
+    if (info_->number_labels) {
+      auto loaded = Read(kPackedModelFile, LoadTokenizer);
+      if (!loaded.ok())
+        findings.Add(StrCat("its labels cannot be read: ", loaded.status().message()));
+      else
+        tokenizer = std::move(*loaded);
+    }
+    RowCheck check(*info_, index, tokenizer.get());
     const auto wrong = [&check](const ShardRecord& record) { return check.WrongWith(record); };
     if (PackedIdBytes(info_->encoding, info_->tokenizer.vocab_size) > 0)
       return VerifyRawRows(file, shard, wrong, findings, counts);

@@ -16,6 +16,7 @@
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/packed_sink.h"
 #include "stages/lines/label_names.h"
+#include "stages/lines/label_numbers.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/tokenizer_facts.h"
@@ -126,7 +127,7 @@ class WritePacked final : public ShardedStage {
  public:
   WritePacked(const PackedRules& rules, const ShardRules& shards)
       : ShardedStage(shards), rules_(rules), splits_(shards.splits) {
-    if (rules.labels) label_check_ = NewLabelCheck(rules.labels->numbers);
+    if (rules.labels) label_check_ = rules.labels->NewCheck();
   }
 
   /// Makes no rows, because they cross the borders of batches; the Sink makes them in order.
@@ -168,10 +169,7 @@ class WritePacked final : public ShardedStage {
   std::uint64_t PackerMemory(std::uint64_t text_bytes) const {
     if (!rules_.best_fit) return 0;
     if (!rules_.labels) return BestFitMemory(text_bytes, rules_.has_weights());
-    std::size_t longest = 0;
-    for (const LabelAnswer& answer : rules_.labels->answers)
-      longest = std::max(longest, answer.label.ids.size());
-    return LabelledMemory(text_bytes, longest);
+    return LabelledMemory(text_bytes, rules_.labels->longest());
   }
 
   const PackedRules rules_;
@@ -250,8 +248,8 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
   info.best_fit = rules.best_fit;
   info.segments = rules.segments;
   info.weights = rules.has_weights();
-  for (std::size_t label = 0; rules.labels && label < rules.labels->answers.size(); ++label)
-    info.labels.push_back(rules.labels->answers[label].label);
+  if (rules.labels) info.labels = rules.labels->named();
+  info.number_labels = rules.labels && info.labels.empty();
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
   return std::unique_ptr<SinkStage>(

@@ -52,7 +52,7 @@ TEST(OutsideStringsOfExportsTest, Packed) {
     if (info.weights) info.labels = {{"no", {100}}, {"yes", {101}}};
     info.splits = {{"<split>", 1, {{"<object>", "<index>", {1, 2, 3, 4, 1}}}}};
     [[maybe_unused]] const auto& [seq_len, fill_id, tokenizer, splits, its_encoding, best_fit, segments,
-                                  weights, labels] = info;
+                                  weights, labels, number_labels] = info;
     [[maybe_unused]] const auto& [name, label_ids] = PackedLabel();
     const Json json = Parsed(PackedInfoJson(info));
     strings.AddMembers(StrCat("member of ", kPackedInfoFile), json);
@@ -61,6 +61,8 @@ TEST(OutsideStringsOfExportsTest, Packed) {
         strings.Add(StrCat("value of ", member),
                     json[member].is_string() ? std::string(json[member].AsString()) : json[member].Dump());
   }
+  PackedInfo numbers{128, 0, FullFacts(), {}, PackedEncoding::kExample, true, false, true, {}, true};
+  strings.Add("value of labels", Parsed(PackedInfoJson(numbers))["labels"].AsString());
   strings.Add("packing", kStreamPacking).Add("packing", kBestFitPacking);
   for (const std::string_view feature : {kPackedFeature, kPackedSegmentIds, kPackedPositions, kPackedWeights})
     strings.Add("feature", feature);

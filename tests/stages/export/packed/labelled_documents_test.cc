@@ -35,9 +35,9 @@ std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines, std
   EXPECT_TRUE(CheckLabelRoom(labels, rules).ok());
   std::vector<Row> rows;
   std::uint64_t scored = 0;
-  LabelledDocuments documents(labels, rules, TakeInto(rows, segments, scored));
+  LabelledDocuments documents(rules, TakeInto(rows, segments, scored));
   for (const Line& line : lines) {
-    const Status added = documents.Add(line.ids, line.label, line.document);
+    const Status added = documents.Add(line.ids, labels[line.label], line.document);
     EXPECT_TRUE(added.ok()) << added.message();
   }
   EXPECT_TRUE(documents.Finish().ok());
@@ -93,13 +93,12 @@ TEST(LabelledDocumentsTest, RefusesALabelBesideWhichNoTextFits) {
 }
 
 TEST(LabelledDocumentsTest, RefusesTwoLabelsOfOneDocument) {
-  LabelledDocuments documents(kLabels, WithNewline(9),
-                              [](auto, const auto&, auto, auto) { return Status(); });
+  LabelledDocuments documents(WithNewline(9), [](auto, const auto&, auto, auto) { return Status(); });
   const Ids ids = {7};
-  EXPECT_TRUE(documents.Add(ids, 0, 3).ok());
-  EXPECT_TRUE(documents.Add(ids, 0, 3).ok());
+  EXPECT_TRUE(documents.Add(ids, kLabels[0], 3).ok());
+  EXPECT_TRUE(documents.Add(ids, kLabels[0], 3).ok());
   EXPECT_EQ(
-      documents.Add(ids, 1, 3).message(),
+      documents.Add(ids, kLabels[1], 3).message(),
       "packed rows: the lines of document 3 have the labels 'no' and 'いい', and a document has one; let "
       "each labelled record be a document");
 }

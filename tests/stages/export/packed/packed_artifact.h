@@ -35,4 +35,13 @@ inline Manifest PublishLabelled(const std::string& place, Json more = Json::Obje
   return PublishPacked(place, more, {}, LabelModel(), Labelled(RandomPackedCorpus(1, 20), names));
 }
 
+/// Rows of 41 ids, whose documents have numbers for labels.
+inline Manifest PublishNumbered(const std::string& place) {
+  Json more;
+  more["labels"] = Json::Array{Json("numbers")};
+  more["packing"] = "best_fit";
+  more["seq_len"] = 40;
+  return PublishPacked(place, more, {}, NumberModel(), Labelled(RandomPackedCorpus(1, 20), {"4.5", "-3e1"}));
+}
+
 }  // namespace pipeline

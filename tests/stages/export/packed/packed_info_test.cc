@@ -118,6 +118,13 @@ TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
   json = good;
   json["tokenizer"]["eos_id"] = -1;
   EXPECT_EQ(WhyNot(json), "labels: the tokenizer has no eos, which stands behind each");
+
+  info.labels.clear();
+  info.number_labels = true;
+  const auto numbers = ParsePackedInfo(PackedInfoJson(info));
+  ASSERT_TRUE(numbers.ok()) << numbers.status().message();
+  EXPECT_EQ(*numbers, info);
+  EXPECT_EQ((*Json::Parse(PackedInfoJson(info)))["labels"].Dump(), R"("numbers")");
 }
 
 TEST(PackedInfoTest, NamesWhatIsWrong) {

@@ -174,6 +174,23 @@ TEST(VerifyPackedTest, LabelsAreChecked) {
   EXPECT_EQ(FoundIn(place), std::vector<std::string>());
 }
 
+TEST(VerifyPackedTest, RowsWhoseLabelsAreNoNumbersAreFound) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest = PublishNumbered(place);
+  EXPECT_EQ(FoundIn(place), std::vector<std::string>());
+  const std::string good = ReadFile(place + "/" + kShard);
+  const auto index = ParsePackedIndex(ReadFile(place + "/" + kIndex));
+  std::string shard;
+  std::vector<std::uint32_t> ids = {2, 5, 4, IdOfCharacter('4'), IdOfCharacter('.'), IdOfCharacter('0'), 2};
+  std::vector<std::uint32_t> weights = {0, 0, 0, 1, 1, 1, 1};
+  ids.resize(41), weights.resize(41);
+  AppendPackedRow(shard, ids, nullptr, weights);
+  Forge(place, manifest, kShard, shard + good.substr((*index)[1].offset));
+  EXPECT_TRUE(Finds(FoundIn(place), kShard + ": record 0 at byte 0: the scored ids 3 to 6 are not those of a "
+                                             "number as rows have it"));
+}
+
 TEST(VerifyPackedTest, LabelsThatContradictTheManifestAreFound) {
   const TempDir dir;
   const std::string place = dir / "out";

@@ -23,10 +23,19 @@ Json Labelling(const Json& base, const std::vector<std::string>& names = kNames)
   return With(With(base, "packing", "best_fit"), "labels", NamesOf(names));
 }
 
+/// As the pipeline file reads `labels: numbers`.
+Json Numbering(const Json& base) { return Labelling(base, {"numbers"}); }
+
 std::unique_ptr<Published> PublishLabelled(const Json& config, const PackedCorpus& corpus,
                                            TokenizerFacts facts = PipeTokenizer(LabelModel()),
                                            std::size_t batch_lines = 16, std::uint64_t memory = kMemory) {
   return Publish(config, facts, corpus, batch_lines, memory, {}, LabelModel());
+}
+
+std::unique_ptr<Published> PublishNumbered(const PackedCorpus& corpus, std::size_t batch_lines = 16,
+                                           std::uint64_t memory = kMemory) {
+  const std::string model = NumberModel();
+  return Publish(Numbering(Config(60)), PipeTokenizer(model), corpus, batch_lines, memory, {}, model);
 }
 
 /// The documents of a split, each as its scored and other ids, without eos.
@@ -178,6 +187,72 @@ TEST(WriteLabelledTest, ARecordWithAnotherLabelFailsOrIsSetAside) {
   EXPECT_EQ((*unlabelled)->encoder(), nullptr);
 }
 
+TEST(WriteLabelledTest, ANumberIsTheLastLineInTheOneTextOfItsValue) {
+  const PackedCorpus corpus =
+      Labelled(RandomPackedCorpus(3, 20), {"+4.50", "-0", "1e3", "12345678901234567890", "0.00001"});
+  const PackedCorpus same =
+      Labelled(RandomPackedCorpus(3, 20), {"4.5", "0", "1000", "1.2345678901234567e19", "1e-05"});
+  const auto published = PublishNumbered(corpus);
+  EXPECT_TRUE(published->info.number_labels && published->info.labels.empty() && published->info.weights);
+  std::set<std::vector<std::uint32_t>> found, wanted;
+  for (const PackedSplit& split : published->info.splits)
+    for (const PackedShard& shard : split.shards)
+      for (const PackedRow& row : RowsOf(*published, shard)) {
+        std::vector<std::uint32_t> number;
+        for (std::uint32_t at = 1; at < row.facts.length; ++at) {
+          if (row.weights[at] == 0) continue;
+          if (row.ids[at] != 2) number.push_back(row.ids[at]);
+          if (row.ids[at] == 2) found.insert(std::exchange(number, {}));
+        }
+      }
+  for (const std::string_view text : {"4.5", "0", "1000", "1.2345678901234567e19", "1e-05"})
+    wanted.insert(LabelOf(text).ids);
+  EXPECT_EQ(found, wanted);
+  for (const std::size_t batch_lines : {1u, 1000u})
+    EXPECT_EQ(PublishNumbered(same, batch_lines, 1000)->out.objects(), published->out.objects());
+  EXPECT_EQ(DigestOfAll(*published), "22e63688b1bfbb59abba1cc225129357")
+      << "other bytes: raise the version of write_packed";
+}
+
+TEST(WriteLabelledTest, ALabelThatIsNoNumberFailsOrIsSetAside) {
+  const std::string model = NumberModel();
+  const auto apply = [&](const Json& config, Batch& batch, StageCounts& counts) {
+    const auto stage = MakeWritePacked(config, ToJson(PipeTokenizer(model)), model, {"train"});
+    return (*(*stage)->encoder()->NewWorker())->Apply(batch, 3, counts);
+  };
+  std::vector<PackedLine> lines = {{"a", {10}, {1}, 0, 0, "4.5"}};
+  for (const std::string none : {"nan", "1e999", "", "inf", "4,5", " 4", "4 ", "0x10", "+-4", "four"})
+    lines.push_back({"b", {11}, {1}, lines.size(), 0, none});
+  Batch batch = PackedBatch({0, 1}, lines, 0, lines.size());
+  StageCounts counts;
+  EXPECT_EQ(apply(Numbering(Config(60)), batch, counts).message(),
+            "record 1 of partition 1: its label 'nan' is no finite decimal number; correct it, or set "
+            "on_unknown_label: quarantine");
+  EXPECT_EQ(batch.failed_index, 1u);
+  batch = PackedBatch({0, 1}, lines, 0, lines.size());
+  EXPECT_TRUE(apply(With(Numbering(Config(60)), "on_unknown_label", "quarantine"), batch, counts).ok());
+  ASSERT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch.label[0], "4.5");
+  EXPECT_EQ(counts.reasons.at("dropped_unknown_label"), lines.size() - 1);
+}
+
+TEST(WriteLabelledTest, NumbersNeedTheirCharactersAndRoom) {
+  const auto refused = [](const std::string& model, std::int64_t seq_len) {
+    return std::string(
+        MakeWritePacked(Numbering(Config(seq_len)), ToJson(PipeTokenizer(model)), model, {"train"})
+            .status()
+            .message());
+  };
+  EXPECT_EQ(refused(NumberModel(), 30), "");
+  EXPECT_EQ(refused(NumberModel(), 29),
+            "labels: a number and the ends of lines take up to 29 ids, and a row has room for 29, so that no "
+            "text may fit beside it; give a larger `seq_len`");
+  EXPECT_EQ(refused(LabelModel("abcdefghijklmnopqrstuvwxyz012345678.-"), 60),
+            "labels: the tokenizer has no piece for '9', which numbers have; take one with `byte_fallback: "
+            "true`");
+  EXPECT_TRUE(WritePackedType().prepare(Numbering(Config(60))).ok());
+}
+
 TEST(WriteLabelledTest, RefusesNamesThatTheTokenizerDoesNotTellApart) {
   const auto refused = [](const std::vector<std::string>& names, std::int64_t seq_len) {
     const std::string model = LabelModel();
@@ -211,6 +286,7 @@ TEST(WriteLabelledTest, ChecksItsKeys) {
   const Json good = Labelling(Config(60));
   EXPECT_EQ(refused(good), "");
   EXPECT_EQ(refused(With(good, "encoding", "array_record")), "");
+  EXPECT_EQ(refused(Numbering(Config(60))), "");
   EXPECT_EQ(refused(good, false),
             "labels: the records that come in have none; map one with the key `label` of a stage that reads "
             "rows");
