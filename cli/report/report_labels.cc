@@ -1,6 +1,9 @@
 #include "cli/report/report_labels.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "base/str.h"
 #include "cli/report/html.h"
@@ -13,10 +16,21 @@ std::string Cell(double value) {
   return std::isfinite(value) ? StrCat("<td>", Fixed(value, 4), "</td>") : std::string("<td></td>");
 }
 
-std::string Row(std::string_view head, const RecordedLabels::Score& score) {
+/// A number of any size.
+std::string Figures(double value) {
+  if (!std::isfinite(value)) return {};
+  std::array<char, 32> text;
+  const auto [end, full] =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+  return full == std::errc() ? std::string(text.data(), end) : std::string();
+}
+
+std::string Row(std::string_view head, const RecordedLabels::Score& score, bool numbers) {
+  std::string cells;
+  for (const double value : score.values)
+    cells += numbers ? StrCat("<td>", Figures(value), "</td>") : Cell(value);
   return StrCat("<tr><th scope=\"row\">", head, "</th><td class=\"text\">", HtmlText(score.name), "</td>",
-                Cell(score.accuracy), Cell(score.balanced_accuracy), Cell(score.macro_f1),
-                Cell(score.matthews), "</tr>\n");
+                cells, "</tr>\n");
 }
 
 std::string Wide(std::string_view name, std::string_view head, std::string_view rows) {
@@ -31,13 +45,12 @@ std::string Head(std::string_view text, bool is_text = false) {
 
 std::string Scores(const RecordedLabels& labels) {
   std::string rows;
-  for (const RecordedLabels::Score& score : labels.baselines) rows += Row("baseline", score);
+  for (const RecordedLabels::Score& score : labels.baselines) rows += Row("baseline", score, labels.numbers);
   for (const RecordedLabels::Score& score : labels.evaluations)
-    rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score);
-  return Wide("Scores of labels",
-              StrCat(Head("Evaluation"), Head("Name", true), Head("Accuracy"), Head("Balanced accuracy"),
-                     Head("Macro F1"), Head("Matthews correlation")),
-              rows);
+    rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score, labels.numbers);
+  std::string head = StrCat(Head("Evaluation"), Head("Name", true));
+  for (const LabelScore& score : labels.scores()) head += Head(score.name);
+  return Wide("Scores of labels", head, rows);
 }
 
 std::string Confusion(const RecordedLabels::Evaluation& last) {
@@ -53,27 +66,32 @@ std::string Confusion(const RecordedLabels::Evaluation& last) {
                 ".</p>\n", Wide("Confusion", StrCat(head, Head("F1")), rows));
 }
 
-std::string Mistakes(const RecordedLabels::Evaluation& last) {
+std::string Mistakes(const RecordedLabels::Evaluation& last, bool numbers) {
   if (last.mistakes.empty()) return {};
+  const std::string_view title =
+      numbers ? "Documents with the greatest errors" : "Documents whose label was least likely";
   std::string rows;
   for (const RecordedLabels::Mistake& one : last.mistakes) {
     const std::string_view language = LanguageOf(one.text);
-    rows += StrCat("<tr>", Cell(one.nats), "<td class=\"text\">", HtmlText(one.label),
-                   "</td><td class=\"text\">", HtmlText(one.answer), "</td><td class=\"text\"",
+    const std::string measure = numbers ? StrCat("<td>", Figures(one.measure), "</td>") : Cell(one.measure);
+    rows += StrCat("<tr>", measure, "<td class=\"text\">", HtmlText(one.label), "</td><td class=\"text\">",
+                   HtmlText(one.answer), "</td><td class=\"text\"",
                    language.empty() ? "" : StrCat(" lang=\"", language, "\""), ">", HtmlText(one.text),
                    "</td></tr>\n");
   }
-  return StrCat(
-      "<h3>Documents whose label was least likely</h3>\n",
-      Wide("Documents whose label was least likely",
-           StrCat(Head("Nats"), Head("Label", true), Head("Answer", true), Head("Text", true)), rows));
+  return StrCat("<h3>", title, "</h3>\n",
+                Wide(title,
+                     StrCat(Head(numbers ? "Error" : "Nats"), Head("Label", true), Head("Answer", true),
+                            Head("Text", true)),
+                     rows));
 }
 
 }  // namespace
 
 std::string LabelsSection(const RecordedLabels& labels) {
-  return labels.empty() ? std::string()
-                        : StrCat(Scores(labels), Confusion(labels.last), Mistakes(labels.last));
+  return labels.empty()
+             ? std::string()
+             : StrCat(Scores(labels), Confusion(labels.last), Mistakes(labels.last, labels.numbers));
 }
 
 }  // namespace pipeline

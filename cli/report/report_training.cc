@@ -120,7 +120,8 @@ std::string Curve(const RecordedTraining& training) {
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Loss\"><svg class=\"loss\" width=\"",
       Fixed(kWidth, 0), "\" height=\"", Fixed(kHeight, 0), "\" viewBox=\"0 0 ", Fixed(kWidth, 0), " ",
       Fixed(kHeight, 0), "\" role=\"img\" aria-label=\"Loss over steps\">", svg,
-      "</svg></div>\n<p class=\"key s0\">loss of a step, nats per token</p>"
+      "</svg></div>\n<p class=\"key s0\">loss of a step, ",
+      training.labels.numbers ? "mean squared error in deviations" : "nats per token", "</p>",
       "<p class=\"key s1\">held out</p>\n");
 }
 
@@ -135,6 +136,7 @@ std::string Row(std::string_view what, std::string_view name, const Score& score
 }
 
 std::string Scores(const RecordedTraining& training) {
+  if (training.labels.numbers) return {};  // their loss has no nats
   if (training.evaluations.empty() && training.baselines.empty()) return {};
   std::string rows;
   for (const Score& score : training.baselines) rows += Row("baseline", score.name, score);

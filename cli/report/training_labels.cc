@@ -14,13 +14,10 @@ constexpr std::size_t kScores = 200;
 constexpr std::size_t kLabels = 100;
 constexpr std::size_t kMistakes = 20;
 
-RecordedLabels::Score ScoreOf(const Json& event, const char* name) {
-  return {StepOf(event),
-          TextOf(event[name]),
-          NumberOf(event["accuracy"]),
-          NumberOf(event["balanced_accuracy"]),
-          NumberOf(event["macro_f1"]),
-          NumberOf(event["matthews"])};
+RecordedLabels::Score ScoreOf(const Json& event, const char* name, const LabelScores& scores) {
+  RecordedLabels::Score score{StepOf(event), TextOf(event[name]), {}};
+  for (std::size_t at = 0; at < scores.size(); ++at) score.values[at] = NumberOf(event[scores[at].member]);
+  return score;
 }
 
 /// Takes the confusion, if it is a square with a name for each side.
@@ -44,14 +41,17 @@ void TakeConfusion(const Json& event, RecordedLabels::Evaluation& last) {
 
 void TakeLabels(const Json& event, RecordedLabels& labels) {
   const std::string_view kind = event["kind"].AsString();
-  if (kind == "eval" && event["accuracy"].is_number()) {
-    labels.evaluations.push_back(ScoreOf(event, "split"));
+  const auto tells = [&event](const LabelScores& scores) { return event[scores[0].member].is_number(); };
+  const bool scores = tells(kClassScores) || tells(kNumberScores);
+  if ((kind == "eval" || kind == "baseline") && scores) labels.numbers = tells(kNumberScores);
+  if (kind == "eval" && scores) {
+    labels.evaluations.push_back(ScoreOf(event, "split", labels.scores()));
     Thin(labels.evaluations, kScores);
     labels.last = {};
     labels.last.step = StepOf(event);
     TakeConfusion(event, labels.last);
-  } else if (kind == "baseline" && event["accuracy"].is_number()) {
-    RecordedLabels::Score score = ScoreOf(event, "name");
+  } else if (kind == "baseline" && scores) {
+    RecordedLabels::Score score = ScoreOf(event, "name", labels.scores());
     // A trainer that starts again repeats it.
     std::erase_if(labels.baselines, [&](const auto& other) { return other.name == score.name; });
     if (labels.baselines.size() < kScores) labels.baselines.push_back(std::move(score));
@@ -60,8 +60,8 @@ void TakeLabels(const Json& event, RecordedLabels& labels) {
     mistakes.clear();
     for (const Json& one : event["documents"].AsArray())
       if (mistakes.size() < kMistakes)
-        mistakes.push_back(
-            {TextOf(one["text"]), TextOf(one["label"]), TextOf(one["answer"]), NumberOf(one["nats"])});
+        mistakes.push_back({TextOf(one["text"]), TextOf(one["label"]), TextOf(one["answer"]),
+                            NumberOf(one[labels.numbers ? "error" : "nats"])});
   }
 }
 
@@ -72,6 +72,7 @@ void GoBack(std::int64_t step, RecordedLabels& labels) {
 
 void Prepend(RecordedLabels earlier, RecordedLabels& labels) {
   if (labels.evaluations.empty()) labels.last = std::move(earlier.last);
+  if (labels.empty()) labels.numbers = earlier.numbers;
   if (labels.baselines.empty()) labels.baselines = std::move(earlier.baselines);
   labels.evaluations.insert(labels.evaluations.begin(), std::make_move_iterator(earlier.evaluations.begin()),
                             std::make_move_iterator(earlier.evaluations.end()));

@@ -18,18 +18,20 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, export, families, initial, labels, lora, model, objectives  # noqa: E402
+from pipe_trainer import config, export, families, initial, labels, lora, model, number_labels, objectives  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
 READ = [2, 7, 260, 299, 5, 31, 8, 100, 4, 77, 12, 45, 46, 47, 50, 51, 200, 201, 202, 203, 204]
 LABELS = labels.parse([{"name": "bad", "ids": [5]}, {"name": "so", "ids": [6]}, {"name": "good", "ids": [7]}])
+NUMBERS = number_labels.Numbers(mean=3.5, deviation=0.7)
 GIVEN = [0, 8, 9, 10, 120, 121, 250]
 MODELS = {
     "llama": ({"family": "llama", "kv_heads": 2}, {}),
     "llama-untied": ({"family": "llama", "tied": False, "head_dim": 8}, {}),
     "bert": ({"family": "bert", "norm_eps": 1e-12}, {"name": "masked"}),
     "bert-labels": ({"family": "bert", "norm_eps": 1e-12}, {"name": "classes"}),
+    "bert-number": ({"family": "bert", "norm_eps": 1e-12}, {"name": "regression"}),
     "t5": ({"family": "t5", "tied": False, "norm_eps": 1e-6, "head_dim": 16}, {"name": "spans"}),
     "t5-tied": ({"family": "t5", "norm_eps": 1e-6}, {"name": "prefix"}),
 }
@@ -69,9 +71,11 @@ def main(directory):
         params = parameters(model.shapes(shape))
         params = adapted(params, shape) if name.endswith("-lora") else params
         tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}
+        named = {None: None, 1: NUMBERS}.get(shape.classes, LABELS)
         export.write(lora.merged(params), shape, tokenizer, {}, directory / name,
-                     marks=objectives.marks_of(whole.objective), start=whole.objective.start, named=LABELS if shape.classes else None)
-        np.save(directory / f"{name}.npy", logits(params, shape))
+                     marks=objectives.marks_of(whole.objective), start=whole.objective.start, named=named)
+        found = logits(params, shape)  # those of a number are in standard units
+        np.save(directory / f"{name}.npy", found * NUMBERS.deviation + NUMBERS.mean if shape.classes == 1 else found)
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
 
 

@@ -21,7 +21,7 @@ import transformers  # noqa: E402
 HERE = Path(__file__).resolve().parent
 TRAINER = sys.argv.pop(1)
 KINDS = {"llama": "AutoModelForCausalLM", "llama-untied": "AutoModelForCausalLM", "bert": "AutoModelForMaskedLM",
-         "bert-labels": "AutoModelForSequenceClassification",
+         "bert-labels": "AutoModelForSequenceClassification", "bert-number": "AutoModelForSequenceClassification",
          "t5": "AutoModelForSeq2SeqLM", "t5-tied": "AutoModelForSeq2SeqLM"}
 KINDS |= {f"{name}-lora": KINDS[name] for name in ("llama", "bert", "t5")}
 
@@ -106,6 +106,8 @@ class Exports(unittest.TestCase):
     def test_a_head_over_labels_has_their_names(self):
         told = transformers.AutoConfig.from_pretrained(self.at / "bert-labels")
         self.assertEqual(told.id2label, {0: "bad", 1: "so", 2: "good"})
+        told = transformers.AutoConfig.from_pretrained(self.at / "bert-number")
+        self.assertEqual((told.problem_type, told.num_labels), ("regression", 1))
 
     def test_a_decoder_begins_with_the_padding_and_ends_with_eos(self):
         # Not by `generate`: the torch of Debian 12 cannot import a part of itself that it asks for.

@@ -22,7 +22,7 @@ SMALL = {"model": {"layers": 2, "d": 32, "heads": 4, "kv_heads": 2, "ff": 64},
 class MemoryRows:
     """The interface of data.Rows over arrays; sample g is row g modulo the number of rows."""
 
-    reader, model_path = "memory", None
+    reader, model_path, directory, split = "memory", None, "memory", "train"
 
     def __init__(self, tokens, lengths=None, vocab=61, digest="memory", weights=None, labels=None):
         self.tokens = np.asarray(tokens, np.int32)

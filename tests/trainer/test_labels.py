@@ -59,7 +59,7 @@ def corpus(count, seed, labelled=lambda text: int(text[0]) % 3):
 class Facts(unittest.TestCase):
     def test_the_id_behind_the_common_beginning_tells(self):
         self.assertEqual((NAMED.common, NAMED.telling), (1, (8, 9, 11)))
-        self.assertEqual(labels.parse(NAMED.listed()), NAMED)
+        self.assertEqual(labels.parse(NAMED.facts()), NAMED)
 
     def test_labels_that_nothing_tells_apart_are_refused(self):
         for ids in ([[7], [7]], [[7], [7, 8]], [[7, 8], [7, 8, 9]], [[7, 8, 9], [7, 8, 10], [7, 11]]):
@@ -78,7 +78,7 @@ class Facts(unittest.TestCase):
                 rows = [[(ids, length, 3, 1, weights)]]
                 made = write_packed(Path(place) / name, {"train": rows}, LENGTH, VOCAB, weights=True, labels=listed)
                 return read_packed_info(made)
-            self.assertEqual(written("good", NAMED.listed()).labels, NAMED)
+            self.assertEqual(written("good", NAMED.facts()).labels, NAMED)
             self.assertIsNone(written("none", None).labels)
             for name, listed in (("beyond", [{"name": "a", "ids": [6]}, {"name": "b", "ids": [VOCAB]}]), ("text", "a")):
                 with self.assertRaises(DataError) as caught:

@@ -183,7 +183,7 @@ class Steps(Weighted):
 class Training(Weighted):
     def test_a_process_of_several_feeds_the_weights_of_its_own_rows(self):
         setup = prepare(self.job("fed", micro=2), self.rows, self.rows)
-        feed = Feed(self.rows, setup.mesh, setup.config.batch)
+        feed = Feed(self.rows, setup.mesh, setup.config.batch, setup.objective.weigh)
         feed._low, feed._high = 1, 3  # of the four rows of a micro-batch
         with mock.patch.object(feed, "_place", np.asarray):
             tokens, lengths, weights = feed.load(8)

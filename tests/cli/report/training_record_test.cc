@@ -121,11 +121,11 @@ TEST(TrainingRecordTest, ScoresOfLabelsAreThoseOfTheLastEvaluation) {
            Step(10) + first + told);
   const RecordedLabels& labels = trainings.at(0).labels;
   ASSERT_EQ(labels.evaluations.size(), 1u);
-  EXPECT_EQ(labels.evaluations[0].macro_f1, 0.72);
+  EXPECT_EQ(labels.evaluations[0].values[2], 0.72);
   EXPECT_EQ(labels.last.confusion, (std::vector<std::vector<std::uint64_t>>{{1, 2}, {3, 4}}));
   EXPECT_EQ(labels.last.f1, (std::vector<double>{0.5, 0.8}));
   ASSERT_EQ(labels.last.mistakes.size(), 1u);
-  EXPECT_EQ(labels.baselines.at(0).accuracy, 0.6);
+  EXPECT_EQ(labels.baselines.at(0).values[0], 0.6);
   EXPECT_TRUE(trainings[0].baselines.empty()) << "it is no baseline of ids";
   const std::string html = TrainingSection(trainings);
   for (const std::string_view shown :
@@ -141,6 +141,26 @@ TEST(TrainingRecordTest, ScoresOfLabelsAreThoseOfTheLastEvaluation) {
   EXPECT_TRUE(trainings[0].labels.last.mistakes.empty());
   GoBack(10, trainings[0]);
   EXPECT_EQ(trainings[0].labels.evaluations.size(), 1u);
+}
+
+TEST(TrainingRecordTest, ScoresOfNumbersHaveErrorsAndNoNats) {
+  const auto trainings = Read(
+      Line(R"({"kind":"baseline","name":"mean","rmse":1250000.0,"mae":1.5,"pearson":0.0,"spearman":0.0})") +
+      Step(10) +
+      Line(
+          R"({"kind":"eval","step":10,"split":"validation","loss":0.5,"rmse":0.00025,"mae":2,"pearson":0.9})") +
+      Line(
+          R"({"kind":"mistakes","step":10,"documents":[{"text":"x","label":"4.5","answer":"1","error":-3.5}]})"));
+  const RecordedLabels& labels = trainings.at(0).labels;
+  EXPECT_TRUE(labels.numbers);
+  EXPECT_EQ(labels.last.mistakes.at(0).measure, -3.5);
+  const std::string html = TrainingSection(trainings);
+  for (const std::string_view shown :
+       {"Root mean square error", "<td>1.25e+06</td>", "<td>0.00025</td>", "<td>0.9</td><td></td>", "mean",
+        "greatest errors", "<td>-3.5</td>", "4.5", "mean squared error in deviations"})
+    EXPECT_NE(html.find(shown), std::string::npos) << shown;
+  for (const std::string_view absent : {"Macro F1", "Nats", "Perplexity", "nats per token"})
+    EXPECT_EQ(html.find(absent), std::string::npos) << absent;
 }
 
 TEST(TrainingRecordTest, ResumedTrainingKeepsScoresOfLabels) {

@@ -7,7 +7,7 @@ distribution. So every probability is above zero, and the probabilities of a con
 
 import numpy as np
 
-from . import label_scores, tally
+from . import label_scores, number_labels, tally
 from .evaluate import NothingScored, Sums, score, target_mask
 
 ROWS_AT_ONCE = 1024
@@ -50,6 +50,18 @@ def majority(train_rows, eval_rows, eval_count=None):
     most = max(tally.IN_TABLE // train_rows.seq_len, 1)
     return label_scores.majority(counts(train_rows, min(train_rows.count, most)),
                            np.diag(counts(eval_rows, eval_count or eval_rows.count)))
+
+
+def mean(train_rows, eval_rows, eval_count=None):
+    """Returns number_labels.score of answering with the mean of the training documents."""
+    numbers, eos = train_rows.labels, eval_rows.tokenizer["eos_id"]
+    given = np.array([number_labels.number_of(text, eval_rows)
+                      for batch in batches(eval_rows, eval_count or eval_rows.count)
+                      for _, _, text in numbers.of_documents(batch, eos)])
+    if not len(given):
+        raise NothingScored("nothing was scored: no labels")
+    return {"name": "mean", "train_documents": numbers.documents,
+            **number_labels.score(given, np.full(len(given), numbers.mean))}
 
 
 def batches(rows, count):

@@ -1,10 +1,9 @@
 """Writes the curves of a run for TensorBoard, from its events."""
 
-from . import tensorboard
-from .labels import METRICS
+from . import labels, number_labels, tensorboard
 
 SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu", "balance", "router_z", "dropped"),
-           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS)}
+           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *labels.METRICS, *number_labels.METRICS)}
 FOLDERS = {"step": "train", "eval": "evaluation"}
 
 

@@ -14,23 +14,32 @@ from .labels import most
 THERE, LABEL, ANSWER, NATS = range(4)
 
 
-def told(labels, ids, scored):
-    """ids [R, N], scored bool [R, N]: ids of labels. Returns (the place of each telling id, its label, whether there is
-    one), each [R, K], in the order of the documents."""
-    length = ids.shape[1]
+def begun(scored):
+    """scored bool [R, N]: ids of labels. Returns (the place where each begins, whether there is one), each [R, K], in
+    the order of the documents."""
+    length = scored.shape[1]
     begins = scored & ~jnp.pad(scored[:, :-1], ((0, 0), (1, 0)))
     order = jnp.argsort(jnp.where(begins, jnp.arange(length), length), axis=1, stable=True)[:, :most(length)]
-    there = jnp.take_along_axis(begins, order, axis=1)
-    places = jnp.minimum(order + labels.common, length - 1)
+    return order, jnp.take_along_axis(begins, order, axis=1)
+
+
+def told(labels, ids, scored):
+    """As `begun` for ids [R, N]: (the place of each telling id, its label, whether there is one)."""
+    order, there = begun(scored)
+    places = jnp.minimum(order + labels.common, ids.shape[1] - 1)
     match = jnp.take_along_axis(ids, places, axis=1)[..., None] == jnp.array(labels.telling)
     return places, jnp.argmax(match, axis=-1), there & jnp.any(match, axis=-1)
 
 
 def read(shape, labels, newline, tokens, lengths, weights):
     """The rows as an encoder reads them. Returns (ids [R, T], their segments and positions, the first position of each
-    document [R, K], its label, whether there is one)."""
+    document [R, K], its label, whether there is one). `labels` None: they are numbers, which the ids do not tell; then
+    so is each label."""
     ids, inside, scored = masked.free_of(shape, tokens, lengths, weights)
-    places, classes, there = told(labels, ids, scored)
+    if labels is None:
+        (places, there), classes = begun(scored), None
+    else:
+        places, classes, there = told(labels, ids, scored)
     segments, positions = model.documents(shape, ids)
     begins = jnp.arange(ids.shape[1]) - positions
     hidden = scored

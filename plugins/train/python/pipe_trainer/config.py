@@ -9,7 +9,7 @@ no device bounds them.
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
 from .families import FAMILIES
-from .labels import METRICS
+from . import labels, number_labels
 
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
 AUTO = "auto"
@@ -64,7 +64,7 @@ class Model:
     rope_theta: float = above(0.0, 10000.0)
     norm_eps: float = above(0.0, 1e-5)
     exact_gelu: bool = False                  # bert: not the approximation by tanh
-    classes: int | None = at_least(2, None)   # labels of a head over them; None: the head is over the vocabulary
+    classes: int | None = at_least(2, None)   # labels of a head over them; None: it is over ids; 1: it gives a number
     init_std: float = above(0.0, 0.02)
     compute: str = one_of("auto", "float32", "bfloat16")  # auto: bfloat16 where the device has it in hardware
     gradients: str = one_of("float32", "compute")  # the type in which they are summed, over devices as well
@@ -93,7 +93,8 @@ class Model:
 
 @dataclass(frozen=True)
 class Objective:
-    name: str = one_of("causal", "masked", "spans", "prefix", "classes")  # the targets of a row: `objectives`
+    # the targets of a row: `objectives`
+    name: str = one_of("causal", "masked", "spans", "prefix", "classes", "regression")
     random: float = share(0.1)               # masked: of the hidden ids, any id is in their place
     keep: float = share(0.1)                 # of the hidden ids: they stay
     share: float = inside(0.15)              # masked, spans: of the ids of a row, they are hidden
@@ -191,7 +192,7 @@ class Guard:
 class Eval:
     rows: int = at_least(0, 0)        # of the validation split; 0: all
     batch: int | None = at_least(1, None)  # rows at a time; None: those of a micro-batch
-    metric: str = one_of("loss", *METRICS)  # decides which evaluation is the best
+    metric: str = one_of("loss", *labels.METRICS, *number_labels.METRICS)  # decides which evaluation is the best
     each_epoch: bool = False          # also when all rows have been read once more
     sample_tokens: int = at_least(0, 64)
     temperature: float = at_least(0.0, 0.8)

@@ -7,8 +7,8 @@ import shutil
 from dataclasses import replace as changed
 from pathlib import Path
 
-from . import (export_bert, export_llama, export_t5, leaner, model_card, safetensors, sentencepiece_model,
-               tokenizer_json)
+from . import (export_bert, export_llama, export_t5, leaner, model_card, number_labels, safetensors,
+               sentencepiece_model, tokenizer_json)
 from .export_form import special_ids
 from .text import form_of
 
@@ -78,12 +78,14 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
         FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]}),
-                **({} if named is None else {"labels": named.listed()}),
+                **({} if named is None else {"labels": named.facts()}),
                 **({} if "config" not in facts else {"objective": facts["config"]["objective"]})},
         **({"tokenizer.json": whole} if whole else {}),
     }
     for name, value in documents.items():
         (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if config.classes == 1:
+        params = {**params, "readout": named.of_head(params["readout"], whole=True)}
     tensors = list(form.tensors_of(params, config))
     safetensors.write(part / "model.safetensors", tensors, dtype)
     for file, kind in (files or {}).items():
@@ -98,9 +100,12 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
 
 def of_labels(named):
     """Returns the members of config.json about the labels of a head."""
-    return {"architectures": ["BertForSequenceClassification"], "problem_type": "single_label_classification",
-            "id2label": {str(number): name for number, name in enumerate(named.names)},
-            "label2id": {name: number for number, name in enumerate(named.names)}}
+    numbers = isinstance(named, number_labels.Numbers)
+    names = ("number",) if numbers else named.names
+    return {"architectures": ["BertForSequenceClassification"],
+            "problem_type": "regression" if numbers else "single_label_classification",
+            "id2label": {str(number): name for number, name in enumerate(names)},
+            "label2id": {name: number for number, name in enumerate(names)}}
 
 
 def replace(part, directory):

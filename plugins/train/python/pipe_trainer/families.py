@@ -15,7 +15,7 @@ class Family(NamedTuple):
 FAMILIES = {
     "llama": Family(causal=True, objectives=("causal",), mlp=3, exports=("transformers", "llama.cpp")),
     "lm1b": Family(causal=True, objectives=("causal",), mlp=2, exports=()),
-    "bert": Family(causal=False, objectives=("masked", "classes"), mlp=2),
+    "bert": Family(causal=False, objectives=("masked", "classes", "regression"), mlp=2),
     "t5": Family(causal=False, objectives=("spans", "prefix"), mlp=3, decoder=True, experts=True),
 }
 

@@ -14,7 +14,7 @@ class Finished(NamedTuple):
     params: object
     model: object   # config.Model
     facts: dict     # of pipe.json
-    labels: object  # labels.Labels that the model answers with, or None
+    labels: object  # labels.Labels or number_labels.Numbers that the model answers with, or None
 
     def text(self):
         from .text import Text
@@ -43,11 +43,18 @@ def export_of(run):
 
 def find(run, continues_text=False):
     """Opens a run. Also finds the devices. `continues_text`: refuses a model that cannot."""
-    from . import devices, export, labels
+    from . import devices, export
     devices.find(os.environ)
     place = export_of(run)
     params, model, facts = (export.read if continues_text else export.read_any)(place)
-    return Finished(place, params, model, facts, labels.parse(facts["labels"]) if "labels" in facts else None)
+    return Finished(place, params, model, facts, labels_of(facts.get("labels")))
+
+
+def labels_of(told):
+    from . import labels, number_labels
+    if told is None:
+        return None
+    return number_labels.of_facts(told) if isinstance(told, dict) else labels.parse(told)
 
 
 def reported(name, work):

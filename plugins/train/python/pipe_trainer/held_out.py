@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from . import baselines, evaluate, feed, labels, masked, sharding, step, tally
-from .answers import Answers, shown
+from .answers import collected, shown
 from .atomic import write_text
 from .exits import BadJob
 
@@ -17,7 +17,7 @@ class HeldOut:
         config, mesh = setup.config, setup.mesh
         self.rows, self.size = setup.eval_rows, config.eval.batch
         self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
-        self.labels = setup.rows.labels if config.objective.name in labels.OBJECTIVES else None
+        self.labels = labels.answered(config.objective.name, setup.rows.labels)
         self.answers = None  # of the last evaluation, about labels
         row = sharding.of_batch(mesh)
         # Parameters keep the sharding of training.
@@ -26,11 +26,12 @@ class HeldOut:
                              in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
 
     def score(self, params, asked):
-        """Returns evaluate.score over the rows of the split, with label_scores.score if they have labels; None once
-        `asked()` to stop."""
+        """Returns evaluate.score over the rows of the split, with the scores of the answers if they have labels; None
+        once `asked()` to stop."""
         sums, running, first = evaluate.Sums(), None, 0
-        answers = Answers(self.labels) if self.labels else None
-        for placed, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit):
+        answers = None if self.labels is None else collected(self.labels)
+        for placed, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit,
+                                           self.setup.objective.weigh):
             if asked():
                 return None
             with jax.set_mesh(self.setup.mesh):
@@ -43,7 +44,9 @@ class HeldOut:
         if answers is None:
             return scores
         self._tell_absent(answers)
-        return {**scores, **answers.score(), "labels": list(self.labels.names)}
+        if self.setup.config.objective.name == labels.OF_NUMBERS:
+            scores["ppl"] = None  # the loss has no nats
+        return {**scores, **answers.score()}
 
     def _tell_absent(self, answers):
         if self.answers is None and answers.absent():
@@ -52,7 +55,7 @@ class HeldOut:
         self.answers = answers
 
     def mistakes(self, text):
-        """Returns the documents of the last evaluation whose labels were least likely."""
+        """Returns the documents of the last evaluation with the least likely labels, or with the greatest errors."""
         return shown(self.answers.worst, self.rows, text) if self.answers else []
 
     def share_of(self, ids):
@@ -91,9 +94,11 @@ class HeldOut:
         except (OSError, ValueError):
             kept = {}
         if kept.get("key") != key:
-            found = self._of_ids() if self.setup.config.objective.name != "classes" else []
-            if self.labels:
-                found.append(self._checked(baselines.majority, self.setup.rows, self.rows, eval_count=self.limit))
+            name = self.setup.config.objective.name
+            found = self._of_ids() if name not in labels.HEADS else []
+            if self.labels is not None:
+                of_labels = baselines.mean if name == labels.OF_NUMBERS else baselines.majority
+                found.append(self._checked(of_labels, self.setup.rows, self.rows, eval_count=self.limit))
             kept = {"key": key, "baselines": found}
             write_text(path, json.dumps(kept))
         for baseline in kept["baselines"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import export, safetensors, sentencepiece_model
+from . import export, labels, number_labels, safetensors, sentencepiece_model
 from .exits import BAD_DATA, BadJob, Ended
 from .export_form import Unreadable
 from .job import misfit
@@ -51,9 +51,9 @@ class Initial:
 
     def adopt(self, config, given):
         """Returns the config with the shape of the directory. `given`: the keys of config.model that the job names."""
-        if self.shape.classes and config.objective.name != "classes":
+        if self.shape.classes and config.objective.name not in labels.HEADS:
             raise bad(self.directory, f"its head is over labels, which {config.objective.name} does not learn; take "
-                                      f"the model that it began with, or objective.name: classes")
+                                      f"the model that it began with, or objective.name: {' or '.join(labels.HEADS)}")
         for key in given:
             if key in SHAPE and getattr(config.model, key) != getattr(self.shape, key):
                 raise BadJob([f"config.model.{key}: {getattr(config.model, key)}, and the model of init_from "
@@ -105,7 +105,9 @@ class Initial:
 
     def draws_head(self, config, named):
         """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
-        or there is none."""
+        or there is none. A head that gives a number goes on with any numbers."""
+        if isinstance(named, number_labels.Numbers):
+            return config.classes is not None and self.shape.classes != 1
         return config.classes is not None and tuple(self._settings.get("id2label", {}).values()) != named.names
 
     def parameters(self, config, seed=0, named=None):
@@ -125,6 +127,8 @@ class Initial:
         if fresh:
             from . import bert  # it needs JAX, and a job is checked before
             params = {**params, "readout": bert.fresh_head(config, seed)}
+        elif config.classes == 1:
+            params = {**params, "readout": named.of_head(params["readout"], whole=False)}
         return self._cut(params, config)
 
     def _cut(self, params, config):

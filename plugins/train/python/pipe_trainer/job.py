@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from . import families, labels
+from . import families, labels, number_labels
 from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export
 from .exits import BadJob
 
@@ -228,11 +228,16 @@ def disagreements_of_experts(model):
 def disagreements_of_objective(config):
     model, objective = config.model, config.objective
     learns = families.of(model).objectives
-    if model.classes and objective.name != "classes":
+    if model.classes and objective.name != "classes" and not (model.classes == 1 and objective.name == "regression"):
         yield "config.model.classes: a head over labels is for objective.name: classes; leave it out"
-    if config.eval.metric != "loss" and objective.name not in labels.OBJECTIVES:
-        yield (f"config.eval.metric: {config.eval.metric} is about labels, which {objective.name} does not answer; it "
-               f"is for {', '.join(labels.OBJECTIVES)}")
+    for metrics, able, about in ((labels.METRICS, labels.OBJECTIVES, "labels"),
+                                 (number_labels.METRICS, (labels.OF_NUMBERS,), "numbers")):
+        if config.eval.metric in metrics and objective.name not in able:
+            yield (f"config.eval.metric: {config.eval.metric} is about {about}, which {objective.name} does not "
+                   f"answer; it is for {', '.join(able)}")
+    for key in ("label_smoothing", "z_loss"):
+        if objective.name == labels.OF_NUMBERS and getattr(config.regularizers, key):
+            yield f"config.regularizers.{key}: is about what is chosen among many, and a number is not; leave it out"
     if objective.name not in learns:
         others = [name for name, known in families.FAMILIES.items() if objective.name in known.objectives]
         yield (f"config.objective.name: a model of family {model.family} learns {', '.join(learns)}; "

@@ -6,7 +6,9 @@ at their beginning comes the telling id, which differs between any two: it alone
 
 from typing import NamedTuple
 
-OBJECTIVES = ("causal", "prefix", "classes")  # whose models answer with a label
+OBJECTIVES = ("causal", "prefix", "classes")  # whose models answer with a class
+OF_NUMBERS = "regression"                     # the one whose models answer with a number
+HEADS = ("classes", OF_NUMBERS)               # those of a head over labels
 # Of label_scores, with their words for people. Larger is better.
 METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
            "matthews": "Matthews correlation"}
@@ -19,7 +21,7 @@ class Labels(NamedTuple):
     common: int     # the number of ids that all names begin with
     telling: tuple  # the telling id of each
 
-    def listed(self):
+    def facts(self):
         """The member `labels` of packed.json and of an export."""
         return [{"name": name, "ids": list(ids)} for name, ids in zip(self.names, self.ids)]
 
@@ -37,6 +39,12 @@ def parse(listed):
     if len(set(telling)) != len(ids) or len(set(names)) != len(names):
         raise ValueError("two labels have no id that tells them apart behind their common beginning")
     return Labels(names, ids, common, telling)
+
+
+def answered(objective, named):
+    """Returns `named`, labels of rows, if a model of the objective answers with such; else None."""
+    numbers = named is not None and not isinstance(named, Labels)
+    return named if objective in ((OF_NUMBERS,) if numbers else OBJECTIVES) else None
 
 
 def most(length):

@@ -35,7 +35,7 @@ class Loop:
         self.checkpoints = self._open_checkpoints()
         self.continuation = Continuation(self.job)
         self.selection = Selection(self.job, self.checkpoints)
-        self.feed = Feed(setup.rows, setup.mesh, self.config.batch)
+        self.feed = Feed(setup.rows, setup.mesh, self.config.batch, setup.objective.weigh)
         self.done = 0        # steps
         self.consumed = 0    # samples: the only state of the data
         self.rewinds, self.rate_scale = 0, 1.0

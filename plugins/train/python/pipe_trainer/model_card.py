@@ -2,7 +2,7 @@
 
 import json
 
-from .labels import METRICS
+from . import labels, number_labels
 
 # Family: (task of transformers, the beginning of the first sentence, architecture).
 KINDS = {
@@ -12,8 +12,9 @@ KINDS = {
     "t5": ("text2text-generation", "An encoder and a decoder that writes text about the text that the encoder reads",
            "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder"),
 }
-CLASSIFIER = ("text-classification", "An encoder with a head over labels", KINDS["bert"][2])
-NAMES = {"majority": "the most frequent label", "uniform": "uniform", "unigram": "unigram, add-one",
+HEADS = {"classes": ("text-classification", "An encoder with a head over labels"),
+         "number": ("text-classification", "An encoder with a head that gives a number")}
+NAMES = {"majority": "the most frequent label", "mean": "the mean", "uniform": "uniform", "unigram": "unigram, add-one",
          "bigram_kn": "bigram, Kneser-Ney"}
 
 
@@ -31,7 +32,9 @@ def text(config, tokenizer, facts):
 
 
 def head(config, facts):
-    task, said, _ = CLASSIFIER if config.classes else KINDS[config.family]
+    task, said = KINDS[config.family][:2]
+    if config.classes:
+        task, said = HEADS["number" if config.classes == 1 else "classes"]
     front = f"---\nlibrary_name: transformers\npipeline_tag: {task}\ntags:\n- pipe\n---\n"
     title = facts.get("name", "model")
     return f"{front}# {title}\n\n{said}, trained by `pipe` from raw text.\n"
@@ -73,6 +76,8 @@ def measured(facts):
     if not evaluation:
         return ""
     of_labels = labelled(evaluation, facts.get("baselines", ())) if "labels" in evaluation else ""
+    if "rmse" in evaluation:
+        of_labels = of_numbers(evaluation, facts.get("baselines", ()))
     baselines = [item for item in facts.get("baselines", ()) if "nats_per_token" in item]
     if of_labels and not baselines:
         return f"## Measured\n{of_labels}"
@@ -102,7 +107,7 @@ def labelled(evaluation, baselines):
     """Returns the scores of labels, and the confusion."""
     rows = [("**this model**", evaluation)]
     rows += [(NAMES[item["name"]], item) for item in baselines if "accuracy" in item]
-    said = table(("", *METRICS.values()), [(name, *(number(item[key]) for key in METRICS)) for name, item in rows])
+    said = scored(labels.METRICS, rows)
     by_label = ""
     if evaluation["confusion"]:
         by_label = "\n" + table(("label, by answer", *evaluation["labels"], "F1"), [
@@ -111,16 +116,26 @@ def labelled(evaluation, baselines):
     return f"\n{said}{by_label}\n{evaluation['documents']:,} held-out documents with a label.\n"
 
 
+def scored(metrics, rows):
+    return table(("", *metrics.values()), [(name, *(number(item[key]) for key in metrics)) for name, item in rows])
+
+
+def of_numbers(evaluation, baselines):
+    rows = [("**this model**", evaluation), *((NAMES[item["name"]], item) for item in baselines)]
+    return f"\n{scored(number_labels.METRICS, rows)}\n{evaluation['documents']:,} held-out documents with a number.\n"
+
+
 def leaner(facts):
     """Returns the prices of leaner weights: the rows of costs.measured, with `bytes_of_file`."""
     rows = facts.get("leaner")
     if not rows:
         return ""
     first = rows[0]
-    of_labels = "labels" in first
-    scores = [("loss", "nats/token" if first["bytes"] else "nats/label" if of_labels else "nats/hidden id"),
+    metrics = labels.METRICS if "labels" in first else number_labels.METRICS if "rmse" in first else {}
+    loss = "nats/label" if "labels" in first else "squared error" if metrics else "nats/hidden id"
+    scores = [("loss", "nats/token" if first["bytes"] else loss),
               *([("bits_per_byte", "bits/byte"), ("bits_per_char", "bits/character")] if first["bytes"] else []),
-              *(SCORES.items() if of_labels else [])]
+              *metrics.items()]
     cells = [(f"`{row['file']}`" if row["file"] else "as trained, in no file", row["weights"],
               number(row["bytes_of_file"]), *(number(row[key]) for key, _ in scores)) for row in rows]
     said = f"Each file was evaluated on the same {first['targets']:,} targets, with the weights that its reader has."
@@ -159,12 +174,13 @@ def use(config, tokenizer, facts):
         said += " Lines end with an id of their own."
     said += normalised(facts)
     if config.classes:
+        plain = ', function_to_apply="none"' if config.classes == 1 else ""
         return f"""## Use
 
 {said}
 
     from transformers import pipeline
-    print(pipeline("text-classification", ".", tokenizer=".")("..."))
+    print(pipeline("text-classification", ".", tokenizer="."{plain})("..."))
 
 or `pipe predict` on the directory of the run.
 """

@@ -5,6 +5,7 @@ masked   hidden ids from those around them: masked.py
 spans    hidden spans, by a decoder, from all that is shown: spans.py
 prefix   the end of a document, by a decoder, from its beginning: spans.py
 classes  the label of a document, by a head over labels: classes.py
+regression  the number of a document, by such a head: regression.py
 """
 
 from collections.abc import Callable
@@ -30,8 +31,13 @@ class Examples(NamedTuple):
     judged: Callable | None = None  # as `answers`, for an evaluation, where it scores fewer targets; None: it does not
 
 
+def weights_of_rows(batch):
+    return batch.weights
+
+
 class Causal:
     on_device = False  # whether only the devices know which targets are scored
+    weigh = staticmethod(weights_of_rows)  # gives what `examples` takes as the weights of a batch of rows
 
     def examples(self, tokens, lengths, weights, keys):
         del keys
@@ -52,6 +58,7 @@ class Causal:
 class Drawn:
     """An objective that draws the ids that a model predicts. Only the devices know which they are."""
     on_device = True
+    weigh = staticmethod(weights_of_rows)
 
     def scored(self, batch, keys):
         def one(part):
@@ -114,13 +121,32 @@ class Classes(Drawn):
         return Examples(ids, layout, places, lambda: (numbers, there.astype(jnp.float32)))
 
 
+class Regression(Drawn):
+    """Nothing is drawn, but only the devices look for labels. `standard`: number_labels.Numbers.standard of the rows;
+    None: there are none. The weights of a batch have the numbers of its documents beside them."""
+
+    def __init__(self, config, standard, newline):
+        self._model, self._newline = config.model, newline
+        self.weigh = lambda batch: (batch.weights, standard(batch))
+
+    def examples(self, tokens, lengths, weights, keys):
+        del keys
+        weights, numbers = (None, 0.0) if weights is None else weights  # None: a program that is compiled and not run
+        ids, layout, places, _, there = classes.read(self._model, None, self._newline, tokens, lengths, weights)
+        return Examples(ids, layout, places,
+                        lambda: (jnp.broadcast_to(numbers, there.shape), there.astype(jnp.float32)))
+
+
 CAUSAL = Causal()
 
 
-def make(config, begins=None, named=None, newline=-1):
-    """`begins`: of Masked. `named`: the labels of the rows, for `classes`, with the id that ends a line there."""
+def make(config, begins=None, rows=None):
+    """`begins`: of Masked. `rows`: for labels; None: the program is compiled and not run."""
+    newline = -1 if rows is None else rows.tokenizer["newline_id"]
     if config.objective.name == "classes":
-        return Classes(config, named, newline)
+        return Classes(config, rows and rows.labels, newline)
+    if config.objective.name == labels.OF_NUMBERS:
+        return Regression(config, rows and rows.labels.standard(rows), newline)
     if config.objective.name in OF_PAIRS:
         return Pairs(config)
     return CAUSAL if config.objective.name == "causal" else Masked(config, begins)
@@ -142,8 +168,10 @@ def completed(config, vocab, pieces=(), start=0, named=None):
         mask = masked.mask_id(pieces, vocab) if wanted.mask_id is None else wanted.mask_id
         return replace(config, objective=replace(wanted, mask_id=mask)), max(vocab, mask + 1)
     if wanted.name == "classes":
-        number = len(named.names) if named else config.model.classes or 2
+        number = len(named.names) if isinstance(named, labels.Labels) else config.model.classes or 2
         return replace(config, model=replace(config.model, classes=number)), vocab
+    if wanted.name == labels.OF_NUMBERS:
+        return replace(config, model=replace(config.model, classes=1)), vocab
     if wanted.name == "causal":
         return config, vocab
     wanted = replace(wanted, start=start if wanted.start is None else wanted.start)
@@ -166,7 +194,7 @@ def targets_of(config):
     """Returns the number of places of a row that predict."""
     if config.objective.name == "causal":
         return config.model.seq_len
-    if config.objective.name == "classes":
+    if config.objective.name in labels.HEADS:
         return labels.most(config.model.seq_len)
     if config.objective.name in OF_PAIRS:
         return spans.slots_of(config.objective, config.model.seq_len)

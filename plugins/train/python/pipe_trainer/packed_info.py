@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import labels as about_labels
+from . import number_labels
 from .crc32c import crc32c
 
 NEWEST = 3
@@ -40,7 +41,7 @@ class PackedInfo:
     id_bytes: int  # 0: rows are Examples
     digest: str   # content root of the manifest; other rows have another one
     weights: bool = False  # each row has loss weights
-    labels: about_labels.Labels | None = None  # of its documents; None: they have none
+    labels: about_labels.Labels | number_labels.Numbers | None = None  # of its documents; None: they have none
 
 
 class _Members:
@@ -136,6 +137,8 @@ def _labels(value, path, weights, vocab):
         return None
     if not weights:
         raise DataError(f"{path}: labels: rows without weights have none{REMEDY}")
+    if value["labels"] == number_labels.MEMBER:
+        return number_labels.Numbers()
     try:
         found = about_labels.parse(value["labels"])
     except ValueError as error:

@@ -1,7 +1,8 @@
 """Answers of a finished run to lines of text: `python -m pipe_trainer.predict --run DIR --in FILE --out FILE`.
 
 Each line is a document. A model that learned labels writes a label, a tab, and the share of this label among all
-labels. Another model that continues text writes the likeliest continuation of the line, up to the end of the line.
+labels; one that learned numbers writes a number. Another model that continues text writes the likeliest continuation of
+the line, up to the end of the line.
 """
 
 import argparse
@@ -45,7 +46,7 @@ class Labelling:
         self._room = run.model.seq_len - len(self._behind) - 1
         if self._room < 1:
             raise Ended(BAD_DATA, f"{run.place}: a text has no room beside a label in {run.model.seq_len} ids")
-        self._shares = jax.jit(partial(shares, config=run.model, labels=run.labels, start=self._start))
+        self._scores = jax.jit(partial(scores, config=run.model, labels=run.labels, start=self._start))
 
     def _line_end(self):
         return [self._text.newline] if self._text.newline >= 0 else []
@@ -62,17 +63,19 @@ class Labelling:
         for number, text in enumerate(texts):
             whole = [self._text.eos, *text, *self._behind]
             ids[number, :len(whole)], ends[number] = whole, len(whole)
-        found = np.asarray(self._shares(self._run.params, ids, ends))[:len(lines)]
+        found = np.asarray(self._scores(self._run.params, ids, ends))[:len(lines)]
+        if self._run.model.classes == 1:
+            return [f"{one:.6g}" for one, in found]
         names = self._run.labels.names
         return [f"{names[one.argmax()]}\t{one.max():.4f}" for one in found]
 
 
-def shares(params, ids, ends, config, labels, start):
-    """ids [R, T], the number of ids of each row. Returns [R, C]: the share of each label."""
+def scores(params, ids, ends, config, labels, start):
+    """ids [R, T], the number of ids of each row. Returns [R, C]: the share of each label; [R, 1]: the number."""
     import jax.numpy as jnp
     from jax import nn
 
-    from . import model
+    from . import model, regression
     index = jnp.arange(ids.shape[1])
     inside = index < ends[:, None]
     layout = jnp.where(inside, 0, -1), jnp.broadcast_to(index, ids.shape)
@@ -87,6 +90,8 @@ def shares(params, ids, ends, config, labels, start):
         hidden = model.forward(params, config, ids, layout=layout)
     hidden = jnp.take_along_axis(hidden, places[:, None, None], axis=1)
     states, head = model.readout(params, config, hidden)
+    if config.classes == 1:
+        return regression.outputs(states, head)
     head = head[:, :config.classes] if config.classes else head[:, jnp.array(labels.telling)]
     return nn.softmax(jnp.matmul(states, head.astype(states.dtype))[:, 0])
 

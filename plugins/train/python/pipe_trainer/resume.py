@@ -15,7 +15,15 @@ def facts_of(setup, **progress):
     model = {key: value for key, value in asdict(setup.config.model).items() if key not in FREE}
     return {"model": model, "optimizer": optim.kind(setup.config.optimizer),
             "ema": setup.config.regularizers.ema > 0, "data": setup.rows.digest,
-            "seed": setup.job.seed, **adapters_of(setup), **progress}
+            "seed": setup.job.seed, **adapters_of(setup), **units_of(setup), **progress}
+
+
+def units_of(setup):
+    """Returns the units in which the head gives a number; none for another head."""
+    if setup.config.model.classes != 1:
+        return {}
+    numbers = setup.rows.labels
+    return {"numbers": {"mean": numbers.mean, "deviation": numbers.deviation}}
 
 
 def adapters_of(setup):
@@ -54,3 +62,8 @@ def check(setup, where, facts):
         raise Ended(BAD_DATA, f"{where}: was trained on rows of {'content' if name == 'data' else name} {facts[name]}, "
                               f"and these have {now[name]}; bring those back, or set config.data.allow_change to go on "
                               f"with these")
+    if facts.get("numbers") != now.get("numbers"):
+        before, after = (f"mean {one['mean']:g} and deviation {one['deviation']:g}" if one else "no number"
+                         for one in (facts.get("numbers"), now.get("numbers")))
+        raise Ended(BAD_DATA, f"{where}: its head learned labels of {before}, and those of these rows have {after}; "
+                              f"bring the first rows back, or begin another run with its export as init_from")

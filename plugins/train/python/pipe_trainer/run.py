@@ -42,7 +42,7 @@ def run(job, events, stop):
         write_text(job.run_dir / "config.json", json.dumps({**whole, "fit": setup.fit}, indent=1))
     held_out = HeldOut(setup, events)
     samples = Samples(setup, setup.rows.model_path, events)
-    text = text_of_rows(setup, events) if held_out.labels and main else None
+    text = text_of_rows(setup, events) if held_out.labels is not None and main else None
     prompts_fit = job.prompts and memory.holds_whole(setup)
     if job.prompts and not prompts_fit:
         events.emit("warn", text="no samples are written: one device cannot hold the whole model beside its part of "
@@ -157,7 +157,7 @@ def write_export(loop, facts, samples, held_out):
     try:
         rows = export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place, files=files,
                             marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start,
-                            named=setup.rows.labels if setup.config.objective.name in labels.OBJECTIVES else None)
+                            named=labels.answered(setup.config.objective.name, setup.rows.labels))
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
         return None, []

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from . import finished
+from . import finished, number_labels
 from .atomic import write_text
 from .exits import BAD_DATA, Ended
 from .labels import METRICS
@@ -47,10 +47,12 @@ def setup_of(run, rows, limit):
     if "position_embed" in run.params and rows.seq_len > run.model.seq_len:
         raise Ended(BAD_DATA, f"{rows.directory}: rows of {rows.seq_len} ids, and the model has {run.model.seq_len} "
                               f"positions; make shorter rows")
-    if run.labels != rows.labels and run.model.classes:
+    if run.model.classes and not alike(run.labels, rows.labels):
         raise Ended(BAD_DATA, f"{rows.directory}: its labels are {named(rows.labels)}, and the model answers with "
                               f"{named(run.labels)}; give write_packed the labels of the model")
     objective = run.objective()
+    if run.model.classes == 1:
+        rows.labels = setup.with_texts(run.labels, rows)
     devices = jax.local_devices()
     batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
     config = Config(model=replace(run.model, seq_len=rows.seq_len), objective=objective,
@@ -61,7 +63,15 @@ def setup_of(run, rows, limit):
     return setup.Setup(**vars(arranged), job=None, rows=rows, eval_rows=rows, fit={})
 
 
+def alike(mine, theirs):
+    """Whether the labels of a model are those of rows. Any numbers are."""
+    numbers = [isinstance(one, number_labels.Numbers) for one in (mine, theirs)]
+    return all(numbers) or not any(numbers) and mine == theirs
+
+
 def named(labels):
+    if isinstance(labels, number_labels.Numbers):
+        return "numbers"
     return ", ".join(labels.names) if labels else "none"
 
 
@@ -78,8 +88,10 @@ def scores_of(options):
     params = run.params
     if "position_embed" in params:
         params = {**params, "position_embed": params["position_embed"][:rows.seq_len]}
+    if run.model.classes == 1:
+        params = {**params, "readout": run.labels.of_head(params["readout"], whole=False)}
     scores = held_out.score(params, lambda: False)
-    mistakes = {"mistakes": held_out.mistakes(run.text())} if held_out.labels else {}
+    mistakes = {} if held_out.labels is None else {"mistakes": held_out.mistakes(run.text())}
     return {"run": str(options.run), "data": str(options.data), "content": rows.digest, "split": options.split,
             "rows": held_out.limit, "objective": asdict(run.objective()), **scores, **mistakes}
 
@@ -91,6 +103,8 @@ def table(columns, rows):
 
 
 def text_of(scores):
+    if "rmse" in scores:
+        return text_of_numbers(scores)
     lines = [f"{scores['rows']:,} rows of {scores['split']}: {scores['loss']:.4f} nats for each of "
              f"{scores['targets']:,} targets"]
     if scores["bits_per_char"] is not None:
@@ -105,9 +119,22 @@ def text_of(scores):
                            [[name, *row, "-" if f1 is None else f"{f1:.4f}"]
                             for name, row, f1 in zip(scores["labels"], scores["confusion"], scores["f1"])]))
     lines.append("the documents whose label was least likely: nats, label, answer, text")
-    lines += ["  ".join((f"{one['nats']:8.2f}", one["label"], one["answer"], " ".join(one["text"].split())[:SHOWN]))
+    lines += ["  ".join((f"{one['nats']:8.2f}", one["label"], one["answer"], short(one["text"])))
               for one in scores["mistakes"]]
     return "\n".join(lines)
+
+
+def text_of_numbers(scores):
+    lines = [f"{scores['rows']:,} rows of {scores['split']}: {scores['documents']:,} documents with a number"]
+    lines += [f"{scores[name]:10.6g}  {said}" for name, said in number_labels.METRICS.items()]
+    lines.append("the documents with the greatest errors: error, number, answer, text")
+    lines += ["  ".join((f"{one['error']:10.6g}", one["label"], one["answer"], short(one["text"])))
+              for one in scores["mistakes"]]
+    return "\n".join(lines)
+
+
+def short(text):
+    return " ".join(text.split())[:SHOWN]
 
 
 def main(argv):

@@ -7,17 +7,20 @@ import jax
 
 from . import ckpt
 from .atomic import write_text
+from .number_labels import FALLING
+
+FALLS = ("loss", *FALLING)  # of the metrics: a smaller one is better
 
 
 def judged(scores, metric):
     """Returns the number by which evaluations compare; a smaller one is better. NaN: worse than all."""
     value = scores.get(metric)
-    return math.nan if value is None else value if metric == "loss" else -value
+    return math.nan if value is None else value if metric in FALLS else -value
 
 
 class EarlyStop:
     """Counts evaluations in a row that are no better than the best before them. `rule`: of the job; {}: none. `metric`:
-    the loss, or a score of labels, which rises. A loss that is noted is that of `judged`."""
+    the loss, or a score of labels, which may rise. A loss that is noted is that of `judged`."""
 
     def __init__(self, rule, steps, metric="loss"):
         self._rule, self._steps, self._metric = rule, steps, metric
@@ -44,7 +47,7 @@ class EarlyStop:
         """The reason to stop, in one line; None: go on."""
         if not self._rule or self._since < self._rule["patience"]:
             return None
-        falls = self._metric == "loss"
+        falls = self._metric in FALLS
         if self._best is None:
             best = "any number"
         else:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 
-from . import (attention, candidates, data, families, gguf_tokenizer, initial, loss, masked, objectives, search,
-               sentencepiece_model, sharding)
+from . import (attention, candidates, data, families, gguf_tokenizer, initial, labels, loss, masked, number_labels,
+               objectives, search, sentencepiece_model, sharding)
 from .config import Config
 from .exits import BAD_DATA, BadJob, Ended
 from .job import disagreements, disagreements_of_export, disagreements_of_lora, disagreements_of_objective
@@ -45,6 +45,8 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     start = initial.Initial(job.init_from) if job.init_from else None
     pieces = pieces_of(rows) if start or objectives.needs_pieces(job.config) else ()
     config, lack = fill_in(begun(job, start, pieces), rows, pieces), None
+    if config.objective.name == labels.OF_NUMBERS:
+        rows.labels = eval_rows.labels = numbers_of(rows)
     if job.prompts and not families.of(config.model).causal:
         raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
     if config.export.gguf != "none":
@@ -97,8 +99,16 @@ def arrange(config, devices, begins=None, rows=None):
     name, attend, lack = attention.choose(config.model, platform, mesh, compute)
     positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards,
                                          objectives.targets_of(config))
-    return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(
-        config, begins, *(() if rows is None else (rows.labels, rows.tokenizer["newline_id"]))))
+    return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(config, begins, rows))
+
+
+def numbers_of(rows):
+    """Returns the number_labels.Numbers of the training rows, measured."""
+    return number_labels.measured(with_texts(rows.labels, rows), rows)
+
+
+def with_texts(numbers, rows):
+    return numbers if numbers.texts else numbers._replace(texts=number_labels.texts_of(pieces_of(rows)))
 
 
 def compute_type(model, platform):
@@ -156,14 +166,21 @@ def fill_in(config, rows, pieces=()):
 
 def unlabelled(config, rows):
     """Yields that the config is about labels, and the rows about none or about others."""
-    for key, wants in (("objective.name", config.objective.name == "classes"),
+    name, numbers = config.objective.name, isinstance(rows.labels, number_labels.Numbers)
+    for key, wants in (("objective.name", name in labels.HEADS),
                        ("eval.metric", config.eval.metric != "loss")):
         if wants and rows.labels is None:
             section, name = key.split(".")
             yield (f"config.{key}: {getattr(getattr(config, section), name)} is about labels, and the rows have none; "
                    f"give write_packed the key `labels`")
+    if numbers and name in labels.OBJECTIVES:
+        yield (f"config.objective.name: {name} learns labels that are classes, and those of the rows are numbers; take "
+               f"regression, which a model of family bert learns")
+    if name == labels.OF_NUMBERS and rows.labels is not None and not numbers:
+        yield (f"config.objective.name: regression learns numbers, and the labels of the rows are the classes "
+               f"{', '.join(rows.labels.names)}; take classes, or give write_packed `labels: numbers`")
     number = config.model.classes
-    if number is not None and rows.labels is not None and number != len(rows.labels.names):
+    if number is not None and isinstance(rows.labels, labels.Labels) and number != len(rows.labels.names):
         yield f"config.model.classes: {number}, and the rows have {len(rows.labels.names)} labels; leave it out"
 
 

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from . import classes, experts, families, guard, lora, loss, masked, model, objectives, optim, regularizers
+from . import (classes, experts, families, guard, lora, loss, masked, model, objectives, optim, regression,
+               regularizers)
 
 # The numbers that a step reports, in the order of its one array. Only a model with experts has the last ones.
 OF_EXPERTS = experts.Load._fields
@@ -54,6 +55,8 @@ def states(params, config, attend, compute, examples, drop=regularizers.no_dropo
 def loss_of_states(params, config, positions, examples, hidden, penalties=regularizers.Penalties()):
     hidden, head = model.readout(params, config, hidden)
     targets, weights = examples.answers()
+    if config.classes == 1:  # a number
+        return regression.squares(head, hidden, targets, weights), weights
     return loss.cross_entropy(model.over_labels(config), positions, head, hidden, targets, weights, penalties), weights
 
 
@@ -129,7 +132,8 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
 
 def make_eval_step(config, attend, compute, positions, objective=objectives.CAUSAL, labels=None):
     """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets; to
-    (nats, scored targets) if only the devices know these. With `labels`: to (this, classes.answers)."""
+    (nats, scored targets) if only the devices know these. With `labels`: to (this, classes.answers, or those of
+    `regression`)."""
     def eval_step(params, tokens, lengths, weights=None):
         keys = masked.row_keys_of(tokens, lengths) if objective.on_device else None
         examples = objective.examples(tokens, lengths, weights, keys)
@@ -139,5 +143,7 @@ def make_eval_step(config, attend, compute, positions, objective=objectives.CAUS
         sums = jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
         if labels is None:
             return sums
+        if config.model.classes == 1:
+            return sums, regression.answers(params, config.model, hidden, *examples.answers())
         return sums, classes.answers(params, config.model, labels, hidden, *examples.answers())
     return eval_step
