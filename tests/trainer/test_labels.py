@@ -20,7 +20,7 @@ import numpy as np
 from packed_rows import write_packed
 
 from pipe_trainer import (answers, attention, candidates, classes, config, exits, export, initial, label_scores, labels,
-                          model, throughput)
+                          model, model_card, throughput)
 from pipe_trainer.held_out import HeldOut
 from pipe_trainer.packed_info import DataError, read_packed_info
 from pipe_trainer.text import Text
@@ -111,6 +111,15 @@ class Scores(unittest.TestCase):
         self.assertAlmostEqual(found["balanced_accuracy"], 1 / 3)
         shares = np.array([11, 71, 21]) / 103
         self.assertAlmostEqual(found["nats_per_document"], float(-np.log(shares[[0, 1, 1, 2]]).mean()))
+
+
+class Cards(unittest.TestCase):
+    def test_leaner_forms_have_the_scores_of_labels(self):
+        scores = dict.fromkeys(labels.METRICS, 0.5)
+        said = model_card.leaner({"leaner": [{"file": "int8.safetensors", "weights": "8 bits", "bytes_of_file": 7,
+                                              "loss": 0.25, "bytes": 0, "targets": 3, "labels": ["a", "b"], **scores}]})
+        self.assertIn("nats/label | accuracy | balanced accuracy | macro F1 | Matthews correlation |", said)
+        self.assertIn("| 0.2500 | 0.5000 | 0.5000 | 0.5000 | 0.5000 |", said)
 
 
 class Reading(unittest.TestCase):

@@ -19,7 +19,8 @@ import jax
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import config, exits, export, initial, labels, model, number_labels, selection, sentencepiece_model
+from pipe_trainer import (exits, export, initial, labels, model, number_labels, objectives, resume, selection,
+                          sentencepiece_model, step)
 from pipe_trainer.held_out import HeldOut
 from pipe_trainer.packed_info import read_packed_info
 
@@ -118,7 +119,7 @@ class Scores(unittest.TestCase):
             early = selection.EarlyStop({"patience": 1}, 10, metric)
             for value in (better, worse):
                 early.note(1, selection.judged({metric: value}, metric))
-            self.assertIn("fall" if metric in number_labels.FALLING else "rise", early.reason)
+            self.assertIn("fall" if metric in labels.FALLING else "rise", early.reason)
             self.assertIn(f"{better:.4f}", early.reason)
 
 
@@ -160,6 +161,27 @@ class Mistakes(unittest.TestCase):
                         "it is for regression")
         session.refused(self, {**HEAD, "regularizers": {"label_smoothing": 0.1}}, "config.regularizers.label_smoothing")
         session.refused(self, {"objective": {"name": "regression"}}, "regression is for bert")
+
+
+class Units(unittest.TestCase):
+    def test_a_training_does_not_go_on_in_other_units(self):
+        with tempfile.TemporaryDirectory() as place:
+            first, other = (session.setup_of(HEAD, place, corpus(8, seed), data={"allow_change": True}) for seed in (0, 1))
+        facts = json.loads(json.dumps(resume.facts_of(first)))
+        resume.check(first, "step 4", facts)
+        with self.assertRaises(exits.Ended) as caught:
+            resume.check(other, "step 4", facts)
+        self.assertIn(f"step 4: its head learned labels of mean {first.rows.labels.mean:g}", str(caught.exception))
+
+    def test_a_program_is_compiled_without_rows(self):
+        with tempfile.TemporaryDirectory() as place:
+            setup = session.setup_of(HEAD, place, corpus(8, 0))
+        without = objectives.make(setup.config)
+        shape, tokens = setup.config.model, np.full((2, LENGTH + 1), 20, np.int32)
+        loss = jax.eval_shape(lambda params: step.summed_loss(
+            params, shape, setup.attend, np.float32, setup.positions, tokens, np.full(2, LENGTH + 1), objective=without),
+            model.shapes(shape))
+        self.assertEqual((loss.shape, loss.dtype), ((), np.float32))
 
 
 class BeginsWithAModel(unittest.TestCase):
@@ -216,7 +238,7 @@ class WholeRuns(runs.WithRows):
         self.assertEqual(set(whole.result()["baselines"]), {"mean"})
 
     def test_a_run_keeps_its_best_evaluation_and_its_export_gives_the_number(self):
-        run = self.run_here("best", steps=60, keep_best=True, export=True, checkpoint_every=60, log_every=10)
+        run = self.run_here("best", config={**self.config, "export": {"int8": True}}, steps=60, keep_best=True, export=True, checkpoint_every=60, log_every=10)
         self.assertEqual(run.end(), 0, run.log_end())
         scores, found = run.of("eval"), run.result()
         best = min(scores, key=lambda one: one["rmse"])
@@ -231,12 +253,14 @@ class WholeRuns(runs.WithRows):
         place = run.run_dir / "export"
         settings = json.loads((place / "config.json").read_text())
         self.assertEqual((settings["problem_type"], len(settings["id2label"])), ("regression", 1))
-        self.assertIn("root mean square error", (place / "README.md").read_text())
+        measured, leaner = (place / "README.md").read_text().split("## Leaner forms")
+        self.assertIn("root mean square error", measured)
+        self.assertIn("root mean square error", leaner)
 
         code, said, error = self.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
         self.assertEqual(code, 0, error)
         scored = json.loads((self.place / "s").read_text())
-        for name in ("loss", "documents", *number_labels.METRICS):
+        for name in ("loss", "documents", *labels.NUMBER_METRICS):
             self.assertAlmostEqual(scored[name], best[name], delta=1e-4, msg=name)
         self.assertIn(f"{scored['mae']:.6g}  mean absolute error", said)
         self.assertEqual(len(scored["mistakes"]), 12)

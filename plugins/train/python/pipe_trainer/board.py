@@ -1,9 +1,9 @@
 """Writes the curves of a run for TensorBoard, from its events."""
 
-from . import labels, number_labels, tensorboard
+from . import labels, tensorboard
 
 SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu", "balance", "router_z", "dropped"),
-           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *labels.METRICS, *number_labels.METRICS)}
+           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *labels.METRICS, *labels.NUMBER_METRICS)}
 FOLDERS = {"step": "train", "eval": "evaluation"}
 
 

@@ -9,7 +9,7 @@ no device bounds them.
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
 from .families import FAMILIES
-from . import labels, number_labels
+from .labels import METRICS, NUMBER_METRICS
 
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
 AUTO = "auto"
@@ -192,7 +192,7 @@ class Guard:
 class Eval:
     rows: int = at_least(0, 0)        # of the validation split; 0: all
     batch: int | None = at_least(1, None)  # rows at a time; None: those of a micro-batch
-    metric: str = one_of("loss", *labels.METRICS, *number_labels.METRICS)  # decides which evaluation is the best
+    metric: str = one_of("loss", *METRICS, *NUMBER_METRICS)  # decides which evaluation is the best
     each_epoch: bool = False          # also when all rows have been read once more
     sample_tokens: int = at_least(0, 64)
     temperature: float = at_least(0.0, 0.8)

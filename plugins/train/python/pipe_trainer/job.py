@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from . import families, labels, number_labels
+from . import families, labels
 from .config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export
 from .exits import BadJob
 
@@ -231,7 +231,7 @@ def disagreements_of_objective(config):
     if model.classes and objective.name != "classes" and not (model.classes == 1 and objective.name == "regression"):
         yield "config.model.classes: a head over labels is for objective.name: classes; leave it out"
     for metrics, able, about in ((labels.METRICS, labels.OBJECTIVES, "labels"),
-                                 (number_labels.METRICS, (labels.OF_NUMBERS,), "numbers")):
+                                 (labels.NUMBER_METRICS, (labels.OF_NUMBERS,), "numbers")):
         if config.eval.metric in metrics and objective.name not in able:
             yield (f"config.eval.metric: {config.eval.metric} is about {about}, which {objective.name} does not "
                    f"answer; it is for {', '.join(able)}")

@@ -12,6 +12,10 @@ HEADS = ("classes", OF_NUMBERS)               # those of a head over labels
 # Of label_scores, with their words for people. Larger is better.
 METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
            "matthews": "Matthews correlation"}
+# The same of labels that are numbers: number_labels. Of those that fall, smaller is better.
+NUMBER_METRICS = {"rmse": "root mean square error", "mae": "mean absolute error", "pearson": "Pearson correlation",
+                  "spearman": "Spearman correlation"}
+FALLING = ("rmse", "mae")
 WORST = 20  # documents that are shown
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from . import labels, number_labels
+from . import labels
 
 # Family: (task of transformers, the beginning of the first sentence, architecture).
 KINDS = {
@@ -122,7 +122,7 @@ def scored(metrics, rows):
 
 def of_numbers(evaluation, baselines):
     rows = [("**this model**", evaluation), *((NAMES[item["name"]], item) for item in baselines)]
-    return f"\n{scored(number_labels.METRICS, rows)}\n{evaluation['documents']:,} held-out documents with a number.\n"
+    return f"\n{scored(labels.NUMBER_METRICS, rows)}\n{evaluation['documents']:,} held-out documents with a number.\n"
 
 
 def leaner(facts):
@@ -131,7 +131,7 @@ def leaner(facts):
     if not rows:
         return ""
     first = rows[0]
-    metrics = labels.METRICS if "labels" in first else number_labels.METRICS if "rmse" in first else {}
+    metrics = labels.METRICS if "labels" in first else labels.NUMBER_METRICS if "rmse" in first else {}
     loss = "nats/label" if "labels" in first else "squared error" if metrics else "nats/hidden id"
     scores = [("loss", "nats/token" if first["bytes"] else loss),
               *([("bits_per_byte", "bits/byte"), ("bits_per_char", "bits/character")] if first["bytes"] else []),

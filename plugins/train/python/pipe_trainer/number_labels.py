@@ -14,10 +14,6 @@ from .labels import most
 from .sentencepiece_model import BYTE, NORMAL, USER_DEFINED
 
 MEMBER = "numbers"  # of packed.json, in the place of a list of labels
-# With their words for people.
-METRICS = {"rmse": "root mean square error", "mae": "mean absolute error", "pearson": "Pearson correlation",
-           "spearman": "Spearman correlation"}
-FALLING = ("rmse", "mae")  # smaller is better
 AT_ONCE, MEASURED = 1024, 10 ** 8  # rows that are read at a time; ids of rows that are measured, at most
 SMALLEST, GREATEST = 1e-30, 1e30   # float32 has room for a deviation and for numbers within these
 SPACE = "▁"

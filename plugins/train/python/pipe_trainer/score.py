@@ -9,7 +9,7 @@ from pathlib import Path
 from . import finished, number_labels
 from .atomic import write_text
 from .exits import BAD_DATA, Ended
-from .labels import METRICS
+from .labels import METRICS, NUMBER_METRICS
 from .sample import bounded
 
 IDS_AT_A_TIME = 8192  # on a device
@@ -126,7 +126,7 @@ def text_of(scores):
 
 def text_of_numbers(scores):
     lines = [f"{scores['rows']:,} rows of {scores['split']}: {scores['documents']:,} documents with a number"]
-    lines += [f"{scores[name]:10.6g}  {said}" for name, said in number_labels.METRICS.items()]
+    lines += [f"{scores[name]:10.6g}  {said}" for name, said in NUMBER_METRICS.items()]
     lines.append("the documents with the greatest errors: error, number, answer, text")
     lines += ["  ".join((f"{one['error']:10.6g}", one["label"], one["answer"], short(one["text"])))
               for one in scores["mistakes"]]

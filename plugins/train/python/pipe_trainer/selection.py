@@ -7,7 +7,7 @@ import jax
 
 from . import ckpt
 from .atomic import write_text
-from .number_labels import FALLING
+from .labels import FALLING
 
 FALLS = ("loss", *FALLING)  # of the metrics: a smaller one is better
 
