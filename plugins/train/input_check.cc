@@ -81,6 +81,23 @@ Status CheckRows(const Json& packed, const std::string& where) {
              "`raw32`, and no `segments`"));
 }
 
+/// Labels that are numbers are for one objective, which learns no others. `packed` as of CheckRows: in a
+/// configuration a text is a list.
+Status CheckLabels(const Json& settings, const Json& packed, const std::string& where) {
+  const std::string_view objective = settings["config"]["objective"]["name"].AsString();
+  const Json& labels = packed["labels"];
+  const Json::Array& names = labels.AsArray();
+  const bool numbers =
+      labels.AsString() == "numbers" || (names.size() == 1 && names.front().AsString() == "numbers");
+  if (numbers && (objective == "causal" || objective == "prefix" || objective == "classes"))
+    return Mismatch(StrCat(where, ": its labels are numbers, which config.objective.name: ", objective,
+                           " does not learn: write `regression`, with a preset of the family bert"));
+  if (!numbers && objective == "regression")
+    return Mismatch(StrCat(where, ": its labels are no numbers, which config.objective.name: regression ",
+                           "learns: give write_packed `labels: numbers`"));
+  return {};
+}
+
 /// Checks `config.model` against the rows and the ids; 0 stands for an unknown number.
 Status CheckModel(const Json& settings, std::int64_t seq_len, std::int64_t vocab_size) {
   const Json& model = settings["config"]["model"];
@@ -161,6 +178,7 @@ Status CheckMakers(const Json& settings, const Json& makers) {
       return Mismatch(StrCat("data: is made by a stage of type ", data["type"].AsString(),
                              ", and the trainer reads artifacts of `write_packed` only"));
     RETURN_IF_ERROR(CheckRows(data["config"], "data"));
+    RETURN_IF_ERROR(CheckLabels(settings, data["config"], "data"));
     std::vector<std::string> splits;
     for (const Json& split : data["splits"].AsArray()) splits.emplace_back(split.AsString());
     for (const char* split : {kTrain, kValidation})
@@ -198,6 +216,7 @@ Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inpu
   if (version < 1 || version > 3 || weights != (version == 3))
     return Mismatch(StrCat(uri, ": is no packed data of version 1, 2 or 3, which the trainer reads"));
   RETURN_IF_ERROR(CheckRows(*packed, uri));
+  RETURN_IF_ERROR(CheckLabels(job.settings, *packed, uri));
   ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(*packed, uri, kTrain));
   ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(*packed, uri, kValidation));
   ASSIGN_OR_RETURN(inputs.train_scored, ScoredOf(*packed, uri, kTrain));

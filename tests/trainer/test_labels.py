@@ -362,6 +362,12 @@ class WholeRuns(runs.WithRows):
         code, _, error = self.asked("score", "--run", run.run_dir, "--data", other)
         self.assertEqual((code, error.count("\n")), (65, 1), error)
         self.assertIn("its labels are none, and the model answers with bad, good", error)
+        numbers = self.place / "numbers"
+        write_packed(numbers, {"validation": [[(*row_of([([20], 1)])[:2], 9, 9, row_of([([20], 1)])[2])]]}, LENGTH,
+                     tiny_tokenizer.VOCAB, model=tiny_tokenizer.path().read_bytes(), weights=True, labels="numbers")
+        code, _, error = self.asked("score", "--run", run.run_dir, "--data", numbers)
+        self.assertEqual((code, error.count("\n")), (65, 1), error)
+        self.assertIn("its labels are numbers, and the model answers with bad, good", error)
 
     def test_a_decoder_that_learned_labels_answers_as_it_was_scored(self):
         config = {**self.config, "model": {"layers": 1, "d": 32, "heads": 2, "ff": 64}, "objective": {"name": "causal"}}

@@ -444,6 +444,18 @@ TEST_F(TrainStageTest, RowsThatTheReaderDoesNotKnowAreRefused) {
   Fails(Code::kInvalidArgument, "rows with segments, which the trainer does not read", 0);
 }
 
+TEST_F(TrainStageTest, NumbersAreForRegressionAlone) {
+  packed_["labels"] = "numbers";
+  for (const std::string_view other : {"causal", "prefix", "classes"}) {
+    config_["config"]["objective"]["name"] = other;
+    Fails(Code::kInvalidArgument,
+          StrCat("its labels are numbers, which config.objective.name: ", other, " does not learn"), 0);
+  }
+  packed_["labels"] = Json::Array{};
+  config_["config"]["objective"]["name"] = "regression";
+  Fails(Code::kInvalidArgument, "give write_packed `labels: numbers`", 0);
+}
+
 /// Before anything has run: what will be made is known by the stages that will make it.
 TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
   Json packed, tokenizer;
@@ -460,6 +472,17 @@ TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
   packed["encoding"] = "mmap";
   EXPECT_NE(refusal("write_packed").find("data: rows in mmap, which the trainer does not read"),
             std::string::npos);
+  packed["encoding"] = "example";
+  packed["labels"] = Json::Array{Json("numbers")};
+  config_["config"]["objective"]["name"] = "causal";
+  EXPECT_NE(refusal("write_packed").find("data: its labels are numbers, which config.objective.name: causal"),
+            std::string::npos);
+  config_["config"]["objective"]["name"] = "regression";
+  EXPECT_EQ(refusal("write_packed"), "");
+  packed["labels"] = Json::Array{Json("no"), Json("yes")};
+  EXPECT_NE(refusal("write_packed").find("data: its labels are no numbers, which config.objective.name"),
+            std::string::npos);
+  config_["config"].Remove("objective");
   packed["encoding"] = "raw16";
   config_["config"]["model"]["seq_len"] = 128;
   EXPECT_NE(refusal("write_packed").find("config.model.seq_len is 128, and the rows of `data` have 64"),
