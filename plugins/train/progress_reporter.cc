@@ -24,6 +24,13 @@ std::string Number(double value, int digits) {
   return text.data();
 }
 
+/// A number of any size, in four figures.
+std::string Figures(double value) {
+  std::array<char, 64> text = {};
+  (void)std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
+}
+
 /// "12.3 k", "3.2 M"
 std::string Short(double value) {
   if (!std::isfinite(value)) return "?";
@@ -132,6 +139,9 @@ void ProgressReporter::Evaluated(const Json& event) {
   if (event["macro_f1"].is_number())
     text += StrCat(", macro F1 ", Number(event["macro_f1"].AsDouble(), 3), ", balanced accuracy ",
                    Number(event["balanced_accuracy"].AsDouble(), 3));
+  if (event["rmse"].is_number())
+    text += StrCat(", root mean square error ", Figures(event["rmse"].AsDouble()), ", Pearson correlation ",
+                   Number(event["pearson"].AsDouble(), 3));
   Note(text);
 }
 

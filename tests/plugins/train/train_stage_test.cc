@@ -52,6 +52,15 @@ TEST_F(TrainStageTest, ScoresOfLabelsAreTold) {
   const Result<JobOutput> output = Run();
   ASSERT_TRUE(output.ok()) << output.status().message() << log_;
   EXPECT_NE(notes_.find(", macro F1 0.750, balanced accuracy 0.625"), std::string::npos) << notes_;
+  EXPECT_EQ(notes_.find("root mean square"), std::string::npos) << notes_;
+}
+
+TEST_F(TrainStageTest, ScoresOfNumbersAreTold) {
+  config_["config"]["scores"] = Json(Json::Object{{"rmse", 1250000.0}, {"pearson", 0.9}});
+  const Result<JobOutput> output = Run();
+  ASSERT_TRUE(output.ok()) << output.status().message() << log_;
+  EXPECT_NE(notes_.find(", root mean square error 1.25e+06, Pearson correlation 0.900"), std::string::npos)
+      << notes_;
 }
 
 TEST_F(TrainStageTest, PricesOfLeanerFilesAreTold) {

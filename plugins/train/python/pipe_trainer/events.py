@@ -10,7 +10,7 @@ import time
 
 HEARTBEAT_SECONDS = 5.0
 IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", "accuracy", "macro_f1",
-              "matthews", "name", "text", "path", "message", "from", "to")
+              "matthews", "rmse", "pearson", "name", "text", "path", "message", "from", "to")
 
 
 class Events:
