@@ -15,7 +15,8 @@ constexpr std::string_view kStages = R"json({"stages": [{
   "ports": [
     {"name": "data", "required": false, "verify": true,
      "help": "Rows of token ids, as write_packed makes them, with the splits train and validation."},
-    {"name": "tokenizer", "required": false, "help": "The tokenizer that made them."},
+    {"name": "tokenizer", "required": false, "or_file": true,
+     "help": "The tokenizer that made them: a stage that trains one, or a tokenizer.model."},
     {"name": "data_set", "required": false, "verify": true,
      "help": "An artifact of any form that an external trainer reads in the place of rows."},
     {"name": "init_from", "required": false, "or_file": true,

@@ -237,7 +237,10 @@ Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inpu
     return Mismatch(StrCat("the rows of `data` were made with another tokenizer (",
                            made_with["model_digest"].AsString(), ") than the one at `tokenizer` (", model,
                            ", ", inputs.tokenizer_digest, "): give both stages the same one"));
-  ASSIGN_OR_RETURN(const Json tokenizer, LineageOf(job.tokenizer_manifest, read));
+  Json tokenizer;
+  if (!job.tokenizer_manifest.empty()) {
+    ASSIGN_OR_RETURN(tokenizer, LineageOf(job.tokenizer_manifest, read));
+  }
   const std::int64_t told = tokenizer["facts"]["vocab_size"].AsInt(inputs.vocab_size);
   if (told != inputs.vocab_size)
     return Mismatch(StrCat("the rows of `data` count ", inputs.vocab_size,

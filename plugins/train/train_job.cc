@@ -34,6 +34,18 @@ Result<std::string> Place(const Json& place, std::string_view what) {
   return std::string(uri);
 }
 
+/// Returns the directory of a tokenizer that is a file and no artifact.
+Result<std::string> DirectoryOfTokenizer(std::string_view file) {
+  constexpr std::string_view kName = "/tokenizer.model";
+  if (IsElsewhere(file))
+    return Wrong(StrCat("tokenizer: ", file, " is a file in a bucket, and the trainer reads one of this ",
+                        "machine; copy it with `pipe cp` and name the copy"));
+  if (!file.ends_with(kName))
+    return Wrong(StrCat("tokenizer: ", file, " must have the name tokenizer.model, as in the directory of a ",
+                        "tokenizer and in an export"));
+  return std::string(file.substr(0, file.size() - kName.size()));
+}
+
 /// Parses `early_stop: { patience: 5, min_delta: 0.001 }`; {} means none.
 Status CheckEarlyStop(const Json& settings) {
   const Json& rule = settings["early_stop"];
@@ -109,7 +121,11 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
     ASSIGN_OR_RETURN(job.data_uri, Place(inputs["data"], "the artifact at `data`"));
   }
   if (!own_data || inputs.Has("tokenizer")) {
-    ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the artifact at `tokenizer`"));
+    ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the tokenizer at `tokenizer`"));
+    job.tokenizer_manifest = inputs["tokenizer"]["manifest"].AsString();
+    if (job.tokenizer_manifest.empty()) {
+      ASSIGN_OR_RETURN(job.tokenizer_uri, DirectoryOfTokenizer(job.tokenizer_uri));
+    }
   }
   if (inputs.Has("init_from")) {
     ASSIGN_OR_RETURN(job.init_from, Place(inputs["init_from"], "the model at `init_from`"));
@@ -134,7 +150,6 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   if (!IsElsewhere(job.data_uri)) job.data_dir = job.data_uri;
   if (!IsElsewhere(job.tokenizer_uri)) job.tokenizer_dir = job.tokenizer_uri;
   job.data_manifest = inputs["data"]["manifest"].AsString();
-  job.tokenizer_manifest = inputs["tokenizer"]["manifest"].AsString();
   if (job.recipe.size() != 32 || job.stage.empty())
     return Status(Code::kInternal, "the request has no recipe");
   RETURN_IF_ERROR(CheckSettings(job.settings));

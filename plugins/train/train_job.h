@@ -23,7 +23,7 @@ struct TrainJob {
   std::string data_uri;
   std::string tokenizer_uri;
   std::string data_manifest;
-  std::string tokenizer_manifest;
+  std::string tokenizer_manifest;  // empty: it is no artifact; its directory has a tokenizer.model
   std::string
       data_set_uri;  // an external trainer's own data; empty: none, as the two above and the rows then
   std::string data_set_manifest;

@@ -82,16 +82,19 @@ void DropBundled(Json& config, std::string_view trainer, Json& notes) {
     notes.Append(StrCat("trainer ", trainer, " does not read ", dropped, ", keys of the bundled trainer"));
 }
 
-/// Adds to `unread` the named inputs that this program does not read. kInvalidArgument: it reads one that the
-/// file does not give.
-Status ChooseInputs(const Json& config, const std::vector<std::string>& named_inputs, Json& unread) {
+/// Adds to `unread` the named inputs that this program does not read, and a note about a model to begin with.
+/// kInvalidArgument: it reads one that the file does not give.
+Status ChooseInputs(const Json& config, const std::vector<std::string>& named_inputs, Json& unread,
+                    Json& notes) {
   const std::string_view trainer = config["trainer"].AsString("bundled");
   const bool own_data = IsExternal(config) && Gives(named_inputs, "data_set");
   const std::vector<std::string> used = ExternalInputs(config);
   const bool preset = !PresetNamed(trainer).is_null();
-  if (preset && Gives(named_inputs, "init_from"))
-    return Wrong(StrCat("init_from: only `trainer: bundled` reads it; give the program's own flag in `flags.",
-                        trainer, "`"));
+  if (preset && Gives(named_inputs, "init_from")) {
+    unread.Append("init_from");
+    notes.Append(StrCat("trainer ", trainer, " does not read init_from: the program's own flag, in `flags.",
+                        trainer, "`, names the model that it begins with"));
+  }
   for (const char* name : {"data", "tokenizer", "data_set"}) {
     const bool rows = std::string_view(name) != "data_set";
     const bool reads = preset || own_data ? Gives(used, name) : rows;
@@ -130,7 +133,7 @@ Result<Json> ExpandKeys(const Json& settings, const std::vector<std::string>& na
     notes.Append(CommandLine(config));
   }
   config.Remove("flags");  // they are in the command, or of another trainer
-  RETURN_IF_ERROR(ChooseInputs(config, named_inputs, unread));
+  RETURN_IF_ERROR(ChooseInputs(config, named_inputs, unread, notes));
   answer["config"] = std::move(config);
   answer["unread"] = std::move(unread);
   answer["notes"] = std::move(notes);

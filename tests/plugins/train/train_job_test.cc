@@ -13,6 +13,7 @@ Json Request() {
   request["out"]["uri"] = "/out";
   request["inputs"]["data"]["uri"] = "/packed";
   request["inputs"]["tokenizer"]["uri"] = "/tokenizer";
+  request["inputs"]["tokenizer"]["manifest"] = "/tokenizer/MANIFEST.json";
   return request;
 }
 
@@ -25,6 +26,30 @@ TEST(TrainJobTest, ModelToBeginWithIsAPathOfThisMachine) {
   const Status status = ParseTrainJob(request.Dump()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(status.message().substr(0, 35), "init_from: gs://bucket/runs/train-1");
+}
+
+TEST(TrainJobTest, TokenizerMayBeAFileOfThisMachine) {
+  Json request = Request();
+  EXPECT_EQ(ParseTrainJob(request.Dump())->tokenizer_dir, "/tokenizer");
+  Json& tokenizer = request["inputs"]["tokenizer"];
+  tokenizer = Json();
+  tokenizer["uri"] = "/runs/train-1/export/tokenizer.model";
+  const Result<TrainJob> job = ParseTrainJob(request.Dump());
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ(job->tokenizer_dir, "/runs/train-1/export");
+  EXPECT_EQ(job->tokenizer_manifest, "");
+  const auto refused = [&](std::string_view uri) {
+    tokenizer["uri"] = uri;
+    const Status status = ParseTrainJob(request.Dump()).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refused("/models/spiece.model"),
+            "tokenizer: /models/spiece.model must have the name tokenizer.model, as in the directory of a "
+            "tokenizer and in an export");
+  EXPECT_EQ(refused("gs://bucket/export/tokenizer.model"),
+            "tokenizer: gs://bucket/export/tokenizer.model is a file in a bucket, and the trainer reads one "
+            "of this machine; copy it with `pipe cp` and name the copy");
 }
 
 }  // namespace

@@ -187,7 +187,12 @@ TEST(PresetTest, OnlyTheInputsOfTheTrainerAreRead) {
   Refused(Keys("bert"), "data_set: is missing; `trainer: bert` reads the artifact of a stage write_bert",
           {"data", "tokenizer"});
   Refused(Keys("bundled"), "data: is missing; `trainer: bundled` reads rows", {"tokenizer"});
-  Refused(Keys("bert"), "init_from: only `trainer: bundled` reads it", {"data_set", "init_from"});
+  const Json begun = Expanded(Keys("bert"), {"data_set", "init_from"});
+  EXPECT_EQ(begun["unread"], Json(Json::Array{Json("init_from")}));
+  EXPECT_EQ(begun["notes"].AsArray().back().AsString(),
+            "trainer bert does not read init_from: the program's own flag, in `flags.bert`, names the model "
+            "that it begins with");
+  EXPECT_EQ(Expanded(Keys("bundled"), {"data", "tokenizer", "init_from"})["unread"], Json(Json::Array{}));
   Json external = Keys("external");
   external["command"] = *Json::Parse(R"(["a", "{tfds_dir}"])");
   EXPECT_EQ(Expanded(external)["unread"], *Json::Parse(R"(["data", "tokenizer"])"));
