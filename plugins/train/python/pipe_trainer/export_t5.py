@@ -62,7 +62,8 @@ def settings(config, tokenizer, dtype, start):
 
 
 def shape_of(settings):
-    """Returns the config.Model of a config.json."""
+    """Returns the config.Model of a config.json. `seq_len`: the longest text that an export of ours learned; T5 itself
+    knows no longest one."""
     layers = settings["num_layers"]
     if settings.get("num_decoder_layers", layers) != layers:
         raise Unreadable(f"{settings['num_decoder_layers']} layers in the decoder, and {layers} in the encoder; this "
@@ -72,8 +73,8 @@ def shape_of(settings):
                          f"gated-gelu, as T5 1.1 has it")
     return configs.Model(
         family="t5", layers=layers, d=settings["d_model"], heads=settings["num_heads"], head_dim=settings["d_kv"],
-        ff=settings["d_ff"], vocab=settings["vocab_size"], norm_eps=settings["layer_norm_epsilon"],
-        tied=settings.get("tie_word_embeddings", True)).complete()
+        ff=settings["d_ff"], vocab=settings["vocab_size"], seq_len=settings.get("n_positions"),
+        norm_eps=settings["layer_norm_epsilon"], tied=settings.get("tie_word_embeddings", True)).complete()
 
 
 def parameters_of(tensors, config):
