@@ -363,6 +363,20 @@ def begins_with_a_model(sandbox, train):
     newest = {json.loads((place / "job.json").read_text())["init_from"] for place in found}
     check(newest == {str(first), str(model)}, newest)
 
+    # The tokenizer beside it, as a file: the same bytes as the stage's, and no artifact.
+    pieces = model.with_name("tokenizer.model")
+    pieces.write_bytes((sandbox.out / "tokenizer/tokenizer.model").read_bytes())
+    tuned["inputs"]["tokenizer"] = str(pieces)
+    before = set(runs(sandbox))
+    sandbox.ok()
+    (directory,) = set(runs(sandbox)) - before
+    job = json.loads((directory / "job.json").read_text())
+    check(job["tokenizer"]["model"] == str(pieces) and "tokenizer" not in job["lineage"], job)
+    pieces.write_bytes(b"other pieces")
+    run = sandbox.run()
+    check(run.code == 1 and f"than the one at `tokenizer` ({pieces}" in run.err, run.err)
+    tuned["inputs"]["tokenizer"] = "tokenizer"
+
     tuned["inputs"]["init_from"] = str(sandbox.root / "nowhere/none.safetensors")
     run = sandbox.run()
     check(run.code == 2 and "nowhere/none.safetensors" in run.err, run.err)
