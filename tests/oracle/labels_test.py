@@ -57,7 +57,7 @@ def main(pipe, pipeline):
             path = root / f"ratings_{name}.txt.xz"
             path.write_bytes(lzma.compress(table.encode()))
             settings += ["--set", f"{name}={path}"]
-        ran(pipe, "run", pipeline, "--work", root / "work", *settings, "--set", f"out={root / 'out'}")
+        ran(pipe, "run", pipeline, "--work", root / "work", *settings, "--set", f"out={root / 'out'}", "--until", "text")
         made = root / "out" / "nsmc" / "1.0.0"
         builder = tfds.builder_from_directory(str(made))
         label = builder.info.features["label"]

@@ -138,6 +138,11 @@ class Cut:
             fail(f"{self.name}: it does not hold that {what}; there are "
                  f"{sorted(str(path.relative_to(self.root)) for path in self.root.rglob('*') if 'work' not in path.parts)}")
 
+    def are_labelled(self, *labels):
+        facts = json.loads((self.out / "labelled" / "packed.json").read_text(encoding="utf-8"))
+        self.holds([one["name"] for one in facts["labels"]] == list(labels), f"the rows have labels: {facts}")
+        self.holds(set(facts["splits"]) == {"train", "validation", "test"}, f"they have three splits: {facts}")
+
     def pieces(self, file, *artifact):
         return [line.split("\t")[0] for line in self.out.joinpath(*artifact, file).read_text(encoding="utf-8").split("\n")]
 
@@ -148,19 +153,18 @@ def kc_moe_nsmc(cut):
     for seed, (name, count) in enumerate((("train", 2000), ("test", 500))):
         rows = [f"{number}\t{text}{number}\t{number % 2}\n" for number, text in enumerate(korean(seed, count))]
         settings[name] = cut.write(f"ratings_{name}.txt", "id\tdocument\tlabel\n" + "".join(rows))
-    cut.run("nsmc/1.0.0", **settings)
+    cut.run("nsmc/1.0.0", "tokenizer", "packed", "labelled", vocab_size=600, **settings)
     splits = cut.splits("nsmc", "1.0.0")
     cut.holds(splits == {"test": 500, "train": 2000}, f"all are in the splits that the trainer reads: {splits}")
+    cut.are_labelled("0", "1")
 
 
 def nsmc(cut):
     """Up to the rows; tests/trainer/labelled_pipeline.py trains on them."""
     rows = [f"{number}\t{text}{number}\t{number % 2}\n" for number, text in enumerate(korean(9, 2000))]
-    cut.run("tokenizer", "labelled", options=("--until", "labelled"), vocab=600,
+    cut.run("tokenizer", "text", "labelled", vocab=600,
             reviews=cut.write("ratings.txt", "id\tdocument\tlabel\n" + "".join(rows)))
-    facts = json.loads((cut.out / "labelled" / "packed.json").read_text(encoding="utf-8"))
-    cut.holds([one["name"] for one in facts["labels"]] == ["0", "1"], f"the rows have labels: {facts}")
-    cut.holds(set(facts["splits"]) == {"train", "validation", "test"}, f"they have three splits: {facts}")
+    cut.are_labelled("0", "1")
 
 
 def bert_ja(cut):
@@ -206,8 +210,9 @@ def kc_moe(cut):
 
 def ttt_tweets(cut):
     tweets = [f'{text} "{number}"\t{("good", "bad", "news")[number % 3]}\n' for number, text in enumerate(korean(4, 1500))]
-    cut.run("classification", "text_to_text", "packed", vocab_size=500,
-            corpus=cut.write("tweets.tsv", "text\tlabel\n" + "".join(tweets)))
+    cut.run("classification", "text_to_text", "packed", "labelled", options=("--set", "stages.labelled.labels=[good, bad, news]"),
+            vocab_size=500, corpus=cut.write("tweets.tsv", "text\tlabel\n" + "".join(tweets)))
+    cut.are_labelled("good", "bad", "news")
     rows = {}
     for folder, names in (("classification", ("text", "label")), ("text_to_text", ("source", "target"))):
         rows[folder] = Counter()

@@ -31,8 +31,8 @@ def commands(name):
 
 
 def without_training(file):
-    """The text of a pipeline file without the stage `train`, its last one."""
-    return re.split(r"^  train:.*\n    type: train$", Path(file).read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
+    """The text of a pipeline file without its last stages, which train."""
+    return re.split(r"^  \w+:.*\n    type: train$", Path(file).read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
 
 
 def outputs(name):

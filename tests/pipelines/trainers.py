@@ -21,12 +21,12 @@ TRAINERS = {
     "bert_ja": {"bundled": {"pieces", "packed"}, "bert": {"examples"}},
     "jestimator_bert": {"bundled": ROWS, "jestimator": {"ids"}},
     "kc_moe": {"bundled": ROWS, "kc-moe": {"text"}},
-    "ttt_tweets": {"bundled": ROWS, "ttt": {"classification"}},
+    "kc_moe_nsmc": {"bundled": {"tokenizer", "labelled", "pretrained"}},
+    "ttt_tweets": {"bundled": {"tokenizer", "labelled", "pretrained"}, "ttt": {"classification"}},
     "maxtext": {"bundled": ROWS, "maxtext": {"packed"}},
     "quickstart": {"bundled": ROWS},
 }
-# kc-moe fine-tunes on the one, from a checkpoint of its own; the other has two trainings, which are ours.
-OTHERS = {"kc_moe_nsmc", "nsmc"}
+OTHERS = {"nsmc"}  # its two trainings are ours, and have other names
 
 
 def words_for(trainer):
