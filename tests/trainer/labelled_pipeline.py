@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WORD = re.compile("[ァ-ヴー]{4,}")
 LATIN = re.compile("[A-Za-z]{2,}")
 SENTENCES = 6000
+UNSEEN = 50      # of the sentences behind them, one of so many is a new line for `pipe predict`
+MARGIN = 0.1     # of its answers above chance
 
 
 class Case(NamedTuple):
@@ -25,7 +27,6 @@ class Case(NamedTuple):
     tables: dict      # {variable: which of six sentences}
     trainings: tuple  # stages, the last of which learns the labels
     small: dict       # settings of a small run
-    answers: dict     # to lines
     least: float      # macro F1
 
 
@@ -37,36 +38,34 @@ def three(text):
     return "loan word" if WORD.search(text) else "ascii" if LATIN.search(text) else "none"
 
 
-SAID = {"コンピューターを使います。": "1", "猫が庭を走ります。": "0"}
 SHORT = {"stages.labelled.seq_len": 64}
-# The gates are below the smallest macro F1 of five seeds; the most frequent label alone has 0.41, 0.28 and 0.41.
+# Macro F1 by seed: nsmc 0.97; ttt_tweets 0.63, 0.85, 0.83, 0.93, 0.84; kc_moe_nsmc 0.85, 0.84, 0.87, 0.83. The most
+# frequent label alone has 0.41, 0.28 and 0.41. Balanced accuracy of the new lines: 0.66 to 0.94.
 CASES = {
     "nsmc": Case(
         "id\tdocument\tlabel", two, {"reviews": range(6)}, ("pretrained", "opinion"),
-        {**SHORT, "stages.text.seq_len": 64, "vocab": 2000, "pretrain": 60, "tune": 300}, SAID, 0.85),
+        {**SHORT, "stages.text.seq_len": 64, "vocab": 2000, "pretrain": 60, "tune": 300}, 0.85),
     "ttt_tweets": Case(
         "id\ttext\tlabel", three, {"corpus": range(6)}, ("pretrained", "train"),
-        {**SHORT, "stages.packed.seq_len": 64, "vocab_size": 2000, "pretrain": 30, "steps": 200, "rate": 0.004,
-         "stages.labelled.labels": "[none, loan word, ascii]"},
-        {"コンピューターを使います。": "loan word", "root の file を使います。": "ascii"}, 0.5),
+        {**SHORT, "stages.packed.seq_len": 64, "vocab_size": 2000, "pretrain": 60, "steps": 300, "rate": 0.004,
+         "stages.labelled.labels": "[none, loan word, ascii]"}, 0.5),
     "kc_moe_nsmc": Case(
         "id\tdocument\tlabel", two, {"train": range(5), "test": [5]}, ("pretrained", "train"),
-        {**SHORT, "stages.packed.seq_len": 64, "vocab_size": 2000, "pretrain": 20, "tune": 150, "rate": 0.003},
-        SAID, 0.6),
+        {**SHORT, "stages.packed.seq_len": 64, "vocab_size": 2000, "pretrain": 20, "tune": 150, "rate": 0.003}, 0.7),
 }
 
 
 def sentences(corpus):
     with lzma.open(corpus, "rt", encoding="utf-8") as lines:
         found = [one for line in lines for one in re.split("(?<=。)", line.strip()) if 12 <= len(one) <= 60]
-    return list(dict.fromkeys(one.replace("\t", " ") for one in found))[:SENTENCES]
+    return list(dict.fromkeys(one.replace("\t", " ") for one in found))
 
 
 def tables(case, corpus, at):
     """Writes the tables and returns {variable: path}."""
     made = {name: at / f"{name}.tsv" for name in case.tables}
     for name, which in case.tables.items():
-        rows = [f"{number}\t{text}\t{case.label(text)}\n" for number, text in enumerate(sentences(corpus))
+        rows = [f"{number}\t{text}\t{case.label(text)}\n" for number, text in enumerate(sentences(corpus)[:SENTENCES])
                 if number % 6 in which]
         made[name].write_text(case.columns + "\n" + "".join(rows), encoding="utf-8")
     return made
@@ -107,9 +106,19 @@ def scored(pipe, case, at, run, environment):
           f"label has {majority['macro_f1']:.3f} and {majority['balanced_accuracy']:.3f}", flush=True)
     check(found["macro_f1"] >= case.least, f"it learned the labels: {said}")
     check(len(found["mistakes"]) == 20 and f"{found['macro_f1']:.4f}  macro F1" in said, f"it shows them: {said}")
-    lines = "".join(f"{line}\n" for line in case.answers).encode()
-    answers = told(pipe, "predict", out, "--environment", environment, input=lines).splitlines()
-    check([line.split("\t")[0] for line in answers] == [*case.answers.values()], f"it labels new lines: {answers}")
+
+
+def answers(pipe, case, corpus, run, environment):
+    lines = sentences(corpus)[SENTENCES::UNSEEN]
+    said = told(pipe, "predict", run.parents[1], "--environment", environment,
+                input="".join(f"{line}\n" for line in lines).encode()).splitlines()
+    check(len(said) == len(lines), f"each line has an answer: {said}")
+    hits = {}
+    for line, answer in zip(lines, said):
+        hits.setdefault(case.label(line), []).append(answer.split("\t")[0] == case.label(line))
+    right = sum(sum(one) / len(one) for one in hits.values()) / len(hits)
+    print(f"balanced accuracy {right:.3f} of {len(lines)} new lines", flush=True)
+    check(right >= 1 / len(hits) + MARGIN, f"it labels new lines: {said[:20]}")
 
 
 def main(pipe, corpus, environment, name, seeds="1"):
@@ -118,7 +127,9 @@ def main(pipe, corpus, environment, name, seeds="1"):
         at = Path(directory)
         made = tables(case, corpus, at)
         for seed in range(int(seeds)):
-            scored(pipe, case, at, trained(pipe, name, case, at, environment, seed, **made), environment)
+            run = trained(pipe, name, case, at, environment, seed, **made)
+            scored(pipe, case, at, run, environment)
+            answers(pipe, case, corpus, run, environment)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from labelled_pipeline import check, told
 
 SMALL = {"pieces": 2000, "validation": 0.03, "seq_len": 24, "steps": 120, "stages.train.eval_every": 0,
          "stages.train.config": "{ preset: tiny-masked, batch: { rows: 64 } }"}
-LEAST = 0.3  # nats for each hidden id below the unigram
+LEAST = 0.35  # nats for each hidden id below the unigram; four seeds had 0.44 to 0.48
 
 
 def one(pipe, corpus, environment, at, seed):
