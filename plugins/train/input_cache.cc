@@ -30,6 +30,18 @@ Status WriteWhole(const std::string& path, std::string_view bytes) {
   return std::rename(temporary.c_str(), path.c_str()) == 0 ? Status() : SystemError(path, errno);
 }
 
+/// Returns a directory like that of the run, with its export and without its checkpoints. `config.json` tells
+/// the trainer why a run has no export.
+Result<std::string> BringModel(const TrainJob& job, const HostCall& call) {
+  ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(job.init_uri, job.init_manifest, job.kept + "/inputs",
+                                                   "the model to begin with", call));
+  std::erase_if(copy.files, [](const FileFacts& file) {
+    return !file.name.starts_with("export/") && file.name != "config.json";
+  });
+  RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
+  return copy.directory;
+}
+
 }  // namespace
 
 Result<ArtifactCopy> LockArtifact(const std::string& from, const std::string& manifest,
@@ -89,6 +101,9 @@ Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const HostCall& ca
     ASSIGN_OR_RETURN(job.tokenizer_dir,
                      BringArtifact(job.tokenizer_uri, job.tokenizer_manifest, "tokenizer.model",
                                    job.kept + "/inputs", "the tokenizer", call));
+  }
+  if (IsElsewhere(job.init_uri)) {
+    ASSIGN_OR_RETURN(job.init_from, BringModel(job, call));
   }
   return rows;
 }

@@ -128,12 +128,12 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
     }
   }
   if (inputs.Has("init_from")) {
-    ASSIGN_OR_RETURN(job.init_from, Place(inputs["init_from"], "the model at `init_from`"));
+    ASSIGN_OR_RETURN(job.init_uri, Place(inputs["init_from"], "the model at `init_from`"));
     job.init_manifest = inputs["init_from"]["manifest"].AsString();
-    if (IsElsewhere(job.init_from))
-      return Wrong(StrCat("init_from: ", job.init_from,
-                          " is in a bucket, and the trainer reads a model of this machine; copy its export "
-                          "with `pipe cp` and name the model.safetensors"));
+    if (IsElsewhere(job.init_uri) && job.init_manifest.empty())
+      return Wrong(StrCat("init_from: ", job.init_uri,
+                          " is a file in a bucket, and the trainer reads one of this machine; copy the ",
+                          "directory with `pipe cp` and name the copy"));
     if (IsExternal(request["config"]))
       return Wrong("init_from: only `trainer: bundled` reads it; put the path into `command`");
   }
@@ -142,13 +142,15 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
   job.position = PositionFromJson(request["position"]);
   // With several hosts, the run directory of each is on its own disk.
   const bool apart = IsElsewhere(job.run_uri) || job.position.hosts > 1;
-  const bool elsewhere = apart || IsElsewhere(job.data_uri) || IsElsewhere(job.tokenizer_uri);
+  const bool elsewhere =
+      apart || IsElsewhere(job.data_uri) || IsElsewhere(job.tokenizer_uri) || IsElsewhere(job.init_uri);
   if (elsewhere && job.kept.empty())
     return Status(Code::kUnimplemented,
                   "this program gives no directory for copies of objects in buckets; take a newer program");
   job.run_dir = apart ? KeptRun(job) : job.run_uri;
   if (!IsElsewhere(job.data_uri)) job.data_dir = job.data_uri;
   if (!IsElsewhere(job.tokenizer_uri)) job.tokenizer_dir = job.tokenizer_uri;
+  if (!IsElsewhere(job.init_uri)) job.init_from = job.init_uri;
   job.data_manifest = inputs["data"]["manifest"].AsString();
   if (job.recipe.size() != 32 || job.stage.empty())
     return Status(Code::kInternal, "the request has no recipe");

@@ -19,9 +19,10 @@ std::string EnvironmentOf(const Json& settings);
 struct TrainJob {
   std::string stage;
   std::string recipe;
-  std::string run_uri;  // an absolute path or a URI in a bucket, as the next four
+  std::string run_uri;  // an absolute path or a URI in a bucket, as the next five
   std::string data_uri;
   std::string tokenizer_uri;
+  std::string init_uri;  // a run directory or a file; empty: fresh parameters
   std::string data_manifest;
   std::string tokenizer_manifest;  // empty: it is no artifact; its directory has a tokenizer.model
   std::string
@@ -30,7 +31,7 @@ struct TrainJob {
   std::string run_dir;  // local paths; empty for an input in a bucket until it is downloaded
   std::string data_dir;
   std::string tokenizer_dir;
-  std::string init_from;      // local: a run directory or a file; empty: fresh parameters
+  std::string init_from;
   std::string init_manifest;  // empty: it is no artifact
   std::string kept;           // local directory for copies; empty: the host gives none
   Json settings;              // all keys of the stage, with values

@@ -148,6 +148,20 @@ def main():
         brought = sorted(path.name.partition("-")[0] for path in Path(words[3]).iterdir())
         check(brought == ["MANIFEST.json", "lock", "packed.json", "tokenizer.model", "validation", "validation"],
               f"other files than those of the split: {brought}")
+
+        shutil.rmtree(sandbox.work)
+        sandbox.stages["tuned"] = {**train, "inputs": {**train["inputs"], "init_from": "train"}, "steps": 3}
+        sandbox.stages["tuned"]["config"] = {"preset": "tiny", "fake": [{}]}
+        sandbox.ok("--only", "tuned")
+        (job,) = sandbox.work.rglob("tuned-*/job.json")
+        model = Path(json.loads(job.read_text())["init_from"])
+        check((model / "export/model.safetensors").read_text() == f"weights at {reached + 6}", "another model")
+        check(sorted(path.name for path in model.iterdir()) == ["MANIFEST.json", "config.json", "export", "lock"],
+              f"other files than those of the model: {sorted(model.iterdir())}")
+        published = next(name for name in bucket.objects() if "/tuned-" in name and name.endswith("/job.json"))
+        there = json.loads(fetch(bucket, f"/{urllib.parse.quote(published, safe='')}?alt=media"))
+        check(there["init_from"] == f"gs://{BUCKET}/{run_dir}", there["init_from"])
+        print("a training begins with the model of a run in the bucket")
         print("verify, sample and eval: as they should be")
 
 

@@ -22,10 +22,22 @@ TEST(TrainJobTest, ModelToBeginWithIsAPathOfThisMachine) {
   EXPECT_EQ(ParseTrainJob(request.Dump())->init_from, "");
   request["inputs"]["init_from"]["uri"] = "/models/bert/model.safetensors";
   EXPECT_EQ(ParseTrainJob(request.Dump())->init_from, "/models/bert/model.safetensors");
-  request["inputs"]["init_from"]["uri"] = "gs://bucket/runs/train-1";
+  request["inputs"]["init_from"]["uri"] = "gs://bucket/bert/model.safetensors";
   const Status status = ParseTrainJob(request.Dump()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message().substr(0, 35), "init_from: gs://bucket/runs/train-1");
+  EXPECT_EQ(status.message().substr(0, 45), "init_from: gs://bucket/bert/model.safetensors");
+}
+
+TEST(TrainJobTest, ModelOfARunInABucketIsBroughtHere) {
+  Json request = Request();
+  request["inputs"]["init_from"]["uri"] = "gs://bucket/runs/train-1";
+  request["inputs"]["init_from"]["manifest"] = "gs://bucket/runs/train-1/MANIFEST.json";
+  EXPECT_EQ(ParseTrainJob(request.Dump()).status().code(), Code::kUnimplemented) << "no place for a copy";
+  request["kept"] = "/kept";
+  const Result<TrainJob> job = ParseTrainJob(request.Dump());
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ(job->init_uri, "gs://bucket/runs/train-1");
+  EXPECT_EQ(job->init_from, "") << "before it is brought";
 }
 
 TEST(TrainJobTest, TokenizerMayBeAFileOfThisMachine) {
