@@ -24,8 +24,12 @@ class Watchdog {
 
   /// Records a valid event.
   void Hear(const Json& event, Time now);
-  /// It may be waiting for another host: the times of its phase and of its step begin anew.
-  void Excuse(Time now) { phase_began_ = advanced_ = now; }
+  /// It may be waiting for another host: the times of its phase and of its step begin anew, and that of the
+  /// silence of a program.
+  void Excuse(Time now) {
+    phase_began_ = advanced_ = now;
+    if (silence_) heard_ = now;
+  }
   /// Why the trainer counts as hung; absent: it does not.
   std::optional<std::string> Hangs(Time now) const;
 

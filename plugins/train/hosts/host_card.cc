@@ -37,6 +37,8 @@ Json ToJson(const TrainerEnd& end) {
   json["hung"] = end.hung;
   json["progressed"] = end.progressed;
   if (end.lost) json["lost"] = true;
+  if (end.fatal) json["fatal"] = true;
+  if (end.again) json["again"] = true;
   json["cause"] = end.cause;
   return json;
 }
@@ -48,6 +50,8 @@ TrainerEnd TrainerEndOf(const Json& json) {
           .hung = json["hung"].AsBool(),
           .progressed = json["progressed"].AsBool(),
           .lost = json["lost"].AsBool(),
+          .fatal = json["fatal"].AsBool(),
+          .again = json["again"].AsBool(),
           .cause = TextOf(json["cause"])};
 }
 
@@ -93,6 +97,7 @@ std::string HostCard::Encode() const {
   if (ended) json["ended"] = ToJson(*ended);
   if (fetches) json["fetches"] = true;
   if (leaves) json["leaves"] = true;
+  if (stop != 0) json["stop"] = stop;
   if (send) json["send"] = ToJson(*send);
   if (over) json["over"] = ToJson(*over);
   return json.Dump() + "\n";
@@ -120,6 +125,7 @@ Result<HostCard> ParseHostCard(std::string_view text, std::string_view where) {
   if (json["ended"].is_object()) card.ended = TrainerEndOf(json["ended"]);
   card.fetches = json["fetches"].AsBool();
   card.leaves = json["leaves"].AsBool();
+  card.stop = json["stop"].AsInt();
   if (json["send"].is_object()) card.send = LocalOf(json["send"]);
   if (json["over"].is_object()) {
     ASSIGN_OR_RETURN(card.over, RunEndOf(json["over"], wrong));

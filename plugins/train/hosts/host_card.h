@@ -30,8 +30,10 @@ struct TrainerEnd {
   bool hung = false;        // its host's watchdog ended it
   bool progressed = false;  // it committed a checkpoint newer than all before
   bool lost = false;        // its host was cut off and ended it, so the attempt has lost this host
+  bool fatal = false;       // of an external trainer: another attempt would end in the same way
+  bool again = false;       // of an external trainer: another attempt may do better, whatever its code
   std::string cause;        // a few words for people
-  bool good() const { return code == 0 && signal == 0 && !hung; }
+  bool good() const { return code == 0 && signal == 0 && !hung && !fatal && !again; }
   bool operator==(const TrainerEnd&) const = default;
 };
 
@@ -59,6 +61,7 @@ struct HostCard {
   /// A trainer of this host waits for files that its stage fetches; of the leader: of any host.
   bool fetches = false;
   bool leaves = false;                  // the run was stopped on this host
+  std::int64_t stop = 0;                // of the leader: the attempt whose trainers all save and end; 0: none
   std::optional<LocalCheckpoint> send;  // of the leader: step and attempt of the checkpoint that all send
   std::optional<RunEnd> over;           // of the leader: the run has ended
 

@@ -18,11 +18,14 @@ constexpr int kAborted = 128 + 6;  // by JAX, when the process with the coordina
 constexpr std::array kRank = {64, 65, 78, 86, 70, 69, 76, 75, kAborted, 42, 0};
 
 std::size_t Rank(const TrainerEnd& end) {
+  if (end.fatal) return 0;
   const auto at = [](int code) {
     return static_cast<std::size_t>(std::find(kRank.begin(), kRank.end(), code) - kRank.begin());
   };
   const std::size_t rank = at(end.signal != 0 ? 128 + end.signal : end.code);
-  return end.hung || rank == kRank.size() ? at(69) : rank;
+  // An external trainer that lost another one ends by itself, or aborts.
+  if (end.again && end.signal != 0 && 128 + end.signal != kAborted) return at(70);
+  return end.hung || end.again || rank == kRank.size() ? at(69) : rank;
 }
 
 LeaderStep Fail(Code code, std::string why) {
@@ -90,6 +93,15 @@ std::string Leader::Name(int host) const {
         card && !card->address.empty())
       name += StrCat(" (", card->address, ")");
   return name;
+}
+
+bool Leader::OthersLeave() const {
+  if (!attempt_) return false;
+  for (std::size_t at = 0; at < watches_.size(); ++at)
+    if (const auto& card = watches_[at].card();
+        card && card->leaves && card->nonce == attempt_->nonces[at + 1])
+      return true;
+  return false;
 }
 
 bool Leader::OthersFetch(Time now) const {

@@ -64,6 +64,8 @@ class Leader {
 
   /// The trainer of another host waits for files.
   bool OthersFetch(Time now) const;
+  /// A host of the running attempt was stopped.
+  bool OthersLeave() const;
   /// The newest attempt that this run began; absent: none, or it has ended.
   const std::optional<AttemptRecord>& attempt() const { return attempt_; }
   /// The hosts without a sign of life, "host 2 (10.0.0.3), host 3"; empty: all live.

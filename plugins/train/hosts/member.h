@@ -64,6 +64,14 @@ class Member {
 
   /// As the leader says: the trainer of a host waits for files. Not called on the leader.
   bool AnyFetches(Time now) const { return leader_.Fresh(now) && leader_.card()->fetches; }
+  /// The trainer of the leader runs in the attempt of this host. Not called on the leader.
+  bool LeaderTrains(Time now) const {
+    return trains() && leader_.Fresh(now) && leader_.card()->trains == card_.trains;
+  }
+  /// The leader says that the trainers of the attempt of this host save and end. Not called on the leader.
+  bool LeaderStops(Time now) const {
+    return trains() && leader_.Fresh(now) && leader_.card()->stop == card_.trains;
+  }
 
   bool leads() const { return card_.host == 0; }
   bool trains() const { return card_.trains > 0; }

@@ -98,6 +98,8 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
   member_.card().local = trainer_.Local();
   const bool others_fetch = leader_ ? leader_->OthersFetch(now) : member_.AnyFetches(now);
   trainer_.OthersFetch(others_fetch);
+  if (!leader_) trainer_.LeaderTrains(member_.LeaderTrains(now));
+  if (!trainer_.StopsTogether()) PassOnStop(now);
   member_.card().fetches = trainer_.Fetches() || (leader_ && others_fetch);
   if (std::optional<RunEnd> over = Obey(now)) return over;
   if (const std::optional<LocalCheckpoint> send = member_.ToSend(now)) trainer_.Send(*send);
@@ -115,6 +117,18 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
 bool SliceLoop::HasLastWords() const {
   const HostCard& card = member_.card();
   return card.over || (card.leaves && !member_.leads() && card.trains == 0);
+}
+
+void SliceLoop::PassOnStop(Time now) {
+  HostCard& card = member_.card();
+  if (!leader_) {
+    if (member_.LeaderStops(now)) trainer_.Stop();
+    return;
+  }
+  const std::int64_t running = leader_->attempt() ? leader_->attempt()->number : 0;
+  if (running == 0 || !(card.leaves || leader_->OthersLeave())) return;
+  if (card.trains == running) trainer_.Stop();
+  if (std::exchange(card.stop, running) != running) sign_at_ = now;
 }
 
 void SliceLoop::Say(std::string line) {

@@ -50,6 +50,8 @@ class SliceLoop {
 
   /// True if the card says how this host, or the run, has ended.
   bool HasLastWords() const;
+  /// A stop of one host reaches the trainers of all, if they do not tell each other.
+  void PassOnStop(Time now);
   void Sign(Time now);
   void Read(Time now);
   void Search(Time now);

@@ -42,6 +42,11 @@ class SliceTrainer {
   /// Whether another host's trainer does so: this one may be waiting for it.
   virtual void OthersFetch(bool /*others*/) {}
 
+  /// False: the trainers do not tell each other of a stop, so the trainer of each host is asked.
+  virtual bool StopsTogether() { return true; }
+  /// On the other hosts: whether the leader's trainer runs in the same attempt.
+  virtual void LeaderTrains(bool /*leader*/) {}
+
   // On the leader alone:
 
   /// False: no attempt may begin yet.

@@ -141,5 +141,15 @@ TEST(WatchdogTest, PatienceScalesEveryLimit) {
   EXPECT_TRUE(dog.Hangs(661ms));
 }
 
+TEST(WatchdogTest, SilenceBeginsWhenTheOtherHostIsNoExcuseAnyMore) {
+  Watchdog dog = Watchdog::ForSilence(10s, 0s);
+  for (std::chrono::seconds at = 0s; at < 100s; at += 5s) {
+    dog.Excuse(at);
+    EXPECT_FALSE(dog.Hangs(at));
+  }
+  EXPECT_FALSE(dog.Hangs(105s));
+  EXPECT_TRUE(dog.Hangs(106s));
+}
+
 }  // namespace
 }  // namespace pipeline

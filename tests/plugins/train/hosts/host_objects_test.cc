@@ -23,9 +23,12 @@ HostCard FullCard() {
                           .hung = true,
                           .progressed = true,
                           .lost = true,
+                          .fatal = true,
+                          .again = true,
                           .cause = "killed by signal 9"};
   card.fetches = true;
   card.leaves = true;
+  card.stop = 7;
   card.send = LocalCheckpoint{.step = 1500, .attempt = 6, .part = {}};
   card.over = RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};
   return card;

@@ -497,5 +497,18 @@ TEST(DecisiveTest, AFailureThatExplainsTheOthersDecides) {
   EXPECT_EQ(decided({0, 0}), 0);
 }
 
+/// The codes of an external trainer mean nothing by themselves.
+TEST(DecisiveTest, TheMeaningOfAnExternalTrainersEndDecidesBeforeItsCode) {
+  TrainerEnd unknown = Ended(1, 64), fatal = Ended(1, 3), unfinished = Ended(1, 0);
+  unknown.again = fatal.fatal = unfinished.again = true;
+  EXPECT_EQ(Decisive({{0, unknown}, {1, fatal}}).code, 3);
+  EXPECT_FALSE(Decisive({{0, Ended(1, 0)}, {1, unfinished}}).good());
+  EXPECT_EQ(Decisive({{0, Ended(1, 42)}, {1, unknown}}).code, 64);
+  TrainerEnd killed = Ended(1, 0);
+  killed.again = true;
+  killed.signal = 9;
+  EXPECT_EQ(Decisive({{0, unknown}, {1, killed}}).signal, 9) << "the other one lost it";
+}
+
 }  // namespace
 }  // namespace pipeline

@@ -90,6 +90,8 @@ class ScriptedTrainer final : public SliceTrainer {
   std::optional<TrainerEnd> TakeEnd() override { return std::exchange(end, std::nullopt); }
   std::vector<LocalCheckpoint> Local() override { return local; }
   void Send(const LocalCheckpoint&) override {}
+  bool StopsTogether() override { return stops_together; }
+  void LeaderTrains(bool leader) override { leader_trains = leader; }
   void Complete(AttemptRecord&) override {}
   RestartAdvice Advise(const TrainerEnd&) override { return {.again = true, .wait = {}, .over = {}}; }
   bool MayPublish() override { return may_publish; }
@@ -102,7 +104,7 @@ class ScriptedTrainer final : public SliceTrainer {
   std::vector<LocalCheckpoint> local;
   int stops = 0, kills = 0, publications = 0;
   std::optional<TrainerEnd> end;
-  bool may_publish = false;
+  bool may_publish = false, stops_together = true, leader_trains = false;
   std::optional<RunEnd> published;
 };
 

@@ -51,6 +51,28 @@ TEST_F(LeadingLoopTest, ALastCheckpointThatIsNeverWholeEndsTheRun) {
       << over->message;
 }
 
+TEST_F(LeadingLoopTest, AStopOfAnotherHostReachesTrainersThatDoNotTellEachOther) {
+  BeginAttempt();
+  books.cards[2].leaves = true;
+  Pass(5);
+  EXPECT_EQ(trainer.stops, 0) << "a trainer that tells the others is not asked twice";
+  EXPECT_EQ(books.written.stop, 0);
+  trainer.stops_together = false;
+  Pass(5);
+  EXPECT_GT(trainer.stops, 0);
+  EXPECT_EQ(books.written.stop, trainer.started.back()) << "host 1 would not save";
+  EXPECT_FALSE(books.ends.contains(1)) << "they have time to save";
+}
+
+TEST_F(LeadingLoopTest, AnEarlierStartThatWasStoppedStopsNobody) {
+  trainer.stops_together = false;
+  BeginAttempt();
+  books.cards[2].nonce = "earlier";
+  books.cards[2].leaves = true;
+  Pass(2);
+  EXPECT_EQ(trainer.stops, 0);
+}
+
 TEST_F(LeadingLoopTest, AStopEndsALeaderThatReachesNothing) {
   BeginAttempt();
   errands.stuck = ErrandKind::kSign;
@@ -152,6 +174,23 @@ TEST_F(FollowingLoopTest, AStoppedHostThatReachesNothingGoesAllTheSame) {
   Pass(15);
   ASSERT_TRUE(over);
   EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+}
+
+TEST_F(FollowingLoopTest, TheLeaderPassesOnAStopAndTellsWhetherItsTrainerRuns) {
+  EXPECT_FALSE(trainer.leader_trains);
+  books.cards[0].trains = 1;
+  Pass(5);
+  EXPECT_TRUE(trainer.leader_trains);
+  books.cards[0].stop = 1;
+  Pass(5);
+  EXPECT_EQ(trainer.stops, 0) << "its trainer learns of it from the others";
+  trainer.stops_together = false;
+  Pass(5);
+  EXPECT_GT(trainer.stops, 0);
+  EXPECT_FALSE(books.written.leaves) << "this host was not stopped";
+  books.cards[0].trains = 0;
+  Pass(5);
+  EXPECT_FALSE(trainer.leader_trains);
 }
 
 }  // namespace
