@@ -50,8 +50,9 @@ void RemoveTree(const std::string& path) {
 }  // namespace
 
 CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory,
-                                   const HostCall& call, std::chrono::nanoseconds grace)
-    : checkpoints_(checkpoints), directory_(directory), call_(call), grace_(grace) {
+                                   const HostCall& call, std::chrono::nanoseconds grace,
+                                   std::function<void(std::int64_t step)> sent)
+    : checkpoints_(checkpoints), directory_(directory), call_(call), grace_(grace), sent_(std::move(sent)) {
   committed_ = directory_.Read(kBucketRecord)["committed"].AsString();
   RemoveTree(directory_.Path(kOutgoing));
   thread_ = std::jthread([this] { Loop(); });
@@ -210,6 +211,7 @@ Status CheckpointMirror::Send(const Handed& handed) {
   kept["uri"] = checkpoints_.Uri(marker.Name());
   kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
   call_.Emit(kept);
+  if (sent_) sent_(handed.step);
   if (call_.stopped()) return {};  // the next run removes what is too old
   if (const Status pruned = checkpoints_.Prune(); !pruned.ok())
     call_.Log(Level::kWarning, StrCat("old checkpoints stay in the bucket: ", pruned.message()));

@@ -23,9 +23,10 @@ namespace pipeline {
 class CheckpointMirror {
  public:
   /// All arguments except `grace` outlive it; until Finish returns, only this object uses `checkpoints`.
-  /// `grace`: how long it may continue after the run was stopped.
+  /// `grace`: how long it may continue after the run was stopped. `sent`: called on the thread with the step
+  /// of each checkpoint that now has its marker.
   CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const HostCall& call,
-                   std::chrono::nanoseconds grace);
+                   std::chrono::nanoseconds grace, std::function<void(std::int64_t step)> sent = {});
   ~CheckpointMirror();
   CheckpointMirror(const CheckpointMirror&) = delete;
   CheckpointMirror& operator=(const CheckpointMirror&) = delete;
@@ -60,6 +61,7 @@ class CheckpointMirror {
   const RunDirectory& directory_;
   const HostCall& call_;
   const std::chrono::nanoseconds grace_;
+  const std::function<void(std::int64_t step)> sent_;
 
   Mutex mutex_;
   ConditionVariable changed_;

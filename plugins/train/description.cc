@@ -43,6 +43,8 @@ constexpr std::string_view kStages = R"json({"stages": [{
      "help": "The working directory of an external trainer; null: that of the program."},
     {"name": "checkout", "type": "string", "default": null, "effect": "none",
      "help": "Directory of the sources of an external trainer; null, with a preset: .pipe/programs/PRESET."},
+    {"name": "shared", "type": "boolean", "default": null, "effect": "none",
+     "help": "Whether the directory of an external trainer on several hosts is one that all of them see; null: false."},
     {"name": "fatal", "type": "strings", "default": null, "effect": "none",
      "help": "Exit codes after which an external trainer is not started again."},
     {"name": "silence", "type": "integer", "default": null, "effect": "none",

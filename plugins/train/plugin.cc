@@ -65,19 +65,20 @@ pipe_code Forecast(const pipe_call* call, pipe_text) {
   return PIPE_OK;
 }
 
-/// kInvalidArgument: an external trainer would be on several hosts.
-Status CheckOneHost(const Json& settings, const HostPosition& position) {
-  if (!IsExternal(settings) || position.hosts == 1) return {};
-  return Status(Code::kInvalidArgument,
-                StrCat("this is host ", position.host, " of ", position.hosts, " (", position.source,
-                       "), and `trainer: external` trains on one host; set `hosts: 1`"));
+/// In a dry run, names the position of this machine if it is one of several hosts.
+Status TellPosition(const Json& settings, const Json& dry_run, const HostCall& host) {
+  if (!dry_run.is_object()) return {};
+  ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
+  if (position.hosts > 1)
+    host.Log(Level::kInfo, StrCat("stage '", dry_run["stage"].AsString(), "': this is host ", position.host,
+                                  " of ", position.hosts, ", by ", position.source));
+  return {};
 }
 
 Status PrepareExternal(const Json& settings, const Json& dry_run, const HostCall& host) {
   if (dry_run.is_object())
     host.Log(Level::kInfo, StrCat("stage '", dry_run["stage"].AsString(), "': ", CommandLine(settings)));
-  ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
-  RETURN_IF_ERROR(CheckOneHost(settings, position));
+  RETURN_IF_ERROR(TellPosition(settings, dry_run, host));
   ASSIGN_OR_RETURN(const ExternalSettings external, ParseExternal(settings));
   ASSIGN_OR_RETURN(const std::string warning, CheckCheckout(settings));
   if (!warning.empty()) host.Log(Level::kWarning, warning);
@@ -90,10 +91,7 @@ pipe_code Prepare(const pipe_call* call, pipe_text request) {
     const Json& settings = asked["config"];
     if (IsExternal(settings)) return PrepareExternal(settings, asked["dry_run"], host);
     if (asked["dry_run"].is_object()) {
-      ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, Variable, host));
-      if (position.hosts > 1)
-        host.Log(Level::kInfo, StrCat("stage '", asked["dry_run"]["stage"].AsString(), "': this is host ",
-                                      position.host, " of ", position.hosts, ", by ", position.source));
+      RETURN_IF_ERROR(TellPosition(settings, asked["dry_run"], host));
       for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);
     }
     return FindPython(EnvironmentOf(settings)).status();
@@ -115,7 +113,6 @@ pipe_code FindHostOf(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
     ASSIGN_OR_RETURN(const HostPosition position, FindPosition(asked["config"], Variable, host));
-    RETURN_IF_ERROR(CheckOneHost(asked["config"], position));
     host.Reply(PositionToJson(position));
     return {};
   });
@@ -126,7 +123,6 @@ pipe_code Run(const pipe_call* call, pipe_text request) {
     ASSIGN_OR_RETURN(TrainJob job, ParseTrainJob(ViewOf(request)));
     if (!job.has_position) RETURN_IF_ERROR(CheckAlone(job.settings, Variable, host));
     const HostPosition position = job.position;
-    RETURN_IF_ERROR(CheckOneHost(job.settings, position));
     ASSIGN_OR_RETURN(const HostTiming timing,
                      TimingFor(std::chrono::minutes(job.hosts_wait_min()), Variable("PIPE_TEST_HOST_TIMES")));
     ASSIGN_OR_RETURN(const Json answer, position.hosts > 1

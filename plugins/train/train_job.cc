@@ -89,8 +89,6 @@ Status CheckSettings(const Json& settings) {
   ASSIGN_OR_RETURN(const HostKeys keys, ReadHostKeys(settings));
   RETURN_IF_ERROR(CheckHostKeys(keys));
   RETURN_IF_ERROR(CheckExternal(settings));
-  if (IsExternal(settings) && keys.hosts.value_or(1) > 1)
-    return Wrong("hosts: `trainer: external` trains on one host; set `hosts: 1`");
   RETURN_IF_ERROR(CheckEarlyStop(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return Wrong("patience: must be above 0");

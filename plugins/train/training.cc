@@ -203,11 +203,7 @@ class Training {
     ProgressReporter reporter(call_, job_.steps());
     reporter.Note(inputs_.Describe());
     ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
-    if (rows && !rows->blocks_directory().empty() && trainer.external)
-      return Status(Code::kResourceExhausted,
-                    StrCat(rows->directory(),
-                           ": an external trainer needs all rows here, and they take more than `data_disk`, "
-                           "which is half of the free disk if it is absent; free some space, or raise it"));
+    if (rows && trainer.external) RETURN_IF_ERROR(rows->CheckWhole());
     if (rows && !rows->blocks_directory().empty()) {
       rows->BeginChecksums();
       RETURN_IF_ERROR(rows->AwaitChecksums());

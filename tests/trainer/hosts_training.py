@@ -31,6 +31,8 @@ DATA_DISK = 1300_000  # bytes: a window, with all that is no row of the split tr
 class Host:
     """One host, with a work directory of its own; all its processes are one group."""
 
+    times = "0.3"  # PIPE_TEST_HOST_TIMES
+
     def __init__(self, place, number, hosts):
         self.number, self.hosts, self._place = number, hosts, place
         self.work = place.root / f"disk-{number}"
@@ -42,7 +44,7 @@ class Host:
         keys = [f"--set=stages.train.{name}={value}" for name, value in (("hosts", self.hosts), ("host", self.number))]
         devices = 4 // self.hosts
         env = {**os.environ, "PIPE_TRACE_ROWS": str(self.rows),
-               "PIPE_TEST_HOST_TIMES": "0.3", "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+               "PIPE_TEST_HOST_TIMES": self.times, "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
         with open(self.said, "ab") as said:
             self._process = subprocess.Popen(
                 [support.PIPE, "run", str(self._place.file), "--work", str(self.work), *keys, *words], stdout=said,
@@ -53,6 +55,9 @@ class Host:
 
     def end(self):
         return self._process.wait(timeout=200)
+
+    def stop(self):
+        self._process.send_signal(signal.SIGTERM)
 
     def freeze_trainer(self):
         """Its trainer takes no more steps; the stage goes on."""

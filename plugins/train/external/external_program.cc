@@ -77,7 +77,7 @@ Json ExternalProgram::Event(std::string_view kind, std::int64_t step) {
   event["t"] = static_cast<double>(SystemClock().UnixMillis()) / 1e3;
   event["m"] = std::chrono::duration<double>(SystemClock().Monotonic()).count();
   event["attempt"] = options_.attempt;
-  event["worker"] = 0;
+  event["worker"] = options_.host;
   event["step"] = step;
   return event;
 }

@@ -25,6 +25,7 @@ class ExternalProgram : public EventSource {
  public:
   struct Options {
     std::int64_t attempt = 1;
+    int host = 0;  // of this machine, as the worker in its events
     std::int64_t log_every = 1;
     std::int64_t keep_checkpoints = 1;
     std::int64_t restored = -1;  // step of the checkpoint at the start; -1: none

@@ -14,8 +14,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kOwn = {"command", "recognise", "success", "variables", "files",
-                                                   "fresh",   "directory", "fatal",   "silence",   "settle"};
+constexpr std::array<std::string_view, 11> kOwn = {"command", "recognise", "success",   "variables",
+                                                   "files",   "fresh",     "directory", "shared",
+                                                   "fatal",   "silence",   "settle"};
 constexpr std::array<std::string_view, 7> kRecipe = {"command", "recognise", "success",  "variables",
                                                      "files",   "fresh",     "directory"};
 constexpr int kMostCode = 255;
@@ -128,6 +129,10 @@ Status ParseSurroundings(const Json& settings, ExternalSettings& parsed) {
     parsed.fresh.emplace_back(name.AsString());
     RETURN_IF_ERROR(CheckBelow("fresh", name.AsString()));
   }
+  parsed.shared = settings["shared"].AsBool();
+  if (parsed.shared && !(parsed.files.empty() && parsed.fresh.empty()))
+    return Wrong(StrCat("shared: with true, no host changes `{run_dir}` of all, and `",
+                        parsed.files.empty() ? "fresh" : "files", "` would; leave one of them out"));
   parsed.directory = settings["directory"].AsString();
   return CheckPlaceholders("directory", parsed.directory);
 }

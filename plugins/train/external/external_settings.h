@@ -36,6 +36,7 @@ struct ExternalSettings {
   std::map<std::string, std::string> files;      // by names below {run_dir}: the files to copy there
   std::string directory;                         // where it runs; empty: that of `pipe`
   std::vector<std::string> fresh;                // names below {run_dir} that no attempt finds
+  bool shared = false;                           // on several hosts, {run_dir} is one directory of all
   std::optional<LinePattern> step;               // of a line; absent: no steps are recognised
   std::optional<LinePattern> loss;               // of a line
   std::optional<EventsRule> events;              // absent: the lines of the output are read

@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 constexpr const char* kExport = "export";
 constexpr const char* kNewExport = "export.part";
 constexpr const char* kEarlierExport = "export.earlier.json";
+constexpr std::uint64_t kMostResult = 64 << 20;
 
 std::string InheritedPath() {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
@@ -140,7 +141,7 @@ Result<std::unique_ptr<ExternalTraining>> ExternalTraining::Make(const TrainJob&
   RETURN_IF_ERROR(CheckCheckout(job.settings).status());
   std::unique_ptr<ExternalTraining> training(
       new ExternalTraining(job, directory, call, std::move(settings), std::move(environment)));
-  RETURN_IF_ERROR(training->RememberExport());
+  if (job.position.host == 0) RETURN_IF_ERROR(training->RememberExport());
   return training;
 }
 
@@ -151,26 +152,48 @@ ExternalTraining::ExternalTraining(const TrainJob& job, const RunDirectory& dire
       call_(call),
       settings_(std::move(settings)),
       environment_(std::move(environment)) {
-  if (settings_.checkpoint) checkpoints_.emplace(*settings_.checkpoint, settings_.settle, directory_, call_);
+  if (settings_.checkpoint)
+    checkpoints_.emplace(*settings_.checkpoint, settings_.settle, directory_, call_,
+                         ProgramPlace{.directory = Place(), .copies = !shared()});
 }
 
-Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
+std::string ExternalTraining::Place() const {
+  // In a directory in which several hosts have trained, a single one has its own run directory elsewhere.
+  if (settings_.shared && !IsElsewhere(job_.run_uri)) return StrCat(job_.run_uri, "/", kProgramDirectory);
+  return directory_.Path(kProgramDirectory);
+}
+
+Result<std::int64_t> ExternalTraining::BeginCheckpoints(const JointAttempt* joint) {
+  const ProgramCheckpoints::Time now = SystemClock().Monotonic();
+  const bool leads = job_.position.host == 0;
+  if (!checkpoints_ || (shared() && !leads)) return -1;
+  if (joint != nullptr && !shared()) {
+    RETURN_IF_ERROR(checkpoints_->BeginAttemptAt(joint->step, leads, now));
+    return joint->step;
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::int64_t> restored,
+                   shared() ? checkpoints_->BeginWatching(now) : checkpoints_->BeginAttempt(now));
+  return restored.value_or(-1);
+}
+
+Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAttempt* joint) {
   program_.reset();
-  const std::string place = directory_.Path(kProgramDirectory);
+  const std::string place = Place();
   std::error_code error;
   fs::create_directories(place, error);
   if (error) return SystemError(place, error.value());
-  ASSIGN_OR_RETURN(const PlaceholderValues values, Values(place));
+  JointAttempt alone{.address = "127.0.0.1"};
+  if (joint == nullptr) {
+    ASSIGN_OR_RETURN(alone.port, FreePort(true));
+  }
+  ASSIGN_OR_RETURN(const PlaceholderValues values, Values(place, joint != nullptr ? *joint : alone));
   RETURN_IF_ERROR(LayOut(place, values));
   ExternalProgram::Options options;
   options.attempt = attempt;
+  options.host = job_.position.host;
   options.log_every = job_.settings["log_every"].AsInt(1);
   options.keep_checkpoints = job_.settings["keep_checkpoints"].AsInt(1);
-  if (checkpoints_) {
-    ASSIGN_OR_RETURN(const std::optional<std::int64_t> restored,
-                     checkpoints_->BeginAttempt(SystemClock().Monotonic()));
-    options.restored = restored.value_or(-1);
-  }
+  ASSIGN_OR_RETURN(options.restored, BeginCheckpoints(joint));
   ProgramStart start;
   for (const std::string& word : settings_.command)
     start.command.argv.push_back(FillPlaceholders(word, values));
@@ -184,14 +207,15 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt) {
   for (const auto& [name, value] : settings_.variables)
     start.command.set.push_back(StrCat(name, "=", FillPlaceholders(value, values)));
   start.silence = settings_.silence;
-  program_ = std::make_unique<ExternalProgram>(settings_, place, checkpoints_ ? &*checkpoints_ : nullptr,
-                                               call_, options);
+  // Those of host 0 count.
+  ProgramCheckpoints* const checkpoints = checkpoints_ && job_.position.host == 0 ? &*checkpoints_ : nullptr;
+  program_ = std::make_unique<ExternalProgram>(settings_, place, checkpoints, call_, options);
   start.source = program_.get();
   return start;
 }
 
-Result<PlaceholderValues> ExternalTraining::Values(const std::string& place) const {
-  ASSIGN_OR_RETURN(const int port, FreePort(true));
+Result<PlaceholderValues> ExternalTraining::Values(const std::string& place,
+                                                   const JointAttempt& joint) const {
   const std::string checkout(job_.settings["checkout"].AsString());
   // A data set of TFDS is at DIRECTORY/NAME/VERSION.
   const auto above = [](std::string_view path) {
@@ -210,9 +234,11 @@ Result<PlaceholderValues> ExternalTraining::Values(const std::string& place) con
       {"run_dir", place},
       {"steps", StrCat(job_.steps())},
       {"seed", StrCat(job_.settings["seed"].AsInt())},
-      {"host", "0"},
-      {"hosts", "1"},
-      {"coordinator", WithPort("127.0.0.1", port)}};
+      {"host", StrCat(job_.position.host)},
+      {"hosts", StrCat(job_.position.hosts)},
+      {"coordinator", WithPort(joint.address, joint.port)},
+      {"coordinator_address", joint.address},
+      {"coordinator_port", StrCat(joint.port)}};
 }
 
 Status ExternalTraining::LayOut(const std::string& place, const PlaceholderValues& values) const {
@@ -244,6 +270,10 @@ Result<AttemptEnd> ExternalTraining::Judge(AttemptEnd end) const {
     end.cause += ", which is in `fatal`";
   }
   if (end.code != 0 || end.signal != 0) return end;
+  if (job_.position.host != 0) {  // host 0 has the results
+    end.meaning = AttemptEnd::Meaning::kContract;
+    return end;
+  }
   Result<Output> output = FindOutput();
   if (output.ok()) {
     const Status kept = CopyOutput(*output);
@@ -263,17 +293,15 @@ Result<AttemptEnd> ExternalTraining::Judge(AttemptEnd end) const {
 
 Result<ExternalTraining::Output> ExternalTraining::FindOutput() const {
   if (settings_.success.empty()) {
-    const std::vector<std::int64_t> copies = checkpoints_->Copies();
-    if (copies.empty() || copies.back() < job_.steps())
+    ASSIGN_OR_RETURN(auto newest, checkpoints_->FindNewest());
+    if (!newest || newest->step < job_.steps())
       return Status(Code::kFailedPrecondition,
-                    StrCat(copies.empty() ? std::string("there is no checkpoint")
-                                          : StrCat("the newest checkpoint is at step ", copies.back()),
+                    StrCat(!newest ? std::string("there is no checkpoint")
+                                   : StrCat("the newest checkpoint is at step ", newest->step),
                            ", and ", job_.steps(), " steps were asked for; see `recognise.checkpoint`"));
-    Output output{directory_.Path(StrCat("checkpoints/", copies.back())), {}};
-    ASSIGN_OR_RETURN(output.files, FilesBelow(output.from));
-    return output;
+    return Output{std::move(newest->from), std::move(newest->files)};
   }
-  Output output{directory_.Path(kProgramDirectory), {}};
+  Output output{Place(), {}};
   ASSIGN_OR_RETURN(const std::vector<std::string> all, FilesBelow(output.from));
   std::set<std::string> named;
   std::string missing;
@@ -292,10 +320,16 @@ Result<ExternalTraining::Output> ExternalTraining::FindOutput() const {
 }
 
 Status ExternalTraining::RememberExport() const {
-  const Json result = directory_.Read("result.json");
+  Json result = directory_.Read("result.json");
+  std::string place = directory_.Path(kExport);
+  if (shared()) {  // the disk of this host may be another one since
+    const Result<std::string> text = call_.storage().Read(job_.run_uri + "/result.json", kMostResult);
+    const Result<Json> published = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
+    if (published.ok()) result = *published, place = StrCat(job_.run_uri, "/", kExport);
+  }
   std::error_code error;
-  if (!result["export"].is_string() || !fs::is_directory(directory_.Path(kExport), error)) return {};
-  ASSIGN_OR_RETURN(Json files, Measured(directory_.Path(kExport)));
+  if (!result["export"].is_string() || !fs::is_directory(place, error)) return {};
+  ASSIGN_OR_RETURN(Json files, Measured(place));
   Json earlier;
   earlier["steps"] = result["steps"];
   earlier["files"] = std::move(files);
@@ -327,11 +361,14 @@ Status ExternalTraining::CopyOutput(const Output& output) const {
 }
 
 Status ExternalTraining::WriteResult() const {
-  const std::vector<std::int64_t> copies =
-      checkpoints_ ? checkpoints_->Copies() : std::vector<std::int64_t>();
+  std::optional<ProgramCheckpoints::Newest> newest;
+  if (checkpoints_) {
+    ASSIGN_OR_RETURN(newest, checkpoints_->FindNewest());
+  }
   Json result;
-  result["steps"] = std::max(job_.steps(), copies.empty() ? 0 : copies.back());
-  result["checkpoint"] = copies.empty() ? Json() : Json(StrCat("checkpoints/", copies.back()));
+  result["steps"] = std::max(job_.steps(), newest ? newest->step : 0);
+  // Without copies, it is the program's own.
+  result["checkpoint"] = newest && !shared() ? Json(StrCat("checkpoints/", newest->step)) : Json();
   result["export"] = kExport;
   result["final"] = Json(Json::Object{});
   if (program_->step() >= 0) result["final"]["step"] = program_->step();

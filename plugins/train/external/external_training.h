@@ -34,6 +34,13 @@ Status CheckProgram(const std::string& environment, const std::string& program);
 /// another commit than the preset; empty: none.
 Result<std::string> CheckCheckout(const Json& settings);
 
+/// An attempt that several hosts make together.
+struct JointAttempt {
+  std::string address;     // of host 0, for its coordinator
+  int port = 0;            // of the coordinator
+  std::int64_t step = -1;  // of the checkpoint in checkpoints/ at which all begin; -1: none
+};
+
 /// One training. One thread.
 class ExternalTraining {
  public:
@@ -42,10 +49,14 @@ class ExternalTraining {
                                                         const HostCall& call);
 
   /// The command of an attempt and its source of events. Both refer to this object, until the next call.
-  Result<ProgramStart> Begin(std::int64_t attempt);
+  /// `joint`: null on a single host.
+  Result<ProgramStart> Begin(std::int64_t attempt, const JointAttempt* joint = nullptr);
 
-  /// The end of the attempt with its meaning; for a success the result is written before.
+  /// The end of the attempt with its meaning; for a success on host 0 the result is written before.
   Result<AttemptEnd> Judge(AttemptEnd end) const;
+
+  /// `{run_dir}` is one directory that all hosts see.
+  bool shared() const { return settings_.shared && job_.position.hosts > 1; }
 
  private:
   ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
@@ -56,7 +67,11 @@ class ExternalTraining {
     std::vector<std::string> files;
   };
   Result<Output> FindOutput() const;
-  Result<PlaceholderValues> Values(const std::string& place) const;
+  Result<PlaceholderValues> Values(const std::string& place, const JointAttempt& joint) const;
+  /// The directory of the program.
+  std::string Place() const;
+  /// The step of the checkpoint at which the program begins, as far as the stage knows; -1: none.
+  Result<std::int64_t> BeginCheckpoints(const JointAttempt* joint);
   /// Removes what no attempt may find, and copies the files that the program expects below `place`.
   Status LayOut(const std::string& place, const PlaceholderValues& values) const;
   /// Keeps the digests of the export of a result that is about to be replaced.

@@ -10,9 +10,21 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::array<std::string_view, 13> kPlaceholders = {
-    "data",    "tokenizer", "data_set", "tfds_dir", "tfds_name", "tfds_version", "checkout",
-    "run_dir", "steps",     "seed",     "host",     "hosts",     "coordinator"};
+constexpr std::array<std::string_view, 15> kPlaceholders = {"data",
+                                                            "tokenizer",
+                                                            "data_set",
+                                                            "tfds_dir",
+                                                            "tfds_name",
+                                                            "tfds_version",
+                                                            "checkout",
+                                                            "run_dir",
+                                                            "steps",
+                                                            "seed",
+                                                            "host",
+                                                            "hosts",
+                                                            "coordinator",
+                                                            "coordinator_address",
+                                                            "coordinator_port"};
 
 /// Calls `name` with each name between braces and `text` with everything else. Returns false at a lone
 /// brace.

@@ -50,18 +50,25 @@ Status LinkOrFollow(const std::string& from, const std::vector<std::string>& nam
 }  // namespace
 
 ProgramCheckpoints::ProgramCheckpoints(const CheckpointRule& rule, Time settle, const RunDirectory& directory,
-                                       const HostCall& call)
+                                       const HostCall& call, const ProgramPlace& place)
     : rule_(rule),
       settle_(settle),
       directory_(directory),
       call_(call),
-      place_(fs::path(StrCat(directory.Path(kProgramDirectory), "/", rule.directory)).lexically_normal()) {}
+      copies_(place.copies),
+      place_(fs::path(StrCat(place.directory.empty() ? directory.Path(kProgramDirectory) : place.directory,
+                             "/", rule.directory))
+                 .lexically_normal()) {}
 
-Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
+Status ProgramCheckpoints::MakeDirectories() const {
   std::error_code error;
   fs::create_directories(directory_.Path("checkpoints"), error);
   if (!error) fs::create_directories(place_, error);
-  if (error) return SystemError(place_, error.value());
+  return error ? SystemError(place_, error.value()) : Status();
+}
+
+void ProgramCheckpoints::RemoveUnfinished() const {
+  std::error_code error;
   std::vector<std::int64_t> unfinished;
   for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
        at.increment(error)) {
@@ -69,7 +76,18 @@ Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
     if (step && IsUnfinished(directory_.Read(MarkerName(*step)))) unfinished.push_back(*step);
   }
   for (const std::int64_t step : unfinished) RemoveCopy(step);
+}
 
+void ProgramCheckpoints::Remember(Time now) {
+  states_.clear();
+  for (const auto& [step, names] : List())
+    if (const std::optional<Found> seen = Look(step, names))
+      states_[step] = {seen->look, now, step <= newest_, rule_.commit.empty()};
+}
+
+Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
+  RETURN_IF_ERROR(MakeDirectories());
+  RemoveUnfinished();
   const std::vector<std::int64_t> copies = Copies();
   newest_ = -1;
   for (auto at = copies.rbegin(); at != copies.rend() && newest_ < 0; ++at) {
@@ -86,10 +104,39 @@ Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
   if (!copies.empty() && newest_ < 0)
     return Status(Code::kDataLoss, StrCat(directory_.Path("checkpoints"), ": none of ", copies.size(),
                                           " checkpoints can be read; remove them to start over"));
-  states_.clear();
-  for (const auto& [step, names] : List())
-    if (const std::optional<Found> seen = Look(step, names))
-      states_[step] = {seen->look, now, step <= newest_, rule_.commit.empty()};
+  Remember(now);
+  return newest_ < 0 ? std::optional<std::int64_t>() : newest_;
+}
+
+Status ProgramCheckpoints::BeginAttemptAt(std::int64_t step, bool keeps_older, Time now) {
+  RETURN_IF_ERROR(MakeDirectories());
+  RemoveUnfinished();
+  const auto leaves = [&](std::int64_t other) { return other > step || (other < step && !keeps_older); };
+  for (const std::int64_t copy : Copies())
+    if (leaves(copy)) RemoveCopy(copy);
+  for (const auto& [other, names] : List()) {
+    if (!leaves(other)) continue;
+    for (const std::string& name : names) RETURN_IF_ERROR(RemoveAll(StrCat(place_, "/", name)));
+  }
+  newest_ = step;
+  // The file beside them may have told of a newer one.
+  if (step >= 0 && !(ProgramHasLinks(step) && rule_.beside.empty())) {
+    const Status back = PutBack(step);
+    // It was whole when it was brought here.
+    if (back.code() == Code::kDataLoss) return Status(Code::kUnavailable, std::string(back.message()));
+    RETURN_IF_ERROR(back);
+  }
+  Remember(now);
+  return {};
+}
+
+Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginWatching(Time now) {
+  RETURN_IF_ERROR(MakeDirectories());
+  for (const auto& [step, names] : List()) {
+    if (rule_.commit.empty() || step < newest_ || !HasCommitFile(names)) continue;
+    if (std::optional<Found> found = Look(step, names)) seen_ = std::move(found), newest_ = step;
+  }
+  Remember(now);
   return newest_ < 0 ? std::optional<std::int64_t>() : newest_;
 }
 
@@ -115,6 +162,11 @@ std::optional<ProgramCheckpoints::Found> ProgramCheckpoints::Find(Time now, bool
 
 Status ProgramCheckpoints::TakeOver(const Found& found) {
   states_[found.step].done = true;
+  if (!copies_) {
+    seen_ = found;
+    newest_ = found.step;
+    return {};
+  }
   const Status made = MakeCopy(found);
   if (made.ok())
     newest_ = found.step;
@@ -152,6 +204,7 @@ void ProgramCheckpoints::RemoveCopy(std::int64_t step) const {
 }
 
 void ProgramCheckpoints::Prune(std::int64_t keep) const {
+  if (!copies_) return;
   const std::vector<std::int64_t> copies = Copies();
   for (std::size_t at = 0; at + static_cast<std::size_t>(keep) < copies.size(); ++at) RemoveCopy(copies[at]);
 }
@@ -168,6 +221,16 @@ std::vector<std::int64_t> ProgramCheckpoints::Copies() const {
   }
   std::sort(steps.begin(), steps.end());
   return steps;
+}
+
+Result<std::optional<ProgramCheckpoints::Newest>> ProgramCheckpoints::FindNewest() const {
+  if (!copies_)
+    return seen_ ? std::optional(Newest{seen_->step, place_, seen_->files}) : std::optional<Newest>();
+  const std::vector<std::int64_t> copies = Copies();
+  if (copies.empty()) return std::optional<Newest>();
+  Newest newest{copies.back(), directory_.Path(CopyName(copies.back())), {}};
+  ASSIGN_OR_RETURN(newest.files, FilesBelow(newest.from));
+  return std::optional(std::move(newest));
 }
 
 ProgramCheckpoints::Entries ProgramCheckpoints::List() const {
@@ -234,6 +297,19 @@ bool ProgramCheckpoints::ProgramHas(std::int64_t step) const {
   return std::all_of(files->begin(), files->end(), [&](const std::string& file) {
     const auto here = fs::file_size(StrCat(place_, "/", file), error);
     return !error && here == fs::file_size(StrCat(copy, "/", file), error);
+  });
+}
+
+bool ProgramCheckpoints::ProgramHasLinks(std::int64_t step) const {
+  const Entries entries = List();
+  const auto names = entries.find(step);
+  const std::optional<Found> there = names == entries.end() ? std::nullopt : Look(step, names->second);
+  const std::string copy = directory_.Path(CopyName(step));
+  const Result<std::vector<std::string>> files = FilesBelow(copy);
+  if (!there || !files.ok() || there->files != *files) return false;
+  std::error_code error;
+  return std::all_of(files->begin(), files->end(), [&](const std::string& file) {
+    return fs::equivalent(StrCat(place_, "/", file), StrCat(copy, "/", file), error) && !error;
   });
 }
 

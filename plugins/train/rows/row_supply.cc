@@ -196,6 +196,15 @@ FileFacts RowSupply::FactsOf(std::size_t range) const {
 
 // --- The checksums.
 
+Status RowSupply::CheckWhole() const {
+  if (blocks_directory_.empty()) return {};
+  return Status(
+      Code::kResourceExhausted,
+      StrCat(directory(),
+             ": an external trainer needs all rows here, and they take more than `data_disk`, which "
+             "is half of the free disk if it is absent; free some space, or raise it"));
+}
+
 void RowSupply::BeginChecksums() {
   making_checksums_ = std::jthread([this](const std::stop_token& stop) {
     while (true) {

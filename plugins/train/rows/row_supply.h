@@ -42,6 +42,8 @@ class RowSupply {
   const std::string& directory() const { return copy_.directory; }
   /// The directory of the blocks; empty: all rows are here.
   const std::string& blocks_directory() const { return blocks_directory_; }
+  /// kResourceExhausted: rows are fetched in blocks, and an external trainer reads files.
+  Status CheckWhole() const;
 
   /// On host 0, once: begins to make sure that the checksums of the ranges are below RUN. A failure that may
   /// pass is tried again.

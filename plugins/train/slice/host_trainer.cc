@@ -56,9 +56,11 @@ std::optional<TrainerEnd> HostTrainer::TakeEnd() {
 Status HostTrainer::Prepare(const AttemptRecord& attempt) {
   if (attempt.data != run_.data_digest)
     return Status(Code::kFailedPrecondition,
-                  StrCat(run_.job.data_manifest, ": is not the manifest that host 0 trains on; start again"));
+                  StrCat(run_.job.data_manifest.empty() ? run_.job.data_set_manifest : run_.job.data_manifest,
+                         ": is not the manifest that host 0 trains on; start again"));
   const auto given_up = [this] { return wish_ != Wish::kGoOn; };
-  RETURN_IF_ERROR(checkpoints_.Bring(attempt, given_up));
+  const bool brings = run_.external == nullptr || !run_.external->shared();
+  if (brings) RETURN_IF_ERROR(checkpoints_.Bring(attempt, given_up));
   if (run_.rows != nullptr) RETURN_IF_ERROR(run_.rows->BeginAttempt(given_up));
   // An earlier result has fewer steps, or another host's end undid it: only this attempt's own may count.
   RETURN_IF_ERROR(run_.directory.Remove("result.json"));
@@ -66,6 +68,7 @@ Status HostTrainer::Prepare(const AttemptRecord& attempt) {
 }
 
 TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
+  if (run_.external != nullptr) run_.external->Start();
   if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(attempt.number, ready);
   run_.directory.MakeRoom(attempt.number);
   AttemptStart start;
@@ -78,6 +81,7 @@ TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   start.wish = [this] { return wish_.load(); };
   start.excused = [this] { return others_fetch_.load(); };
   start.hear = [this](const Json& event) { Hear(event); };
+  if (run_.external != nullptr) return RunProgram(attempt, start);
   const Result<AttemptEnd> ran = runner_.Run(run_.python, start);
   waiting_.clear();
   fetching_ = 0;
@@ -90,6 +94,28 @@ TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   end.progressed = ran->progressed;
   end.cause = StrCat("host ", run_.position.host, ": ", ran->cause);
   return end;
+}
+
+TrainerEnd HostTrainer::RunProgram(const AttemptRecord& attempt, AttemptStart& start) {
+  Result<ProgramStart> program = run_.external->Begin(attempt);
+  if (!program.ok()) {
+    TrainerEnd end = EndOf(attempt.number, program.status());
+    end.fatal = program.status().code() == Code::kFailedPrecondition;
+    end.cause = StrCat("host ", run_.position.host, ": ", end.cause);
+    return end;
+  }
+  start.program = std::move(*program);
+  // Many programs write lines on host 0 alone.
+  start.excused = [this] { return leader_trains_.load(); };
+  start.hear = [external = run_.external](const Json& event) { external->Hear(event); };
+  Result<AttemptEnd> ran = runner_.Run({}, start);
+  if (!ran.ok()) return EndOf(attempt.number, ran.status());
+  const bool progressed = ran->progressed;
+  Result<TrainerEnd> end = run_.external->End(std::move(*ran));
+  if (!end.ok()) return EndOf(attempt.number, end.status());
+  end->attempt = attempt.number;
+  end->progressed = progressed;
+  return std::move(*end);
 }
 
 void HostTrainer::Stop() {
@@ -119,6 +145,9 @@ void HostTrainer::Complete(AttemptRecord& attempt) {
   // If absent: the trainers fail to meet, and the next attempt tries again.
   attempt.coordinator = WithPort(address, port.ok() ? *port : 0);
   attempt.data = run_.data_digest;
+  if (run_.external == nullptr) return;
+  attempt.local = false;
+  attempt.step = run_.external->shared() ? run_.external->newest() : checkpoints_.newest_marker();
 }
 
 RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
@@ -128,6 +157,9 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
   ended.hung = end.hung;
   ended.progressed = end.progressed;
   ended.cause = end.cause;
+  if (run_.external != nullptr) ended.progressed = run_.external->progressed();
+  if (end.again) ended.meaning = AttemptEnd::Meaning::kTryAgain;
+  if (end.fatal) ended.meaning = AttemptEnd::Meaning::kFatal;
   const RestartDecision decision = policy_.Decide(ended);
   RestartAdvice advice;
   advice.again = decision.kind == RestartDecision::Kind::kAgain;
@@ -141,6 +173,7 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
 }
 
 bool HostTrainer::MayPublish() {
+  if (run_.external != nullptr) return true;  // its attempt has ended after that
   // The last checkpoint has a marker before the result that names it.
   return checkpoints_.newest_marker() >= run_.directory.Read("result.json")["steps"].AsInt();
 }

@@ -17,6 +17,7 @@
 #include "plugins/train/hosts/host_position.h"
 #include "plugins/train/hosts/slice_trainer.h"
 #include "plugins/train/rows/row_supply.h"
+#include "plugins/train/slice/external_host.h"
 #include "plugins/train/slice/slice_checkpoints.h"
 
 namespace pipeline {
@@ -32,7 +33,8 @@ class HostTrainer final : public SliceTrainer {
     std::string python;
     std::string data_digest;  // of the manifest of the rows
     Json job_file;
-    RowSupply* rows = nullptr;  // null: the rows are where all hosts see them
+    RowSupply* rows = nullptr;         // null: the rows are where all hosts see them
+    ExternalHost* external = nullptr;  // null: the bundled trainer
   };
   /// All arguments outlive it. `bucket` publishes, on host 0.
   HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRun& bucket);
@@ -48,6 +50,8 @@ class HostTrainer final : public SliceTrainer {
   bool Fetches() override { return fetching_ > 0; }
   void OthersFetch(bool others) override { others_fetch_ = others; }
   bool Ready() override { return run_.rows == nullptr || run_.rows->ChecksumsEnded().has_value(); }
+  bool StopsTogether() override { return run_.external == nullptr; }
+  void LeaderTrains(bool leader) override { leader_trains_ = leader; }
 
   void Complete(AttemptRecord& attempt) override;
   RestartAdvice Advise(const TrainerEnd& end) override;
@@ -60,6 +64,8 @@ class HostTrainer final : public SliceTrainer {
  private:
   /// On the thread of the attempt.
   TrainerEnd RunAttempt(const AttemptRecord& attempt);
+  /// The same of an external trainer.
+  TrainerEnd RunProgram(const AttemptRecord& attempt, AttemptStart& start);
   Status Prepare(const AttemptRecord& attempt);
   void Hear(const Json& event);
   RunEnd PublishNow();
@@ -73,6 +79,7 @@ class HostTrainer final : public SliceTrainer {
   std::set<std::int64_t> waiting_;         // workers in the phase `fetch`; for the thread of the attempt
   std::atomic<std::size_t> fetching_ = 0;  // their number
   std::atomic<bool> others_fetch_ = false;
+  std::atomic<bool> leader_trains_ = false;
 
   Mutex mutex_;
   std::optional<TrainerEnd> end_ GUARDED_BY(mutex_);

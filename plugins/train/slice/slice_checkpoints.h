@@ -47,6 +47,8 @@ class SliceCheckpoints {
   void Send(const LocalCheckpoint& checkpoint);
   /// The step of the newest marker, as host 0 knows it; -1: there is none.
   std::int64_t newest_marker() const { return marked_; }
+  /// Another object of this program has written the marker of a checkpoint; on host 0 alone.
+  void Marked(std::int64_t step) { marked_ = step; }
   /// Reads the markers if this object has not done so since the last attempt; on host 0 alone. kDataLoss:
   /// there are some, and all are damaged.
   Result<std::int64_t> FindNewestMarker();

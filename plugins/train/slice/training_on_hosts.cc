@@ -14,6 +14,8 @@
 #include "base/str.h"
 #include "plugins/train/bucket_run.h"
 #include "plugins/train/event_journal.h"
+#include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/external_training.h"
 #include "plugins/train/hosts/slice_loop.h"
 #include "plugins/train/hosts/thread_errands.h"
 #include "plugins/train/input_cache.h"
@@ -22,6 +24,7 @@
 #include "plugins/train/progress_reporter.h"
 #include "plugins/train/rows/row_supply.h"
 #include "plugins/train/run_directory.h"
+#include "plugins/train/slice/external_host.h"
 #include "plugins/train/slice/host_digests.h"
 #include "plugins/train/slice/host_trainer.h"
 #include "plugins/train/slice/own_address.h"
@@ -90,13 +93,20 @@ class HostRun {
                 StrCat(job_.stage, ": ", job_.run_uri, " holds the steps that are asked for already"));
       return leads() ? AnswerOf(published->result, published->objects) : Json(Json::Object{});
     }
-    ASSIGN_OR_RETURN(const std::string python, FindPython(job_.environment()));
+    std::unique_ptr<ExternalTraining> external;
+    std::string python;
+    if (IsExternal(job_.settings)) {
+      ASSIGN_OR_RETURN(external, ExternalTraining::Make(job_, directory_, call_));
+    } else {
+      ASSIGN_OR_RETURN(python, FindPython(job_.environment()));
+    }
     ProgressReporter reporter(call_, job_.steps());
     if (leads()) reporter.Note(inputs_.Describe());
     ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
+    if (rows && external) RETURN_IF_ERROR(rows->CheckWhole());
     if (rows && leads()) rows->BeginChecksums();
     reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
-    Result<Json> answer = Train(python, rows.get());
+    Result<Json> answer = Train(python, external.get(), rows.get());
     if (rows)
       EventJournal(directory_.Path("events.jsonl"), call_).Keep(rows->Report(), SystemClock().Monotonic());
     return answer;
@@ -104,6 +114,11 @@ class HostRun {
 
  private:
   bool leads() const { return position_.host == 0; }
+
+  /// An external trainer may have no rows.
+  const std::string& DataManifest() const {
+    return job_.data_manifest.empty() ? job_.data_set_manifest : job_.data_manifest;
+  }
 
   Result<HostCard> CardOf(const std::string& data_manifest) const {
     HostCard card;
@@ -117,11 +132,14 @@ class HostRun {
     return card;
   }
 
-  Result<Json> Train(const std::string& python, RowSupply* rows) {
+  Result<Json> Train(const std::string& python, ExternalTraining* external, RowSupply* rows) {
     const HostStorage storage = call_.storage();
-    ASSIGN_OR_RETURN(const std::string manifest, storage.Read(job_.data_manifest, kMostManifest));
+    ASSIGN_OR_RETURN(const std::string manifest, storage.Read(DataManifest(), kMostManifest));
     ASSIGN_OR_RETURN(HostCard card, CardOf(manifest));
     const Json job_file = JobFile(job_, inputs_);
+    SliceCheckpoints checkpoints(job_, call_, directory_);
+    std::optional<ExternalHost> program;
+    if (external != nullptr) program.emplace(job_, call_, directory_, *external, checkpoints);
     const HostTrainer::Run run{.job = job_,
                                .call = call_,
                                .directory = directory_,
@@ -129,24 +147,27 @@ class HostRun {
                                .python = python,
                                .data_digest = DigestOf(manifest).ToHex(),
                                .job_file = job_file,
-                               .rows = rows};
-    SliceCheckpoints checkpoints(job_, call_, directory_);
+                               .rows = rows,
+                               .external = program ? &*program : nullptr};
     HostTrainer trainer(run, checkpoints, bucket_);
     Published published(bucket_, storage, job_, job_file);
-    SliceObjects objects(storage, job_.run_uri,
-                         {.is_published = [&published] { return published.IsThere(); },
-                          .newest_marker = [&checkpoints, rows, &call = call_]() -> Result<std::int64_t> {
-                            // A failure that another try does not mend ends the run, as damaged
-                            // checkpoints do.
-                            const auto ended = rows ? rows->ChecksumsEnded() : std::nullopt;
-                            if (ended && !ended->ok() && !call.stopped())
-                              return Status(Code::kDataLoss, std::string(ended->message()));
-                            return checkpoints.FindNewestMarker();
-                          },
-                          .addresses = position_.addresses});
+    SliceObjects objects(
+        storage, job_.run_uri,
+        {.is_published = [&published] { return published.IsThere(); },
+         .newest_marker = [&checkpoints, &program, rows, &call = call_]() -> Result<std::int64_t> {
+           // A failure that another try does not mend ends the run, as damaged
+           // checkpoints do.
+           const auto ended = rows ? rows->ChecksumsEnded() : std::nullopt;
+           if (ended && !ended->ok() && !call.stopped())
+             return Status(Code::kDataLoss, std::string(ended->message()));
+           if (program && program->shared()) return program->newest();
+           return checkpoints.FindNewestMarker();
+         },
+         .addresses = position_.addresses});
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     const RunEnd end = Loop(std::move(card), objects, trainer, notice);
-    if (end.outcome != RunOutcome::kDone) checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));
+    if (end.outcome != RunOutcome::kDone && !program)
+      checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));
     return AnswerOfEnd(end, trainer, notice);
   }
 
@@ -210,6 +231,11 @@ class HostRun {
 Result<Json> TrainOnHosts(TrainJob job, const HostPosition& position, const HostTiming& timing,
                           const HostCall& call) {
   RETURN_IF_ERROR(CheckSharedLocation(job.run_uri, position));
+  if (job.settings["shared"].AsBool() && IsElsewhere(job.run_uri))
+    return Status(Code::kInvalidArgument,
+                  StrCat("shared: ", job.run_uri,
+                         " is in a bucket, and {run_dir} of all hosts is a directory; "
+                         "name a directory that all of them see as `out`, or leave `shared` out"));
   const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
     return storage.Read(uri, most);
   };

@@ -403,10 +403,6 @@ def external(sandbox, train):
     run = sandbox.run()
     check(run.code == 2 and "stage 'train' (train.train): prompts: belongs to `trainer: bundled`" in run.err, run.err)
     del train["prompts"]
-    train["hosts"] = "2"
-    run = sandbox.run()
-    check(run.code == 2 and "stage 'train' (train.train): hosts: `trainer: external` trains on one host" in run.err, run.err)
-    del train["hosts"]
     check(sandbox.run("-n").code == 0 and set(runs(sandbox)) == before, "a dry run did something")
     run = sandbox.ok()
     (directory,) = set(runs(sandbox)) - before

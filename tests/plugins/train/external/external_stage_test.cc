@@ -244,7 +244,9 @@ TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   refused("fatal", Json(Json::Array{Json("0")}), "must have exit codes from 1 to 255");
   refused("silence", 0, "must be 1 or more seconds");
   refused("settle", 0, "must be 1 or more seconds");
-  refused("hosts", "2", "`trainer: external` trains on one host");
+  config_["fresh"].Append("left");
+  refused("shared", true, "no host changes `{run_dir}` of all, and `fresh` would");
+  config_.Remove("fresh");
   for (const auto& [key, value] :
        {std::pair("config", *Json::Parse(R"({"preset": "tiny"})")),
         std::pair("prompts", Json(Json::Array{Json("x")})), std::pair("export", Json(false)),
@@ -293,6 +295,15 @@ TEST_F(ExternalBucketTest, AnotherMachineGoesOnFromTheCheckpointInTheBucket) {
   EXPECT_EQ(Object("export/model.bin"), "model at 20");
   for (const std::string& name : Everything())
     EXPECT_EQ(name.find("program/"), std::string::npos) << "it belongs to the program: " << name;
+}
+
+TEST_F(ExternalBucketTest, ADirectoryOfAllHostsIsNotInABucket) {
+  WriteFile(root_ / "does.json", "[{}]");
+  config_["shared"] = true;
+  position_.host = 1;
+  position_.hosts = 2;
+  position_.answer = Json(Json::Object{{"host", 1}, {"hosts", 2}, {"leader", "127.0.0.1"}});
+  Fails(Code::kInvalidArgument, "/home/run is in a bucket, and {run_dir} of all hosts is a directory", 0);
 }
 
 }  // namespace

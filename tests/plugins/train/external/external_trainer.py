@@ -6,14 +6,20 @@
 FILE has a JSON list: attempt N follows entry N, later attempts follow the last one. An entry:
 
     steps: N     trains to this step (else to --steps), with a checkpoint every 5 steps
-    then: WHAT   end (default) | exit (with `code`) | hang | flood | ignore_term
+    when: GLOB   waits then until there is such a file
+    then: WHAT   end (default) | exit (with `code`) | hang | flood | ignore_term | until it is stopped, wait | chat
     save: false  the last step leaves no model
     events: true writes its steps as TensorBoard events, and no lines
 
 It keeps its two newest checkpoints, DIR/checkpoints/checkpoint-N with a file `weights` and, last, a file COMMIT, and
 continues from the newest one. At the end it writes DIR/model.bin. `DIR/words.json` has its own words.
+
+With `--host N`, FILE has a list for each host, by its number, and only host 0 writes checkpoints and the model. After
+SIGTERM it saves a checkpoint and ends with 5. With `--parts HOSTS`, as many hosts share DIR, and each writes a file
+`weights-N` of every checkpoint.
 """
 
+import glob
 import json
 import os
 import shutil
@@ -49,13 +55,21 @@ class EventWriter:
         return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
+def wait_for(pattern):
+    while not glob.glob(pattern):
+        time.sleep(0.02)
+
+
 def main():
     words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-    run, total = words["--run"], int(words["--steps"])
-    with open(os.path.join(run, "words.json"), "w") as file:
+    run, total, host = words["--run"], int(words["--steps"]), words.get("--host", "0")
+    parts = [f"weights-{number}" for number in range(int(words["--parts"]))] if "--parts" in words else ["weights"]
+    with open(os.path.join(run, "words.json" if host == "0" else f"words-{host}.json"), "w") as file:
         json.dump(sys.argv[1:], file)
     with open(words["--does"]) as file:
         behaviours = json.load(file)
+    if "--host" in words:
+        behaviours = behaviours[host]
     does = behaviours[min(int(os.environ["PIPE_ATTEMPT"]), len(behaviours)) - 1]
     place = os.path.join(run, "checkpoints")
     os.makedirs(place, exist_ok=True)
@@ -64,11 +78,36 @@ def main():
         return sorted(int(name.split("-")[1]) for name in os.listdir(place)
                       if os.path.exists(os.path.join(place, name, "COMMIT")))
 
+    def save(step):
+        entry = os.path.join(place, f"checkpoint-{step}")
+        if host == "0":
+            shutil.rmtree(entry, ignore_errors=True)
+            os.mkdir(entry)
+        names = [f"weights-{host}"] if len(parts) > 1 else ["weights", "COMMIT"] if host == "0" else []
+        for name in names:
+            wait_for(entry)
+            with open(os.path.join(entry, name), "w") as file:
+                file.write(f"weights at {step}" if name != "COMMIT" else "")
+        if len(parts) > 1:
+            if host == "0":
+                for name in parts:
+                    wait_for(os.path.join(entry, name))
+                open(os.path.join(entry, "COMMIT"), "w").close()
+            wait_for(os.path.join(entry, "COMMIT"))
+
+    def stopped(*_):
+        print(f"stopped at {step}")
+        save(step)
+        sys.exit(5)
+
     step = (committed() or [0])[-1]
     if step:
-        with open(os.path.join(place, f"checkpoint-{step}", "weights")) as file:
-            if file.read() != f"weights at {step}":
-                sys.exit(9)
+        for name in parts:
+            with open(os.path.join(place, f"checkpoint-{step}", name)) as file:
+                if file.read() != f"weights at {step}":
+                    sys.exit(9)
+    if "--host" in words:
+        signal.signal(signal.SIGTERM, stopped)
     print(f"continues from {step}")
     if "PIPE_EVENTS_FD" in os.environ:
         sys.exit(8)
@@ -80,15 +119,15 @@ def main():
         else:
             print(f"step {step} loss={8 / step:.4f}", end="\r" if step % 2 else "\n")
         if step % 5 == 0:
-            entry = os.path.join(place, f"checkpoint-{step}")
-            shutil.rmtree(entry, ignore_errors=True)
-            os.mkdir(entry)
-            for name, text in (("weights", f"weights at {step}"), ("COMMIT", "")):
-                with open(os.path.join(entry, name), "w") as file:
-                    file.write(text)
-            for old in committed()[:-2]:
+            save(step)
+            for old in committed()[:-2] if host == "0" else ():
                 shutil.rmtree(os.path.join(place, f"checkpoint-{old}"))
+    if "when" in does:
+        wait_for(does["when"])
     then = does.get("then", "end")
+    while then in ("wait", "chat"):
+        print(f"{then}s" if then == "chat" else "", end="")
+        time.sleep(0.3)
     if then in ("hang", "ignore_term"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if then == "ignore_term":
@@ -102,7 +141,7 @@ def main():
             pass
     if then == "exit":
         sys.exit(does["code"])
-    if does.get("save", True):
+    if does.get("save", True) and host == "0":
         with open(os.path.join(run, "model.bin"), "w") as file:
             file.write(f"model at {step}")
 

@@ -183,5 +183,54 @@ TEST_F(ProgramCheckpointsTest, FilesOfOneStepAndLinksBelongTogether) {
   EXPECT_EQ(ReadFile(Copy(20) + "/model.ckpt-0020.data"), "data");
 }
 
+/// Several hosts begin at one checkpoint, so each has that one as its newest.
+TEST_F(ProgramCheckpointsTest, HostsBeginAtTheStepThatTheAttemptNames) {
+  ProgramCheckpoints checkpoints(with_commit_, 30s, *directory_, call_);
+  ASSERT_TRUE(checkpoints.BeginAttemptAt(-1, true, 0s).ok());
+  for (const int step : {5, 10, 15}) {
+    Save(step, StrCat("at ", step));
+    EXPECT_EQ(TakesOver(checkpoints, 0s), step);
+  }
+  Save(20, "torn", false);
+  ASSERT_TRUE(checkpoints.BeginAttemptAt(10, true, 1s).ok());
+  EXPECT_EQ(checkpoints.Copies(), (std::vector<std::int64_t>{5, 10}));
+  for (const int step : {5, 10, 15, 20})
+    EXPECT_EQ(fs::exists(StrCat(place_, "/ckpt-", step)), step <= 10) << step;
+  EXPECT_FALSE(TakesOver(checkpoints, 1s)) << "it is no progress";
+
+  Remove(10);
+  Save(10, "of 10");  // as long as the copy, and other bytes
+  ASSERT_TRUE(checkpoints.BeginAttemptAt(10, false, 2s).ok());
+  EXPECT_EQ(ReadFile(place_ + "/ckpt-10/weights"), "at 10");
+  EXPECT_FALSE(fs::exists(place_ + "/ckpt-5"));
+  EXPECT_EQ(checkpoints.Copies(), (std::vector<std::int64_t>{10}));
+
+  WriteFile(Copy(10) + "/ckpt-10/weights", "damage");
+  Remove(10);
+  EXPECT_EQ(checkpoints.BeginAttemptAt(10, false, 3s).code(), Code::kUnavailable);
+  ASSERT_TRUE(checkpoints.BeginAttemptAt(-1, false, 4s).ok());
+  EXPECT_TRUE(checkpoints.Copies().empty());
+}
+
+TEST_F(ProgramCheckpointsTest, CheckpointsOfAnotherDirectoryAreOnlySeen) {
+  const std::string program = root_ / "seen-by-all";
+  ProgramCheckpoints checkpoints(with_commit_, 30s, *directory_, call_,
+                                 {.directory = program, .copies = false});
+  EXPECT_EQ(*checkpoints.BeginWatching(0s), std::nullopt);
+  fs::create_directories(program + "/saved/ckpt-5");
+  EXPECT_FALSE(TakesOver(checkpoints, 0s));
+  WriteFile(program + "/saved/ckpt-5/COMMIT", "");
+  EXPECT_EQ(TakesOver(checkpoints, 0s), 5);
+  EXPECT_FALSE(TakesOver(checkpoints, 0s));
+  EXPECT_EQ(*checkpoints.BeginWatching(1s), 5);
+  EXPECT_FALSE(TakesOver(checkpoints, 1s)) << "it is no progress of another attempt";
+  checkpoints.Prune(1);
+  EXPECT_TRUE(checkpoints.Copies().empty());
+  const auto newest = checkpoints.FindNewest();
+  ASSERT_TRUE(newest.ok() && *newest);
+  EXPECT_EQ((*newest)->step, 5);
+  EXPECT_EQ((*newest)->files, (std::vector<std::string>{"ckpt-5/COMMIT"}));
+}
+
 }  // namespace
 }  // namespace pipeline

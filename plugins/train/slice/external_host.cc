@@ -1,0 +1,101 @@
+#include "plugins/train/slice/external_host.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kStopped = 42;  // CONTRACT.md, section 6
+
+/// Of ADDRESS:PORT, where an IPv6 address has brackets.
+JointAttempt JointOf(const AttemptRecord& attempt) {
+  JointAttempt joint;
+  joint.step = attempt.step;
+  const std::string_view whole = attempt.coordinator;
+  const std::size_t colon = std::min(whole.rfind(':'), whole.size());
+  std::string_view address = whole.substr(0, colon);
+  if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+  joint.address = address;
+  const std::string_view port = whole.substr(std::min(colon + 1, whole.size()));
+  std::from_chars(port.data(), port.data() + port.size(), joint.port);
+  return joint;
+}
+
+}  // namespace
+
+ExternalHost::ExternalHost(const TrainJob& job, const HostCall& call, const RunDirectory& directory,
+                           ExternalTraining& training, SliceCheckpoints& checkpoints)
+    : job_(job),
+      call_(call),
+      directory_(directory),
+      training_(training),
+      checkpoints_(checkpoints),
+      storage_(call.storage()) {}
+
+Result<ProgramStart> ExternalHost::Begin(const AttemptRecord& attempt) {
+  const JointAttempt joint = JointOf(attempt);
+  ASSIGN_OR_RETURN(ProgramStart start, training_.Begin(attempt.number, &joint));
+  newest_ = std::max<std::int64_t>(newest_, attempt.step);
+  Start();
+  if (shared() || job_.position.host != 0) return start;
+  bucket_.emplace(job_.run_uri + "/checkpoints", job_.settings["keep_checkpoints"].AsInt(1), storage_);
+  // Other hosts may still bring it, however many are newer.
+  bucket_->Protect({attempt.step}, std::numeric_limits<std::int64_t>::max());
+  mirror_ =
+      std::make_unique<CheckpointMirror>(*bucket_, directory_, call_, std::chrono::seconds(job_.grace_s()),
+                                         [this](std::int64_t step) { checkpoints_.Marked(step); });
+  return start;
+}
+
+void ExternalHost::Hear(const Json& event) {
+  const std::int64_t step = event["step"].AsInt(-1);
+  const std::string_view kind = event["kind"].AsString();
+  if (kind != "ckpt_commit" && kind != "restore") return;
+  if (kind == "restore") {  // in a directory of all hosts, the program chooses
+    newest_ = before_ = std::max<std::int64_t>(newest_, step);
+    return;
+  }
+  newest_ = std::max<std::int64_t>(newest_, step);
+  if (mirror_) mirror_->Committed(step);
+}
+
+Result<TrainerEnd> ExternalHost::End(AttemptEnd ended) {
+  Status sent;
+  const Result<AttemptEnd> judged = training_.Judge(std::move(ended));
+  if (mirror_) {
+    sent = mirror_->Finish();
+    mirror_.reset();
+    bucket_.reset();
+  }
+  RETURN_IF_ERROR(judged.status());
+  TrainerEnd end;
+  end.code = judged->code;
+  end.signal = judged->signal;
+  end.hung = judged->hung;
+  end.cause = StrCat("host ", job_.position.host, ": ", judged->cause);
+  end.fatal = judged->meaning == AttemptEnd::Meaning::kFatal;
+  end.again = judged->meaning == AttemptEnd::Meaning::kTryAgain;
+  if (judged->stopped && !end.good()) {
+    // Whatever it ended with, it was asked to.
+    end.code = kStopped;
+    end.signal = 0;
+    end.fatal = end.again = false;
+  }
+  if (end.good() && !sent.ok()) {
+    end.fatal = true;
+    end.cause = StrCat("host 0: the program has done its steps, and its last checkpoint cannot be sent: ",
+                       sent.message());
+  }
+  return end;
+}
+
+}  // namespace pipeline
