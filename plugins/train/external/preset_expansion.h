@@ -1,4 +1,4 @@
-// The keys that a stage stands for: a preset becomes the keys of `trainer: external`. external.md, section 8.
+// The keys that a stage stands for: a preset becomes the keys of `trainer: external`. presets.md.
 #pragma once
 
 #include <string>
