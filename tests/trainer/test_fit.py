@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import tempfile
 import unittest
 from pathlib import Path
@@ -12,8 +13,11 @@ from unittest import mock
 import session
 
 import jax
+import jax.numpy as jnp
+from jax.extend.core import jaxprs_in_params
 
-from pipe_trainer import candidates, compiled, devices, exits, fit, job, memory, resume, search, sharding, slices
+from pipe_trainer import (candidates, compiled, devices, exits, fit, job, memory, model, objectives, resume, search, sharding,
+                          slices, t5, throughput)
 from pipe_trainer.config import PRESETS, MeshShape
 from pipe_trainer.memory import GIB, Figure
 from pipe_trainer.setup import prepare
@@ -119,11 +123,42 @@ class Candidates(unittest.TestCase):
             config = config_of(one["config"], one["seq_len"], one["vocab"])
             candidate = candidates.Candidate(**one["candidate"])
             estimate = candidates.bytes_of(config, candidate)
-            off[f"{one['config']} on {one['slice']}, {candidate}"] = estimate / GIB / one["peak_gib"]
+            off[f"{one['config']} of {one['seq_len']} on {one['slice']}, {candidate}"] = estimate / GIB / one["peak_gib"]
         wrong = {name: ratio for name, ratio in off.items() if not 0.85 < ratio < 1.3}
         self.assertEqual(wrong, {})
         near = [ratio for ratio in off.values() if 0.9 < ratio < 1.1]
         self.assertGreaterEqual(len(near), 0.8 * len(off))
+
+
+class Operations(unittest.TestCase):
+    def test_auto_counts_them_as_the_plan_of_a_run_does(self):
+        for preset in PRESETS:
+            config = config_of({"preset": preset}, seq_len=512)
+            self.assertEqual(candidates.operations(config)[0], throughput.flops_per_token(config)[0] * config.batch.rows * 512)
+
+    def test_those_of_a_pair_are_in_its_program(self):
+        """The decoder's keys and values of what was read are made once for each position that is read."""
+        config = config_of({"preset": "t5-small"}, seq_len=512)
+        shape, slots = config.model, objectives.targets_of(config)
+
+        def forward(params, read, given):
+            return jnp.matmul(*model.readout(params, shape, t5.forward(params, shape, read, read, given, given)[0]))
+        ids = (jax.ShapeDtypeStruct((1, length), jnp.int32) for length in (512, slots))
+        program = jax.make_jaxpr(forward)(model.shapes(shape), *ids).jaxpr
+        self.assertAlmostEqual(products(program) * 3 / (512 * throughput.flops_per_token(config)[0]), 1, delta=0.005)
+
+
+def products(program, times=1):
+    """Returns the operations of all products of matrices in a program."""
+    found = 0
+    for equation in program.eqns:
+        if equation.primitive.name == "dot_general":
+            (summed, _), _ = equation.params["dimension_numbers"]
+            shape = equation.invars[0].aval.shape
+            found += 2 * times * math.prod(equation.outvars[0].aval.shape) * math.prod(shape[axis] for axis in summed)
+        inner = times * equation.params["length"] if equation.primitive.name == "scan" else times
+        found += sum(products(held, inner) for held in jaxprs_in_params(equation.params))
+    return found
 
 
 class Walk(unittest.TestCase):

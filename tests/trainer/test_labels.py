@@ -236,7 +236,7 @@ class Arithmetic(unittest.TestCase):
         shape = config.Model(family="bert", layers=1, d=32, heads=2, ff=48, vocab=32000, seq_len=32, classes=3).complete()
         self.assertEqual(shape.scored, 128)
         whole = config.Config(model=shape, objective=config.Objective(name="classes"))
-        counted = throughput.flops_per_token(whole, model.shapes(shape))[0]
+        counted = throughput.flops_per_token(whole)[0]
         blocks = model.count(model.shapes(shape)["blocks"]) + (32 * 128 + 32 * 32) // 2  # 16 places of 32 positions
         self.assertEqual(counted, 6 * blocks + 12 * 32 * 32)
         self.assertAlmostEqual(candidates.operations(whole)[0] / (counted * 8 * 32), 1, delta=0.03)

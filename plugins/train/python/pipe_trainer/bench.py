@@ -98,7 +98,7 @@ def measure(config, options):
     compile_seconds, _ = both(1)
     turns = [both(options.steps) for _ in range(options.turns)]
     step_seconds, product_seconds = (min(turn[part] for turn in turns) for part in range(2))
-    flops = flops_per_token(config, model.shapes(shape))[0] * rows * shape.seq_len
+    flops = flops_per_token(config)[0] * rows * shape.seq_len
     product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
     return {"device": jax.devices()[0].device_kind, "attention": train.attention, "config": options.config,
             "params": model.count(model.shapes(shape)), "tokens_per_step": rows * shape.seq_len,

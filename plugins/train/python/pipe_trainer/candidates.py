@@ -7,11 +7,10 @@ operations of one device. Their constants are fitted to compiled steps (tests/tr
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from . import experts, families, loss, sharding
+from . import experts, families, loss, sharding, throughput
 from .config import AUTO, Lora
 from .exits import BadJob
 from .objectives import targets_of
-from .throughput import of_matrices
 
 REMAT = ("none", "dots", "full")
 # Cost of a byte from the device's memory, and of a byte from its neighbours, in operations of the device.
@@ -248,29 +247,15 @@ def stacks_of(config):
 
 
 def operations(config):
-    """Returns (operations of a step, operations of the scores among them), as throughput.flops_per_token counts them:
-    half of the scores if a position sees only those before it."""
-    model, tokens = config.model, config.batch.rows * config.model.seq_len
-    layer, table, _ = parameters(model)
-    scores = 6 * model.layers * model.heads * model.head_dim * model.seq_len * tokens
-    if not families.of(model).causal:
-        scores *= 2
-    if families.of(model).decoder:
-        slots = targets_of(config) / model.seq_len
-        encoder = (layer - further(model)) / 2
-        whole = model.layers * (encoder + slots * (layer - encoder)) + slots * table
-        whole += (1 + slots) * experts.groups(model) * experts.active(model)
-        scores *= 1 + slots + slots ** 2 / 2
-        return of_matrices(config) * whole * tokens + scores, scores
-    if model.family == "bert":
-        table = (model.d * model.scored + model.d ** 2) * targets_of(config) / model.seq_len
-    return of_matrices(config) * (layer * model.layers + table) * tokens + scores, scores
+    """Returns (operations of a step, operations of the scores among them)."""
+    matrices, scores = (part * config.batch.rows * config.model.seq_len for part in throughput.operations(config))
+    return matrices + scores, scores
 
 
 def forward(config):
     """Returns the operations of a step without its gradients."""
     whole, scores = operations(config)
-    return (whole - scores) * 2 / of_matrices(config) + scores / 3
+    return (whole - scores) * 2 / throughput.of_matrices(config) + scores / 3
 
 
 @lru_cache(maxsize=4096)

@@ -131,7 +131,7 @@ class Loop:
             self.evaluate()
             if self.over:
                 return
-        self.throughput = Throughput(self.setup, self.programs.model_like, self.clock)
+        self.throughput = Throughput(self.setup, self.clock)
         self._phase("compile")
         batch = self._load()
         self.programs.compile(self.state, batch)
@@ -323,7 +323,7 @@ class Loop:
         return self.programs.parameters(evaluated(self.state))
 
     def plan(self):
-        causal, full = flops_per_token(self.config, self.programs.model_like)
+        causal, full = flops_per_token(self.config)
         batch = self.config.batch.rows
         return {"params": model.count(self.programs.model_like), "flops_per_token": causal,
                 "flops_per_token_full": full, "tokens_per_step": batch * self.config.model.seq_len,

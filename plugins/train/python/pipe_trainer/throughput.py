@@ -1,5 +1,7 @@
 """Tokens per second, and the share of a device's peak arithmetic that the model's own operations take (MFU)."""
 
+from functools import lru_cache
+
 from . import experts, families, model, objectives
 
 # bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
@@ -15,17 +17,23 @@ def peak_tflops(kind):
     return next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
 
 
-def flops_per_token(config, params):
+def flops_per_token(config):
     """(causal, full): of a training step, recomputation left out; causal counts the half of the scores that exist.
     Adapters are not counted."""
-    shape = config.model
+    matrices, scores = operations(config)
+    return matrices + scores, matrices + scores * (2 if families.of(config.model).causal else 1)
+
+
+@lru_cache(maxsize=64)
+def operations(config):
+    """Returns (operations of the matrices, operations of the scores), of a training step for each position of a row."""
+    shape, params = config.model, model.shapes(config.model)
     if families.of(shape).decoder:
-        return (of_pairs(config, params),) * 2
+        return of_pairs(config, params)
     readout = shape.d * shape.scored + (shape.d ** 2 if "readout" in params else 0)
     matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
     scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
-    matmul *= of_matrices(config)
-    return matmul + (scores // 2 if families.of(shape).causal else scores), matmul + scores
+    return of_matrices(config) * matmul, scores // 2 if families.of(shape).causal else scores
 
 
 def of_matrices(config):
@@ -35,23 +43,23 @@ def of_matrices(config):
 
 
 def of_pairs(config, params):
-    """As flops_per_token, for an encoder that reads the rows and a decoder with the slots of the objective. Of experts,
-    only those count that a position meets."""
+    """As operations, for an encoder that reads the rows and a decoder with the slots of the objective, which looks at
+    the keys and values of all that was read. Of experts, only those count that a position meets."""
     shape, slots = config.model, objectives.targets_of(config) / config.model.seq_len
     across = model.count({name: params["decoder"]["cross"][name] for name in ("wk", "wv")})
     unused = experts.groups(shape) * (experts.of_layer(shape) - experts.active(shape))
     matmul = model.count(params["encoder"]) - unused + across
     matmul += slots * (model.count(params["decoder"]) - unused - across + shape.d * shape.padded_vocab)
     seen = shape.seq_len * (1 + slots + slots ** 2 / 2)
-    return of_matrices(config) * matmul + 12 * shape.layers * shape.heads * shape.head_dim * seen
+    return of_matrices(config) * matmul, 12 * shape.layers * shape.heads * shape.head_dim * seen
 
 
 class Throughput:
     """Counts since the last report. The loop counts steps, its clock measures seconds."""
 
-    def __init__(self, setup, params, clock):
+    def __init__(self, setup, clock):
         self._tokens = setup.config.batch.rows * setup.config.model.seq_len
-        self._flops = flops_per_token(setup.config, params)[0]
+        self._flops = flops_per_token(setup.config)[0]
         kind = setup.mesh.devices.flat[0].device_kind
         peak = peak_tflops(kind)
         self._peak = peak and peak * 1e12 * setup.mesh.devices.size
