@@ -26,8 +26,15 @@ GRADIENTS = 1.1
 ACCUMULATED = 2.7                             # gradients of earlier micro-batches, and copies in transfer
 WAITING = {"none": 1.0, "dots": 1.15, "full": 2.8}
 WORKING = 0.75
+WORKING_EXPERTS = 1.5
 LOGITS = 1.45
 ORTHOGONALIZING = 4
+# Arrays of a layer's width, and of its MLP's, that it keeps. A GELU keeps five of the MLP's in place of one, because
+# its gradient is derived; the dropout of `bert` keeps its results in 32 bits.
+NARROW = {"llama": 6, "lm1b": 6, "bert": 10, "t5": 6}
+WIDE = {"llama": 3, "lm1b": 4, "bert": 6, "t5": 8}
+SCORES = 10  # bytes of one of `with_bias`: before and behind the exponential in 32 bits, and as a share in 16
+TILE = 128  # elements of the last axis on a TPU
 FIXED = 80 << 20
 
 
@@ -202,9 +209,10 @@ def kept(model, remat, tensor):
         return 2 * d
     if remat == "dots":
         return 2 * (3 * d + q + kv + 2 * ff)
-    if families.of(model).decoder:  # scores exist as a matrix, in 32 and in 16 bits
-        return 2 * (6 * d + 3 * q + 1.5 * kv + 4 * ff) + 6 * model.heads / tensor * model.seq_len
-    return 2 * (6 * d + 3 * q + 1.5 * kv + (3 if families.of(model).mlp == 3 else 4) * ff)
+    found = 2 * (NARROW[model.family] * d + 3 * q + 1.5 * kv + WIDE[model.family] * ff)
+    if families.of(model).decoder:
+        found += SCORES * model.heads / tensor * model.seq_len
+    return found
 
 
 def kept_by_experts(model, remat, tensor):
@@ -212,8 +220,31 @@ def kept_by_experts(model, remat, tensor):
     `dots`."""
     if not model.experts or remat != "none":
         return 0
-    places, ff = min(model.expert_capacity, model.experts), model.ff / tensor
-    return 2 * (3 * model.d + places * (3 * model.d + 4 * ff)) + 5 * places * model.seq_len
+    d, places, ff = model.d, min(model.expert_capacity, model.experts), model.ff / tensor
+    # The router's input is in 32 bits. In the arrays of positions by places, those of an expert fill tiles.
+    tiles = -(-experts.capacity(model, model.seq_len, training=True) // TILE)
+    return 4 * d + 2 * (3 * d + places * (3 * d + WIDE[model.family] * ff)) + 5 * model.experts * tiles * TILE
+
+
+def kept_across(model, remat, tensor, slots):
+    """Returns the bytes that a decoder's layer keeps more than an encoder's, for each token that is read. `slots`: of
+    the decoder, for each of those. The keys and values are of all that is read."""
+    d = model.d
+    q, kv = model.heads * model.head_dim / tensor, 2 * model.kv_heads * model.head_dim / tensor
+    if remat == "full":
+        return 0
+    if remat == "dots":
+        return 2 * (kv + slots * (d + q))
+    # `kept` has counted the scores with all that is read, and not those among slots.
+    return 2 * (1.5 * kv + slots * 3 * (d + q)) + SCORES * model.heads / tensor * model.seq_len * slots ** 2
+
+
+def kept_by_layers(config, remat, tensor):
+    """Returns the bytes that all layers keep, as `kept`, for each token of a row."""
+    model, slots = config.model, slots_of(config)
+    found = (1 + slots) * (model.layers * kept(model, remat, tensor)
+                           + experts.groups(model) * kept_by_experts(model, remat, tensor))
+    return found + (model.layers * kept_across(model, remat, tensor, slots) if slots else 0)
 
 
 @lru_cache(maxsize=4096)
@@ -228,22 +259,18 @@ def bytes_of(config, candidate):
     whole += 4 * trained * (bool(config.regularizers.ema) + bool(config.lora.rank))
     state = whole / parts
     gradients = 4 * trained / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
-    waiting = kept(model, candidate.remat, candidate.tensor) * model.layers
-    waiting += kept_by_experts(model, candidate.remat, candidate.tensor) * experts.groups(model)
-    waiting *= WAITING[candidate.remat] * wide * tokens * stacks_of(config)
-    one = kept(model, "none", candidate.tensor) + kept_by_experts(model, "none", candidate.tensor)
-    working = WORKING * one * wide * tokens
+    waiting = kept_by_layers(config, candidate.remat, candidate.tensor) * WAITING[candidate.remat] * wide * tokens
+    working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
+    working += WORKING_EXPERTS * kept_by_experts(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
     logits = LOGITS * 4 * rows * positions * model.scored / candidate.tensor
     updating = orthogonalizing(config.optimizer, model, config.lora) / parts
     return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
 
 
-def stacks_of(config):
-    """Returns how many positions layers have for each position of a row: one, and the slots of a decoder."""
-    if not families.of(config.model).decoder:
-        return 1
-    return 1 + targets_of(config) / config.model.seq_len
+def slots_of(config):
+    """Returns the slots of a decoder for each token that is read; 0 without a decoder."""
+    return targets_of(config) / config.model.seq_len if families.of(config.model).decoder else 0
 
 
 def operations(config):
@@ -277,7 +304,7 @@ def cost(config, candidate, slices=1):
     gathered = (2 * (passes - 1) * (count(model) - of_experts(model)) + 4 * trained) / candidate.tensor
     # There and back, in 16 bits: positions go to experts, whose parameters stay.
     sent = 4 * passes * experts.groups(model) * min(model.expert_capacity, model.experts) * tokens * model.d
-    around += (gathered + sent * stacks_of(config)) * (candidate.fsdp - 1) / candidate.fsdp
+    around += (gathered + sent * (1 + slots_of(config))) * (candidate.fsdp - 1) / candidate.fsdp
     around += 2 * passes * model.layers * tokens * model.d * 2 * (candidate.tensor - 1) / candidate.tensor * 2
     calls = model.layers * passes * (EXCHANGES * (candidate.fsdp > 1) + 2 * (candidate.tensor > 1))
     # The devices of a slice share the bytes that cross the network.
