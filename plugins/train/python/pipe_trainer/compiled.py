@@ -56,6 +56,10 @@ def lowered(config, devices_):
 
 def digest_of(config, devices_):
     """Returns a digest of the program of a step: programs with one digest compile alike by one compiler."""
+    import jax
+
+    # A kernel of a TPU names the files of its source, which lie elsewhere on another machine.
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/site-packages/")
     return hashlib.sha256(lowered(config, devices_).as_text().encode()).hexdigest()[:32]
 
 
