@@ -5,8 +5,9 @@
 
 Needs a Python with requirements-tpu.txt, and pipe_trainer in PYTHONPATH. Each answer becomes a line of JSON in the kept
 file, by preset, slice, length of rows and versions, and is not computed again. Where only the trainer's modules differ,
-an answer stays if its program, before the compiler, is still the same. Several of these programs may add to one file at
-a time. At the end a tenth of the answers, chosen by the seed, is compiled again: a choice must give the same figures.
+an answer stays if its program, before the compiler, is still the same; the page names those that were not compared yet.
+Several of these programs may add to one file at a time. At the end a tenth of the answers, chosen by the seed, is
+compiled again: a choice must give the same figures.
 """
 
 import argparse
@@ -24,8 +25,12 @@ from pipe_trainer.config import PRESETS
 # The most useful first, in case the table is cut short.
 SLICES = ("v3-8", "v2-8", "v5e-8", "v4-8", "v6e-8", "v2-32", "v5e-4", "v5e-1", "v3-32", "v4-32", "v5e-16", "v5e-64",
           "v5p-8", "v6e-1", "v6e-4")
-LENGTHS = (1024, 4096)
-ORDER = ("ja-0.1b", "ja-1b", "lm1b", "tiny", "ja-3b", "ja-7b", "quickstart")
+# Presets that are not decoders have the lengths of their guides and of pipelines/: their models read no longer rows.
+LENGTHS = {"bert-base": (128, 512), "jestimator": (512,), "t5-small": (512,), "t5-base": (512,), "kc-moe": (512,),
+           "tiny-masked": (512,), "tiny-spans": (512,)}
+OF_DECODERS = (1024, 4096)
+ORDER = ("ja-0.1b", "ja-1b", "bert-base", "jestimator", "t5-base", "t5-small", "kc-moe", "lm1b", "tiny", "ja-3b",
+         "ja-7b", "quickstart")
 VOCAB = 32000
 CLOSE = 0.01  # allowed difference, as a share of a figure: libtpu compiles with threads
 
@@ -50,7 +55,14 @@ class Case:
 def cases():
     """Returns all cases: first the shorter rows, with the presets in ORDER first, each on every slice."""
     presets = [*ORDER, *(name for name in PRESETS if name not in ORDER)]
-    return [Case(preset, name, length) for length in LENGTHS for preset in presets for name in SLICES]
+    found = [(length, preset) for preset in presets for length in LENGTHS.get(preset, OF_DECODERS)]
+    return [Case(preset, name, length) for length, preset in sorted(found, key=lambda one: one[0]) for name in SLICES]
+
+
+def by_use(earlier):
+    """Returns all cases in the order of their work: those without an answer first, and of these the first slices. An
+    earlier answer is only compared."""
+    return sorted(cases(), key=lambda case: (case in earlier, SLICES.index(case.slice)))
 
 
 # Members of an answer that the table and its check use.
@@ -130,7 +142,8 @@ def same(case, found):
     return None
 
 
-def page(answers, missing, checked):
+def page(answers, missing, checked, uncompared):
+    """`uncompared`: cases whose answer comes from other modules of the trainer."""
     versions = search.versions()
     lines = ["# Which preset fits which slice of TPUs", "",
              "Made by `./dev tpu-fit`: libtpu compiles a step ahead of time for chips that are not here, and tells the memory "
@@ -155,12 +168,21 @@ def page(answers, missing, checked):
     lines += ["", "A slice that does not fit has the least that was tried in the fifth column."]
     if checked:
         lines.append(f"Compiled again, and the same: {', '.join(checked)}.")
+    whole = len(missing) + len(answers)
+    if uncompared:
+        lines += ["", f"Made with other modules of the trainer, {len(uncompared)} of {whole}; `./dev tpu-fit` compares "
+                      f"their programs with those of the present ones:", "", *listed(uncompared)]
     if missing:
-        lines += ["", f"Not made yet, {len(missing)} of {len(missing) + len(answers)}; `./dev tpu-fit` goes on with them:", ""]
-        for preset, length in dict.fromkeys((case.preset, case.seq_len) for case in missing):
-            names = [case.slice for case in missing if (case.preset, case.seq_len) == (preset, length)]
-            lines.append(f"* {preset}, rows of {length:,}: {', '.join(names)}")
+        lines += ["", f"Not made yet, {len(missing)} of {whole}; `./dev tpu-fit` goes on with them:", ""]
+        lines += listed(missing)
     return "\n".join(lines) + "\n"
+
+
+def listed(these):
+    """Yields a line for each preset and length of these cases."""
+    for preset, length in dict.fromkeys((case.preset, case.seq_len) for case in these):
+        names = [case.slice for case in these if (case.preset, case.seq_len) == (preset, length)]
+        yield f"* {preset}, rows of {length:,}: {'every slice' if len(names) == len(SLICES) else ', '.join(names)}"
 
 
 def least(found):
@@ -181,10 +203,11 @@ def options_of(argv):
 def main(argv):
     options = options_of(argv)
     kept, until = Kept(options.kept), time.monotonic() + 60 * options.minutes
-    for case in cases():
+    earlier = kept.earlier()
+    for case in by_use(earlier):
         if not str(case).startswith(options.only) or case in kept.read() or time.monotonic() > until:
             continue
-        found = answer(case, kept.earlier().get(case))
+        found = answer(case, earlier.get(case))
         tried = found.get("tried", [])  # absent: an earlier answer
         if any("compiler could not be started" in one.get("error", "") for one in tried):
             raise SystemExit(f"tpu_fit.py: {tried}")
@@ -196,14 +219,16 @@ def main(argv):
         made = f"{found['programs']} programs in {found['seconds']:.0f} s" if tried else "the program is the same"
         print(f"{case}: {found.get('shown', 'does not fit')}, {found.get('peak_gib', 'more')} of "
               f"{found['usable_gib']} GiB, {made}", flush=True)
-    known = kept.read()
+    present = kept.read()
+    known = {**earlier, **present}
     answers = [(case, known.get(case)) for case in cases()]
     there = [(case, found) for case, found in answers if found]
-    fitting = [pair for pair in there if pair[1]["fits"]]
+    fitting = [(case, found) for case, found in there if found["fits"] and case in present]
     again = [] if options.no_check else random.Random(options.seed).sample(fitting, -(-len(fitting) // 10))
     wrong = [why for why in (same(*pair) for pair in again) if why]
     write_text(options.page, page(there, [case for case, found in answers if not found],
-                                  [str(case) for case, _ in again] if not wrong else []))
+                                  [str(case) for case, _ in again] if not wrong else [],
+                                  [case for case, _ in there if case not in present]))
     print(f"{options.page}: {len(there)} of {len(answers)} cases; {len(again)} compiled again (seed {options.seed})")
     for why in wrong:
         print(f"tpu_fit.py: {why}", file=sys.stderr)
