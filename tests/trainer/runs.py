@@ -87,6 +87,13 @@ class WithTokenizer(WithRows):
         return make_rows(directory, vocab=tiny_tokenizer.VOCAB, model=tiny_tokenizer.path().read_bytes())
 
 
+def asked(module, *arguments, lines=None):
+    """(exit code, standard output, standard error) of a module of the trainer. `lines`: its standard input, in bytes."""
+    done = subprocess.run([sys.executable, "-m", f"pipe_trainer.{module}", *map(str, arguments)], input=lines,
+                          capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(places.PACKAGE)})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
 class Run:
     """A trainer process, and a thread that reads its events."""
 

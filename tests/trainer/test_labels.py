@@ -3,13 +3,10 @@
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-import places
 import runs
 import session
 import tiny_tokenizer
@@ -20,7 +17,7 @@ import numpy as np
 from packed_rows import write_packed
 
 from pipe_trainer import (answers, attention, candidates, classes, config, exits, export, initial, label_scores, labels,
-                          model, model_card, throughput)
+                          model, model_card, predict, throughput)
 from pipe_trainer.held_out import HeldOut
 from pipe_trainer.packed_info import DataError, read_packed_info
 from pipe_trainer.text import Text
@@ -212,6 +209,20 @@ class Learning(unittest.TestCase):
         self.assertGreater(found["accuracy"], 0.9, found)
 
 
+class Answering(unittest.TestCase):
+    def test_a_line_is_answered_before_the_next_is_written(self):
+        reader, writer = os.pipe()
+        with open(reader, "rb") as file:
+            found = predict.groups(file)
+            with open(writer, "wb", buffering=0) as pipe:
+                pipe.write("一\n".encode() + b"tw")
+                self.assertEqual(next(found), ["一".encode()])
+                pipe.write(b"o\r\n\n" + b"x\n" * 100 + b"last")
+                self.assertEqual(next(found), [b"two\r", b"", *[b"x"] * 62])
+                self.assertEqual(next(found), [b"x"] * 38)
+            self.assertEqual(list(found), [[b"last"]])
+
+
 class Mistakes(unittest.TestCase):
     def refused(self, sections, rows, *words):
         with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.BadJob) as caught:
@@ -314,11 +325,6 @@ class WholeRuns(runs.WithRows):
         fill = LENGTH + 1 - len(ids)
         return ids + [0] * fill, len(ids), 9, 9, weights + [0] * fill
 
-    def asked(self, module, *arguments, lines=None):
-        done = subprocess.run([sys.executable, "-m", f"pipe_trainer.{module}", *map(str, arguments)], input=lines,
-                              capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(places.PACKAGE)})
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
-
     def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
         whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=2e-5)
         self.assertEqual(set(whole.result()["baselines"]), {"majority"})
@@ -340,7 +346,7 @@ class WholeRuns(runs.WithRows):
         card = (place / "README.md").read_text()
         self.assertIn("macro F1", card)
 
-        code, said, error = self.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
+        code, said, error = runs.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
         self.assertEqual(code, 0, error)
         scored = json.loads((self.place / "s").read_text())
         for name in ("loss", "documents", *labels.METRICS, "confusion"):
@@ -348,7 +354,7 @@ class WholeRuns(runs.WithRows):
         self.assertIn(f"{best['macro_f1']:.4f}  macro F1", said)
 
         lines = "猫が走る。\n犬が鳴く。\n\n犬が走る。猫\xff\r\n".encode("utf-8", "surrogateescape")
-        code, said, error = self.asked("predict", "--run", run.run_dir, lines=lines)
+        code, said, error = runs.asked("predict", "--run", run.run_dir, lines=lines)
         self.assertEqual(code, 0, error)
         answered = [line.split("\t") for line in said.splitlines()]
         self.assertEqual(len(answered), 4)
@@ -359,13 +365,13 @@ class WholeRuns(runs.WithRows):
         other = self.place / "other"
         write_packed(other, {"train": [[row_of_ids()]], "validation": [[row_of_ids()]]}, LENGTH, tiny_tokenizer.VOCAB,
                      model=tiny_tokenizer.path().read_bytes())
-        code, _, error = self.asked("score", "--run", run.run_dir, "--data", other)
+        code, _, error = runs.asked("score", "--run", run.run_dir, "--data", other)
         self.assertEqual((code, error.count("\n")), (65, 1), error)
         self.assertIn("its labels are none, and the model answers with bad, good", error)
         numbers = self.place / "numbers"
         write_packed(numbers, {"validation": [[(*row_of([([20], 1)])[:2], 9, 9, row_of([([20], 1)])[2])]]}, LENGTH,
                      tiny_tokenizer.VOCAB, model=tiny_tokenizer.path().read_bytes(), weights=True, labels="numbers")
-        code, _, error = self.asked("score", "--run", run.run_dir, "--data", numbers)
+        code, _, error = runs.asked("score", "--run", run.run_dir, "--data", numbers)
         self.assertEqual((code, error.count("\n")), (65, 1), error)
         self.assertIn("its labels are numbers, and the model answers with bad, good", error)
 
@@ -374,7 +380,7 @@ class WholeRuns(runs.WithRows):
         run = self.run_here("decoder", config=config, steps=120, export=True, eval_every=0, log_every=10)
         self.assertEqual(run.end(), 0, run.log_end())
         self.assertGreater(run.result()["final"]["accuracy"], 0.9, run.result()["final"])
-        code, said, error = self.asked("predict", "--run", run.run_dir, lines="猫が走る。\n犬が鳴く。\n".encode())
+        code, said, error = runs.asked("predict", "--run", run.run_dir, lines="猫が走る。\n犬が鳴く。\n".encode())
         self.assertEqual(code, 0, error)
         self.assertEqual([line.split("\t")[0] for line in said.splitlines()], ["good", "bad"])
 

@@ -2,14 +2,10 @@
 
 import dataclasses
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-import places
 import runs
 import session
 import test_labels
@@ -228,11 +224,6 @@ class WholeRuns(runs.WithRows):
                             LENGTH, tiny_tokenizer.VOCAB, model=tiny_tokenizer.path().read_bytes(), weights=True,
                             labels="numbers")
 
-    def asked(self, module, *arguments, lines=None):
-        done = subprocess.run([sys.executable, "-m", f"pipe_trainer.{module}", *map(str, arguments)], input=lines,
-                              capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(places.PACKAGE)})
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
-
     def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
         whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=2e-5)
         self.assertEqual(set(whole.result()["baselines"]), {"mean"})
@@ -257,7 +248,7 @@ class WholeRuns(runs.WithRows):
         self.assertIn("root mean square error", measured)
         self.assertIn("root mean square error", leaner)
 
-        code, said, error = self.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
+        code, said, error = runs.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
         self.assertEqual(code, 0, error)
         scored = json.loads((self.place / "s").read_text())
         for name in ("loss", "documents", *labels.NUMBER_METRICS):
@@ -266,7 +257,7 @@ class WholeRuns(runs.WithRows):
         self.assertEqual(len(scored["mistakes"]), 12)
 
         lines = "猫が走る。\n犬が鳴く。\n\n".encode()
-        code, said, error = self.asked("predict", "--run", run.run_dir, lines=lines)
+        code, said, error = runs.asked("predict", "--run", run.run_dir, lines=lines)
         self.assertEqual(code, 0, error)
         cat, dog, _ = map(float, said.splitlines())
         self.assertLess(abs(cat + 18.25) + abs(dog + 20), 0.8, said)
@@ -276,7 +267,7 @@ class WholeRuns(runs.WithRows):
         ids, length, weights = row_of([([20], [8])])
         write_packed(other, {"validation": [[(ids, length, 9, 9, weights)]]}, LENGTH, tiny_tokenizer.VOCAB,
                      model=tiny_tokenizer.path().read_bytes(), weights=True, labels=listed)
-        code, _, error = self.asked("score", "--run", run.run_dir, "--data", other)
+        code, _, error = runs.asked("score", "--run", run.run_dir, "--data", other)
         self.assertEqual((code, error.count("\n")), (65, 1), error)
         self.assertIn("its labels are a, b, and the model answers with numbers", error)
 

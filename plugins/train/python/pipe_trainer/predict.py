@@ -7,8 +7,8 @@ the line, up to the end of the line.
 
 import argparse
 import contextlib
-import itertools
 import os
+import select
 import sys
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from .exits import BAD_DATA, Ended
 from .sample import bounded, generate
 
 LINES_AT_A_TIME = 64
+READ = 1 << 16  # bytes at a time
 STANDARD = "-"
 LEAST = 8  # positions of a program
 
@@ -146,6 +147,25 @@ def opened(name, mode, other):
         part.unlink(missing_ok=True)
 
 
+def groups(file):
+    """Yields the lines of a file, up to LINES_AT_A_TIME of those that are there: someone who writes a line and waits
+    gets its answer."""
+    lines, parts = [], []  # whole lines, and the parts of the next
+    while read := file.read1(READ):
+        *whole, rest = read.split(b"\n")
+        if whole:
+            lines += [b"".join([*parts, whole[0]]), *whole[1:]]
+            parts = []
+        parts.append(rest)
+        while len(lines) >= LINES_AT_A_TIME or lines and not select.select([file], [], [], 0)[0]:
+            yield lines[:LINES_AT_A_TIME]
+            del lines[:LINES_AT_A_TIME]
+    last = b"".join(parts)
+    lines += [last] if last else []
+    for first in range(0, len(lines), LINES_AT_A_TIME):
+        yield lines[first:first + LINES_AT_A_TIME]
+
+
 def main(argv):
     options = options_of(argv)
 
@@ -153,8 +173,8 @@ def main(argv):
         answer = answering(finished.find(options.run), options.length)
         with (opened(options.lines, "rb", sys.stdin.buffer) as lines,
               opened(options.out, "wb", sys.stdout.buffer) as out):
-            while some := list(itertools.islice(lines, LINES_AT_A_TIME)):
-                texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in some]
+            for some in groups(lines):
+                texts = [line.decode("utf-8", "replace").rstrip("\r") for line in some]
                 out.write("".join(f"{one}\n" for one in answer(texts)).encode())
                 out.flush()
     return finished.reported("pipe_trainer.predict", work)
