@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kStopped = 42;  // CONTRACT.md, section 6
 
-/// Of ADDRESS:PORT, where an IPv6 address has brackets.
+/// Reads ADDRESS:PORT, where an IPv6 address has brackets.
 JointAttempt JointOf(const AttemptRecord& attempt) {
   JointAttempt joint;
   joint.step = attempt.step;
