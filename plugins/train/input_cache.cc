@@ -1,5 +1,6 @@
 #include "plugins/train/input_cache.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -28,18 +29,6 @@ Status WriteWhole(const std::string& path, std::string_view bytes) {
     if (!file.flush()) return SystemError(temporary, errno);
   }
   return std::rename(temporary.c_str(), path.c_str()) == 0 ? Status() : SystemError(path, errno);
-}
-
-/// Returns a directory like that of the run, with its export and without its checkpoints. `config.json` tells
-/// the trainer why a run has no export.
-Result<std::string> BringModel(const TrainJob& job, const HostCall& call) {
-  ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(job.init_uri, job.init_manifest, job.kept + "/inputs",
-                                                   "the model to begin with", call));
-  std::erase_if(copy.files, [](const FileFacts& file) {
-    return !file.name.starts_with("export/") && file.name != "config.json";
-  });
-  RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
-  return copy.directory;
 }
 
 }  // namespace
@@ -83,10 +72,13 @@ Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const 
 }
 
 Result<std::string> BringArtifact(const std::string& from, const std::string& manifest,
-                                  const std::string& prefix, const std::string& cache,
+                                  const std::vector<std::string>& prefixes, const std::string& cache,
                                   const std::string& what, const HostCall& call) {
   ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(from, manifest, cache, what, call));
-  std::erase_if(copy.files, [&](const FileFacts& file) { return !file.name.starts_with(prefix); });
+  std::erase_if(copy.files, [&](const FileFacts& file) {
+    return std::none_of(prefixes.begin(), prefixes.end(),
+                        [&](const std::string& prefix) { return file.name.starts_with(prefix); });
+  });
   RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
   return copy.directory;
 }
@@ -99,11 +91,13 @@ Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const HostCall& ca
   }
   if (IsElsewhere(job.tokenizer_uri)) {
     ASSIGN_OR_RETURN(job.tokenizer_dir,
-                     BringArtifact(job.tokenizer_uri, job.tokenizer_manifest, "tokenizer.model",
+                     BringArtifact(job.tokenizer_uri, job.tokenizer_manifest, {"tokenizer.model"},
                                    job.kept + "/inputs", "the tokenizer", call));
   }
   if (IsElsewhere(job.init_uri)) {
-    ASSIGN_OR_RETURN(job.init_from, BringModel(job, call));
+    // `config.json` tells the trainer why a run has no export.
+    ASSIGN_OR_RETURN(job.init_from, BringArtifact(job.init_uri, job.init_manifest, {"export/", "config.json"},
+                                                  job.kept + "/inputs", "the model to begin with", call));
   }
   return rows;
 }

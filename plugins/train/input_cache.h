@@ -22,10 +22,10 @@ class RowSupply;
 /// in `job`. Correct files are not downloaded again. Returns the rows, if they are in a bucket; else null.
 Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const HostCall& call);
 
-/// Downloads the objects below `from` that `manifest` lists and whose names begin with `prefix`, into a
-/// directory below `cache` that is named by their content; returns its path.
+/// Downloads the objects below `from` that `manifest` lists and whose names begin with one of `prefixes`,
+/// into a directory below `cache` that is named by their content; returns its path.
 Result<std::string> BringArtifact(const std::string& from, const std::string& manifest,
-                                  const std::string& prefix, const std::string& cache,
+                                  const std::vector<std::string>& prefixes, const std::string& cache,
                                   const std::string& what, const HostCall& call);
 
 /// An artifact in a bucket, and its directory on this machine, which belongs to the owner of this value.

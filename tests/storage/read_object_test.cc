@@ -57,20 +57,14 @@ class RestlessStore final : public Store {
   int failures_, opened_ = 0;
 };
 
-TEST(ReadObjectTest, AnObjectThatIsReplacedMeanwhileIsReadAgain) {
-  RestlessStore store(RestlessStore::Why::kReplaced, 2);
-  const Result<std::string> text = ReadObject(store, "lease", 10);
-  ASSERT_TRUE(text.ok()) << text.status().message();
-  EXPECT_EQ(*text, "xxx");
-  EXPECT_EQ(store.opened(), 3);
-}
-
-TEST(ReadObjectTest, AnObjectThatIsDamagedOnTheWayIsReadAgain) {
-  RestlessStore store(RestlessStore::Why::kDamagedOnTheWay, 2);
-  const Result<std::string> text = ReadObject(store, "lease", 10);
-  ASSERT_TRUE(text.ok()) << text.status().message();
-  EXPECT_EQ(*text, "xxx");
-  EXPECT_EQ(store.opened(), 3);
+TEST(ReadObjectTest, AnObjectThatIsReplacedOrDamagedOnTheWayIsReadAgain) {
+  for (const auto why : {RestlessStore::Why::kReplaced, RestlessStore::Why::kDamagedOnTheWay}) {
+    RestlessStore store(why, 2);
+    const Result<std::string> text = ReadObject(store, "lease", 10);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    EXPECT_EQ(*text, "xxx");
+    EXPECT_EQ(store.opened(), 3);
+  }
 }
 
 TEST(ReadObjectTest, AnObjectThatIsRemovedMeanwhileIsNotThere) {

@@ -19,7 +19,7 @@ namespace pipeline {
 /// The directory of the program below the run directory.
 inline constexpr const char* kProgramDirectory = "program";
 
-/// Where the checkpoints of a program are, and whether they are kept.
+/// The place of the checkpoints of a program.
 struct ProgramPlace {
   std::string directory = {};  // of the program; empty: kProgramDirectory
   bool copies = true;          // false: they are only seen there; nothing is copied, and nothing removed

@@ -105,8 +105,8 @@ Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, c
   ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(at, call.storage()) : FindRun(at));
   ASSIGN_OR_RETURN(std::string python, FindPython(words.Flag("--environment", kDefaultEnvironment)));
   if (elsewhere) {
-    ASSIGN_OR_RETURN(run,
-                     BringArtifact(run, run + "/MANIFEST.json", kExport, CacheOf(words), "the model", call));
+    ASSIGN_OR_RETURN(
+        run, BringArtifact(run, run + "/MANIFEST.json", {kExport}, CacheOf(words), "the model", call));
   } else {
     const std::string remedy =
         StrCat("remove ", run, "/result.json and run the pipeline: it is exported again");

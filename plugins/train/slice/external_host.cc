@@ -5,10 +5,10 @@
 #include <chrono>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/str.h"
+#include "plugins/train/hosts/host_address.h"
 
 namespace pipeline {
 
@@ -16,17 +16,16 @@ namespace {
 
 constexpr int kStopped = 42;  // CONTRACT.md, section 6
 
-/// Reads ADDRESS:PORT, where an IPv6 address has brackets.
+/// Reads ADDRESS:PORT, where an IPv6 address has brackets. If the leader found no port, both stay empty, and
+/// the programs fail to meet.
 JointAttempt JointOf(const AttemptRecord& attempt) {
   JointAttempt joint;
   joint.step = attempt.step;
-  const std::string_view whole = attempt.coordinator;
-  const std::size_t colon = std::min(whole.rfind(':'), whole.size());
-  std::string_view address = whole.substr(0, colon);
-  if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
-  joint.address = address;
-  const std::string_view port = whole.substr(std::min(colon + 1, whole.size()));
-  std::from_chars(port.data(), port.data() + port.size(), joint.port);
+  Result<std::string> address = ParseProcessAddress(attempt.coordinator);
+  if (!address.ok()) return joint;
+  joint.address = std::move(*address);
+  const std::string& whole = attempt.coordinator;
+  std::from_chars(whole.data() + whole.rfind(':') + 1, whole.data() + whole.size(), joint.port);
   return joint;
 }
 
