@@ -1,10 +1,14 @@
 """Each objective learns on real text: better than a unigram, and better than the same model with its context shuffled.
 
-    real_text.py PIPE CORPUS OBJECTIVE [SEEDS]    with the trainer's Python; SEEDS: how many runs, for the margins
+    real_text.py rows PLACE PIPE CORPUS       makes the rows of all objectives in a directory
+    real_text.py OBJECTIVE PLACE [SEEDS]      learns from them; SEEDS: how many runs, for the margins
+
+Both with the trainer's Python.
 """
 
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,16 +34,15 @@ UNIGRAM = {"masked": 1.7, "spans": 1.2, "prefix": 1.2, "experts": 1.3}
 SHUFFLED = {"masked": 2.2, "spans": 0.2, "prefix": None, "experts": 0.4}  # None: its decoder learns from its own ids first
 
 
-def make_rows(pipe, corpus, place):
+def make_rows(place, pipe, corpus):
+    shutil.rmtree(place, ignore_errors=True)
     subprocess.run([pipe, "run", ROOT / "pipelines/quickstart.yaml", "--set", f"corpus={corpus}", "--set", f"out={place}",
                     "--set", f"stages.packed.seq_len={LENGTH}", "--work", place / "work", "--until", "packed"], check=True, stdout=subprocess.DEVNULL)
-    return place / "packed"
 
 
-class Shuffled:
+class Shuffled(objectives.Drawn):
     """An objective whose shown ids of text stand at random among those of their document. What is hidden, and for a
     decoder its own earlier ids, are as before."""
-    on_device = True
 
     def __init__(self, inner, config):
         self._inner, self._config = inner, config
@@ -83,11 +86,10 @@ def figures(rows, objective, seed, place):
     return (*(one.score(params, lambda: False)["loss"] for one in (scorer, other)), unigram["nats_per_token"])
 
 
-def main(pipe, corpus, objective, seeds="1"):
+def learn(objective, rows, seeds):
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        rows = make_rows(pipe, corpus, Path(place))
-        for seed in range(int(seeds)):
+        for seed in range(seeds):
             loss, without_order, unigram = figures(rows, objective, seed, Path(place) / f"run{seed}")
             print(f"{objective}, seed {seed}: {loss:.3f} nats; {unigram - loss:.3f} below the unigram, "
                   f"{without_order - loss:.3f} below itself with its context shuffled", flush=True)
@@ -95,6 +97,13 @@ def main(pipe, corpus, objective, seeds="1"):
             failed += unigram - loss < UNIGRAM[objective] or least is not None and without_order - loss < least
     if failed:
         raise SystemExit(f"real_text.py: {objective}: wanted at least {UNIGRAM[objective]} and {SHUFFLED[objective]}")
+
+
+def main(asked, place, *more):
+    if asked == "rows":
+        make_rows(Path(place), *more)
+    else:
+        learn(asked, Path(place) / "packed", int(*more or (1,)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """A training on four hosts with a disk, an address and a metadata server each and a bucket between them, with the real
 trainer. The hosts find each other by their metadata servers, and wait for the inputs that host 0 makes. One host is
-cut off while it sends its part of a checkpoint, one is killed and comes back on an empty disk, one is frozen while it
-compiles and thaws when the others have given it up. The ids of each step are those of one process; losses and norms of
+cut off while it sends its part of a checkpoint, and one is killed and comes back on an empty disk. The ids of each step are those of one process; losses and norms of
 every step, also of one that is taken again, are those of a run without a fault, bit for bit.
 
     slice_training.py PIPE FAKE_GCS ENVIRONMENT
@@ -69,13 +68,12 @@ def main():
         struck.wait("both are lost", lambda: any(name.endswith(".end.json") for name in struck.objects()), 60)
         time.sleep(GIVEN_UP)
         hosts[1].machine.mend()
-        tell(strike(state, "compile", "freeze", hosts[3], 400, duration=GIVEN_UP))
         struck.tend = lambda: struck.hold(False)
         struck.finish(400)
         objects = struck.objects()
         ends = [struck.read(name, objects) for name in objects if name.endswith(".end.json")]
         tell("the run has ended; " + "; ".join(end["reason"] for end in sorted(ends, key=lambda end: end["number"])))
-        check({2, 3} <= {host for end in ends for host in end["lost"]}, f"a fault cost no attempt: {ends}")
+        check({2} <= {host for end in ends for host in end["lost"]}, f"a fault cost no attempt: {ends}")
         check("the trainer is ended: this host could not renew its sign" in hosts[1].text(), hosts[1].text())
 
         calm = training("calm", slice_, "--only", "train")
