@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/str.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

@@ -15,7 +15,7 @@
 #include "bench/ending.h"
 #include "bench/text_lines.h"
 #include "stages/export/tfds/tfds_encoder.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

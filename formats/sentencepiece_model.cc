@@ -20,7 +20,7 @@ using Wire = ProtoMessage::Wire;
 
 constexpr std::uint32_t kPieces = 1, kTrainer = 2, kNormalizer = 3;                      // of the model
 constexpr std::uint32_t kText = 1, kScore = 2, kType = 3;                                // of a piece
-constexpr std::uint32_t kModelType = 3;                                                  // of the trainer
+constexpr std::uint32_t kModelType = 3, kSpaceAsSuffix = 24;                             // of the trainer
 constexpr std::uint32_t kUnkPiece = 45, kBosPiece = 46, kEosPiece = 47, kPadPiece = 48;  // of the trainer
 constexpr std::uint32_t kCharsmap = 2, kDummyPrefix = 3, kRemoveExtra = 4, kEscape = 5;  // of the normaliser
 
@@ -192,6 +192,13 @@ void SentencePieceModel::AppendPiece(const SentencePiece& piece) {
 void SentencePieceModel::ScrubTrainer() {
   for (const std::uint32_t number : {1U, 2U, 16U, 18U, 49U}) trainer_.Erase(number);
   message_.SetBytes(kTrainer, trainer_.Serialize());
+}
+
+SpacingRules SentencePieceModel::spacing() const {
+  return {.adds_prefix = adds_dummy_prefix(),
+          .removes_extra = normalizer_.Varint(kRemoveExtra).value_or(1) != 0,
+          .escapes = normalizer_.Varint(kEscape).value_or(1) != 0,
+          .is_suffix = trainer_.Varint(kSpaceAsSuffix).value_or(0) != 0};
 }
 
 void SentencePieceModel::SetSpacing(bool dummy_prefix, bool remove_extra) {

@@ -33,6 +33,14 @@ struct SpecialIds {
   std::int64_t pad = -1, bos = -1, eos = -1, unk = -1;
 };
 
+/// Rules of a normaliser about spaces.
+struct SpacingRules {
+  bool adds_prefix = true;    // a space in front of each line
+  bool removes_extra = true;  // white space at both ends of a line, and after other white space
+  bool escapes = true;        // a space becomes U+2581
+  bool is_suffix = false;     // the prefix goes to the end of the line
+};
+
 class SentencePieceModel {
  public:
   /// kDataLoss: `bytes` are not a model, or the library cannot read them safely.
@@ -51,6 +59,9 @@ class SentencePieceModel {
   /// Name of the normalisation rule, e.g. "nmt_nfkc"; may be empty.
   std::string_view normalizer() const { return normalizer_.Bytes(1).value_or(""); }
   bool adds_dummy_prefix() const { return normalizer_.Varint(3).value_or(1) != 0; }
+  SpacingRules spacing() const;
+  /// The replacements of the normaliser; empty: none. Valid as long as this object is not changed.
+  std::string_view charsmap() const { return normalizer_.Bytes(2).value_or(""); }
 
   /// Adds a piece with the next id.
   void AppendPiece(const SentencePiece& piece);

@@ -49,7 +49,7 @@ VENDORS = {
     "liblzma": Vendor(r"lzma", ("formats/xz.cc", "formats/lzma*.cc"),
                       "one file decodes xz; the format before it, .lzma, would have a reader of its own"),
     "nlohmann-json": Vendor(r"nlohmann/", ("base/json.cc",)),
-    "SentencePiece": Vendor(r"sentencepiece", ("text/sentencepiece_handle.cc",)),
+    "SentencePiece": Vendor(r"sentencepiece", ("text/sentencepiece/sentencepiece_handle.cc",)),
     "OpenSSL": Vendor(r"openssl/", ("storage/remote/gcs/jwt.cc", "storage/remote/http/checksum_hasher.cc"),
                       "one signs, one computes the checksums that files are pinned to"),
     "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/segment.cc",)),
@@ -78,7 +78,7 @@ HELLO = "plugins/hello/"  # built as its author builds it
 TRAIN = "plugins/train/"
 TRAIN_INCLUDES = {
     "plugins/train/reader/": ("plugins/train/reader/",),
-    "plugins/train/pieces/": ("plugins/train/pieces/", "base/", "text/sentencepiece_handle.h"),
+    "plugins/train/pieces/": ("plugins/train/pieces/", "base/", "text/sentencepiece/sentencepiece_handle.h"),
     "plugins/train/hosts/": ("plugins/train/hosts/", "base/"),
     TRAIN: (TRAIN, "base/", "formats/proto_message.h", "formats/tfrecord.h", "plugins/plugin_abi.h"),
 }

@@ -12,7 +12,7 @@
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_layout.h"
 #include "storage/store.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/tokenizer_corpus.h"
 #include "text/wordpiece.h"
 

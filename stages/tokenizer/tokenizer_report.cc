@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/tokenizer_corpus.h"
 #include "text/utf8.h"
 

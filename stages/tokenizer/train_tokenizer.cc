@@ -17,7 +17,7 @@
 #include "stages/tokenizer/tokenizer_report.h"
 #include "stages/tokenizer/tokenizer_training.h"
 #include "stages/tokenizer/wordpiece_training.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

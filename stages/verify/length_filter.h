@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 struct pipe_pieces {
   std::unique_ptr<const pipeline::SentencePieceEncoder> encoder;

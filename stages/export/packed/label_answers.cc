@@ -11,7 +11,7 @@
 #include "stages/export/packed/number_label.h"
 #include "stages/lines/label_names.h"
 #include "stages/lines/label_numbers.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/utf8.h"
 
 namespace pipeline {

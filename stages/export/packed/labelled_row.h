@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stages/export/packed/packed_info.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

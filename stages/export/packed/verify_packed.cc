@@ -18,7 +18,7 @@
 #include "stages/export/packed/number_label.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

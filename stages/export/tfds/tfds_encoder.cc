@@ -9,7 +9,7 @@
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
 #include "stages/lines/label_numbers.h"
-#include "text/token_cutter.h"
+#include "text/sentencepiece/token_cutter.h"
 
 namespace pipeline {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dag/records/transform.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

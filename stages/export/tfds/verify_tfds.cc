@@ -19,7 +19,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/utf8.h"
 
 namespace pipeline {

@@ -10,7 +10,7 @@
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/token_cutter.h"
+#include "text/sentencepiece/token_cutter.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/wordpiece.h"
 
 namespace pipeline {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "text/sentencepiece_handle.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/str.h"
+#include "formats/sentencepiece_model.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -30,19 +32,34 @@ SentencePieceEncoder::Scratch::Scratch() : pieces_(std::make_unique<Pieces>()) {
 SentencePieceEncoder::Scratch::~Scratch() = default;
 SentencePieceEncoder::Scratch::Scratch(Scratch&&) noexcept = default;
 
-SentencePieceEncoder::SentencePieceEncoder(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+SentencePieceEncoder::SentencePieceEncoder(std::unique_ptr<Library> library,
+                                           std::unique_ptr<const UnigramEncoder> own)
+    : library_(std::move(library)), own_(std::move(own)) {}
 SentencePieceEncoder::~SentencePieceEncoder() = default;
 
-Result<std::unique_ptr<const SentencePieceEncoder>> SentencePieceEncoder::Load(std::string_view model) {
+Result<std::unique_ptr<const SentencePieceEncoder>> SentencePieceEncoder::Load(std::string_view model,
+                                                                               Engine engine) {
+  // The library does not check bounds, so this comes first.
+  ASSIGN_OR_RETURN(const SentencePieceModel parsed, SentencePieceModel::Parse(model));
   auto library = std::make_unique<Library>();
   const sp::util::Status status = library->processor.LoadFromSerializedProto(model);
   if (!status.ok())
     return Status(Code::kDataLoss, StrCat("SentencePiece refuses the model: ", status.error_message()));
-  return std::unique_ptr<const SentencePieceEncoder>(new SentencePieceEncoder(std::move(library)));
+  auto own = engine == Engine::kOwn ? UnigramEncoder::Make(parsed) : nullptr;
+  return std::unique_ptr<const SentencePieceEncoder>(
+      new SentencePieceEncoder(std::move(library), std::move(own)));
 }
 
 Status SentencePieceEncoder::Encode(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
                                     std::vector<std::uint32_t>& ends) const {
+  if (own_ == nullptr || !IsCleanUtf8(line)) return EncodeByLibrary(line, scratch, ids, ends);
+  own_->Encode(line, scratch.own_, ids, ends);
+  return {};
+}
+
+Status SentencePieceEncoder::EncodeByLibrary(std::string_view line, Scratch& scratch,
+                                             std::vector<std::uint32_t>& ids,
+                                             std::vector<std::uint32_t>& ends) const {
   const sp::util::Status status = library_->processor.Encode(line, scratch.pieces_->mutable_text);
   if (!status.ok())
     return Status(Code::kInternal, StrCat("SentencePiece cannot encode a line: ", status.error_message()));

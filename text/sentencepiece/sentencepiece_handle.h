@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/sentencepiece/unigram_encoder.h"
 
 namespace pipeline {
 
@@ -20,6 +21,10 @@ std::string SentencePieceVersion();
 /// Encodes lines as ids. Immutable and safe from any thread; each thread has its own Scratch.
 class SentencePieceEncoder {
  public:
+  /// Both engines give the same ids and ends. kOwn: UnigramEncoder for the lines that it can encode, the
+  /// library for all others and for other types of models.
+  enum class Engine : std::uint8_t { kOwn, kLibrary };
+
   /// Memory of one thread, reused from line to line; it never changes a result.
   class Scratch {
    public:
@@ -30,11 +35,13 @@ class SentencePieceEncoder {
    private:
     friend class SentencePieceEncoder;
     struct Pieces;
-    std::unique_ptr<Pieces> pieces_;
+    std::unique_ptr<Pieces> pieces_;  // for the library
+    UnigramEncoder::Scratch own_;
   };
 
-  /// SentencePieceModel::Parse has accepted `model`. kDataLoss: the library refuses it.
-  static Result<std::unique_ptr<const SentencePieceEncoder>> Load(std::string_view model);
+  /// kDataLoss: `model` is no model, or the library refuses it.
+  static Result<std::unique_ptr<const SentencePieceEncoder>> Load(std::string_view model,
+                                                                  Engine engine = Engine::kOwn);
   ~SentencePieceEncoder();
 
   /// Appends the ids of `line`, and to `ends` for each id the offset of its end in `line`. Ends never
@@ -43,11 +50,17 @@ class SentencePieceEncoder {
   Status Encode(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
                 std::vector<std::uint32_t>& ends) const;
   Result<std::string> Decode(std::span<const std::uint32_t> ids) const;
+  /// Bytes beside those of the library.
+  std::uint64_t own_memory() const { return own_ == nullptr ? 0 : own_->memory(); }
 
  private:
   struct Library;
-  explicit SentencePieceEncoder(std::unique_ptr<Library> library);
+  SentencePieceEncoder(std::unique_ptr<Library> library, std::unique_ptr<const UnigramEncoder> own);
+  Status EncodeByLibrary(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
+                         std::vector<std::uint32_t>& ends) const;
+
   std::unique_ptr<Library> library_;
+  std::unique_ptr<const UnigramEncoder> own_;  // null: the library encodes all lines
 };
 
 /// Trains a model with `options`, named as in the library, and returns its bytes. `next` sets the next

@@ -1,0 +1,66 @@
+// The normaliser of a SentencePiece model: a line becomes the symbols that the trie of its pieces reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "formats/sentencepiece_model.h"
+#include "text/sentencepiece/character_table.h"
+#include "text/sentencepiece/charsmap.h"
+#include "text/sentencepiece/piece_trie.h"
+
+namespace pipeline {
+
+/// The characters of one line after the normaliser.
+struct LineSymbols {
+  static constexpr std::uint32_t kOutside = 1U << 31;
+
+  std::uint32_t count = 0;
+  std::vector<std::uint32_t> symbols;  // the first `count`: labels, or kOutside and a character without one
+  std::vector<std::uint32_t> begins;   // for each the offset in the line of the text that became it; the end
+};
+
+/// Immutable. Normalises clean UTF-8 as the library does.
+class LineNormalizer {
+ public:
+  explicit LineNormalizer(const SentencePieceModel& model);
+
+  /// Replaces `out`.
+  void Normalize(std::string_view line, LineSymbols& out) const;
+  /// 0: no piece has this character.
+  std::uint32_t LabelOf(char32_t code) const { return table_.LabelOf(code); }
+  /// The largest label.
+  std::uint32_t labels() const { return static_cast<std::uint32_t>(characters_.size() - 1); }
+  char32_t CharacterOf(std::uint32_t symbol) const {
+    return (symbol & LineSymbols::kOutside) != 0 ? symbol & ~LineSymbols::kOutside : characters_[symbol];
+  }
+  std::uint64_t memory() const;
+
+ private:
+  /// The front of a text, and the text that takes its place.
+  struct Replaced {
+    std::size_t bytes = 0;
+    std::string_view by;
+  };
+  Replaced ReplaceFront(std::string_view text) const;
+  std::size_t OwnSymbolAt(std::string_view text) const;
+  void AddLabels(const SentencePieceModel& model);
+  void AddOwnSymbols(const SentencePieceModel& model);
+  void MarkRules();
+  std::uint32_t SymbolOf(char32_t code) const {
+    const std::uint32_t label = table_.LabelOf(code);
+    return label != 0 ? label : LineSymbols::kOutside | code;
+  }
+
+  const SpacingRules spacing_;
+  const char32_t space_;  // the character that stands for a space
+  const Charsmap charsmap_;
+  CharacterTable table_;
+  std::vector<char32_t> characters_ = {0};  // by label
+  PieceTrie own_symbols_;                   // pieces of the type user-defined: no rule changes them
+  bool has_own_symbols_ = false, is_space_plain_ = true;
+};
+
+}  // namespace pipeline
