@@ -36,9 +36,23 @@ def words(bench):
                    f"others took up to {foreign:.0%}")
 
 
+# Smallest ratios of (the loop, the stage with the library) and `encode`, by the rule of the normaliser.
+ENCODES = {"identity": (6, 4.5), "nmt_nfkc": (4, 3)}
+LONGER = 1.5  # a byte of one line of a MiB may take so many times that of lines of a KiB
+
+
 def encode(bench):
-    """Compares `encode` with a bare loop that makes the same ids: one thread, interleaved by the program itself."""
-    printed = output_of(*ONE_CORE, bench.binaries / "encode_pair", bench.texts.plain, bench.pairs_wanted)
-    pairs = [tuple(map(float, line.split())) for line in printed.splitlines()]
-    values = [loop / stage for loop, stage in pairs]
-    bench.row("CPU of a bare SentencePiece loop / of `encode`", statistics.median(values), 0.95, note=spread(values))
+    """Compares `encode` with a bare loop, and with itself with the library as its engine; all make the same ids. One
+    thread, in turns by the program itself."""
+    for rule, floors in ENCODES.items():
+        printed = output_of(*ONE_CORE, bench.binaries / "encode_pair", rule, bench.texts.plain, bench.pairs_wanted)
+        turns = [tuple(map(float, line.split())) for line in printed.splitlines()]
+        size = min(bench.texts.plain.stat().st_size, 8 * MIB) / 1e6
+        for name, at in ("a bare SentencePiece loop", 0), ("`encode` with `engine: sentencepiece`", 1):
+            values = [turn[at] / turn[2] for turn in turns]
+            bench.row(f"CPU of {name} / of `encode`, {rule}", statistics.median(values), floors[at],
+                      note=f"{spread(values)}; {size / statistics.median(turn[2] for turn in turns):.0f} MB/s")
+    for line in output_of(*ONE_CORE, bench.binaries / "encode_pair", "worst", bench.texts.plain, 5).splitlines():
+        name, short, whole = line.split("\t")
+        bench.row(f"time of a byte in a line of 1 MiB / in lines of 1 KiB, {name}", float(whole) / float(short), LONGER,
+                  most=True, note=f"{1e3 / float(whole):.0f} and {1e3 / float(short):.0f} MB/s")

@@ -56,9 +56,10 @@ def spread(values):
 class Bench:
     """The programs to measure, the directories for their files, and the results of the rows so far."""
 
-    def __init__(self, binaries, python, trainer, texts, root, pairs):
+    def __init__(self, binaries, python, peers, trainer, texts, root, pairs):
         self.binaries = binaries
         self.python = python
+        self.peers = peers
         self.trainer = trainer
         self.texts = texts
         self.root = root

@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from measuring import run, spread
+from measuring import output_of, run, spread
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,37 +23,48 @@ def command(bench, corpus, *options):
             "--set", f"corpus={corpus}", "--set", f"out={bench.scratch / 'out'}", *options]
 
 
-def packed(bench):
-    """Compares `pipe run` with the loop that people write in Python, a process per core: compressed text to rows of
-    ids. The tokenizer is made before; each run reuses its artifact."""
-    model = bench.root / "tokenizer"
-    rows, seq_len = bench.root / "python.rows", 1024
-
-    def pipe(*options):
-        return run(command(bench, bench.texts.one_block, "--set", f"stages.tokenizer.out={model}", *options))
-
+def with_tokenizer(bench, corpus, *options):
+    """Makes a run from a text to packed rows with the tokenizer that was made before, from nothing each time."""
     def fresh():
         shutil.rmtree(bench.scratch, ignore_errors=True)
-        return pipe("--only", "packed")
+        return run(command(bench, corpus, "--set", f"stages.tokenizer.out={bench.root / 'tokenizer'}", *options))
+    return fresh
+
+
+def packed(bench):
+    """Compares `pipe run` with the loop that people write in Python, a process per core, and with `xz -dc` alone:
+    compressed text in one block to rows of ids."""
+    text, rows, seq_len = bench.texts.long_block, bench.root / "python.rows", 1024
 
     def loop():
         counted = bench.root / "python.ids"
         with open(counted, "wb") as out:
-            cost = run([bench.python, HERE / "python_loop.py", bench.texts.one_block, model / "tokenizer.model", seq_len,
-                        rows, os.cpu_count()], stdout=out)
+            cost = run([bench.peers, HERE / "python_loop.py", text, bench.root / "tokenizer/tokenizer.model", seq_len, rows,
+                        os.cpu_count()], stdout=out)
         return cost, int(counted.read_text())
 
-    shutil.rmtree(bench.scratch, ignore_errors=True)
-    pipe("--until", "tokenizer")
+    with_tokenizer(bench, bench.texts.one_block, "--until", "tokenizer")()
+    fresh = with_tokenizer(bench, text, "--only", "packed")
     value, values, foreign = bench.pairs(lambda: loop()[0], fresh, lambda by_python, by_pipe:
                                          by_python.wall / by_pipe.wall, wall=True)
     ids, made = loop()[1], json.loads((bench.scratch / "out/packed/packed.json").read_text())["splits"]["train"]
     # Inside a document our lines end with newline, theirs with eos: one id in both.
     if abs(made["targets"] - ids) > 1e-4 * ids:
         sys.exit(f"bench: the Python loop made {ids} ids and `pipe run` {made['targets']}")
-    bench.row("wall of a Python loop over two processes / of `pipe run`, xz to packed rows", value, 1.4,
+    name = version(bench, "sentencepiece")
+    bench.row(f"wall of a Python loop over two processes, {name} / of `pipe run`, xz to packed rows", value, 3.0,
               note=f"{spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
     rows.unlink()
+    value, values, foreign = bench.pairs(fresh, lambda: run(["xz", "-dc", text]), lambda pipe, xz: pipe.wall / xz.wall,
+                                         wall=True)
+    bench.row("wall of `pipe run`, xz to packed rows / of `xz -dc`", value, 1.3, most=True,
+              note=f"{spread(values)}; others took up to {foreign:.0%}")
+
+
+def version(bench, package):
+    """Returns the name and the version of a package of the peers."""
+    asked = f"from importlib.metadata import version; print(version({package!r}))"
+    return f"{package} {output_of(bench.peers, '-c', asked).strip()}"
 
 
 def display(bench):

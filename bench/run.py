@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `pipe` beside its floors; 1 where one of them is missed. How and why: bench/README.md.
 
-    run.py BIN [--corpus FILE.xz] [--python PROGRAM] [--only NAME...] [--pairs N]
+    run.py BIN [--corpus FILE.xz] [--python PROGRAM] [--peers PROGRAM] [--only NAME...] [--pairs N]
 """
 
 import argparse
@@ -14,6 +14,7 @@ from pathlib import Path
 import download_rows
 import language_rows
 import packed_rows
+import peer_rows
 import run_rows
 import training_rows
 import upload_rows
@@ -36,7 +37,7 @@ def components(bench):
 
 ROWS = {function.__name__: function for function in (
     run_rows.overhead, run_rows.decoder, run_rows.shuffle, run_rows.scaling, run_rows.memory, run_rows.reads,
-    run_rows.planning, language_rows.words, language_rows.encode, packed_rows.packed, writer_rows.packed_writer,
+    run_rows.planning, language_rows.words, language_rows.encode, packed_rows.packed, peer_rows.peers, writer_rows.packed_writer,
     writer_rows.bert_writer, writer_rows.tfds, writer_rows.tfdata_writer, writer_rows.jsonl_writer, packed_rows.display,
     network, training_rows.training, components)}
 
@@ -52,7 +53,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries", type=Path)
     parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--python", type=Path, default=sys.executable, help="an interpreter with `sentencepiece`")
+    parser.add_argument("--python", type=Path, default=sys.executable, help="an interpreter with google-cloud-storage")
+    parser.add_argument("--peers", type=Path, default=sys.executable, help="one with the packages of requirements-peers.txt")
     parser.add_argument("--trainer", type=Path, default=sys.executable, help="an interpreter with the trainer's packages")
     parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, metavar="NAME", help=", ".join(ROWS))
     parser.add_argument("--pairs", type=int, default=5)
@@ -60,7 +62,7 @@ def main():
     binaries = args.binaries.resolve()
     root = binaries.parent / "measured"
     texts = Texts(args.corpus, root)
-    bench = Bench(binaries, args.python, args.trainer, texts, root, args.pairs)
+    bench = Bench(binaries, args.python, args.peers, args.trainer, texts, root, args.pairs)
     print(f"Machine: {machine()}; load {os.getloadavg()[0]:.1f}. Text: {texts.plain.stat().st_size / 1e6:.0f} MB, "
           f"{texts.one_block.stat().st_size / 1e6:.1f} MB as xz.\n")
     print("| what | measured | floor | | |\n|---|---|---|---|---|")

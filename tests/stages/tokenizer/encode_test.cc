@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <thread>
 
@@ -31,9 +32,11 @@ const Trained& Tokenizer(const std::string& layout, bool byte_fallback) {
 }
 
 Result<std::unique_ptr<Transform>> MakeEncode(ArtifactInput tokenizer, bool cuts = false,
-                                              std::string_view words = "auto") {
+                                              std::string_view words = "auto",
+                                              std::string_view engine = "own") {
   StageContext context{"tokens", Json::Object{}, TextSchema()};
   context.config["words"] = words;
+  context.config["engine"] = engine;
   if (cuts) context.schema.columns["cuts"] = ColumnType::kU32List;
   context.artifacts.emplace("tokenizer", std::move(tokenizer));
   return EncodeType().transform()->make(context);
@@ -162,6 +165,19 @@ TEST(EncodeTest, TakesAModelFileOfTheUsers) {
   ApplyTo(by_stage, *EncodeWith(trained));
   EXPECT_TRUE(std::equal(by_file.ids.joined().begin(), by_file.ids.joined().end(),
                          by_stage.ids.joined().begin(), by_stage.ids.joined().end()));
+}
+
+TEST(EncodeTest, EachEngineGivesTheSameIds) {
+  for (const char* layout : {"pipe", "flax_lm1b"}) {
+    const Trained& trained = Tokenizer(layout, true);
+    Batch by_own = BatchOf(Lines()), by_library = BatchOf(Lines());
+    ApplyTo(by_own, *EncodeWith(trained));
+    const auto library = MakeEncode({trained.store, "", trained.output.facts}, false, "auto", "sentencepiece");
+    ASSERT_TRUE(library.ok()) << library.status().message();
+    ApplyTo(by_library, **library);
+    EXPECT_TRUE(std::ranges::equal(by_own.ids.joined(), by_library.ids.joined()));
+    EXPECT_TRUE(std::ranges::equal(by_own.id_ends.joined(), by_library.id_ends.joined()));
+  }
 }
 
 constexpr std::string_view kVocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n東\n##京\nた\n##わー\n！\n";

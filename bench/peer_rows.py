@@ -1,0 +1,37 @@
+"""The rows of `run.py` about other tools that make ids of a text, in their newest releases."""
+
+import json
+import sys
+from pathlib import Path
+
+from measuring import run, spread
+from packed_rows import version, with_tokenizer
+
+HERE = Path(__file__).resolve().parent
+FLOORS = {"datasets": 10, "datatrove": 10}  # smallest ratios of their wall time and ours
+DIFFERENT = 0.02  # share of the ids: their Unigram breaks ties otherwise, and a last row is dropped
+
+
+def peers(bench):
+    """Compares `pipe run` with the chains that the pages of two tools show, on two processes: xz, NFKC, ids."""
+    text, model, place = bench.texts.one_block, bench.root / "tokenizer/tokenizer.model", bench.root / "peer"
+    with_tokenizer(bench, text, "--until", "tokenizer")()
+    fresh = with_tokenizer(bench, text, "--only", "packed")
+    programs = {"datasets": [HERE / "peer_datasets.py", text, model, place / "datasets", 2],
+                "datatrove": [HERE / "peer_datatrove.py", "run", place / "datatrove"]}
+    run([bench.peers, HERE / "peer_datatrove.py", "prepare", text, model, place / "datatrove"])
+    for package, program in programs.items():
+        counted = bench.root / "peer.ids"
+
+        def other(program=program, counted=counted):
+            with open(counted, "wb") as out:
+                return run([bench.peers, *program], stdout=out)
+
+        value, values, foreign = bench.pairs(other, fresh, lambda theirs, ours: theirs.wall / ours.wall, wall=True,
+                                             times=0.4)
+        ids = int(counted.read_text().split()[-1])
+        ours = json.loads((bench.scratch / "out/packed/packed.json").read_text())["splits"]["train"]["targets"]
+        if abs(ids - ours) > DIFFERENT * ours:
+            sys.exit(f"bench: {package} made {ids} ids and `pipe run` {ours}")
+        bench.row(f"wall of {version(bench, package)} on two processes / of `pipe run`, xz to ids", value, FLOORS[package],
+                  note=f"{spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
