@@ -71,16 +71,19 @@ Status CheckCharsmap(std::string_view charsmap) {
   if (!in.ok() || trie.empty() || trie.size() % 1024 != 0 || replacements.empty() || replacements.back() != 0)
     return Damaged("the normaliser's charsmap is cut off");
   // A unit is a leaf (top bit) with the offset of a replacement, or leads to the block at its own place xor
-  // its offset; the library may read any unit of that block.
-  Decoder units(trie);
-  const std::size_t count = trie.size() / 4;
-  for (std::size_t place = 0; place < count; ++place) {
-    const std::uint32_t unit = units.U32();
-    if ((unit >> 31) != 0) {
-      if ((unit & 0x7fffffff) < replacements.size()) continue;
+  // its offset; the library may read any unit of that block. If it ends a rule (bit 8), the first unit of the
+  // block is the leaf.
+  std::vector<std::uint32_t> units(trie.size() / 4);
+  Decoder trie_units(trie);
+  for (std::uint32_t& unit : units) unit = trie_units.U32();
+  constexpr std::uint32_t kLeaf = 1U << 31, kEndsRule = 1U << 8;
+  for (std::size_t place = 0; place < units.size(); ++place) {
+    const std::uint32_t unit = units[place];
+    if ((unit & kLeaf) != 0) {
+      if ((unit & ~kLeaf) < replacements.size()) continue;
     } else {
-      const std::size_t offset = (unit >> 10) << ((unit & (1U << 9)) >> 6);
-      if (((place ^ offset) | 0xff) < count) continue;
+      const std::size_t block = place ^ ((unit >> 10) << ((unit & (1U << 9)) >> 6));
+      if ((block | 0xff) < units.size() && ((unit & kEndsRule) == 0 || (units[block] & kLeaf) != 0)) continue;
     }
     return Damaged(StrCat("unit ", place, " of the normaliser's charsmap points outside of it"));
   }

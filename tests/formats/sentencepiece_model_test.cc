@@ -153,6 +153,11 @@ TEST(SentencePieceModelTest, RefusesACharsmapThatWouldBeReadOutside) {
   std::string leaf = trie;
   leaf[7] = '\x80', leaf[4] = 1;  // replacement at 1, of one byte
   EXPECT_NE(Refusal(model(size + leaf + std::string(1, '\0'))).find("unit 1"), std::string::npos);
+  std::string rule = trie;
+  rule[1] = 5;  // ends a rule, and the offset is 1
+  EXPECT_NE(Refusal(model(size + rule + std::string(1, '\0'))).find("unit 0"), std::string::npos) << "no leaf";
+  rule[7] = '\x80';
+  EXPECT_TRUE(SentencePieceModel::Parse(model(size + rule + std::string(1, '\0'))).ok());
 }
 
 TEST(SentencePieceModelTest, BytesAreWrittenOneWay) {

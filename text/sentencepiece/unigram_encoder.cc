@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "text/sentencepiece/charsmap.h"
+
 namespace pipeline {
 
 namespace {
@@ -15,7 +17,7 @@ constexpr float kUnknownCosts = 10;     // nats below the worst piece
 }  // namespace
 
 std::unique_ptr<const UnigramEncoder> UnigramEncoder::Make(const SentencePieceModel& model) {
-  if (model.model_type() != "unigram") return nullptr;
+  if (model.model_type() != "unigram" || !Charsmap(model.charsmap()).keeps_characters()) return nullptr;
   return std::unique_ptr<const UnigramEncoder>(new UnigramEncoder(model));
 }
 

@@ -35,7 +35,8 @@ class UnigramEncoder {
     std::vector<Token> tokens_;  // from the last to the first
   };
 
-  /// Null: the model is of another type, and the library has to encode. The library has accepted it.
+  /// Null: the model is of another type, or its charsmap is damaged, and the library has to encode. The library
+  /// has accepted it.
   static std::unique_ptr<const UnigramEncoder> Make(const SentencePieceModel& model);
 
   /// Appends the ids of `line`, which is clean UTF-8, and for each the offset of its end in the line, as

@@ -160,6 +160,21 @@ TEST(UnigramEncoderTest, OtherTypesOfModelsGoToTheLibrary) {
   EXPECT_EQ(UnigramEncoder::Make(*SentencePieceModel::Parse(bpe)), nullptr);
 }
 
+TEST(UnigramEncoderTest, ACharsmapThatGivesBrokenCharactersGoesToTheLibrary) {
+  std::string bytes = Trained({});
+  const std::string replacement("ガ\0", 4);
+  const std::size_t at = bytes.find(replacement);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = '\xf3';
+  EXPECT_EQ(UnigramEncoder::Make(*SentencePieceModel::Parse(bytes)), nullptr);
+  const auto own = Loaded(bytes, Engine::kOwn), library = Loaded(bytes, Engine::kLibrary);
+  SentencePieceEncoder::Scratch scratch;
+  Ids left, right;
+  ASSERT_TRUE(own->Encode("ｶﾞか", scratch, left.ids, left.ends).ok());
+  ASSERT_TRUE(library->Encode("ｶﾞか", scratch, right.ids, right.ends).ok());
+  EXPECT_EQ(left, right);
+}
+
 TEST(UnigramEncoderTest, BytesThatAreNotUtf8AreEncodedAsTheLibraryDoes) {
   const std::string model = Trained({});
   const auto own = Loaded(model, Engine::kOwn), library = Loaded(model, Engine::kLibrary);
