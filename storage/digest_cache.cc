@@ -23,6 +23,7 @@ constexpr std::string_view kFirstLine = "pipe digests 2\n";
 constexpr std::uint64_t kMaxCacheBytes = 64 << 20;
 constexpr std::int64_t kStillForMillis = 2000;  // the coarsest mtime in use, FAT's
 constexpr std::size_t kReadBytes = 1 << 20;
+constexpr std::uint64_t kBytesOfALine = 16 << 10;  // hashing so much takes as long as a small file does
 
 Result<std::string> RealPath(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
@@ -86,8 +87,13 @@ std::string FormatDigestCache(const CachedDigests& digests) {
   return text;
 }
 
-DigestCache::DigestCache(Store& store, std::string name, const Clock& clock)
-    : store_(store), name_(std::move(name)), clock_(clock) {}
+DigestCache::DigestCache(Store& store, std::string name, const Clock& clock, std::uint64_t saved_each)
+    : store_(store), name_(std::move(name)), clock_(clock), saved_each_(saved_each) {}
+
+DigestCache::~DigestCache() {
+  const Lock lock(mutex_);
+  Save();
+}
 
 Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProgress& progress,
                                          std::stop_token stop) {
@@ -134,9 +140,18 @@ void DigestCache::Remember(const FileIdentity& file, const Digest& digest) {
   const Lock lock(mutex_);
   LoadOnce();
   digests_.insert_or_assign(file.path, CachedDigest{file, digest});
+  ++new_files_;
+  new_bytes_ += file.size + kBytesOfALine;
+  if (new_bytes_ >= saved_each_) Save();
+}
+
+void DigestCache::Save() {
+  if (new_files_ == 0) return;
   const auto written = WriteObject(store_, name_, FormatDigestCache(digests_), Condition::ReplaceAny());
   if (!written.ok())
-    LogWarning(StrCat("the digest of ", file.path, " is not remembered: ", written.status().message()));
+    LogWarning(StrCat("the next run hashes ", new_files_, new_files_ == 1 ? " file" : " files",
+                      " again, because the digests cannot be kept: ", written.status().message()));
+  new_files_ = new_bytes_ = 0;
 }
 
 void DigestCache::LoadOnce() {

@@ -1,7 +1,8 @@
 #include "stages/sources/read_ahead.h"
 
 #include <array>
-#include <string>
+#include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -37,12 +38,12 @@ class ReadAhead::Ring {
     }
     lent_ = true;
     const Slot& slot = slots_[front_];  // the thread does not touch it
-    return std::string_view(slot.bytes).substr(0, slot.size);
+    return std::string_view(slot.bytes.get(), slot.size);
   }
 
  private:
   struct Slot {
-    std::string bytes = std::string(kSlotBytes, '\0');
+    std::unique_ptr<char[]> bytes;  // absent: not yet used; never set to 0, so a small file touches few pages
     std::size_t size = 0;
   };
 
@@ -52,7 +53,8 @@ class ReadAhead::Ring {
            !stop_.stop_requested()) {
       Slot& slot = slots_[(front_ + filled_) % kSlots];
       lock.unlock();  // the caller does not touch an unfilled slot
-      Result<std::size_t> got = input_->Read(slot.bytes);
+      if (slot.bytes == nullptr) slot.bytes = std::make_unique_for_overwrite<char[]>(kSlotBytes);
+      Result<std::size_t> got = input_->Read(std::span(slot.bytes.get(), kSlotBytes));
       lock.lock();
       ended_ = !got.ok() || *got == 0;
       if (!got.ok()) failure_ = std::move(got).status();

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/temp_dir.h"
@@ -196,10 +197,34 @@ TEST_F(DigestCacheTest, ACacheThatCannotBeWrittenIsAWarning) {
   const LogSink before = SetLogSink([&](Level, std::string_view message) { warning = message; });
   FaultStore full(store_);
   full.FillDiskAfter(0);
-  DigestCache cache(full, "digests", clock_);
-  EXPECT_EQ(cache.DigestOfFile(path_, {}, {}).value(), DigestOf("abc"));
+  {
+    DigestCache cache(full, "digests", clock_);
+    EXPECT_EQ(cache.DigestOfFile(path_, {}, {}).value(), DigestOf("abc"));
+  }
   SetLogSink(before);
-  EXPECT_NE(warning.find("is not remembered"), std::string::npos) << warning;
+  EXPECT_TRUE(warning.starts_with("the next run hashes 1 file again, because the digests cannot be kept: "))
+      << warning;
+}
+
+TEST_F(DigestCacheTest, TheDigestsOfManyFilesAreWrittenOnce) {
+  FaultStore counted(store_);
+  for (int round = 0; round < 2; ++round) {
+    DigestCache cache(counted, "digests", clock_);
+    for (int file = 0; file < 100; ++file) {
+      const std::string path = dir_ / StrCat("file", file);
+      if (round == 0) WriteFile(path, "abc");
+      bool was_read = false;
+      ASSERT_TRUE(cache.DigestOfFile(path, [&](auto, auto) { was_read = true; }, {}).ok());
+      EXPECT_EQ(was_read, round == 0);
+    }
+  }
+  EXPECT_EQ(counted.calls(FaultStore::Call::kCommit), 1);
+}
+
+TEST_F(DigestCacheTest, LongHashingIsRememberedBeforeTheEnd) {
+  DigestCache cache(store_, "digests", clock_, 1);
+  ASSERT_TRUE(cache.DigestOfFile(path_, {}, {}).ok());
+  EXPECT_EQ(Look(), remembered_);
 }
 
 TEST_F(DigestCacheTest, HashingStopsWhenToldTo) {
