@@ -103,15 +103,14 @@ Status Turns(const std::string& rule, const char* path, int turns) {
   return {};
 }
 
-/// At most so many bytes of whole characters.
-std::string Repeated(std::string_view part, std::size_t bytes) {
-  std::string line;
-  while (line.size() <= bytes) line += part;
-  while ((line[bytes] & 0xC0) == 0x80) --bytes;
-  return line.substr(0, bytes);
+/// At most so many bytes from the front of `text`, of whole characters.
+std::string_view Beginning(std::string_view text, std::size_t bytes) {
+  if (bytes >= text.size()) return text;
+  while ((text[bytes] & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
 }
 
-/// Text of one line of a MiB, and of the same bytes in lines of a KiB.
+/// The part again and again, as one line of a MiB and as lines of a KiB.
 Status WorstCases(const char* path, int rounds) {
   constexpr std::size_t kLong = 1 << 20, kShort = 1 << 10;
   ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(path));
@@ -129,8 +128,14 @@ Status WorstCases(const char* path, int rounds) {
     for (const auto& [name, part] : parts) {
       double best[2] = {1e9, 1e9};
       std::vector<Batch> batches[2];
-      batches[0] = BatchesOf(std::vector<std::string>(kLong / kShort, Repeated(part, kShort)));
-      batches[1] = BatchesOf({Repeated(part, kLong)});
+      std::string repeated;
+      while (repeated.size() < kLong) repeated += part;
+      const std::string_view whole = Beginning(repeated, kLong);
+      std::vector<std::string> shorter;
+      for (std::size_t at = 0; at < whole.size(); at += shorter.back().size())
+        shorter.emplace_back(Beginning(whole.substr(at), kShort));
+      batches[0] = BatchesOf(shorter);
+      batches[1] = BatchesOf({std::string(whole)});
       for (int round = 0; round < rounds; ++round)
         for (int length = 0; length < 2; ++length) {
           const double start = CpuSeconds();

@@ -17,6 +17,7 @@ os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TOKENIZERS_PARALL
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins/train/external"))
 
 import torch  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 from torch_lm import NO_TARGET, Rows  # noqa: E402
 from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainerCallback, TrainingArguments  # noqa: E402
 
@@ -44,14 +45,13 @@ class Lines(TrainerCallback):
 
 
 def newest(place):
-    """The newest checkpoint whose last file is whole."""
+    """Returns the newest checkpoint whose last file is whole, and its step; (None, 0): there is none."""
     for path in sorted(place.glob("checkpoint-*"), key=lambda path: -int(path.name.split("-")[1])):
         try:
-            json.loads((path / "trainer_state.json").read_text())
-            return str(path)
+            return path, json.loads((path / "trainer_state.json").read_text())["global_step"]
         except (OSError, ValueError):
             pass
-    return None
+    return None, 0
 
 
 def main():
@@ -72,11 +72,15 @@ def main():
         report_to=[], disable_tqdm=True, save_safetensors=True)
     trainer = Trainer(model, arguments, train_dataset=Examples(options.data, "train"),
                       eval_dataset=Examples(options.data, "validation"), callbacks=[Lines()])
-    place = newest(options.out / "checkpoints")
+    place, steps = newest(options.out / "checkpoints")
     print(f"continues from {place}", flush=True)
-    trainer.train(resume_from_checkpoint=place)
+    if steps < options.steps:
+        trainer.train(resume_from_checkpoint=place and str(place))
+        steps = trainer.state.global_step
+    else:  # after its last step a Trainer that continues takes one more
+        model.load_state_dict(load_file(place / "model.safetensors"))
     trainer.save_model(str(options.out / "model"))
-    losses = {"steps": trainer.state.global_step, "validation_loss": trainer.evaluate()["eval_loss"]}
+    losses = {"steps": steps, "validation_loss": trainer.evaluate()["eval_loss"]}
     (options.out / "losses.json").write_text(json.dumps(losses))
 
 
