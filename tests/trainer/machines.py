@@ -225,15 +225,13 @@ class Machine:
             server.socket = socket.socket()
             server.server_bind()
             server.server_activate()
+            listens.set()
             server.serve_forever()
 
-        thread = threading.Thread(target=listen, daemon=True)
-        thread.start()
-        deadline = time.monotonic() + 10
-        while server.socket.fileno() < 0 or server.socket.getsockname()[1] == 0:
-            if not thread.is_alive() or time.monotonic() > deadline:
-                raise SystemExit(f"machine {self.number}: no metadata server")
-            time.sleep(0.005)
+        listens = threading.Event()
+        threading.Thread(target=listen, daemon=True).start()
+        if not listens.wait(10):
+            raise SystemExit(f"machine {self.number}: no metadata server")
         return f"127.0.0.1:{server.socket.getsockname()[1]}"
 
     def close(self):
