@@ -1,6 +1,7 @@
-// Morphemes of a text, by a plain loop around MeCab or by the stage; what segment_words is held against.
+// Morphemes of a text, by a plain loop around MeCab or by the stage with one of its engines; what
+// segment_words is held against.
 //
-//   words bare|stage DICTIONARY TEXT BYTES THREADS      of the first BYTES of TEXT; prints what both must
+//   words bare|own|mecab DICTIONARY TEXT BYTES THREADS      of the first BYTES of TEXT; prints what all must
 //   agree on
 
 #include <mecab.h>
@@ -76,7 +77,7 @@ Sum OnThreads(int threads, const Loop& loop) {
   return all;
 }
 
-Sum Bare(const std::string& directory, const std::vector<Lines>& runs, int threads) {
+Sum Bare(const std::string& directory, const std::string&, const std::vector<Lines>& runs, int threads) {
   std::array<std::string, 5> words = {"mecab", "-r", "/dev/null", "-d", directory};
   std::array<char*, 5> arguments;
   for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
@@ -101,9 +102,11 @@ Sum Bare(const std::string& directory, const std::vector<Lines>& runs, int threa
   });
 }
 
-Sum Stage(const std::string& directory, const std::vector<Lines>& runs, int threads) {
+Sum Stage(const std::string& directory, const std::string& engine, const std::vector<Lines>& runs,
+          int threads) {
   Json config;
   config["dictionary"] = directory;
+  config["engine"] = engine;
   const StageType type = SegmentWordsType({});
   const auto transform = type.transform()->make({"words", config, {}});
   if (!transform.ok()) Die(transform.status().message());
@@ -130,13 +133,13 @@ Sum Stage(const std::string& directory, const std::vector<Lines>& runs, int thre
 
 int main(int argc, char** argv) {
   using namespace pipeline;
-  if (argc != 6) Die("usage: words bare|stage DICTIONARY TEXT BYTES THREADS");
+  if (argc != 6) Die("usage: words bare|own|mecab DICTIONARY TEXT BYTES THREADS");
   const Result<std::string> directory = FindDictionary(argv[2], {});
   if (!directory.ok()) Die(directory.status().message());
   std::string text;
   const std::vector<Lines> runs = ReadRuns(argv[3], std::strtoull(argv[4], nullptr, 10), text);
   const auto loop = std::strcmp(argv[1], "bare") == 0 ? Bare : Stage;
-  const Sum sum = loop(*directory, runs, std::atoi(argv[5]));
+  const Sum sum = loop(*directory, argv[1], runs, std::atoi(argv[5]));
   std::printf("%zu bytes, %llu morphemes, %llu\n", text.size(),
               static_cast<unsigned long long>(sum.morphemes), static_cast<unsigned long long>(sum.ends));
   return 0;

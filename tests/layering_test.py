@@ -45,7 +45,7 @@ VENDORS = {
     "liblz4": Vendor(r"lz4", ("formats/lz4_reader.cc",)),
     "libzstd": Vendor(r"zstd", ("formats/zstd*.cc", "formats/zstd*.cc"),
                       "one file decodes a stream of any writer, one makes and reads the frames of our own files"),
-    "MeCab": Vendor(r"mecab\.h$", ("text/mecab_handle.cc",)),
+    "MeCab": Vendor(r"mecab\.h$", ("text/mecab/mecab_handle.cc",)),
     "liblzma": Vendor(r"lzma", ("formats/xz.cc", "formats/lzma*.cc"),
                       "one file decodes xz; the format before it, .lzma, would have a reader of its own"),
     "nlohmann-json": Vendor(r"nlohmann/", ("base/json.cc",)),

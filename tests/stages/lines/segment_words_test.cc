@@ -12,7 +12,7 @@
 #include "tests/stages/batches.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
-#include "text/mecab_handle.h"
+#include "text/mecab/mecab_handle.h"
 
 namespace pipeline {
 namespace {
@@ -23,19 +23,20 @@ using Cuts = std::vector<std::uint32_t>;
 // What `./dev dictionaries` makes.
 const DictionaryPlaces kLocations = {SourceDir() + "/.dictionaries"};
 
-Json Config(std::string_view dictionary) {
+Json Config(std::string_view dictionary, std::string_view engine = "own") {
   Json config;
   config["dictionary"] = dictionary;
+  config["engine"] = engine;
   return config;
 }
 
-std::unique_ptr<Transform> MakeSegmenter(std::string_view dictionary) {
-  return MakeTransform(SegmentWordsType(kLocations), Config(dictionary));
+std::unique_ptr<Transform> MakeSegmenter(std::string_view dictionary, std::string_view engine = "own") {
+  return MakeTransform(SegmentWordsType(kLocations), Config(dictionary, engine));
 }
 
-std::string WhyNot(std::string_view dictionary) {
+std::string WhyNot(std::string_view dictionary, std::string_view engine = "own") {
   const StageType type = SegmentWordsType(kLocations);
-  const auto made = type.transform()->make({"words", Config(dictionary), TextSchema()});
+  const auto made = type.transform()->make({"words", Config(dictionary, engine), TextSchema()});
   return made.ok() ? "it can" : std::string(made.status().message());
 }
 
@@ -102,6 +103,20 @@ TEST(SegmentWordsTest, ALineIsAnalysedAsMecabDoes) {
     words.resize(words.size() - 2);
     std::replace(words.begin(), words.end(), ' ', '|');
     EXPECT_EQ(Shown(batch, row), words);
+  }
+}
+
+TEST(SegmentWordsTest, EachEngineFindsTheSameMorphemes) {
+  // The next line of a batch begins right behind the white space: it is no part of the line before.
+  const std::vector<std::string> lines = {"東京都に住む ",    "京都大学", " \u3000",
+                                          "한국어 형태소를 ", "C++20 😀 ", "もももももも"};
+  for (const char* dictionary : {"ipadic", "ko"}) {
+    Batch by_own = BatchOf(lines), by_library = BatchOf(lines);
+    ApplyTo(by_own, *MakeSegmenter(dictionary, "own"));
+    ApplyTo(by_library, *MakeSegmenter(dictionary, "mecab"));
+    ExpectWhole(by_own);
+    for (std::size_t row = 0; row < lines.size(); ++row)
+      EXPECT_EQ(Shown(by_own, row), Shown(by_library, row));
   }
 }
 
@@ -224,12 +239,14 @@ TEST_F(DictionaryTest, ADamagedDictionaryIsAnErrorNotAnEnd) {
   for (const char* file : {"sys.dic", "unk.dic", "matrix.bin", "char.bin"}) {
     fs::remove(directory_ / file);
     std::ofstream(directory_ / file) << "short";
-    const std::string why = WhyNot(directory_.string());
+    const std::string why = WhyNot(directory_.string()), by_mecab = WhyNot(directory_.string(), "mecab");
+    EXPECT_NE(why.find(StrCat(file, ": is damaged")), std::string::npos) << why;
     const char* says = file == std::string("sys.dic") ? "sys.dic: is damaged" : "MeCab cannot load it";
-    EXPECT_NE(why.find(says), std::string::npos) << file << ": " << why;
+    EXPECT_NE(by_mecab.find(says), std::string::npos) << file << ": " << by_mecab;
     fs::remove(directory_ / file);
     std::ofstream empty(directory_ / file);
-    EXPECT_NE(WhyNot(directory_.string()), "it can") << file;
+    for (const char* engine : {"own", "mecab"})
+      EXPECT_NE(WhyNot(directory_.string(), engine), "it can") << file;
     fs::remove(directory_ / file);
     fs::create_symlink(ipadic_ / file, directory_ / file);
   }
