@@ -23,11 +23,15 @@ def command(bench, corpus, *options):
             "--set", f"corpus={corpus}", "--set", f"out={bench.scratch / 'out'}", *options]
 
 
+def tokenizer_of(bench, corpus):
+    return bench.root / f"tokenizer-{corpus.stem}"
+
+
 def with_tokenizer(bench, corpus, *options):
-    """Makes a run from a text to packed rows with the tokenizer that was made before, from nothing each time."""
+    """Returns a function that makes a run from a text to packed rows, from nothing but the tokenizer of that text."""
     def fresh():
         shutil.rmtree(bench.scratch, ignore_errors=True)
-        return run(command(bench, corpus, "--set", f"stages.tokenizer.out={bench.root / 'tokenizer'}", *options))
+        return run(command(bench, corpus, "--set", f"stages.tokenizer.out={tokenizer_of(bench, corpus)}", *options))
     return fresh
 
 
@@ -39,11 +43,11 @@ def packed(bench):
     def loop():
         counted = bench.root / "python.ids"
         with open(counted, "wb") as out:
-            cost = run([bench.peers, HERE / "python_loop.py", text, bench.root / "tokenizer/tokenizer.model", seq_len, rows,
-                        os.cpu_count()], stdout=out)
+            cost = run([bench.peers, HERE / "python_loop.py", text, tokenizer_of(bench, text) / "tokenizer.model", seq_len,
+                        rows, os.cpu_count()], stdout=out)
         return cost, int(counted.read_text())
 
-    with_tokenizer(bench, bench.texts.one_block, "--until", "tokenizer")()
+    with_tokenizer(bench, text, "--until", "tokenizer")()
     fresh = with_tokenizer(bench, text, "--only", "packed")
     value, values, foreign = bench.pairs(lambda: loop()[0], fresh, lambda by_python, by_pipe:
                                          by_python.wall / by_pipe.wall, wall=True)

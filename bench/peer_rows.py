@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from measuring import run, spread
-from packed_rows import version, with_tokenizer
+from packed_rows import tokenizer_of, version, with_tokenizer
 
 HERE = Path(__file__).resolve().parent
 FLOORS = {"datasets": 10, "datatrove": 10}  # smallest ratios of their wall time and ours
@@ -14,7 +14,8 @@ DIFFERENT = 0.02  # share of the ids: their Unigram breaks ties otherwise, and a
 
 def peers(bench):
     """Compares `pipe run` with the chains that the pages of two tools show, on two processes: xz, NFKC, ids."""
-    text, model, place = bench.texts.one_block, bench.root / "tokenizer/tokenizer.model", bench.root / "peer"
+    text, place = bench.texts.one_block, bench.root / "peer"
+    model = tokenizer_of(bench, text) / "tokenizer.model"
     with_tokenizer(bench, text, "--until", "tokenizer")()
     fresh = with_tokenizer(bench, text, "--only", "packed")
     programs = {"datasets": [HERE / "peer_datasets.py", text, model, place / "datasets", 2],
