@@ -67,6 +67,11 @@ class Bench:
         self.pairs_wanted = pairs
         self.floors = []  # (name, met)
 
+    def peer(self, package):
+        """Returns the name and the version of a package of the peers."""
+        asked = f"from importlib.metadata import version; print(version({package!r}))"
+        return f"{package} {output_of(self.peers, '-c', asked).strip()}"
+
     def pairs(self, one, other, of, wall=False, times=1):
         """Returns the median of of(one, other) over interleaved pairs, all values, and the largest foreign share.
         `times`: factor on the number of pairs, for a floor so near that the median of few pairs is not enough."""

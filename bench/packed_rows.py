@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from measuring import output_of, run, spread
+from measuring import run, spread
 
 HERE = Path(__file__).resolve().parent
 
@@ -55,20 +55,13 @@ def packed(bench):
     # Inside a document our lines end with newline, theirs with eos: one id in both.
     if abs(made["targets"] - ids) > 1e-4 * ids:
         sys.exit(f"bench: the Python loop made {ids} ids and `pipe run` {made['targets']}")
-    name = version(bench, "sentencepiece")
-    bench.row(f"wall of a Python loop over two processes, {name} / of `pipe run`, xz to packed rows", value, 3.0,
+    bench.row(f"wall of a Python loop over two processes, {bench.peer('sentencepiece')} / of `pipe run`, xz to packed rows", value, 3.0,
               note=f"{spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")
     rows.unlink()
     value, values, foreign = bench.pairs(fresh, lambda: run(["xz", "-dc", text]), lambda pipe, xz: pipe.wall / xz.wall,
                                          wall=True)
     bench.row("wall of `pipe run`, xz to packed rows / of `xz -dc`", value, 1.3, most=True,
               note=f"{spread(values)}; others took up to {foreign:.0%}")
-
-
-def version(bench, package):
-    """Returns the name and the version of a package of the peers."""
-    asked = f"from importlib.metadata import version; print(version({package!r}))"
-    return f"{package} {output_of(bench.peers, '-c', asked).strip()}"
 
 
 def display(bench):

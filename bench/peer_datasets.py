@@ -13,6 +13,7 @@ import datasets
 import peer_tokenizer
 
 SEQ_LEN = 1024
+END = 2  # an id behind each line; only the number of ids is compared
 tokenizer = None
 
 
@@ -22,7 +23,7 @@ def rows(batch, model):
     if tokenizer is None:
         tokenizer = peer_tokenizer.of_model(model)
     lines = [line for line in map(str.strip, batch["text"]) if line]
-    ids = list(chain.from_iterable(one.ids + [2] for one in tokenizer.encode_batch(lines)))
+    ids = list(chain.from_iterable(one.ids + [END] for one in tokenizer.encode_batch(lines)))
     whole = len(ids) // SEQ_LEN * SEQ_LEN
     return {"input_ids": [ids[first:first + SEQ_LEN] for first in range(0, whole, SEQ_LEN)]}
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from measuring import run, spread
-from packed_rows import tokenizer_of, version, with_tokenizer
+from packed_rows import tokenizer_of, with_tokenizer
 
 HERE = Path(__file__).resolve().parent
 FLOORS = {"datasets": 10, "datatrove": 10}  # smallest ratios of their wall time and ours
@@ -34,5 +34,5 @@ def peers(bench):
         ours = json.loads((bench.scratch / "out/packed/packed.json").read_text())["splits"]["train"]["targets"]
         if abs(ids - ours) > DIFFERENT * ours:
             sys.exit(f"bench: {package} made {ids} ids and `pipe run` {ours}")
-        bench.row(f"wall of {version(bench, package)} on two processes / of `pipe run`, xz to ids", value, FLOORS[package],
+        bench.row(f"wall of {bench.peer(package)} on two processes / of `pipe run`, xz to ids", value, FLOORS[package],
                   note=f"{spread(values)}; {ids / 1e6:.1f} M ids; others took up to {foreign:.0%}")

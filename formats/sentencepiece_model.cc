@@ -83,7 +83,10 @@ Status CheckCharsmap(std::string_view charsmap) {
       if ((unit & ~kLeaf) < replacements.size()) continue;
     } else {
       const std::size_t block = place ^ ((unit >> 10) << ((unit & (1U << 9)) >> 6));
-      if ((block | 0xff) < units.size() && ((unit & kEndsRule) == 0 || (units[block] & kLeaf) != 0)) continue;
+      if ((block | 0xff) < units.size()) {
+        if ((unit & kEndsRule) == 0 || (units[block] & kLeaf) != 0) continue;
+        return Damaged(StrCat("unit ", place, " of the normaliser's charsmap ends a rule that has no replacement"));
+      }
     }
     return Damaged(StrCat("unit ", place, " of the normaliser's charsmap points outside of it"));
   }

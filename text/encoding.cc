@@ -3,10 +3,12 @@
 #include <unicode/ucnv.h>
 #include <unicode/utf16.h>
 
+#include <array>
 #include <utility>
 
 #include "base/str.h"
 #include "text/unicode.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -29,24 +31,6 @@ const Named& NamesOf(Encoding encoding) {
   return kNames[static_cast<std::size_t>(encoding)];
 }
 
-void AppendUtf8(UChar32 c, std::string& out) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | c >> 6);
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | c >> 12);
-    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | c >> 18);
-    out += static_cast<char>(0x80 | (c >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  }
-}
-
 /// IBM's tables permute three control characters.
 UChar32 ControlOfIbm943(UChar32 c) { return c == 0x1C ? 0x1A : c == 0x7F ? 0x1C : c == 0x1A ? 0x7F : c; }
 
@@ -59,6 +43,7 @@ struct EncodingDecoder::State {
   State& operator=(const State&) = delete;
 
   void Append(const UChar* begin, const UChar* end, std::string& out) {
+    std::array<char, 4> bytes{};
     for (; begin != end; ++begin) {
       UChar32 c = *begin;
       if (U16_IS_LEAD(c)) {
@@ -70,7 +55,7 @@ struct EncodingDecoder::State {
       } else if (encoding == Encoding::kShiftJis) {
         c = ControlOfIbm943(c);
       }
-      AppendUtf8(c, out);
+      out += EncodeCharacter(static_cast<char32_t>(c), bytes);
     }
   }
 

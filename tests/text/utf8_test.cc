@@ -162,5 +162,17 @@ TEST(Utf8Test, DecodesInPieces) {
   EXPECT_EQ(rest, "か");
 }
 
+TEST(Utf8Test, EachCharacterComesBack) {
+  std::array<char, 4> bytes{};
+  for (char32_t code = 1; code <= 0x10FFFF; code += code < 0x3000 ? 1 : 61) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    const std::string_view text = EncodeCharacter(code, bytes);
+    ASSERT_TRUE(IsCleanUtf8(text)) << std::uint32_t{code};
+    const Utf8Character one = CharacterAt(text.data());
+    ASSERT_EQ(std::uint32_t{one.code}, std::uint32_t{code});
+    ASSERT_EQ(one.bytes, text.size());
+  }
+}
+
 }  // namespace
 }  // namespace pipeline

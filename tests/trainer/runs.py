@@ -32,6 +32,13 @@ def make_rows(directory, seed=0, rows=48, vocab=VOCAB, **more):
     return write_packed(directory, {"train": split(rows), "validation": split(5)}, SEQ_LEN, vocab, **more)
 
 
+def small_pairs(pairs):
+    """The configuration of whole runs of a small encoder and decoder."""
+    return {**pairs, "model": {**pairs["model"], "kv_heads": 2}, "batch": {"rows": 4},
+            "objective": {"name": "spans", "share": 0.25}, "schedule": {"name": "const"},
+            "regularizers": {"dropout": 0.1}}
+
+
 before_start = None  # called in the child
 
 

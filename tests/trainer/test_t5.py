@@ -142,9 +142,7 @@ class Mistakes(unittest.TestCase):
 class WholeRuns(runs.WithTokenizer):
     """As processes, on several devices."""
 
-    config = {**PAIRS, "model": {**PAIRS["model"], "kv_heads": 2}, "batch": {"rows": 4},
-              "objective": {"name": "spans", "share": 0.25}, "schedule": {"name": "const"},
-              "regularizers": {"dropout": 0.1}}
+    config = runs.small_pairs(PAIRS)
 
     def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
         whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=3e-5, export=True)

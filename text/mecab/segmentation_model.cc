@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -127,26 +128,19 @@ void SegmentationModel::MarkEnds() {
 void SegmentationModel::FillFirstSteps(const CharacterCategories& categories) {
   first_steps_.resize(categories.by_code.size());
   for (std::size_t code = 0; code < first_steps_.size(); ++code) {
-    std::array<unsigned char, 3> bytes{};
-    std::uint8_t count = 0;
-    const auto add = [&](std::size_t byte) { bytes[count++] = static_cast<unsigned char>(byte); };
-    if (code >= 0x800)
-      add(0xE0 | code >> 12), add(0x80 | (code >> 6 & 0x3F)), add(0x80 | (code & 0x3F));
-    else if (code >= 0x80)
-      add(0xC0 | code >> 6), add(0x80 | (code & 0x3F));
-    else
-      add(code);
+    std::array<char, 4> bytes{};
+    const std::string_view character = EncodeCharacter(static_cast<char32_t>(code), bytes);
     FirstStep& step = first_steps_[code];
-    step = {root(), count, categories.by_code[code]};
-    for (std::uint8_t at = 0; at < count; ++at) {
-      const DictionaryFile::Unit& next = units_[step.base + bytes[at] + 1];
+    step = {root(), static_cast<std::uint8_t>(character.size()), categories.by_code[code]};
+    for (std::size_t at = 0; at < character.size(); ++at) {
+      const DictionaryFile::Unit& next = units_[step.base + static_cast<unsigned char>(character[at]) + 1];
       if (next.check != step.base) {
         step.base = kNowhere;
         break;
       }
       step.base = static_cast<std::uint32_t>(next.base);
       // A surface that ends within a character: the step would pass it over.
-      if (at + 1 < count && (step.base & kEndsWord) != 0) {
+      if (at + 1 < character.size() && (step.base & kEndsWord) != 0) {
         step.base = root(), step.bytes = 0;
         break;
       }

@@ -3,29 +3,9 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-#include "text/sentencepiece/charsmap.h"
-
 namespace pipeline {
-
-/// Decodes the character at the front of clean UTF-8, which is not empty.
-struct Utf8Character {
-  char32_t code = 0;
-  std::uint32_t bytes = 0;
-};
-inline Utf8Character CharacterAt(const char* text) {
-  const auto byte = [text](int at) { return static_cast<char32_t>(static_cast<unsigned char>(text[at])); };
-  const char32_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  if (first < 0xE0) return {(first & 0x1F) << 6 | (byte(1) & 0x3F), 2};
-  if (first < 0xF0) return {(first & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), 3};
-  return {(first & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), 4};
-}
-
-/// Returns the UTF-8 of a character, in `bytes`.
-std::string_view EncodeCharacter(char32_t code, std::array<char, 4>& bytes);
 
 /// Immutable after its setters.
 class CharacterTable {

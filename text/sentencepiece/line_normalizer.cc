@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "text/utf8.h"
+
 namespace pipeline {
 
 namespace {

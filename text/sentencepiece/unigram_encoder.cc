@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "text/sentencepiece/charsmap.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
