@@ -29,9 +29,10 @@ stages:
   {last}
 """
 TRAIN = """tokenizer: {{ type: train_tokenizer, input: words, layout: {layout}, model: {model}, boundaries: {boundaries},
-            vocab_size: {vocab_size}, compare_boundaries: false, out: "{out}" }}"""
+            engine: {engine}, vocab_size: {vocab_size}, compare_boundaries: false, out: "{out}" }}"""
 WRITE = 'text: {{ type: write_tfds, input: words, name: held, out: "{out}" }}'
-FORMS = [("unigram", "none"), ("unigram", "spaces"), ("unigram", "cuts"), ("unigram", "cuts_in_words"), ("bpe", "cuts_in_words")]
+FORMS = [("unigram", boundaries, engine) for boundaries in ("none", "spaces", "cuts", "cuts_in_words") for engine in ("own", "sentencepiece")]
+FORMS += [("unigram", "scripts", "own"), ("bpe", "cuts_in_words", "sentencepiece")]
 DISCOUNT = 0.75
 
 
@@ -133,14 +134,14 @@ def main():
               "|---|---|---|---|---|---|---|---|")
         for model in options.model:
             measure(model, model, train, held)
-        for model, boundaries in FORMS:
+        for model, boundaries, engine in FORMS:
             try:
-                out = sandbox.run(options.train, TRAIN, model=model, boundaries=boundaries)
+                out = sandbox.run(options.train, TRAIN, model=model, boundaries=boundaries, engine=engine)
             except RuntimeError as error:  # usually too little text for so many pieces
-                print(f"| {model}, `{boundaries}` | {error} |")
+                print(f"| {model} ({engine}), `{boundaries}` | {error} |")
                 continue
             file = out / "tokenizer.base.model"
-            measure(f"{model}, `{boundaries}`", file if file.exists() else out / "tokenizer.model", train, held)
+            measure(f"{model} ({engine}), `{boundaries}`", file if file.exists() else out / "tokenizer.model", train, held)
 
 
 if __name__ == "__main__":

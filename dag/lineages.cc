@@ -52,6 +52,7 @@ const LineageStage* FindIn(const Lineage& lineage, const LineageStage& stage,
 Lineages::Lineages(const Graph& graph, const Snapshot& snapshot, const Selection& selection)
     : graph_(graph),
       snapshot_(snapshot),
+      selection_(selection),
       needed_(NeededNodes(graph, selection)),
       unknown_(graph.nodes().size()) {
   for (const NodeId node : graph.nodes().ids()) Compute(node);
@@ -73,7 +74,7 @@ void Lineages::Compute(NodeId node) {
   stage.type = std::string(spec.type->name);
   stage.version = spec.type->version;
   stage.config = CanonicalConfig(spec.type->keys, spec.config);
-  stage.libraries = spec.type->libraries;
+  stage.libraries = spec.type->LibrariesOf(spec.config);
   if (spec.type->file_list() != nullptr) stage.sources = SourcesOf(node, stage);
   if (const SourceKind* source = spec.type->source(); source != nullptr && source->taken_from_names) {
     const std::vector<std::string> taken = source->taken_from_names(spec.config, files);
@@ -83,7 +84,29 @@ void Lineages::Compute(NodeId node) {
   AddSideInputs(node, stage);
   stage.recipe = RecipeOf(stage, input);
   lineage.push_back(std::move(stage));
+  TakeReused(node, lineage);
   lineages_.push_back(std::move(lineage));
+}
+
+std::string Lineages::OtherVersions(NodeId node) const {
+  const auto found = other_versions_.find(node);
+  return found == other_versions_.end() ? std::string() : found->second;
+}
+
+/// Replaces `lineage` by that of the artifact that is there, if they differ in versions of libraries alone
+/// and the artifact is reused. Its readers then name the versions that really made it, and their finished
+/// units stay done.
+void Lineages::TakeReused(NodeId node, Lineage& lineage) {
+  const auto found = snapshot_.published.find(At(node).spec->name);
+  if (found == snapshot_.published.end() || selection_.strict || !unknown_[node].ok()) return;
+  const Snapshot::Published& there = found->second;
+  if (!there.manifest || !there.whole || !there.damaged.ok() || IsForced(graph_, selection_, node)) return;
+  const std::vector<Difference> differences = Compare(there.manifest->lineage, lineage);
+  const bool machine_only = std::all_of(differences.begin(), differences.end(),
+                                        [](const Difference& one) { return one.of_machine; });
+  if (differences.empty() || !machine_only) return;
+  other_versions_.insert_or_assign(node, Summary(differences));
+  lineage = there.manifest->lineage;
 }
 
 /// Returns the same stage as an earlier run recorded it. Null: none did. If an artifact is only read, its

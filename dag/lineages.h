@@ -37,7 +37,11 @@ class Lineages {
  public:
   Lineages(const Graph& graph, const Snapshot& snapshot, const Selection& selection);
 
+  /// For an artifact that is reused: how it was made.
   const Lineage& Of(NodeId node) const { return lineages_[node]; }
+  /// Returns the versions that an artifact was made with and the present ones, if it is reused although they
+  /// differ: a line. Empty: it is not.
+  std::string OtherVersions(NodeId node) const;
   /// The lineage of the partition outputs: only some keys of a Sink affect them.
   Lineage OfOutputs(NodeId node, End end) const;
   OutputKeys KeysOf(NodeId node, End end) const;
@@ -52,6 +56,7 @@ class Lineages {
  private:
   const Node& At(NodeId node) const { return graph_[node]; }
   void Compute(NodeId node);
+  void TakeReused(NodeId node, Lineage& lineage);
   void AddSideInputs(NodeId number, LineageStage& stage);
   RecordedFiles SourcesOf(NodeId node, const LineageStage& stage);
   using Fits = std::function<bool(const LineageStage& old)>;
@@ -61,11 +66,13 @@ class Lineages {
 
   const Graph& graph_;
   const Snapshot& snapshot_;
+  const Selection& selection_;
   const std::set<NodeId> needed_;  // nodes whose files or records the run may need
   IdVector<NodeId, Lineage> lineages_;
   IdVector<NodeId, Status> unknown_;
   std::map<NodeId, VanishedSource> vanished_;
   std::vector<std::string> reports_;
+  std::map<NodeId, std::string> other_versions_;  // of artifacts that are reused
 };
 
 /// Returns STAGE-RECIPE16, a directory below artifacts/.

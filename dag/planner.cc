@@ -62,10 +62,6 @@ class Planner {
     return MakesArtifact(node) ? unread || !At(node).spec->out.empty() : GivesRecords(node) && unread;
   }
   const Lineage& LineageOf(NodeId node) const { return lineages_.Of(node); }
-  bool MadeFrom(NodeId node, const std::string& stage) const {
-    const std::optional<NodeId> from = graph_.Find(stage);
-    return from && graph_.MadeFrom(node, *from);
-  }
 
   /// Notes that `node` has to run, unless its output exists or may not be replaced.
   Status Demand(NodeId node) {
@@ -131,24 +127,18 @@ class Planner {
     if (!there.manifest || Forced(node)) return false;
     if (there.manifest->recipe() == LineageOf(node).back().recipe) {
       const bool exists = there.whole && Continues(node, &*there.manifest).empty();
-      if (exists) UpToDate(node, "its manifest exists");
-      return exists;
+      if (!exists) return false;
+      if (const std::string other = lineages_.OtherVersions(node); !other.empty())
+        plan_.reports.push_back(StrCat("stage '", Name(node), "' was made with other versions (", other,
+                                       "); it is reused as it is; --strict makes the difference count"));
+      UpToDate(node, "its manifest exists");
+      return true;
     }
     if (const Status& why = lineages_.unknown(node); !why.ok()) {
       Refuse(node, why.message());
       return true;
     }
     const std::vector<Difference> differences = Compare(there.manifest->lineage, LineageOf(node));
-    const bool machine_only =
-        !differences.empty() &&
-        std::all_of(differences.begin(), differences.end(), [](const Difference& d) { return d.of_machine; });
-    if (machine_only && !selection_.strict && there.whole) {
-      plan_.reports.push_back(StrCat("stage '", Name(node), "' was made on another machine (",
-                                     Summary(differences),
-                                     "); it is reused as it is; --strict makes the difference count"));
-      UpToDate(node, "its manifest exists");
-      return true;
-    }
     const bool versioned = At(node).spec->config.Has("version");
     Refuse(node,
            StrCat(LocationOf(node), " holds another recipe (", Summary(differences), "); ",
@@ -209,8 +199,7 @@ class Planner {
   bool IsReader(NodeId node) const { return At(node).spec->type->reader() != nullptr; }
   bool IsBarrier(NodeId node) const { return At(node).spec->type->barrier() != nullptr; }
 
-  /// Returns whether --force names the stage or one that it is made from.
-  bool Forced(NodeId node) const { return !selection_.force.empty() && MadeFrom(node, selection_.force); }
+  bool Forced(NodeId node) const { return IsForced(graph_, selection_, node); }
 
   /// Counts how many wanted segments read each stage, as far up from `end` as anything has to run, and
   /// demands the side inputs on the way.

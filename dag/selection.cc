@@ -25,6 +25,11 @@ bool HasFailed(const Selection& selection, const std::string& stage) {
   return std::find(selection.failed.begin(), selection.failed.end(), stage) != selection.failed.end();
 }
 
+bool IsForced(const Graph& graph, const Selection& selection, NodeId node) {
+  const std::optional<NodeId> forced = graph.Find(selection.force);
+  return forced && graph.MadeFrom(node, *forced);
+}
+
 bool MayRun(const Graph& graph, const Selection& selection, NodeId node) {
   for (const std::string* stage : {&selection.from, &selection.only}) {
     if (stage->empty()) continue;

@@ -22,6 +22,9 @@ std::vector<std::string> CheckSelection(const Graph& graph, const Selection& sel
 /// Returns whether `retry` found a failed unit in `stage`.
 bool HasFailed(const Selection& selection, const std::string& stage);
 
+/// Returns whether --force names the stage of `node` or one that it is made from.
+bool IsForced(const Graph& graph, const Selection& selection, NodeId node);
+
 /// Returns whether a run of `selection` may act on the output of `node`.
 bool MayRun(const Graph& graph, const Selection& selection, NodeId node);
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
-#include <vector>
+#include <string>
 
-#include "base/str.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -44,14 +42,6 @@ Result<std::uint64_t> CutWithoutMarks(std::string_view text, std::size_t limit, 
   }
   if (!text.empty()) RETURN_IF_ERROR(take(text));
   return cuts;
-}
-
-/// Returns the length of the separator of morphemes at `at`; 0: there is none.
-std::size_t SeparatorAt(std::string_view text, std::size_t at) {
-  if (text[at] == ' ' || text[at] == '\t') return 1;
-  if (text[at] != kSpaceMark[0]) return 0;
-  const std::string_view mark = text.substr(at, kSpaceMark.size());
-  return mark == kSpaceMark || mark == kReservedMark ? mark.size() : 0;
 }
 
 std::string_view WithoutSpaces(std::string_view text) {
@@ -96,56 +86,6 @@ Result<std::uint64_t> JoinMorphemes(std::string_view line, std::span<const std::
   }
   RETURN_IF_ERROR(finish());
   return made > 0 ? made - 1 : 0;
-}
-
-void MorphemeCounts::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
-  std::size_t begin = 0;
-  bool begins_word = starts_ == WordStarts::kBehindSpaceOrLine;
-  const auto count = [&](std::string_view morpheme) {
-    if (morpheme.empty()) return;
-    Count(morpheme, begins_word);
-    begins_word = false;
-  };
-  for (const std::uint32_t end : cuts) {
-    std::string_view morpheme = line.substr(begin, end - begin);
-    begin = end;
-    for (std::size_t at = 0; at < morpheme.size();) {
-      const std::size_t separator = SeparatorAt(morpheme, at);
-      if (separator == 0) {
-        ++at;
-        continue;
-      }
-      count(morpheme.substr(0, at));
-      begins_word = starts_ != WordStarts::kDropped && !morpheme.substr(at).starts_with(kReservedMark);
-      morpheme.remove_prefix(at + separator);
-      at = 0;
-    }
-    count(morpheme);
-  }
-}
-
-void MorphemeCounts::Count(std::string_view morpheme, bool begins_word) {
-  ++total_;
-  if (begins_word) morpheme = marked_.assign(1, ' ').append(morpheme);
-  const auto found = counts_.find(morpheme);
-  if (found != counts_.end()) {
-    ++found->second;
-    return;
-  }
-  counts_.emplace(morpheme, 1);
-  // The sum is a node with its key, a share of the buckets, and a text that does not fit into the string
-  // itself.
-  memory_ += 80 + (morpheme.size() > 15 ? morpheme.size() + 17 : 0);
-}
-
-Status MorphemeCounts::Feed(const TakeSentence& take) const {
-  std::vector<std::pair<std::string_view, std::uint64_t>> sorted(counts_.begin(), counts_.end());
-  std::sort(sorted.begin(), sorted.end());
-  for (const auto& [text, count] : sorted) {
-    RETURN_IF_ERROR(take(StrCat(text, '\t', count > 1 ? count - 1 : 1)));
-    if (count > 1) RETURN_IF_ERROR(take(StrCat(text, " \t", 1)));
-  }
-  return {};
 }
 
 }  // namespace pipeline

@@ -224,7 +224,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
 void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
   begin.version = PIPE_VERSION;
   for (const Node& node : graph.nodes())
-    for (const auto& [name, version] : node.spec->type->libraries) begin.libraries.emplace(name, version);
+    begin.libraries.merge(node.spec->type->LibrariesOf(node.spec->config));
   begin.cores = std::thread::hardware_concurrency();
   begin.memory = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
                  static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 0L));

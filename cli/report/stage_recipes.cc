@@ -109,7 +109,7 @@ void AddRecipes(const Graph& graph, const Plan& plan, const std::vector<std::str
     RecordedStage& stage = stages[node.index()];
     stage.version = spec.type->version;
     stage.config = Hidden(spec.config, secrets);
-    for (const auto& [name, version] : spec.type->libraries) stage.libraries.emplace(name, version);
+    stage.libraries = spec.type->LibrariesOf(spec.config);
     for (const Reason& reason : spec.type->reasons) stage.reasons.emplace(reason.name, FateName(reason));
     const LineageStage* made = MadeBy(plan, stage.name);
     if (made == nullptr) continue;

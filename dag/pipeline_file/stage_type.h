@@ -46,6 +46,8 @@ struct StageType {
   std::vector<NamedInput> named_inputs = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
+  /// More of them, where the configuration chooses. Empty: it does not.
+  std::function<std::map<std::string, std::string>(const Json& config)> chosen_libraries = {};
   /// Replaces the keys of the file by those that they stand for, such as a preset; `named_inputs` are the
   /// given ones. An error is shown at the stage's position. Empty: the keys stand for themselves.
   std::function<Result<Expansion>(const Json& config, const std::vector<std::string>& named_inputs)> expand =
@@ -69,6 +71,13 @@ struct StageType {
   std::vector<Reason> reasons = {};  // every reason that the stage may count
 
   std::variant<TransformKind, FileListKind, SourceKind, ReaderKind, SinkKind, BarrierKind, JobKind> kind;
+
+  /// Returns all libraries of a stage with this configuration.
+  std::map<std::string, std::string> LibrariesOf(const Json& config) const {
+    std::map<std::string, std::string> all = libraries;
+    if (chosen_libraries) all.merge(chosen_libraries(config));
+    return all;
+  }
 
   // Null: the stage is of another kind.
   const FileListKind* file_list() const { return std::get_if<FileListKind>(&kind); }

@@ -2,52 +2,25 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include "base/str.h"
+#include "stages/tokenizer/library_training.h"
+#include "stages/tokenizer/unigram_training.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMaxSentenceBytes = 4096;
-// Fixed, and not the number of the machine: each thread sums over its own sentences, and sums of floats
-// depend on their order.
-constexpr int kThreads = 4;
-// Distinct morphemes are so few that the trainer can afford to converge (2 by default).
-constexpr int kIterationsOnMorphemes = 6;
-// Suffixes have numbers of 32 bits; a longer text takes twice the memory.
-constexpr std::uint64_t kHugeText = (std::uint64_t{1} << 31) - (1 << 20);
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::array<std::string_view, 5> kBoundariesNames = {"none", "spaces", "cuts", "cuts_in_words",
+                                                              "scripts"};
 
-std::string Decimal(double number) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-  return std::string(text.data(), end);
-}
-
-constexpr std::array<std::string_view, 4> kBoundariesNames = {"none", "spaces", "cuts", "cuts_in_words"};
-
-/// If a layout does not keep the text, its trainers put a space in front of each line.
-WordStarts WordStartsOf(const TrainingSettings& settings) {
-  if (settings.boundaries != Boundaries::kCutsInWords) return WordStarts::kDropped;
-  return settings.layout->keeps_text ? WordStarts::kBehindSpace : WordStarts::kBehindSpaceOrLine;
-}
-
-/// Returns the memory of the library and the map for so many distinct morphemes.
-std::uint64_t MorphemeMemory(std::uint64_t distinct) { return 32 * kMiB + distinct * 750; }
-
-/// Returns the number behind `mark` in `text`.
-std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view mark) {
-  const std::size_t at = text.find(mark);
-  if (at == std::string_view::npos) return std::nullopt;
-  const char* const begin = text.data() + at + mark.size();
-  std::int64_t number = 0;
-  if (std::from_chars(begin, text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
-  return number;
+/// Returns an estimate of the most text that can be trained on in `memory` bytes.
+std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_t memory) {
+  std::uint64_t fits = 0;
+  for (std::uint64_t step = std::uint64_t{1} << 50; step > 0; step >>= 1)
+    if (TrainingMemory(settings, fits + step, (fits + step) / 100) <= memory) fits += step;
+  return fits;
 }
 
 }  // namespace
@@ -62,151 +35,32 @@ std::optional<Boundaries> BoundariesNamed(std::string_view name) {
   return static_cast<Boundaries>(found - kBoundariesNames.begin());
 }
 
-// The factors were measured on Japanese prose; each is a little above the measured value.
+WordStarts WordStartsOf(const TrainingSettings& settings) {
+  if (settings.boundaries == Boundaries::kCuts) return WordStarts::kDropped;
+  if (settings.boundaries == Boundaries::kSpaces) return WordStarts::kEverywhere;
+  return settings.layout->keeps_text ? WordStarts::kBehindSpace : WordStarts::kBehindSpaceOrLine;
+}
+
 std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes,
                              std::uint64_t lines) {
-  if (OfDistinctMorphemes(settings.boundaries)) {
-    const double kinds =
-        settings.boundaries == Boundaries::kCuts ? 1 : 2;  // at the front of words, and inside
-    const double distinct = kinds * 2 * 18 * std::sqrt(static_cast<double>(text_bytes));
-    return MorphemeMemory(static_cast<std::uint64_t>(distinct));
-  }
-  if (settings.model == "char") return 32 * kMiB + text_bytes * 6 + lines * 40;
-  if (settings.model == "word") return 32 * kMiB + text_bytes * 12 + lines * 40;
-  if (settings.model == "bpe") return 64 * kMiB + text_bytes * 30 + lines * 40;
-  // Unigram: the suffix array for each character, and up to a million seeds in each thread.
-  const std::uint64_t seeds = std::min(text_bytes, 16 * kMiB) * 16;
-  const std::uint64_t array = text_bytes * (settings.boundaries == Boundaries::kSpaces ? 15 : 10);
-  return 64 * kMiB + seeds + (text_bytes > kHugeText ? array * 2 : array) + lines * 40;
+  return settings.by_library ? LibraryTrainingMemory(settings, text_bytes, lines)
+                             : UnigramTrainingMemory(settings, text_bytes);
 }
 
-TokenizerTraining::TokenizerTraining(std::string program, const TrainingSettings& settings,
-                                     std::uint64_t memory, std::stop_token stop)
-    : program_(std::move(program)),
-      settings_(settings),
-      memory_(memory),
-      stop_(std::move(stop)),
-      morphemes_(WordStartsOf(settings)) {}
-
-Result<std::unique_ptr<TokenizerTraining>> TokenizerTraining::Start(std::string program,
-                                                                    const TrainingSettings& settings,
-                                                                    std::uint64_t text_bytes,
-                                                                    std::uint64_t memory,
-                                                                    std::stop_token stop) {
-  std::unique_ptr<TokenizerTraining> training(
-      new TokenizerTraining(std::move(program), settings, memory, std::move(stop)));
-  if (!OfDistinctMorphemes(settings.boundaries))
-    RETURN_IF_ERROR(training->StartChild(text_bytes > kHugeText));
-  return training;
-}
-
-Status TokenizerTraining::StartChild(bool huge) {
-  const bool morphemes = OfDistinctMorphemes(settings_.boundaries);
-  std::map<std::string, std::string> options = LayoutOptions(*settings_.layout, morphemes);
-  options["model_type"] = settings_.model;
-  options["vocab_size"] = std::to_string(settings_.vocab_size);
-  options["hard_vocab_limit"] = settings_.fewer_will_do ? "false" : "true";
-  options["byte_fallback"] = settings_.byte_fallback ? "true" : "false";
-  options["character_coverage"] = Decimal(settings_.character_coverage);
-  options["max_sentencepiece_length"] = std::to_string(settings_.max_piece_length);
-  options["num_threads"] = std::to_string(kThreads);
-  options["max_sentence_length"] = std::to_string(1 << 30);  // the sentences that are sent are far shorter
-  options["minloglevel"] = "1";
-  for (const std::string& symbol : settings_.symbols) {
-    std::string& symbols = options["user_defined_symbols"];
-    symbols += StrCat(symbols.empty() ? "" : ",", symbol);
-  }
-  if (huge) options["train_extremely_large_corpus"] = "true";
-  if (morphemes) {
-    options["input_format"] = "tsv";
-    options["num_sub_iterations"] = std::to_string(kIterationsOnMorphemes);
-  }
-  ASSIGN_OR_RETURN(child_, TrainingChild::Start(program_, options, stop_));
-  return {};
-}
-
-/// Returns an estimate of the most text that can be trained on in `memory` bytes.
-static std::uint64_t TextThatFits(const TrainingSettings& settings, std::uint64_t memory) {
-  std::uint64_t fits = 0;
-  for (std::uint64_t step = std::uint64_t{1} << 50; step > 0; step >>= 1)
-    if (TrainingMemory(settings, fits + step, (fits + step) / 100) <= memory) fits += step;
-  return fits;
-}
-
-Status TokenizerTraining::CheckMemory() const {
-  if (memory_ == 0) return {};
-  const std::uint64_t needed = OfDistinctMorphemes(settings_.boundaries)
-                                   ? std::max(MorphemeMemory(morphemes_.distinct()), 4 * morphemes_.memory())
-                                   : TrainingMemory(settings_, counts_.bytes, counts_.lines);
-  if (needed <= memory_) return {};
+Status CheckTrainingMemory(const TrainingSettings& settings, const TrainingCounts& counts,
+                           std::uint64_t needed, std::uint64_t memory) {
+  if (memory == 0 || needed <= memory) return {};
   return Status(Code::kResourceExhausted,
-                StrCat("the text so far (", HumanBytes(counts_.bytes), ") needs ", HumanBytes(needed),
-                       " of memory to train on, of ", HumanBytes(memory_),
+                StrCat("the text so far (", HumanBytes(counts.bytes), ") needs ", HumanBytes(needed),
+                       " of memory to train on, of ", HumanBytes(memory),
                        "; raise limits.memory, or train on a sample of at most ",
-                       HumanBytes(TextThatFits(settings_, memory_))));
+                       HumanBytes(TextThatFits(settings, memory))));
 }
 
-Status TokenizerTraining::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
-  ++counts_.lines;
-  counts_.bytes += line.size();
-  RETURN_IF_ERROR(CheckMemory());
-  if (OfDistinctMorphemes(settings_.boundaries)) {
-    morphemes_.Add(line, cuts);
-    return {};
-  }
-  const TakeSentence take = [this](std::string_view sentence) {
-    ++counts_.sentences;
-    return child_->Add(sentence);
-  };
-  const Result<std::uint64_t> cut = settings_.boundaries == Boundaries::kSpaces
-                                        ? JoinMorphemes(line, cuts, kMaxSentenceBytes, take)
-                                        : CutIntoSentences(line, kMaxSentenceBytes, take);
-  if (!cut.ok()) return Explain(cut.status());
-  counts_.cuts_in_long_lines += *cut;
-  return {};
-}
-
-Result<SentencePieceModel> TokenizerTraining::Finish() {
-  if (OfDistinctMorphemes(settings_.boundaries)) {
-    RETURN_IF_ERROR(StartChild(false));
-    counts_.morphemes = morphemes_.total();
-    const Status fed = morphemes_.Feed([this](std::string_view sentence) {
-      ++counts_.sentences;
-      return child_->Add(sentence);
-    });
-    if (!fed.ok()) return Explain(fed);
-    morphemes_ = MorphemeCounts();
-  }
-  if (counts_.sentences == 0)
-    return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
-  const Result<std::string> bytes = child_->Finish();
-  if (!bytes.ok()) return Explain(bytes.status());
-  ASSIGN_OR_RETURN(SentencePieceModel model, SentencePieceModel::Parse(*bytes));
-  FinishModel(*settings_.layout, model);
-  return model;
-}
-
-Status TokenizerTraining::Explain(const Status& status) const {
-  if (status.code() == Code::kResourceExhausted)
-    return Status(status.code(), StrCat(status.message(), ": about ",
-                                        HumanBytes(TrainingMemory(settings_, counts_.bytes, counts_.lines)),
-                                        "; train on a smaller sample"));
-  if (status.code() != Code::kFailedPrecondition) return status;
-  // A message of the library: "Vocabulary size too high (32000). Please set it to a value <= 8123."
-  if (const auto most = NumberBehind(status.message(), "set it to a value <= "))
-    return Status(Code::kFailedPrecondition,
-                  StrCat("vocab_size: ", settings_.vocab_size, " is more than this text has pieces for; ",
-                         *most, " would do, or more text (it had ", HumanBytes(counts_.bytes), ")"));
-  // "Vocabulary size is smaller than required_chars. 300 vs 812."
-  if (const auto least =
-          NumberBehind(status.message(), StrCat("required_chars. ", settings_.vocab_size, " vs ")))
-    return Status(Code::kFailedPrecondition,
-                  StrCat("vocab_size: ", settings_.vocab_size,
-                         " is too few: the special pieces and the characters that "
-                         "character_coverage ",
-                         Decimal(settings_.character_coverage), " asks for are ", *least,
-                         " already; take more, or a lower character_coverage"));
-  return Status(Code::kFailedPrecondition, StrCat("SentencePiece refuses to train: ", status.message()));
+Result<std::unique_ptr<TokenizerTraining>> StartTraining(const TrainingSettings& settings,
+                                                         std::uint64_t text_bytes, TrainingMeans means) {
+  if (settings.by_library) return LibraryTraining::Start(settings, text_bytes, std::move(means));
+  return std::unique_ptr<TokenizerTraining>(std::make_unique<UnigramTraining>(settings, std::move(means)));
 }
 
 }  // namespace pipeline

@@ -1,7 +1,9 @@
-// Trains one SentencePiece model, from lines to the finished model.
+// Trains one SentencePiece model, from lines to the finished model. Rules:
+// stages/tokenizer/train_tokenizer.md.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,74 +15,81 @@
 #include "base/result.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_layout.h"
-#include "stages/tokenizer/training_child.h"
-#include "text/tokenizer_corpus.h"
+#include "text/unigram/pre_tokens.h"
 
 namespace pipeline {
 
-/// The borders of the trainer's sentences; no piece crosses one.
-enum class Boundaries : std::uint8_t { kNone, kSpaces, kCuts, kCutsInWords };
+/// The borders that no piece crosses.
+enum class Boundaries : std::uint8_t { kNone, kSpaces, kCuts, kCutsInWords, kScripts };
 
-/// "none", "spaces", "cuts", "cuts_in_words".
+/// "none", "spaces", "cuts", "cuts_in_words", "scripts".
 std::string_view BoundariesName(Boundaries boundaries);
 std::optional<Boundaries> BoundariesNamed(std::string_view name);
-/// True if the trainer's sentences are distinct morphemes.
-constexpr bool OfDistinctMorphemes(Boundaries boundaries) { return boundaries >= Boundaries::kCuts; }
+/// True if each distinct morpheme is one word of the training.
+constexpr bool OfDistinctMorphemes(Boundaries boundaries) {
+  return boundaries == Boundaries::kCuts || boundaries == Boundaries::kCutsInWords;
+}
 
 struct TrainingSettings {
   const TokenizerLayout* layout = nullptr;
   Boundaries boundaries = Boundaries::kNone;
   std::string model = "unigram";  // or "bpe", "word", "char"
+  bool by_library = false;        // if not, the model is unigram
   std::int64_t vocab_size = 0;    // a maximum if `fewer_will_do`
   bool fewer_will_do = false;
+  bool is_rough = false;  // our own trainer takes fewer steps: to compare tokenizers, not to use them
   bool byte_fallback = true;
   double character_coverage = 0.9995;
   std::int64_t max_piece_length = 16;  // in characters
   std::vector<std::string> symbols;    // follow the symbols of the layout
 };
 
-/// Bytes of memory for training on this much text, in this process and the child.
-std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes, std::uint64_t lines);
+struct TrainingCounts {
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t sentences = 0;           // given to the library, or distinct words of our own trainer
+  std::uint64_t morphemes = 0;           // all occurrences, if each distinct morpheme is a word
+  std::uint64_t cuts_in_long_lines = 0;  // including cuts at reserved marks
+};
 
-/// One thread, which must live until Finish has returned. Destroying it earlier kills the training.
+/// What a training may use, and how it tells its progress.
+struct TrainingMeans {
+  std::string program;       // path of `pipe`, which is started again as the library's process
+  std::uint64_t memory = 0;  // kResourceExhausted once the text needs more; 0: no limit
+  std::size_t threads = 1;   // without effect on the model
+  std::function<void(std::uint64_t done, std::uint64_t of)> progress = {};  // of Finish; may be empty
+  std::stop_token stop = {};
+};
+
+/// One thread, which must live until Finish has returned. Destroying it earlier ends the training.
 class TokenizerTraining {
  public:
-  struct Counts {
-    std::uint64_t lines = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t sentences = 0;           // given to the trainer
-    std::uint64_t morphemes = 0;           // all occurrences, if each distinct morpheme is a sentence
-    std::uint64_t cuts_in_long_lines = 0;  // including cuts at reserved marks
-  };
-
-  /// `program`: path of `pipe`. `text_bytes`: upper bound of the text to add. `memory`: kResourceExhausted
-  /// once the text needs more; 0: no limit.
-  static Result<std::unique_ptr<TokenizerTraining>> Start(std::string program,
-                                                          const TrainingSettings& settings,
-                                                          std::uint64_t text_bytes, std::uint64_t memory,
-                                                          std::stop_token stop);
-  /// `cuts` is empty for kNone.
-  Status Add(std::string_view line, std::span<const std::uint32_t> cuts);
+  virtual ~TokenizerTraining() = default;
+  /// `cuts` is empty for kNone and kScripts.
+  virtual Status Add(std::string_view line, std::span<const std::uint32_t> cuts) = 0;
   /// Returns the model with the layout's spacing, without machine-specific data and without sentinels.
   /// kFailedPrecondition if the text has too little for this many pieces, with a size that works.
-  Result<SentencePieceModel> Finish();
+  virtual Result<SentencePieceModel> Finish() = 0;
 
-  const Counts& counts() const { return counts_; }
+  const TrainingCounts& counts() const { return counts_; }
 
- private:
-  TokenizerTraining(std::string program, const TrainingSettings& settings, std::uint64_t memory,
-                    std::stop_token stop);
-  Status StartChild(bool huge);
-  Status CheckMemory() const;
-  Status Explain(const Status& status) const;
-
-  std::string program_;
-  TrainingSettings settings_;
-  std::uint64_t memory_;
-  std::stop_token stop_;
-  std::unique_ptr<TrainingChild> child_;  // for distinct morphemes: from Finish on
-  MorphemeCounts morphemes_;              // used if morphemes are the sentences
-  Counts counts_;
+ protected:
+  TrainingCounts counts_;
 };
+
+/// `text_bytes`: upper bound of the text to add.
+Result<std::unique_ptr<TokenizerTraining>> StartTraining(const TrainingSettings& settings,
+                                                         std::uint64_t text_bytes, TrainingMeans means);
+
+/// Bytes of memory for training on this much text, in this process and the library's.
+std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes, std::uint64_t lines);
+
+/// The parts of words that get U+2581 in front. If a layout does not keep the text, its trainers put a space
+/// in front of each line.
+WordStarts WordStartsOf(const TrainingSettings& settings);
+
+/// kResourceExhausted: the text so far needs more memory than there is. `memory` 0: no limit.
+Status CheckTrainingMemory(const TrainingSettings& settings, const TrainingCounts& counts,
+                           std::uint64_t needed, std::uint64_t memory);
 
 }  // namespace pipeline

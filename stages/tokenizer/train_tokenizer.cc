@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "stages/tokenizer/tokenizer_training.h"
 #include "stages/tokenizer/wordpiece_training.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/unigram/unigram_trainer.h"
 
 namespace pipeline {
 
@@ -27,15 +29,18 @@ constexpr std::string_view kTrainSplit = "train";
 constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the sentinels
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
+constexpr std::string_view kEngineKey = "engine", kLibraryEngine = "sentencepiece";
 
 // One line in 50 is kept aside for measurements, up to 1 MiB. The hash of a line decides; below this limit,
 // no line that is trained on is equal to a line kept aside. The small tokenizers of the comparison learn from
-// another part, of about 2 MiB.
+// another part.
 constexpr std::uint64_t kHeldSeed = 0x68656c64;    // "held"
 constexpr std::uint64_t kSampleSeed = 0x736d706c;  // "smpl"
 constexpr std::uint64_t kHeldShare = 50;
 constexpr std::uint64_t kHeldBytes = 1 << 20;
-constexpr std::uint64_t kSampleBytes = 2 << 20;
+constexpr std::uint64_t kSampleBytes = 2 << 20;  // for the library
+constexpr std::uint64_t kOwnSampleBytes = 1
+                                          << 20;  // for our own trainer: a fifth of the time of the training
 constexpr std::int64_t kComparedVocabulary = 8000;
 constexpr std::uint32_t kLeastPieces = 16;
 constexpr std::int64_t kMostPieces = 1 << 24;  // of a SentencePiece model
@@ -49,6 +54,10 @@ bool HasColumn(const Schema& schema, std::string_view name) { return schema.colu
 
 Status Refuse(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
+bool IsByLibrary(const Json& config) {
+  return config["model"].AsString() != "unigram" || config[kEngineKey].AsString() == kLibraryEngine;
+}
+
 Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   Settings settings;
   TrainingSettings& training = settings.training;
@@ -59,6 +68,7 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   training.byte_fallback = config["byte_fallback"].AsBool(true);
   training.character_coverage = config["character_coverage"].AsDouble();
   training.max_piece_length = config["max_piece_length"].AsInt();
+  training.by_library = IsByLibrary(config);
   settings.compare = config["compare_boundaries"].AsBool(true);
   ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config[kSymbolsKey], *training.layout));
 
@@ -71,7 +81,12 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
                             : "layout: bert is that of a vocab.txt; write `model: wordpiece`");
   training.boundaries =
       BoundariesNamed(boundaries).value_or(has_cuts && !words ? Boundaries::kCuts : Boundaries::kNone);
-  if (training.boundaries != Boundaries::kNone && !has_cuts)
+  const bool by_script = training.boundaries == Boundaries::kScripts;
+  if (by_script && training.by_library)
+    return Refuse(
+        "boundaries: scripts is for `model: unigram` with `engine: own`; the other trainers have their own "
+        "rules for scripts: write `none`");
+  if (training.boundaries != Boundaries::kNone && !by_script && !has_cuts)
     return Refuse(StrCat("boundaries: ", boundaries,
                          " needs the column 'cuts', which its input does not have; put "
                          "segment_words in front of it, or write `boundaries: none`"));
@@ -157,6 +172,9 @@ class TrainTokenizer final : public JobStage {
 
  private:
   bool compares() const { return settings_.compare && has_cuts_; }
+  std::uint64_t sample_bytes() const {
+    return settings_.training.by_library ? kSampleBytes : kOwnSampleBytes;
+  }
 
   ArtifactTotals::Split TrainText(const ArtifactTotals& input) const {
     ArtifactTotals::Split text;
@@ -168,13 +186,17 @@ class TrainTokenizer final : public JobStage {
   std::uint64_t CompareMemory() const {
     TrainingSettings none = settings_.training;
     none.boundaries = Boundaries::kSpaces;
-    return TrainingMemory(none, kSampleBytes, kSampleBytes / 100);
+    return TrainingMemory(none, sample_bytes(), sample_bytes() / 100);
   }
 
   Result<JobOutput> Train(const JobRequest& request) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<TokenizerTraining> training,
-                     TokenizerTraining::Start(program_, settings_.training, TrainText(request.input).bytes,
-                                              request.memory_bytes, request.stop));
+                     StartTraining(settings_.training, TrainText(request.input).bytes,
+                                   {.program = program_,
+                                    .memory = request.memory_bytes,
+                                    .threads = static_cast<std::size_t>(std::max(request.threads, 1)),
+                                    .progress = request.progress,
+                                    .stop = request.stop}));
     ASSIGN_OR_RETURN(const Intake intake,
                      Read(request, training->counts(),
                           [&](std::string_view line, auto cuts) { return training->Add(line, cuts); }));
@@ -188,7 +210,7 @@ class TrainTokenizer final : public JobStage {
     report["training"] = TrainingReport(training->counts(), intake);
     if (compares()) {
       Say(request, "comparing the choices for `boundaries`");
-      ASSIGN_OR_RETURN(report["comparison"], Compare(intake, request.stop));
+      ASSIGN_OR_RETURN(report["comparison"], Compare(intake, request));
     }
     return Publish(std::move(model), std::move(report), request);
   }
@@ -225,10 +247,10 @@ class TrainTokenizer final : public JobStage {
 
   /// Gives every line of the split `train` to `add`, except those that are kept aside.
   Result<Intake> Read(
-      const JobRequest& request, const TokenizerTraining::Counts& counts,
+      const JobRequest& request, const TrainingCounts& counts,
       const std::function<Status(std::string_view line, std::span<const std::uint32_t> cuts)>& add) const {
     const std::uint64_t all = TrainText(request.input).bytes;
-    const std::uint64_t share = all <= kSampleBytes ? 1 : all / kSampleBytes;
+    const std::uint64_t share = all <= sample_bytes() ? 1 : all / sample_bytes();
     Intake intake;
     Batch batch;
     ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, request.open_records());
@@ -251,7 +273,7 @@ class TrainTokenizer final : public JobStage {
           continue;
         }
         if (compares() && Hash64(line, kSampleSeed) % share == 0 &&
-            intake.sample.text.bytes() + line.size() <= 2 * kSampleBytes)
+            intake.sample.text.bytes() + line.size() <= 2 * sample_bytes())
           Keep(line, cuts, intake.sample);
         RETURN_IF_ERROR(add(line, cuts));
       }
@@ -264,7 +286,7 @@ class TrainTokenizer final : public JobStage {
     if (has_cuts_) lines.cuts.Append(cuts);
   }
 
-  Json TrainingReport(const TokenizerTraining::Counts& counts, const Intake& intake) const {
+  Json TrainingReport(const TrainingCounts& counts, const Intake& intake) const {
     Json report;
     report["boundaries"] = BoundariesName(settings_.training.boundaries);
     report["lines"] = counts.lines;
@@ -277,17 +299,18 @@ class TrainTokenizer final : public JobStage {
     return report;
   }
 
-  /// Returns the choices to compare: the three that existed before `cuts_in_words`, and that one if it was
+  /// Returns the choices to compare: the three that existed before the others, and another one if it was
   /// chosen, so that the report of an older recipe stays the same.
   std::vector<Boundaries> Compared() const {
     std::vector<Boundaries> compared = {Boundaries::kCuts, Boundaries::kSpaces, Boundaries::kNone};
-    if (settings_.training.boundaries == Boundaries::kCutsInWords)
-      compared.insert(compared.begin(), Boundaries::kCutsInWords);
+    const Boundaries chosen = settings_.training.boundaries;
+    if (chosen == Boundaries::kCutsInWords || chosen == Boundaries::kScripts)
+      compared.insert(compared.begin(), chosen);
     return compared;
   }
 
   /// Returns the characters per token of small tokenizers that differ in `boundaries` alone.
-  Result<Json> Compare(const Intake& intake, const std::stop_token& stop) const {
+  Result<Json> Compare(const Intake& intake, const JobRequest& request) const {
     Json report;
     report["sample_bytes"] = intake.sample.text.bytes();
     report["vocab_size"] = std::min(kComparedVocabulary, settings_.training.vocab_size);
@@ -295,9 +318,9 @@ class TrainTokenizer final : public JobStage {
       TrainingSettings small = settings_.training;
       small.boundaries = boundaries;
       small.vocab_size = report["vocab_size"].AsInt();
-      small.fewer_will_do = true;
+      small.fewer_will_do = small.is_rough = true;
       Json& result = report["characters_per_token"][BoundariesName(boundaries)];
-      Result<double> found = CharactersWith(small, intake, stop);
+      Result<double> found = CharactersWith(small, intake, request);
       if (found.ok())
         result = *found;
       else if (found.status().code() ==
@@ -310,9 +333,12 @@ class TrainTokenizer final : public JobStage {
   }
 
   Result<double> CharactersWith(const TrainingSettings& small, const Intake& intake,
-                                const std::stop_token& stop) const {
+                                const JobRequest& request) const {
     ASSIGN_OR_RETURN(const std::unique_ptr<TokenizerTraining> training,
-                     TokenizerTraining::Start(program_, small, intake.sample.text.bytes(), 0, stop));
+                     StartTraining(small, intake.sample.text.bytes(),
+                                   {.program = program_,
+                                    .threads = static_cast<std::size_t>(std::max(request.threads, 1)),
+                                    .stop = request.stop}));
     for (std::size_t row = 0; row < intake.sample.text.size(); ++row)
       RETURN_IF_ERROR(training->Add(intake.sample.text[row], intake.sample.cuts[row]));
     ASSIGN_OR_RETURN(const SentencePieceModel model, training->Finish());
@@ -374,8 +400,10 @@ std::vector<ConfigKey> Keys() {
        Effect::kBytes,
        "The borders that no piece crosses: morphemes, a space being a piece of its own (cuts) or the front "
        "of the morpheme behind it (cuts_in_words, for scripts with spaces); morphemes that then count as "
-       "words (spaces); or only spaces (none). auto is cuts where the column is there, else none.",
-       {"auto", "cuts", "cuts_in_words", "spaces", "none"}},
+       "words (spaces); spaces and changes of the script (scripts), with kanji and kana as one script "
+       "(none). "
+       "auto is cuts where the column is there, else none.",
+       {"auto", "cuts", "cuts_in_words", "spaces", "none", "scripts"}},
       {"byte_fallback", ValueType::kBoolean, "true", Effect::kBytes,
        "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece; not with "
        "`wordpiece`."},
@@ -385,6 +413,13 @@ std::vector<ConfigKey> Keys() {
       {kSymbolsKey, ValueType::kStrings, "~", Effect::kBytes,
        "Pieces that any text with them gives as one id, such as <answer>; their ids follow those of the "
        "layout."},
+      {kEngineKey,
+       ValueType::kChoice,
+       "~",
+       Effect::kBytes,
+       "Which trainer finds the pieces of a unigram model: our own one, or the library; if absent: own. The "
+       "library makes the other SentencePiece models in any case.",
+       {"own", kLibraryEngine}},
       {"compare_boundaries", ValueType::kBoolean, "true", Effect::kBytes,
        "Whether the report compares the choices for boundaries, with three small tokenizers."},
   };
@@ -407,6 +442,11 @@ StageType TrainTokenizerType(std::string program) {
   type.gives = Flow::kArtifact;
   type.reads = {"text"};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
+  // A tokenizer that the library made stays as it is, as after a change of the library's version.
+  type.chosen_libraries = [](const Json& config) -> std::map<std::string, std::string> {
+    if (IsByLibrary(config)) return {};
+    return {{"unigram_trainer", std::to_string(kUnigramTrainerVersion)}};
+  };
   type.check = [](const Json& config, Schema& schema) -> Status {
     if (HasColumn(schema, "split") &&
         std::find(schema.splits.begin(), schema.splits.end(), kTrainSplit) == schema.splits.end())

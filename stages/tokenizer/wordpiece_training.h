@@ -39,14 +39,14 @@ class WordPieceTraining {
   BertWordKind kind() const {
     return settings_.boundaries == Boundaries::kCuts ? BertWordKind::kMorphemes : BertWordKind::kText;
   }
-  const TokenizerTraining::Counts& counts() const { return counts_; }
+  const TrainingCounts& counts() const { return counts_; }
   std::uint64_t words() const { return words_.total(); }
   std::uint64_t distinct_words() const { return words_.distinct(); }
 
  private:
   const TrainingSettings settings_;
   const std::uint64_t memory_;
-  TokenizerTraining::Counts counts_;
+  TrainingCounts counts_;
   WordCounts words_;
   BertWords finder_;
 };

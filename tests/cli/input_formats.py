@@ -251,7 +251,7 @@ def shards_read_again():
                                            "character_coverage": 0.99, "compare_boundaries": False,
                                            "out": str(sandbox.root / "model")}
             sandbox.stages["text"].update(input="clean")
-            sandbox.stages["short"] = {"type": "write_tfds", "input": "clean", "name": "short", "shards": 4, "max_tokens": 24,
+            sandbox.stages["short"] = {"type": "write_tfds", "input": "clean", "name": "short", "shards": 4, "max_tokens": 16,
                                        "tokenizer": "tokenizer", "out": str(sandbox.out)}
             run = sandbox.ok("-j1")
             check_says(run.out, "split_long")

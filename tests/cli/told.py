@@ -74,7 +74,8 @@ def pipeline(sandbox, fails):
                   "checkpoint_every": 5, "environment": str(environment), "grace": 5, "out": str(sandbox.out), "seed": 4711},
         "shout": {"type": "exec", "input": "lines", "command": [sys.executable, str(script)], "files": [str(script)]},
         "docs": {"type": "split", "input": "shout", "splits": {"train": "rest", "validation": 0.1}},
-        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "out": str(sandbox.out / "tokenizer")},
+        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 320, "engine": "sentencepiece",
+                      "out": str(sandbox.out / "tokenizer")},
         "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
         "packed": {"type": "write_packed", "input": "tokens", "seq_len": 32, "shards": 4, "out": str(sandbox.out / "packed")},
     })

@@ -265,6 +265,24 @@ TEST(NamedInputTest, AFileOfTheMachineIsReportedAndNotActedOn) {
   EXPECT_TRUE(Says(place.Run(kLearn + kMark + kText, strict).refusals, "library.list words"));
 }
 
+TEST(NamedInputTest, AReaderOfAReusedArtifactTellsHowThatWasMade) {
+  ToyPlace place;
+  place.hand.list_path = place.path("words");
+  WriteFile(place.path("words"), "a\n");
+  place.Ok(kLearn + kMark + kText);
+  WriteFile(place.path("words"), "b\n");
+  const std::string look = "  seen: { type: look, input: text, out: \"${out}/seen\" }\n";
+  place.Ok(kLearn + kMark + kText + look);
+  const Lineage text = ManifestAt(place.path("out/toy/1.0.0")).lineage;
+  const Lineage seen = ManifestAt(place.path("out/seen")).lineage;
+  ASSERT_GT(seen.size(), text.size());
+  EXPECT_EQ(Lineage(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(text.size())), text);
+  Selection force;
+  force.force = "text";
+  place.Ok(kLearn + kMark + kText + look, force);
+  EXPECT_NE(ManifestAt(place.path("out/toy/1.0.0")).lineage, text) << "made again, with the words of now";
+}
+
 TEST(NamedInputTest, AMetricOfTheTypeIsJudgedOverTheWhole) {
   ToyPlace place;
   const std::string mark =

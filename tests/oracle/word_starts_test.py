@@ -40,7 +40,7 @@ def comments(seed, count):
                 yield chance.choice(ADVERBS)
             yield chance.choice(NOUNS) + chance.choice(PARTICLES)
         yield chance.choice(ENDS) + chance.choice((".", "!", "", "!!"))
-    return [" ".join(words()) + f" {number}" for number in range(count)]
+    return [" ".join(words()) + f" {number}" * (number % 10 == 0) for number in range(count)]
 
 
 def morphemes_of(pipe, root, lines):
@@ -66,7 +66,7 @@ def main(pipe, pipeline):
         lines = comments(31, 4000)
         (root / "comments.txt").write_text("\n".join(lines), encoding="utf-8")
         ran(pipe, "run", before_training(pipeline, root), "--work", root / "work", "--set", f"corpus={root / 'comments.txt'}", "--set",
-            f"out={root / 'out'}", "--set", "vocab_size=520")
+            f"out={root / 'out'}", "--set", "vocab_size=460")
         morphemes = morphemes_of(pipe, root, lines)
         model = sentencepiece.SentencePieceProcessor(model_file=str(root / "out" / "tokenizer" / "tokenizer.base.model"))
         pieces = [model.id_to_piece(one) for one in range(model.get_piece_size())

@@ -77,54 +77,5 @@ TEST(JoinMorphemesTest, CutsLongLinesBetweenMorphemes) {
   EXPECT_EQ(sentences.all, (std::vector<std::string>{"猫 が", "鳴く"}));
 }
 
-TEST(MorphemeCountsTest, GivesEachMorphemeOnceWithItsCountAndOneEndOpen) {
-  MorphemeCounts counts;
-  const std::vector<std::uint32_t> cuts = {3, 6, 9, 12};
-  counts.Add("猫が猫犬", cuts);
-  counts.Add("猫", std::vector<std::uint32_t>{3});
-  EXPECT_EQ(counts.distinct(), 3u);
-  EXPECT_EQ(counts.total(), 5u);
-  Sentences sentences;
-  ASSERT_TRUE(counts.Feed(sentences.take).ok());
-  EXPECT_EQ(sentences.all, (std::vector<std::string>{"が\t1", "犬\t1", "猫\t2", "猫 \t1"}));
-}
-
-TEST(MorphemeCountsTest, SeparatesWhatNoPieceMayHold) {
-  MorphemeCounts counts;
-  const std::string line = " a b\tc\u2581d\u2585\u2582 ";
-  counts.Add(line, std::vector<std::uint32_t>{static_cast<std::uint32_t>(line.size())});
-  Sentences sentences;
-  ASSERT_TRUE(counts.Feed(sentences.take).ok());
-  EXPECT_EQ(sentences.all, (std::vector<std::string>{"a\t1", "b\t1", "c\t1", "d\t1", "\u2582\t1"}));
-}
-
-TEST(MorphemeCountsTest, TheFirstMorphemeOfAWordIsAnotherOneWithItsSpace) {
-  const std::string line = "\uac00\ub294 \uac00 \uac00\ub294";  // three words, five morphemes
-  const std::vector<std::uint32_t> cuts = {3, 6, 10, 14, 17};
-  const auto fed = [&](WordStarts starts) {
-    MorphemeCounts counts(starts);
-    counts.Add(line, cuts);
-    EXPECT_EQ(counts.total(), 5u);
-    Sentences sentences;
-    EXPECT_TRUE(counts.Feed(sentences.take).ok());
-    return sentences.all;
-  };
-  using List = std::vector<std::string>;
-  EXPECT_EQ(fed(WordStarts::kDropped), (List{"\uac00\t2", "\uac00 \t1", "\ub294\t1", "\ub294 \t1"}));
-  EXPECT_EQ(fed(WordStarts::kBehindSpace),
-            (List{" \uac00\t1", " \uac00 \t1", "\uac00\t1", "\ub294\t1", "\ub294 \t1"}));
-  EXPECT_EQ(fed(WordStarts::kBehindSpaceOrLine),
-            (List{" \uac00\t2", " \uac00 \t1", "\ub294\t1", "\ub294 \t1"}));
-}
-
-TEST(MorphemeCountsTest, ASpaceBeginsAWordWhereverInAMorphemeItStandsAndAReservedMarkDoesNot) {
-  MorphemeCounts counts(WordStarts::kBehindSpace);
-  const std::string line = "  a b\tc\u2581d\u2585\u2582 ";
-  counts.Add(line, std::vector<std::uint32_t>{static_cast<std::uint32_t>(line.size())});
-  Sentences sentences;
-  ASSERT_TRUE(counts.Feed(sentences.take).ok());
-  EXPECT_EQ(sentences.all, (std::vector<std::string>{" a\t1", " b\t1", " c\t1", " d\t1", "\u2582\t1"}));
-}
-
 }  // namespace
 }  // namespace pipeline

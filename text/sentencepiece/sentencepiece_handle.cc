@@ -123,4 +123,23 @@ Result<std::string> TrainSentencePiece(const std::map<std::string, std::string>&
   return model;
 }
 
+// The library shows its rules in no header, but it writes them into each model. A model of one character
+// costs a millisecond, and no text of a user is involved that could end the process.
+Result<std::string> LibraryCharsmap(std::string_view rule) {
+  bool given = false;
+  const Result<std::string> bytes = TrainSentencePiece({{"model_type", "char"},
+                                                        {"vocab_size", "8"},
+                                                        {"hard_vocab_limit", "false"},
+                                                        {"num_threads", "1"},
+                                                        {"minloglevel", "1"},
+                                                        {"normalization_rule_name", std::string(rule)}},
+                                                       [&given](std::string& sentence) -> Result<bool> {
+                                                         sentence = "a";
+                                                         return !std::exchange(given, true);
+                                                       });
+  if (!bytes.ok()) return Status(Code::kInternal, StrCat("SentencePiece: ", bytes.status().message()));
+  ASSIGN_OR_RETURN(const SentencePieceModel model, SentencePieceModel::Parse(*bytes));
+  return std::string(model.charsmap());
+}
+
 }  // namespace pipeline

@@ -63,6 +63,10 @@ class SentencePieceEncoder {
   std::unique_ptr<const UnigramEncoder> own_;  // null: the library encodes all lines
 };
 
+/// Returns the replacements of a normalisation rule that the library brings along, such as "nmt_nfkc":
+/// formats/sentencepiece_model.md. kInternal: the library has no such rule.
+Result<std::string> LibraryCharsmap(std::string_view rule);
+
 /// Trains a model with `options`, named as in the library, and returns its bytes. `next` sets the next
 /// sentence; false: no more. The library cannot be stopped, and may end the process: call this in a process
 /// of its own (TrainingChild). kFailedPrecondition has the message of the library.

@@ -136,6 +136,66 @@ TEST(TrainTokenizerTest, TheFirstMorphemeOfAWordHoldsItsSpaceWithCutsInWords) {
   }
 }
 
+TEST(TrainTokenizerTest, TheLibraryTrainsAUnigramModelOnRequest) {
+  const std::vector<Line> lines = SmallCorpus();
+  for (const std::string boundaries : {"cuts", "cuts_in_words", "spaces", "none"}) {
+    TrainingRun run;
+    run.config = TokenizerConfig("pipe", boundaries);
+    const std::string own = Train(lines, run).Object("tokenizer.model");
+    run.config["engine"] = "own";
+    EXPECT_EQ(Train(lines, run).Object("tokenizer.model"), own);
+    run.config["engine"] = "sentencepiece";
+    const Trained library = Train(lines, run);
+    const SentencePieceModel model = ModelOf(library);
+    EXPECT_NE(library.Object("tokenizer.model"), own);
+    EXPECT_EQ(model.pieces().size(), 336u);
+    EXPECT_EQ(model.model_type(), "unigram");
+    EXPECT_EQ(Train(lines, run).Object("tokenizer.model"), library.Object("tokenizer.model"));
+  }
+}
+
+TEST(TrainTokenizerTest, WordsEndWhereTheScriptChangesOnRequest) {
+  std::vector<Line> lines;
+  for (int i = 0; i < 200; ++i) lines.push_back(LineOf({"東京へ行く", i % 2 == 0 ? "カメラ" : "2026年"}));
+  TrainingRun run;
+  run.cuts = false;
+  run.config = TokenizerConfig("pipe", "scripts");
+  run.config["vocab_size"] = 277;  // 261, 13 characters, and three words
+  const std::set<std::string> pieces = TextsOf(ModelOf(Train(lines, run)));
+  EXPECT_TRUE(pieces.contains("東京"));
+  EXPECT_TRUE(pieces.contains("カメラ"));
+  for (const char* mixed : {"東京へ", "行く", "行くカメラ", "2026年"})
+    EXPECT_FALSE(pieces.contains(mixed)) << mixed;
+  run.config["boundaries"] = "none";
+  EXPECT_TRUE(TextsOf(ModelOf(Train(lines, run))).contains("東京へ行く"));
+}
+
+/// A tokenizer that the library made before is reused, because only the trainer's version makes the
+/// difference.
+TEST(TrainTokenizerTest, OurTrainerCountsAsALibraryOfItsOwn) {
+  const StageType type = TrainTokenizerType();
+  Json config = TokenizerConfig();
+  const auto own = type.LibrariesOf(config);
+  EXPECT_TRUE(own.contains("unigram_trainer"));
+  EXPECT_EQ(CanonicalConfig(type.keys, config).Has("engine"), false)
+      << "the recipe is that of older versions";
+  config["engine"] = "sentencepiece";
+  EXPECT_FALSE(type.LibrariesOf(config).contains("unigram_trainer"));
+  config["engine"] = "own", config["model"] = "bpe";
+  EXPECT_FALSE(type.LibrariesOf(config).contains("unigram_trainer"));
+}
+
+TEST(TrainTokenizerTest, TellsTheProgressOfOurTrainer) {
+  TrainingRun run;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+  run.progress = [&told](std::uint64_t done, std::uint64_t of) { told.emplace_back(done, of); };
+  run.config["vocab_size"] = 320;
+  ModelOf(Train(SmallCorpus(), run));
+  ASSERT_GE(told.size(), 3u);
+  EXPECT_GT(told.back().first, 0u) << "pieces that were removed";
+  EXPECT_EQ(told.back().first, told.back().second) << "all that had to be";
+}
+
 TEST(TrainTokenizerTest, SameModelWhateverTheThreadsTheBatchesAndThePlace) {
   const std::vector<Line> lines = SmallCorpus();
   for (const std::string boundaries : {"cuts", "cuts_in_words", "none"}) {
@@ -277,7 +337,7 @@ TEST(TrainTokenizerTest, WhatIsPromisedBeforeIsSaidAfterwards) {
 
 TEST(TrainTokenizerTest, AllMethodsTrain) {
   const std::vector<Line> lines = SmallCorpus();
-  for (const std::string method : {"bpe", "char", "word"}) {
+  for (const std::string method : {"bpe", "char", "word"}) {  // by the library, whatever `engine` is
     TrainingRun run;
     run.config["model"] = method;
     run.config["vocab_size"] = method == "bpe" ? 336 : 310;
@@ -288,15 +348,24 @@ TEST(TrainTokenizerTest, AllMethodsTrain) {
 }
 
 TEST(TrainTokenizerTest, NothingOfTheMachineStaysInTheModel) {
-  const Trained trained = Train(SmallCorpus());
-  const ProtoMessage model = ProtoMessage::Parse(trained.Object("tokenizer.model")).value();
-  const ProtoMessage spec = ProtoMessage::Parse(*model.Bytes(2)).value();
-  for (const ProtoMessage::Field& field : spec.fields())
-    for (const std::uint32_t machine : {1u, 2u, 16u, 18u, 49u}) EXPECT_NE(field.number, machine);
+  for (const char* engine : {"own", "sentencepiece"}) {
+    TrainingRun run;
+    run.config["engine"] = engine;
+    const Trained trained = Train(SmallCorpus(), run);
+    const ProtoMessage model = ProtoMessage::Parse(trained.Object("tokenizer.model")).value();
+    const ProtoMessage spec = ProtoMessage::Parse(*model.Bytes(2)).value();
+    for (const ProtoMessage::Field& field : spec.fields())
+      for (const std::uint32_t machine : {1u, 2u, 16u, 18u, 49u}) EXPECT_NE(field.number, machine);
+  }
 }
 
-TEST(TrainTokenizerTest, VocabularyThatTheTextCannotFillSaysWhatWouldDo) {
+class TrainingEngineTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Engines, TrainingEngineTest, testing::Values("own", "sentencepiece"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+TEST_P(TrainingEngineTest, VocabularyThatTheTextCannotFillSaysWhatWouldDo) {
   TrainingRun run;
+  run.config["engine"] = GetParam();
   run.config["vocab_size"] = 30000;
   const Trained trained = Train(SmallCorpus(), run);
   EXPECT_EQ(trained.status.code(), Code::kFailedPrecondition);
@@ -313,14 +382,17 @@ TEST(TrainTokenizerTest, VocabularyThatTheTextCannotFillSaysWhatWouldDo) {
   EXPECT_NE(few.status.message().find("290 is too few"), std::string::npos) << few.status.message();
 }
 
-TEST(TrainTokenizerTest, EmptyTextIsRefused) {
-  const Trained trained = Train({});
+TEST_P(TrainingEngineTest, EmptyTextIsRefused) {
+  TrainingRun run;
+  run.config["engine"] = GetParam();
+  const Trained trained = Train({}, run);
   EXPECT_EQ(trained.status.code(), Code::kFailedPrecondition);
   EXPECT_NE(trained.status.message().find("no text to train on"), std::string::npos);
 }
 
-TEST(TrainTokenizerTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
+TEST_P(TrainingEngineTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
   TrainingRun run;
+  run.config["engine"] = GetParam();
   run.memory = 1 << 20;
   const Trained trained = Train(SmallCorpus(), run);
   EXPECT_EQ(trained.status.code(), Code::kResourceExhausted);
@@ -328,7 +400,9 @@ TEST(TrainTokenizerTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
 
   const StageType type = TrainTokenizerType(BuiltProgram());
   const auto forecast = [&](std::string_view boundaries, std::uint64_t bytes) {
-    auto stage = type.job()->make({"tokenizer", TokenizerConfig("pipe", boundaries), TokenizerSchema(run)});
+    Json config = TokenizerConfig("pipe", boundaries);
+    config["engine"] = GetParam();
+    auto stage = type.job()->make({"tokenizer", config, TokenizerSchema(run)});
     ArtifactTotals totals;
     totals.splits["train"] = {bytes / 200, bytes / 200, bytes};
     return (*stage)->Memory(totals).value();
@@ -337,10 +411,11 @@ TEST(TrainTokenizerTest, TextThatNeedsMoreMemoryThanThereIsIsRefused) {
   EXPECT_LT(forecast("cuts", 200'000'000), 600'000'000u);
 }
 
-TEST(TrainTokenizerTest, StopEndsTheTraining) {
+TEST_P(TrainingEngineTest, StopEndsTheTraining) {
   std::stop_source stop;
   stop.request_stop();
   TrainingRun run;
+  run.config["engine"] = GetParam();
   run.stop = stop.get_token();
   EXPECT_EQ(Train(SmallCorpus(), run).status.code(), Code::kCancelled);
 }
@@ -390,6 +465,10 @@ TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
   Json words = TokenizerConfig("pipe", "cuts");
   words["model"] = "word";
   EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
+  Json scripts = TokenizerConfig("pipe", "scripts");
+  EXPECT_EQ(why_not(scripts, false), "");
+  scripts["engine"] = "sentencepiece";
+  EXPECT_NE(why_not(scripts, true).find("boundaries: scripts is for"), std::string::npos);
   words["boundaries"] = "cuts_in_words";
   EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
   EXPECT_NE(why_not(TokenizerConfig("pipe", "cuts_in_words"), false).find("segment_words"),

@@ -1,0 +1,35 @@
+// A training by our own trainer of unigram pieces, in this process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "stages/tokenizer/tokenizer_training.h"
+#include "text/character_class.h"
+#include "text/unigram/word_counter.h"
+
+namespace pipeline {
+
+/// Bytes of memory for training on this much text, before its words are known.
+std::uint64_t UnigramTrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes);
+
+class UnigramTraining final : public TokenizerTraining {
+ public:
+  UnigramTraining(const TrainingSettings& settings, TrainingMeans means);
+  Status Add(std::string_view line, std::span<const std::uint32_t> cuts) override;
+  Result<SentencePieceModel> Finish() override;
+
+ private:
+  Status CheckMemory();
+  CountLine Counting() const;
+
+  const TrainingSettings settings_;
+  const TrainingMeans means_;
+  std::optional<CharacterClasses> classes_;  // if words end where the script changes
+  WordCounter counter_;
+  std::uint64_t checked_memory_ = 0;  // of the counter, when it was last looked at
+};
+
+}  // namespace pipeline

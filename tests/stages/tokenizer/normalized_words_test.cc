@@ -1,0 +1,52 @@
+#include "stages/tokenizer/normalized_words.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "text/sentencepiece/sentencepiece_handle.h"
+
+namespace pipeline {
+namespace {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+Counts Normalized(const Counts& counts, const std::vector<std::string>& symbols = {},
+                  WordStarts starts = WordStarts::kDropped) {
+  const Result<std::string> rules = LibraryCharsmap("nmt_nfkc");
+  EXPECT_TRUE(rules.ok()) << rules.status().message();
+  CountedWords words;
+  for (const auto& [word, count] : counts) words.Add(word, count);
+  const CountedWords normalized = NormalizedWords(words, Charsmap(*rules), symbols, starts);
+  const auto all = normalized.All();
+  return {all.begin(), all.end()};
+}
+
+TEST(NormalizedWordsTest, EqualWordsAfterTheRulesAreOne) {
+  EXPECT_EQ(Normalized({{"Ａ１", 3}, {"A1", 4}, {"㍿", 5}, {"猫", 6}}),
+            (Counts{{"A1", 7}, {"株式会社", 5}, {"猫", 6}}));
+}
+
+TEST(NormalizedWordsTest, AWordThatGetsASpaceBecomesItsParts) {
+  EXPECT_EQ(Normalized({{"猫\u3000犬", 2}, {"\u3000", 9}}), (Counts{{"猫", 2}, {"犬", 2}}));
+  EXPECT_EQ(Normalized({{"\u2581猫\u3000犬", 2}, {"鳥\u3000犬", 1}}, {}, WordStarts::kBehindSpace),
+            (Counts{{"\u2581猫", 2}, {"\u2581犬", 3}, {"鳥", 1}}));
+}
+
+TEST(NormalizedWordsTest, NoRuleChangesASymbol) {
+  EXPECT_EQ(Normalized({{"Ａ＜１＞Ａ", 1}}, {"＜１＞"}), (Counts{{"A＜１＞A", 1}}));
+}
+
+TEST(NormalizedWordsTest, ARuleThatTheLibraryDoesNotKnowIsNamed) {
+  const Result<std::string> rules = LibraryCharsmap("no_such_rule");
+  EXPECT_EQ(rules.status().code(), Code::kInternal);
+  EXPECT_NE(rules.status().message().find("no_such_rule"), std::string::npos) << rules.status().message();
+  const Result<std::string> identity = LibraryCharsmap("identity");
+  ASSERT_TRUE(identity.ok());
+  EXPECT_EQ(*identity, "");
+}
+
+}  // namespace
+}  // namespace pipeline

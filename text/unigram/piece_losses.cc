@@ -1,0 +1,101 @@
+#include "text/unigram/piece_losses.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "text/unigram/best_path.h"
+#include "text/unigram/exact_math.h"
+#include "text/unigram/parallel_blocks.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::size_t kPiecesAtOnce = 1 << 12;
+
+/// Returns how often the best ways through all words have each piece.
+std::optional<std::vector<std::uint64_t>> BestCounts(const PieceLattice& lattice, const BestPath& paths,
+                                                     std::size_t threads, const std::stop_token& stop) {
+  struct Part {
+    std::vector<std::uint64_t> counts;
+    std::vector<std::uint32_t> pieces;
+    BestPath::Scratch scratch;
+  };
+  std::vector<Part> parts(threads);
+  for (Part& part : parts) part.counts.assign(lattice.pieces().size(), 0);
+  const TrainingWords& words = lattice.words();
+  if (!ForEachBlock(lattice.blocks().size(), threads, stop, [&](std::size_t block, std::size_t thread) {
+        Part& part = parts[thread];
+        for (std::uint32_t word = lattice.blocks()[block].begin; word < lattice.blocks()[block].end; ++word) {
+          part.pieces.clear();
+          paths.Find(words.begins[word], words.begins[word + 1] - 1, 0, part.scratch, part.pieces);
+          for (const std::uint32_t piece : part.pieces) part.counts[piece] += words.counts[word];
+        }
+      }))
+    return std::nullopt;
+  std::vector<std::uint64_t> counts = std::move(parts[0].counts);
+  for (std::size_t thread = 1; thread < threads; ++thread)
+    for (std::size_t piece = 0; piece < counts.size(); ++piece) counts[piece] += parts[thread].counts[piece];
+  return counts;
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> PieceLosses(const PieceLattice& lattice, std::size_t threads,
+                                               const std::stop_token& stop) {
+  const std::size_t used = std::max<std::size_t>(std::min(threads, lattice.blocks().size()), 1);
+  const BestPath paths(lattice);
+  const std::optional<std::vector<std::uint64_t>> counts = BestCounts(lattice, paths, used, stop);
+  if (!counts) return std::nullopt;
+  double sum = 0;
+  for (const std::uint64_t count : *counts) sum += static_cast<double>(count);
+  const double log_sum = ExactLog(std::max(sum, 1.0));
+
+  std::vector<double> losses(counts->size(), -1);
+  struct Scratch {
+    std::vector<std::uint32_t> pieces;
+    BestPath::Scratch path;
+  };
+  std::vector<Scratch> scratches(used);
+  const std::size_t blocks = (losses.size() + kPiecesAtOnce - 1) / kPiecesAtOnce;
+  // Its count goes to the pieces that take its place: each of them then has more, and so has the sum.
+  const auto loss_of = [&](std::uint32_t piece, Scratch& scratch) {
+    const auto count = static_cast<double>((*counts)[piece]);
+    const PieceLattice::Piece& one = lattice.pieces()[piece];
+    scratch.pieces.clear();
+    paths.Find(one.position, one.position + one.length, piece, scratch.path, scratch.pieces);
+    const double log_sum_then = ExactLog(sum + count * static_cast<double>(scratch.pieces.size() - 1));
+    double then = 0;
+    for (const std::uint32_t other : scratch.pieces)
+      then += ExactLog(static_cast<double>((*counts)[other]) + count) - log_sum_then;
+    return count * std::max(ExactLog(count) - log_sum - then, 0.0);
+  };
+  if (!ForEachBlock(blocks, used, stop, [&](std::size_t block, std::size_t thread) {
+        const std::size_t end = std::min(losses.size(), (block + 1) * kPiecesAtOnce);
+        for (std::size_t piece = block * kPiecesAtOnce; piece < end; ++piece)
+          if (piece > lattice.characters() && (*counts)[piece] > 0)
+            losses[piece] = loss_of(static_cast<std::uint32_t>(piece), scratches[thread]);
+      }))
+    return std::nullopt;
+  return losses;
+}
+
+void KeepBest(const std::vector<double>& losses, std::size_t most, PieceLattice& lattice) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t piece = static_cast<std::uint32_t>(lattice.characters()) + 1; piece < losses.size();
+       ++piece)
+    if (losses[piece] >= 0) order.push_back(piece);
+  const std::size_t wanted = most > lattice.characters() ? most - lattice.characters() : 0;
+  if (order.size() > wanted) {
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(wanted), order.end(),
+                     [&losses](std::uint32_t a, std::uint32_t b) {
+                       return std::tuple(losses[b], a) < std::tuple(losses[a], b);
+                     });
+    order.resize(wanted);
+  }
+  std::vector<bool> kept(losses.size(), false);
+  for (const std::uint32_t piece : order) kept[piece] = true;
+  lattice.Keep(kept);
+}
+
+}  // namespace pipeline

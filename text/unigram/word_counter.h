@@ -1,0 +1,55 @@
+// Counts the words of many lines on several threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "text/unigram/counted_words.h"
+
+namespace pipeline {
+
+/// Counts the words of one line; used by one thread at a time.
+using CountLine =
+    std::function<void(std::string_view line, std::span<const std::uint32_t> cuts, CountedWords& words)>;
+
+/// Used by one thread, which counts as well as its helpers do. The counts do not depend on their number.
+class WordCounter {
+ public:
+  /// `threads`: at most so many count at a time; helpers that the system refuses are done without. `make`
+  /// returns the function of one thread.
+  WordCounter(std::size_t threads, const std::function<CountLine()>& make);
+  ~WordCounter();
+
+  /// Copies the line.
+  void Add(std::string_view line, std::span<const std::uint32_t> cuts);
+  /// At least the bytes that the words need, which each thread may hold; from block to block.
+  std::uint64_t memory() const { return memory_; }
+  /// Waits until all lines are counted; then the tables of all threads are one.
+  const CountedWords& Join();
+
+ private:
+  struct Block;
+  struct Worker;
+  void Hand();
+  void Help(std::size_t worker);
+
+  std::vector<std::unique_ptr<Worker>> workers_;  // the first one is the caller
+  std::unique_ptr<Block> filling_;
+  std::uint64_t memory_ = 0;
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<std::unique_ptr<Block>> waiting_ GUARDED_BY(mutex_), free_ GUARDED_BY(mutex_);
+  std::size_t busy_ GUARDED_BY(mutex_) = 0;                 // helpers that count
+  std::vector<std::uint64_t> memories_ GUARDED_BY(mutex_);  // bytes of each helper's words
+  bool ended_ GUARDED_BY(mutex_) = false;
+  std::vector<std::jthread> helpers_;  // the last member: they end before the others
+};
+
+}  // namespace pipeline
