@@ -34,7 +34,7 @@ VENDORS = {
     "CLI11": Vendor(r"CLI/", ("cli/terminal/args.cc",)),
     "libcurl": Vendor(r"curl/", ("storage/remote/http/http_transfer.cc", "storage/remote/http/http_address.cc"),
                       "one moves bytes, one takes URLs apart as the other will"),
-    "ICU": Vendor(r"unicode/", ("text/unicode.cc", "text/encoding.cc"),
+    "ICU": Vendor(r"unicode/", ("text/unicode.cc", "text/encoding.cc", "text/regular_expression.cc"),
                   "one normalises and knows characters, one decodes other encodings"),
     "ISA-L crc": Vendor(r"isa-l/crc", ("base/crc32c.cc",)),
     "ISA-L inflate": Vendor(r"isa-l/igzip_lib", ("formats/gzip*.cc", "formats/gzip*.cc"),

@@ -1,5 +1,5 @@
-// Normalisation forms of Unicode for UTF-8, and properties of characters. Only unicode.cc and encoding.cc
-// use ICU.
+// Normalisation forms of Unicode for UTF-8, and properties of characters. Only unicode.cc, encoding.cc and
+// regular_expression.cc use ICU.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ Status CheckTrainingMemory(const TrainingSettings& settings, const TrainingCount
 Result<std::unique_ptr<TokenizerTraining>> StartTraining(const TrainingSettings& settings,
                                                          std::uint64_t text_bytes, TrainingMeans means) {
   if (settings.by_library) return LibraryTraining::Start(settings, text_bytes, std::move(means));
-  return std::unique_ptr<TokenizerTraining>(std::make_unique<UnigramTraining>(settings, std::move(means)));
+  return UnigramTraining::Start(settings, std::move(means));
 }
 
 }  // namespace pipeline

@@ -42,6 +42,7 @@ struct TrainingSettings {
   double character_coverage = 0.9995;
   std::int64_t max_piece_length = 16;  // in characters
   std::vector<std::string> symbols;    // follow the symbols of the layout
+  std::string pattern;                 // words also end where its matches begin and end; empty: none
 };
 
 struct TrainingCounts {

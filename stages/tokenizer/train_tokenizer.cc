@@ -18,7 +18,9 @@
 #include "stages/tokenizer/tokenizer_report.h"
 #include "stages/tokenizer/tokenizer_training.h"
 #include "stages/tokenizer/wordpiece_training.h"
+#include "text/regular_expression.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/unicode.h"
 #include "text/unigram/unigram_trainer.h"
 
 namespace pipeline {
@@ -30,6 +32,7 @@ constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the s
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
 constexpr std::string_view kEngineKey = "engine", kLibraryEngine = "sentencepiece";
+constexpr std::string_view kPatternKey = "pattern";
 
 // One line in 50 is kept aside for measurements, up to 1 MiB. The hash of a line decides; below this limit,
 // no line that is trained on is equal to a line kept aside. The small tokenizers of the comparison learn from
@@ -70,6 +73,7 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   training.max_piece_length = config["max_piece_length"].AsInt();
   training.by_library = IsByLibrary(config);
   settings.compare = config["compare_boundaries"].AsBool(true);
+  training.pattern = config[kPatternKey].AsString();
   ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config[kSymbolsKey], *training.layout));
 
   const bool has_cuts = HasColumn(schema, "cuts");
@@ -86,6 +90,8 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
     return Refuse(
         "boundaries: scripts is for `model: unigram` with `engine: own`; the other trainers have their own "
         "rules for scripts: write `none`");
+  if (!training.pattern.empty() && training.by_library)
+    return Refuse("pattern: only our trainer has it; write `model: unigram` and `engine: own`");
   if (training.boundaries != Boundaries::kNone && !by_script && !has_cuts)
     return Refuse(StrCat("boundaries: ", boundaries,
                          " needs the column 'cuts', which its input does not have; put "
@@ -118,6 +124,10 @@ Status CheckRanges(const Settings& settings) {
     return Refuse("character_coverage: not between 0.98 and 1");
   if (training.max_piece_length < 1 || training.max_piece_length > 512)
     return Refuse("max_piece_length: not between 1 and 512");
+  if (!training.pattern.empty()) {
+    const Status valid = RegularExpression::Make(training.pattern).status();
+    if (!valid.ok()) return Refuse(StrCat("pattern: ", valid.message()));
+  }
   return {};
 }
 
@@ -413,6 +423,10 @@ std::vector<ConfigKey> Keys() {
       {kSymbolsKey, ValueType::kStrings, "~", Effect::kBytes,
        "Pieces that any text with them gives as one id, such as <answer>; their ids follow those of the "
        "layout."},
+      {kPatternKey, ValueType::kString, "~", Effect::kBytes,
+       "A regular expression: no piece crosses the beginning or the end of one of its matches, such as "
+       "\\p{Nd} for "
+       "pieces with at most one digit. For `engine: own`."},
       {kEngineKey,
        ValueType::kChoice,
        "~",
@@ -445,7 +459,10 @@ StageType TrainTokenizerType(std::string program) {
   // A tokenizer that the library made stays as it is, as after a change of the library's version.
   type.chosen_libraries = [](const Json& config) -> std::map<std::string, std::string> {
     if (IsByLibrary(config)) return {};
-    return {{"unigram_trainer", std::to_string(kUnigramTrainerVersion)}};
+    std::map<std::string, std::string> libraries = {
+        {"unigram_trainer", std::to_string(kUnigramTrainerVersion)}};
+    if (config.Has(kPatternKey)) libraries.emplace("icu", IcuVersion());
+    return libraries;
   };
   type.check = [](const Json& config, Schema& schema) -> Status {
     if (HasColumn(schema, "split") &&

@@ -78,28 +78,61 @@ std::uint64_t UnigramTrainingMemory(const TrainingSettings& settings, std::uint6
   return 32 * kMiB + static_cast<std::uint64_t>(distinct) * 300;
 }
 
-UnigramTraining::UnigramTraining(const TrainingSettings& settings, TrainingMeans means)
+Result<std::unique_ptr<TokenizerTraining>> UnigramTraining::Start(const TrainingSettings& settings,
+                                                                  TrainingMeans means) {
+  std::optional<RegularExpression> pattern;
+  if (!settings.pattern.empty()) {
+    ASSIGN_OR_RETURN(RegularExpression compiled, RegularExpression::Make(settings.pattern));
+    pattern.emplace(std::move(compiled));
+  }
+  return std::unique_ptr<TokenizerTraining>(
+      new UnigramTraining(settings, std::move(means), std::move(pattern)));
+}
+
+UnigramTraining::UnigramTraining(const TrainingSettings& settings, TrainingMeans means,
+                                 std::optional<RegularExpression> pattern)
     : settings_(settings),
       means_(std::move(means)),
       classes_(IsByScript(settings.boundaries) ? std::optional(UnicodeClasses()) : std::nullopt),
+      pattern_(std::move(pattern)),
       counter_(means_.threads, [this] { return Counting(); }) {}
 
-CountLine UnigramTraining::Counting() const {
-  return [this, pre_tokens = PreTokens(WordStartsOf(settings_)), found = std::vector<std::uint32_t>()](
-             std::string_view line, std::span<const std::uint32_t> cuts, CountedWords& words) mutable {
+CountLine UnigramTraining::Counting() {
+  return [this, pre_tokens = PreTokens(WordStartsOf(settings_)), pattern = pattern_,
+          found = std::vector<std::uint32_t>()](std::string_view line, std::span<const std::uint32_t> cuts,
+                                                CountedWords& words) mutable {
     if (classes_) {
       const bool is_one = settings_.boundaries == Boundaries::kNone;
       FindScriptCuts(line, *classes_, is_one ? JapaneseScripts::kOne : JapaneseScripts::kThree, found);
+      cuts = found;
+    }
+    if (pattern) {
+      if (!failed().ok()) return;  // each line may take as long
+      if (!classes_) found.assign(cuts.begin(), cuts.end());
+      AddBorders(line, *pattern, found);
       cuts = found;
     }
     pre_tokens.Count(line, cuts, words);
   };
 }
 
+/// Called by several threads.
+void UnigramTraining::AddBorders(std::string_view line, RegularExpression& pattern,
+                                 std::vector<std::uint32_t>& cuts) {
+  const Status found = pattern.FindBorders(line, cuts);
+  if (!found.ok()) {
+    const Lock lock(mutex_);
+    if (failed_.ok()) failed_ = Status(found).Annotate("pattern");
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+}
+
 Status UnigramTraining::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
   ++counts_.lines;
   counts_.bytes += line.size();
   counter_.Add(line, cuts);
+  if (pattern_) RETURN_IF_ERROR(failed());
   if (means_.memory == 0 || counter_.memory() == checked_memory_) return {};
   return CheckMemory();
 }
@@ -116,6 +149,7 @@ Status UnigramTraining::CheckMemory() {
 
 Result<SentencePieceModel> UnigramTraining::Finish() {
   const CountedWords& counted = counter_.Join();
+  RETURN_IF_ERROR(failed());
   RETURN_IF_ERROR(CheckTrainingMemory(settings_, counts_, MemoryFor(counted), means_.memory));
   counts_.sentences = counted.distinct();
   if (OfDistinctMorphemes(settings_.boundaries)) counts_.morphemes = counted.total();

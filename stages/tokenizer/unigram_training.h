@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/mutex.h"
 #include "stages/tokenizer/tokenizer_training.h"
 #include "text/character_class.h"
+#include "text/regular_expression.h"
 #include "text/unigram/word_counter.h"
 
 namespace pipeline {
@@ -17,17 +21,28 @@ std::uint64_t UnigramTrainingMemory(const TrainingSettings& settings, std::uint6
 
 class UnigramTraining final : public TokenizerTraining {
  public:
-  UnigramTraining(const TrainingSettings& settings, TrainingMeans means);
+  static Result<std::unique_ptr<TokenizerTraining>> Start(const TrainingSettings& settings,
+                                                          TrainingMeans means);
   Status Add(std::string_view line, std::span<const std::uint32_t> cuts) override;
   Result<SentencePieceModel> Finish() override;
 
  private:
+  UnigramTraining(const TrainingSettings& settings, TrainingMeans means,
+                  std::optional<RegularExpression> pattern);
   Status CheckMemory();
-  CountLine Counting() const;
+  CountLine Counting();
+  void AddBorders(std::string_view line, RegularExpression& pattern, std::vector<std::uint32_t>& cuts);
+  Status failed() {
+    const Lock lock(mutex_);
+    return failed_;
+  }
 
   const TrainingSettings settings_;
   const TrainingMeans means_;
-  std::optional<CharacterClasses> classes_;  // if words end where the script changes
+  std::optional<CharacterClasses> classes_;   // if words end where the script changes
+  std::optional<RegularExpression> pattern_;  // if words end where it matches
+  Mutex mutex_;
+  Status failed_ GUARDED_BY(mutex_);  // the pattern, on some line
   WordCounter counter_;
   std::uint64_t checked_memory_ = 0;  // of the counter, when it was last looked at
 };

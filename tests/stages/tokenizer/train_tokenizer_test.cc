@@ -170,6 +170,29 @@ TEST(TrainTokenizerTest, WordsEndWhereTheScriptChangesOnRequest) {
   EXPECT_TRUE(TextsOf(ModelOf(Train(lines, run))).contains("東京へ行く"));
 }
 
+TEST(TrainTokenizerTest, NoPieceCrossesAMatchOfThePattern) {
+  std::vector<Line> lines = SmallCorpus();
+  for (std::size_t i = 0; i < lines.size(); i += 2) lines[i] = LineOf({"猫2026", "年", "12", "月"});
+  const auto digits = [](const std::string& piece) {
+    return std::count_if(piece.begin(), piece.end(), [](char c) { return c >= '0' && c <= '9'; });
+  };
+  for (const char* boundaries : {"cuts", "none"}) {
+    TrainingRun run;
+    run.config = TokenizerConfig("pipe", boundaries);
+    bool has_long = false;
+    for (const std::string& piece : TextsOf(ModelOf(Train(lines, run)))) has_long |= digits(piece) > 1;
+    EXPECT_TRUE(has_long) << boundaries;
+    run.config["pattern"] = "\\p{Nd}";
+    const Trained trained = Train(lines, run);
+    for (const std::string& piece : TextsOf(ModelOf(trained)))
+      EXPECT_TRUE(digits(piece) == 0 || piece.size() == 1) << piece;
+    run.threads = 5;
+    EXPECT_EQ(Train(lines, run).Object("tokenizer.model"), trained.Object("tokenizer.model"));
+    run.config["pattern"] = "(.+)+x";
+    EXPECT_EQ(Train(lines, run).status.code(), Code::kInvalidArgument) << "too many ways";
+  }
+}
+
 /// A tokenizer that the library made before is reused, because only the trainer's version makes the
 /// difference.
 TEST(TrainTokenizerTest, OurTrainerCountsAsALibraryOfItsOwn) {
@@ -179,6 +202,9 @@ TEST(TrainTokenizerTest, OurTrainerCountsAsALibraryOfItsOwn) {
   EXPECT_TRUE(own.contains("unigram_trainer"));
   EXPECT_EQ(CanonicalConfig(type.keys, config).Has("engine"), false)
       << "the recipe is that of older versions";
+  EXPECT_FALSE(own.contains("icu"));
+  config["pattern"] = "a";
+  EXPECT_TRUE(type.LibrariesOf(config).contains("icu")) << "which knows the properties of characters";
   config["engine"] = "sentencepiece";
   EXPECT_FALSE(type.LibrariesOf(config).contains("unigram_trainer"));
   config["engine"] = "own", config["model"] = "bpe";
@@ -469,6 +495,12 @@ TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
   EXPECT_EQ(why_not(scripts, false), "");
   scripts["engine"] = "sentencepiece";
   EXPECT_NE(why_not(scripts, true).find("boundaries: scripts is for"), std::string::npos);
+  Json pattern = TokenizerConfig();
+  pattern["pattern"] = "(a";
+  EXPECT_NE(why_not(pattern, true).find("pattern: '(a': at character"), std::string::npos)
+      << why_not(pattern, true);
+  pattern["pattern"] = "a", pattern["model"] = "bpe";
+  EXPECT_NE(why_not(pattern, true).find("only our trainer"), std::string::npos);
   words["boundaries"] = "cuts_in_words";
   EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
   EXPECT_NE(why_not(TokenizerConfig("pipe", "cuts_in_words"), false).find("segment_words"),
