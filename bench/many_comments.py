@@ -1,44 +1,31 @@
 #!/usr/bin/env python3
 """Writes many short comments that are like a few real ones, to measure how a tokenizer is trained on millions of them.
 
-    many_comments.py REAL LINES OUT [--growth 0.6]
+    many_comments.py REAL DISTINCT GROWTH LINES OUT
 
 REAL has a comment per line. A made comment is the front of a real one and the rest of another one, cut at a space. A text
-of this kind would have no new words; so some words are made of the syllables of REAL, as many as let the distinct words grow
-with the power --growth of the lines, from the real ones on. `--growth 0` measures it in REAL and prints it.
+of this kind would have no new morphemes; so some words are made of the syllables of REAL, as many as let the distinct
+morphemes grow with the power GROWTH of the lines, from DISTINCT in REAL on. Both are numbers that were measured in REAL.
 """
 
 import argparse
-import math
 import random
 from pathlib import Path
 
 SEED = 21
 
 
-def measured_growth(lines):
-    """The power of the number of lines with which their distinct words grow, from the first quarter to all."""
-    words, quarter = set(), 0
-    for at, line in enumerate(lines):
-        words.update(line.split())
-        if at + 1 == len(lines) // 4:
-            quarter = len(words)
-    return math.log(len(words) / quarter) / math.log(4), len(words)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("real", type=Path)
+    parser.add_argument("distinct", type=int)
+    parser.add_argument("growth", type=float)
     parser.add_argument("lines", type=int)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--growth", type=float, default=0)
     options = parser.parse_args()
     real = [line for line in options.real.read_text(encoding="utf-8").splitlines() if line.strip()]
     chance = random.Random(SEED)
     chance.shuffle(real)
-    growth, distinct = measured_growth(real)
-    growth = options.growth or growth
-    print(f"{len(real):,} real lines, {distinct:,} distinct words, which grow with the power {growth:.3f}", flush=True)
     fronts, rests = [], []
     for line in real:
         words = line.split()
@@ -51,7 +38,7 @@ def main():
         for at in range(options.lines):
             line = f"{chance.choice(fronts)} {chance.choice(rests)}".strip()
             if at % 64 == 0:
-                wanted = distinct * ((at + 64) / len(real)) ** growth - distinct
+                wanted = options.distinct * (((at + 64) / len(real)) ** options.growth - 1)
             if made < wanted:
                 made += 1
                 line += " " + "".join(chance.choices(syllables, k=chance.choice((2, 2, 3, 3, 4))))
