@@ -71,7 +71,7 @@ UnigramRules RulesOf(const TrainingSettings& settings, const SentencePieceModel&
 
 // The factors were measured on Japanese prose; each is a little above the measured value.
 std::uint64_t UnigramTrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes) {
-  if (IsByScript(settings.boundaries)) return 64 * kMiB + text_bytes * 10;
+  if (IsByScript(settings.boundaries)) return 64 * kMiB + text_bytes * 13;
   // The distinct morphemes, in front of words and inside of them.
   const double kinds = settings.boundaries == Boundaries::kCutsInWords ? 2 : 1;
   const double distinct = kinds * 2 * 18 * std::sqrt(static_cast<double>(text_bytes));

@@ -109,7 +109,7 @@ class Trainer {
 std::uint64_t UnigramMemory(std::uint64_t characters, std::uint64_t words, std::uint64_t words_memory) {
   // The greatest step is the lattice, or the seeds before it: text/unigram/trainer.md, "Memory".
   const std::uint64_t positions = characters + words;
-  return words_memory + 40 * positions + 48 * words + 32 * std::min<std::uint64_t>(positions, 1'000'000);
+  return words_memory + 32 * positions + 48 * words + 32 * std::min<std::uint64_t>(positions, 1'000'000);
 }
 
 Result<std::vector<UnigramPiece>> TrainUnigram(const CountedWords& words, const UnigramRules& rules,
