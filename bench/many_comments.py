@@ -4,12 +4,13 @@
     many_comments.py REAL DISTINCT GROWTH LINES OUT
 
 REAL has a comment per line. A made comment is the front of a real one and the rest of another one, cut at a space. A text
-of this kind would have no new morphemes; so some words are made of the syllables of REAL, as many as let the distinct
-morphemes grow with the power GROWTH of the lines, from DISTINCT in REAL on. Both are numbers that were measured in REAL.
+of this kind would have no new morphemes; so some words are made of Latin letters, which no dictionary cuts: as many as let
+the distinct morphemes grow with the power GROWTH of the lines, from DISTINCT in REAL on. Both numbers were measured in REAL.
 """
 
 import argparse
 import random
+import string
 from pathlib import Path
 
 SEED = 21
@@ -32,7 +33,6 @@ def main():
         middle = len(words) // 2
         fronts.append(" ".join(words[:middle]))
         rests.append(" ".join(words[middle:]))
-    syllables = [one for line in real[:20000] for one in line if "가" <= one <= "힣"]
     made = 0
     with options.out.open("w", encoding="utf-8") as out:
         for at in range(options.lines):
@@ -41,7 +41,7 @@ def main():
                 wanted = options.distinct * (((at + 64) / len(real)) ** options.growth - 1)
             if made < wanted:
                 made += 1
-                line += " " + "".join(chance.choices(syllables, k=chance.choice((2, 2, 3, 3, 4))))
+                line += " " + "".join(chance.choices(string.ascii_lowercase, k=chance.randrange(5, 9)))
             out.write(line + "\n")
     print(f"{options.lines:,} lines, {made:,} made words")
 

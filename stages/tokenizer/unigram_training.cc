@@ -157,6 +157,8 @@ Result<SentencePieceModel> UnigramTraining::Finish() {
   ASSIGN_OR_RETURN(const SentencePieceModel others, BuildUnigramModel(parts));
   UnigramRules rules = RulesOf(settings_, others);
   rules.threads = means_.threads;
+  const std::uint64_t taken = 32 * kMiB + counted.memory();
+  if (means_.memory != 0) rules.memory = std::max(means_.memory, taken + 1) - taken;
   rules.progress = means_.progress;
   const Charsmap charsmap(parts.charsmap);
   const auto train = [&](const CountedWords& words) { return TrainUnigram(words, rules, means_.stop); };

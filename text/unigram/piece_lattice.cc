@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/str.h"
+
 namespace pipeline {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr std::uint32_t kBlockSymbols = 1 << 14;
 }  // namespace
 
 Result<PieceLattice> PieceLattice::Make(TrainingWords words, std::span<const SeedPiece> seeds,
-                                        const std::vector<std::uint32_t>& order,
+                                        const std::vector<std::uint32_t>& order, std::uint64_t memory,
                                         const std::stop_token& stop) {
   PieceLattice lattice(std::move(words));
   const TrainingWords& text = lattice.words_;
@@ -32,6 +34,12 @@ Result<PieceLattice> PieceLattice::Make(TrainingWords words, std::span<const See
     return Status(
         Code::kResourceExhausted,
         "the first pieces have more than 2^32 occurrences in the distinct words; train on a smaller sample");
+  const std::uint64_t needed = 12 * text.symbols.size() + 8 * text.size() + 4 * edges + 40 * seeds.size();
+  if (memory != 0 && needed > memory)
+    return Status(Code::kResourceExhausted,
+                  StrCat("the first pieces occur ", edges, " times in the distinct words and need ",
+                         HumanBytes(needed), " of memory, of ", HumanBytes(memory),
+                         "; raise limits.memory, or take a lower max_piece_length"));
   double sum = 0;
   for (const Piece& piece : pieces) sum += piece.share;
   for (Piece& piece : pieces) piece.share /= sum;

@@ -24,10 +24,11 @@ class PieceLattice {
     std::uint32_t position;  // of one of its occurrences, if it has several characters
   };
 
-  /// The first shares are those of the counts. kResourceExhausted: the seeds have more than 2^32 occurrences.
-  /// kCancelled: stopped.
+  /// The first shares are those of the counts. kResourceExhausted: the seeds have more than 2^32 occurrences,
+  /// or the lattice would have more than `memory` bytes (0: no limit) with the words. kCancelled: stopped.
   static Result<PieceLattice> Make(TrainingWords words, std::span<const SeedPiece> seeds,
-                                   const std::vector<std::uint32_t>& order, const std::stop_token& stop);
+                                   const std::vector<std::uint32_t>& order, std::uint64_t memory,
+                                   const std::stop_token& stop);
 
   const TrainingWords& words() const { return words_; }
   std::vector<Piece>& pieces() { return pieces_; }

@@ -14,13 +14,26 @@ std::size_t SeparatorAt(std::string_view text, std::size_t at) {
   return mark == kSpaceMark || mark == kReservedMark ? mark.size() : 0;
 }
 
+/// Calls `take` with `part`, or with its pieces of at most kMostPartBytes. `begins_word`: the first one does.
+template <class Take>
+void ForEachPiece(std::string_view part, bool begins_word, const Take& take) {
+  while (part.size() > kMostPartBytes) {
+    std::size_t end = kMostPartBytes;
+    while (IsUtf8Tail(part[end])) --end;
+    take(part.substr(0, end), begins_word);
+    part.remove_prefix(end);
+    begins_word = false;
+  }
+  take(part, begins_word);
+}
+
 /// Calls `take` with each part of `text` that is not empty, and whether it begins a word.
 template <class Take>
 void ForEachPart(std::string_view text, WordStarts starts, bool& begins_word, const Take& take) {
   std::size_t begin = 0;
   const auto part = [&](std::size_t end) {
     if (end == begin) return;
-    take(text.substr(begin, end - begin), begins_word);
+    ForEachPiece(text.substr(begin, end - begin), begins_word, take);
     begins_word = starts == WordStarts::kEverywhere;
   };
   for (std::size_t at = 0; at < text.size();) {

@@ -21,6 +21,10 @@ enum class WordStarts : std::uint8_t {
   kEverywhere,         // all
 };
 
+/// A longer part is cut between characters: no word is as long, and a line of one character that repeats
+/// would have pieces of each length at each of its characters.
+inline constexpr std::size_t kMostPartBytes = 1024;
+
 /// Counts the pre-tokens of lines. One thread at a time.
 class PreTokens {
  public:

@@ -44,7 +44,7 @@ Result<PieceLattice> FirstPieces(const CountedWords& counts, const UnigramRules&
   if (!order) return Stopped();
   const auto seeds = FindSeeds(words, *order, seed_rules, stop);
   if (!seeds) return Stopped();
-  return PieceLattice::Make(std::move(words), *seeds, *order, stop);
+  return PieceLattice::Make(std::move(words), *seeds, *order, rules.memory, stop);
 }
 
 class Trainer {

@@ -28,6 +28,7 @@ struct UnigramRules {
   double shrink_factor = 0.75;                   // share of the pieces that one round of pruning keeps
   int rounds_of_expectation = 2;                 // before each pruning
   std::size_t threads = 1;                       // without effect on the pieces
+  std::uint64_t memory = 0;                      // bytes for the lattice; 0: no limit
   /// Called with the pieces that are removed and those to remove in all, by the calling thread. May be empty.
   std::function<void(std::uint64_t removed, std::uint64_t all)> progress = {};
 };
@@ -43,7 +44,8 @@ std::uint64_t UnigramMemory(std::uint64_t characters, std::uint64_t words, std::
 
 /// Returns the pieces, those with the greatest scores first, then by their bytes. No piece crosses the end of
 /// a word. Depends on the counts and rules alone. kFailedPrecondition: no text, too many characters, or too
-/// few pieces; the message says why. kResourceExhausted: too many distinct words. kCancelled: stopped.
+/// few pieces; the message says why. kResourceExhausted: too many distinct words, or too little memory.
+/// kCancelled: stopped.
 Result<std::vector<UnigramPiece>> TrainUnigram(const CountedWords& words, const UnigramRules& rules,
                                                std::stop_token stop);
 

@@ -54,6 +54,19 @@ TEST(PreTokensTest, AWordThatGetsSpacesBecomesItsParts) {
   EXPECT_EQ(counted(WordStarts::kBehindSpace, " ", true), Counts());
 }
 
+TEST(PreTokensTest, APartThatIsNoWordIsCut) {
+  const std::string line = std::string(kMostPartBytes * 3, 'a') + "猫";
+  EXPECT_EQ(Counted(WordStarts::kBehindSpaceOrLine, line, {line}),
+            (Counts{{"\u2581" + std::string(kMostPartBytes, 'a'), 1},
+                    {std::string(kMostPartBytes, 'a'), 2},
+                    {"猫", 1}}));
+  std::string kana;
+  while (kana.size() < kMostPartBytes) kana += "あ";
+  const std::string front = kana.substr(0, kana.size() - 3);
+  EXPECT_EQ(Counted(WordStarts::kDropped, kana, {kana}), (Counts{{front, 1}, {"あ", 1}}));
+  EXPECT_EQ(Counted(WordStarts::kDropped, front, {front}), (Counts{{front, 1}}));
+}
+
 TEST(PreTokensTest, ReservedMarksCutAndBeginNoWord) {
   EXPECT_EQ(Counted(WordStarts::kBehindSpace, "a\u2585b\u2581c  d ", {"a\u2585b\u2581c  d "}),
             (Counts{{"a", 1}, {"b", 1}, {"\u2581c", 1}, {"\u2581d", 1}}));

@@ -14,7 +14,7 @@ namespace pipeline {
 inline PieceLattice LatticeOf(TrainingWords words, std::uint32_t max_length = 6) {
   const auto order = *SuffixOrder(words, max_length, 1, {});
   const auto seeds = *FindSeeds(words, order, {.max_length = max_length}, {});
-  return std::move(PieceLattice::Make(std::move(words), seeds, order, {})).value();
+  return std::move(PieceLattice::Make(std::move(words), seeds, order, 0, {})).value();
 }
 
 }  // namespace pipeline

@@ -209,6 +209,17 @@ TEST(UnigramTrainerTest, SaysHowManyWouldDo) {
   EXPECT_EQ(Train(Counted({{"abc", 5}}), {.pieces = 4}).size(), 4u);
 }
 
+TEST(UnigramTrainerTest, ALatticeThatDoesNotFitIsRefused) {
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t length = 200; length < 600; ++length) counts[std::string(length, 'a')] = 2;
+  UnigramRules rules = {.pieces = 20, .fewer_will_do = true, .max_characters = 512, .memory = 8 << 20};
+  const auto status = TrainUnigram(Counted(counts), rules, {}).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_NE(status.message().find("max_piece_length"), std::string::npos) << status.message();
+  rules.max_characters = 4;
+  EXPECT_TRUE(TrainUnigram(Counted(counts), rules, {}).ok());
+}
+
 TEST(UnigramTrainerTest, TheNumberThatWouldDoDoes) {
   for (std::uint32_t run = 0; run < 5; ++run) {
     const CountedWords words = RandomWords(run, 2'000, 8, 8);
