@@ -20,7 +20,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kFirstLine = "pipe digests 2\n";
-constexpr std::uint64_t kMaxCacheBytes = 64 << 20;
 constexpr std::int64_t kStillForMillis = 2000;  // the coarsest mtime in use, FAT's
 constexpr std::size_t kReadBytes = 1 << 20;
 constexpr std::uint64_t kBytesOfALine = 16 << 10;  // hashing so much takes as long as a small file does
@@ -52,26 +51,55 @@ bool ParseNumber(std::string_view digits, T& number) {
   return error == std::errc() && parsed == end;
 }
 
+/// Adds the entry of `line`, unless it is damaged.
+void TakeLine(std::string_view line, CachedDigests& digests) {
+  const std::string_view check = NextField(line);
+  if (check != Hex8(Crc32c(line))) return;
+  const std::optional<Digest> digest = Digest::FromHex(NextField(line));
+  FileIdentity file;
+  if (!digest || !ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
+      !ParseNumber(NextField(line), file.inode) || !ParseNumber(NextField(line), file.ctime_ns))
+    return;
+  const Result<Json> path = Json::Parse(line);
+  if (!path.ok() || !path->is_string()) return;
+  file.path = path->AsString();
+  digests.insert_or_assign(file.path, CachedDigest{file, *digest});
+}
+
+/// Adds the undamaged entries of a cache of any length, which is not held in memory. After an error, those
+/// before it are there.
+Status ReadDigestCache(const ByteFile& file, CachedDigests& digests) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
+  std::string piece(kReadBytes, '\0');
+  std::string held;  // the beginning of a line whose end is not read yet
+  bool is_front = true;
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
+    if (got == 0) return {};
+    held.append(piece, 0, got);
+    std::size_t begin = 0;
+    if (is_front) {
+      if (held.size() < kFirstLine.size()) continue;
+      if (!held.starts_with(kFirstLine)) return {};
+      begin = kFirstLine.size();
+      is_front = false;
+    }
+    for (std::size_t end; (end = held.find('\n', begin)) != std::string::npos; begin = end + 1)
+      TakeLine(std::string_view(held).substr(begin, end - begin), digests);
+    held.erase(0, begin);
+    // No path is so long: the line is damaged, and so its rest has a wrong check.
+    if (held.size() > kReadBytes) held.clear();
+  }
+}
+
 }  // namespace
 
 CachedDigests ParseDigestCache(std::string_view text) {
   CachedDigests digests;
   if (text.substr(0, kFirstLine.size()) != kFirstLine) return digests;
   text.remove_prefix(kFirstLine.size());
-  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
-    std::string_view line = text.substr(0, end);
-    const std::string_view check = NextField(line);
-    if (check != Hex8(Crc32c(line))) continue;
-    const std::optional<Digest> digest = Digest::FromHex(NextField(line));
-    FileIdentity file;
-    if (!digest || !ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
-        !ParseNumber(NextField(line), file.inode) || !ParseNumber(NextField(line), file.ctime_ns))
-      continue;
-    const Result<Json> path = Json::Parse(line);
-    if (!path.ok() || !path->is_string()) continue;
-    file.path = path->AsString();
-    digests.insert_or_assign(file.path, CachedDigest{file, *digest});
-  }
+  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
+    TakeLine(text.substr(0, end), digests);
   return digests;
 }
 
@@ -104,7 +132,8 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
 
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::move(stop)));
   Hasher hasher;
-  std::string piece(kReadBytes, '\0');
+  // To clear a MiB takes longer than to hash a small file.
+  std::string piece(std::min<std::uint64_t>(kReadBytes, file->size() + 1), '\0');
   for (std::uint64_t done = 0;;) {
     ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
     if (got == 0) break;
@@ -157,12 +186,10 @@ void DigestCache::Save() {
 void DigestCache::LoadOnce() {
   if (loaded_) return;
   loaded_ = true;
-  const Result<std::string> text = ReadObject(store_, name_, kMaxCacheBytes);
-  if (text.ok()) {
-    digests_ = ParseDigestCache(*text);
-  } else if (text.status().code() != Code::kNotFound) {
-    LogWarning(StrCat("files are hashed anew: ", text.status().message()));
-  }
+  const Result<std::unique_ptr<ByteFile>> file = store_.Open(name_);
+  const Status read = file.ok() ? ReadDigestCache(**file, digests_) : file.status();
+  if (!read.ok() && read.code() != Code::kNotFound)
+    LogWarning(StrCat(digests_.empty() ? "" : "some ", "files are hashed anew: ", read.message()));
 }
 
 }  // namespace pipeline

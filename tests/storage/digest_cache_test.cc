@@ -234,5 +234,27 @@ TEST_F(DigestCacheTest, HashingStopsWhenToldTo) {
   EXPECT_EQ(cache.DigestOfFile(path_, {}, stop.get_token()).status().code(), Code::kCancelled);
 }
 
+TEST_F(DigestCacheTest, ACacheOfAnyLengthIsRead) {
+  Look();
+  CachedDigests digests = ParseDigestCache(CacheText());
+  ASSERT_EQ(digests.size(), 1u);
+  for (int file = 0; file < 700; ++file) {
+    const std::string path = StrCat("/", std::string(100'000, 'a'), file);  // before "/tmp"
+    digests.emplace(path, CachedDigest{{path, 1, 2, 3, 4}, Digest()});
+  }
+  const std::string text = FormatDigestCache(digests);
+  ASSERT_GT(text.size(), std::size_t{64} << 20);
+  SetCacheText(text);
+  EXPECT_EQ(Look(), remembered_);
+}
+
+TEST_F(DigestCacheTest, ALineWithoutEndCostsNoLineAfterIt) {
+  Look();
+  std::string text = CacheText();
+  text.insert(text.find('\n') + 1, StrCat(std::string(3 << 20, 'x'), "\n"));
+  SetCacheText(text);
+  EXPECT_EQ(Look(), remembered_);
+}
+
 }  // namespace
 }  // namespace pipeline
