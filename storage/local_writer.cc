@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <set>
 
 #include "base/commit_point.h"
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
-#include "storage/directory.h"
 #include "storage/local_error.h"
 
 namespace pipeline {
@@ -31,6 +31,9 @@ Status StampModificationTime(int descriptor, const std::string& path) {
   clock_gettime(CLOCK_REALTIME, &times[1]);
   return futimens(descriptor, times) == 0 ? Status() : LocalError(path, "cannot set its time", errno);
 }
+
+/// Only a hint: fsync waits for the bytes.
+void BeginToWriteBack(int descriptor) { (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 }  // namespace
 
@@ -63,9 +66,43 @@ Status LocalWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
 }
 
 Result<ObjectInfo> LocalWriter::Commit(std::stop_token) {
+  RETURN_IF_ERROR(Finish());
+  return std::move(CommitAll({this}).front());
+}
+
+Status LocalWriter::Finish() {
   if (!failed_.ok()) return failed_;
   failed_ = Status(Code::kInternal, StrCat(path_, ": its writer was used after Commit"));
   return WriteOut();
+}
+
+std::vector<Result<ObjectInfo>> LocalWriter::CommitAll(const std::vector<LocalWriter*>& writers) {
+  // Each fsync would begin to write and wait for its own bytes; so the bytes of all are under way before.
+  if (writers.size() > 1)
+    for (const LocalWriter* writer : writers) BeginToWriteBack(writer->temporary_.descriptor());
+  std::vector<Result<ObjectInfo>> results;
+  for (LocalWriter* writer : writers) {
+    Status synced = writer->Sync();
+    results.push_back(synced.ok() ? Result<ObjectInfo>(ObjectInfo()) : std::move(synced));
+  }
+  std::set<std::string> directories;
+  {
+    std::optional<DirectoryLock> lock;
+    std::string locked;
+    for (std::size_t at = 0; at < writers.size(); ++at) {
+      if (!results[at].ok()) continue;
+      results[at] = writers[at]->MakeVisible(lock, locked);
+      if (results[at].ok()) directories.insert(ParentDirectory(writers[at]->path_));
+    }
+  }
+  for (const std::string& directory : directories) {
+    const Status synced = SyncDirectory(directory);
+    for (std::size_t at = 0; at < writers.size() && !synced.ok(); ++at)
+      if (results[at].ok() && ParentDirectory(writers[at]->path_) == directory) results[at] = synced;
+  }
+  for (const Result<ObjectInfo>& result : results)
+    if (result.ok()) PassCommitPoint("object.visible");
+  return results;
 }
 
 Status LocalWriter::AppendBytes(std::string_view bytes) {
@@ -129,22 +166,35 @@ Result<std::uint32_t> LocalWriter::ChecksumFrom(off_t offset) const {
   }
 }
 
-Result<ObjectInfo> LocalWriter::WriteOut() {
+Status LocalWriter::WriteOut() {
   RETURN_IF_ERROR(Flush());
   PassCommitPoint("object.written");
-  if (!shared_) RETURN_IF_ERROR(StampModificationTime(temporary_.descriptor(), path_));
+  return shared_ ? Status() : StampModificationTime(temporary_.descriptor(), path_);
+}
+
+Status LocalWriter::Sync() {
   if (Uninterrupted([this] { return fsync(temporary_.descriptor()); }) != 0)
     return LocalError(path_, "cannot sync", errno);
   PassCommitPoint("object.synced");
-  ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(temporary_.path()));
-  RETURN_IF_ERROR(MakeVisible());
-  RETURN_IF_ERROR(SyncDirectory(ParentDirectory(path_)));
-  PassCommitPoint("object.visible");
-  return DescribeObject(name_, identity);
+  return {};
 }
 
-Status LocalWriter::MakeVisible() {
-  return condition_.kind == Condition::Kind::kCreateOnly ? CreateOnly() : Replace();
+/// `lock` holds the directory `locked`, for the next object in it. One directory is held at a time: two
+/// writers would otherwise wait for each other.
+Result<ObjectInfo> LocalWriter::MakeVisible(std::optional<DirectoryLock>& lock, std::string& locked) {
+  ASSIGN_OR_RETURN(const FileIdentity identity, IdentifyFile(temporary_.path()));
+  if (condition_.kind == Condition::Kind::kCreateOnly) {
+    RETURN_IF_ERROR(CreateOnly());
+  } else {
+    std::string directory = ParentDirectory(path_);
+    if (!lock || locked != directory) {
+      lock.reset();
+      ASSIGN_OR_RETURN(lock, DirectoryLock::Acquire(directory));
+      locked = std::move(directory);
+    }
+    RETURN_IF_ERROR(Replace(identity));
+  }
+  return DescribeObject(name_, identity);
 }
 
 Status LocalWriter::CreateOnly() {
@@ -164,8 +214,7 @@ Status LocalWriter::CreateOnly() {
   return LocalError(path_, "cannot make it visible", error);
 }
 
-Status LocalWriter::Replace() {
-  ASSIGN_OR_RETURN(const DirectoryLock lock, DirectoryLock::Acquire(ParentDirectory(path_)));
+Status LocalWriter::Replace(const FileIdentity& ours) {
   const Result<FileIdentity> current = IdentifyFile(path_);
   if (!current.ok() && current.status().code() != Code::kNotFound) return current.status();
   if (condition_.kind != Condition::Kind::kReplaceAny) {
@@ -175,7 +224,6 @@ Status LocalWriter::Replace() {
       return Status(Code::kFailedPrecondition, StrCat(path_, ": was replaced by somebody else"));
   }
   // If both names belong to one inode, the object is in place, and a rename does nothing.
-  ASSIGN_OR_RETURN(const FileIdentity ours, IdentifyFile(temporary_.path()));
   if (current.ok() && current->inode == ours.inode) return {};
   if (rename(temporary_.path().c_str(), path_.c_str()) == 0) {
     temporary_.Disown();

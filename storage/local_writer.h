@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "storage/directory.h"
 #include "storage/store.h"
 #include "storage/temporary_file.h"
 
@@ -21,6 +24,12 @@ class LocalWriter final : public ObjectWriter {
   Status Append(std::string_view bytes) override;
   Status AppendFile(const ByteFile& file, std::stop_token stop) override;
   Result<ObjectInfo> Commit(std::stop_token) override;
+  /// The first part of Commit: all bytes are in the temporary, neither durable nor visible. Only CommitAll
+  /// may follow.
+  Status Finish();
+  /// Commits finished writers in this order, and returns the outcome of each. Their syncs follow each other
+  /// after all bytes are written, and each directory is synced once.
+  static std::vector<Result<ObjectInfo>> CommitAll(const std::vector<LocalWriter*>& writers);
 
  private:
   LocalWriter(std::string name, std::string path, Condition condition, TemporaryFile temporary)
@@ -31,10 +40,12 @@ class LocalWriter final : public ObjectWriter {
 
   Status AppendBytes(std::string_view bytes);
   Status AppendCopy(const LocalFile& file, const std::stop_token& stop);
-  Result<ObjectInfo> WriteOut();
-  Status MakeVisible();
+  Status WriteOut();
+  Status Sync();
+  Result<ObjectInfo> MakeVisible(std::optional<DirectoryLock>& lock, std::string& locked);
   Status CreateOnly();
-  Status Replace();
+  /// Called with the directory locked. `ours`: of the temporary.
+  Status Replace(const FileIdentity& ours);
   /// True if a rename that reported an error did take place: network file systems report an error when an
   /// answer is lost.
   bool HasLanded() const;
