@@ -95,8 +95,8 @@ struct RunLog::State {
   /// Returns `value` without escapes; a text that changed is kept in `texts`. Absent: an escape is wrong.
   std::optional<std::string_view> Unescaped(std::string_view value) REQUIRES(mutex);
 
-  Status Append(std::string line);
-  Status AppendLocked(std::string line) REQUIRES(append_mutex);
+  Status Append(const std::vector<std::string>& added);
+  Status AppendLocked(const std::vector<std::string>& added) REQUIRES(append_mutex);
 
   /// The compacted text of the log, and its number of lines.
   struct Essence {
@@ -307,30 +307,40 @@ std::uint64_t RunLog::damaged_lines() const {
 
 // ------------------------------------------------------------------------------------ appending
 
-Status RunLog::State::Append(std::string line) {
+Status RunLog::State::Append(const std::vector<std::string>& added) {
   const Lock lock(append_mutex);
-  return AppendLocked(std::move(line));
+  return AppendLocked(added);
 }
 
-Status RunLog::State::AppendLocked(std::string line) {
+Status RunLog::State::AppendLocked(const std::vector<std::string>& added) {
   if (!file) return closed;
-  RETURN_IF_ERROR(file->Append(torn_tail ? StrCat('\n', line) : line));
+  std::string bytes = torn_tail ? "\n" : "";
+  for (const std::string& line : added) bytes += line;
+  RETURN_IF_ERROR(file->Append(bytes));
   torn_tail = false;
   const Lock lock(mutex);
-  line.pop_back();  // its LF
-  ApplyCounted(texts.emplace_back(std::move(line)));
+  for (const std::string& line : added) ApplyCounted(texts.emplace_back(line, 0, line.size() - 1));  // no LF
   return {};
 }
 
-Status RunLog::Append(const UnitLine& line) {
-  if (line.unit.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a line without a unit"));
-  RETURN_IF_ERROR(state_->Append(EncodeLine(line)));
-  return listener_ ? listener_(line) : Status();
+Status RunLog::Append(const UnitLine& line) { return Append(std::vector{line}); }
+
+Status RunLog::Append(const std::vector<UnitLine>& lines) {
+  if (lines.empty()) return {};
+  std::vector<std::string> encoded;
+  for (const UnitLine& line : lines) {
+    if (line.unit.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a line without a unit"));
+    encoded.push_back(EncodeLine(line));
+  }
+  RETURN_IF_ERROR(state_->Append(encoded));
+  for (const UnitLine& line : lines)
+    if (listener_) RETURN_IF_ERROR(listener_(line));
+  return {};
 }
 
 Status RunLog::AppendRun(const RunLine& line) {
   if (line.id.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a run without an id"));
-  return state_->Append(EncodeLine(line));
+  return state_->Append({EncodeLine(line)});
 }
 
 Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {
@@ -342,7 +352,7 @@ Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {
     if (known != state_->segment_numbers.end()) return known->second;
     segment = {state_->highest_segment + 1, lineage};
   }
-  RETURN_IF_ERROR(state_->AppendLocked(EncodeLine(segment)));
+  RETURN_IF_ERROR(state_->AppendLocked({EncodeLine(segment)}));
   return segment.number;
 }
 

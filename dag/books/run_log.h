@@ -108,6 +108,8 @@ class RunLog {
   /// The line is durable when it returns OK. A failure must end the run: a unit that is not logged is not
   /// done.
   Status Append(const UnitLine& line);
+  /// Appends all lines in their order, with one sync. After a kill the file may have the first of them.
+  Status Append(const std::vector<UnitLine>& lines);
   /// Writes a segment line unless there is one with the same lineage; returns its number.
   Result<std::uint32_t> AppendSegment(const std::string& lineage);
   /// Called once when the run begins, and again with the same id when it has an outcome.

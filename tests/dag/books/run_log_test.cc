@@ -315,6 +315,27 @@ TEST_F(RunLogTest, AFullDiskPoisonsTheLog) {
   EXPECT_EQ(OpenLog()->List("").size(), 2u);
 }
 
+TEST_F(RunLogTest, LinesThatAreAppendedTogetherAreThoseOfSingleAppendsAndNeedOneSync) {
+  LogIo io = SystemLogIo();
+  int syncs = 0;
+  io.sync = [&](int) { return ++syncs, 0; };
+  std::vector<std::string> heard;
+  const auto log = RunLog::Open(path_, io);
+  ASSERT_TRUE(log.ok());
+  (*log)->SetListener([&](const UnitLine& line) { return heard.push_back(line.unit), Status(); });
+  syncs = 0;
+  const std::vector<UnitLine> lines = {Done("a/-"), Done("b/-"), WithState(UnitState::kFailed, "a/-")};
+  ASSERT_TRUE((*log)->Append(lines).ok());
+  EXPECT_EQ(syncs, 1);
+  EXPECT_EQ(heard, (std::vector<std::string>{"a/-", "b/-", "a/-"}));
+  EXPECT_EQ((*log)->Find("a/-")->state, UnitState::kFailed);
+  const std::string together = ReadFile(path_);
+  std::filesystem::remove(path_);
+  const auto single = OpenLog();
+  for (const UnitLine& line : lines) ASSERT_TRUE(single->Append(line).ok());
+  EXPECT_EQ(ReadFile(path_), together);
+}
+
 TEST_F(RunLogTest, WhatCannotBeMadeDurableIsNotSaid) {
   LogIo io = SystemLogIo();
   bool broken = false;
