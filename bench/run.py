@@ -37,8 +37,8 @@ def components(bench):
 
 ROWS = {function.__name__: function for function in (
     run_rows.overhead, run_rows.decoder, run_rows.shuffle, run_rows.scaling, run_rows.memory, run_rows.reads,
-    run_rows.planning, language_rows.words, language_rows.encode, packed_rows.packed, peer_rows.peers, writer_rows.packed_writer,
-    writer_rows.bert_writer, writer_rows.tfds, writer_rows.tfdata_writer, writer_rows.jsonl_writer, packed_rows.display,
+    run_rows.planning, run_rows.small_files, language_rows.words, language_rows.encode, packed_rows.packed,
+    peer_rows.peers, writer_rows.packed_writer, writer_rows.bert_writer, writer_rows.tfds, writer_rows.tfdata_writer, writer_rows.jsonl_writer, packed_rows.display,
     network, training_rows.training, components)}
 
 

@@ -1,10 +1,11 @@
-"""The rows of `run.py` about `pipe run` itself: its overhead, its scaling, its memory, its planning."""
+"""The rows of `run.py` about `pipe run` itself: its overhead, its scaling, its memory, its planning, small files."""
 
 import hashlib
 import os
 import shutil
 import statistics
 import sys
+import time
 from pathlib import Path
 
 from measuring import ONE_CORE, output_of, run, spread
@@ -113,3 +114,36 @@ def planning(bench):
         bench.row("`pipe run -n`, 100,000 units, not published", wall, 1.0, most=True, unit=" s", note=f"CPU {cpu:.2f} s")
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+SMALL_FILES, SMALL_BYTES = 20_000, 3000
+
+
+def small_files(bench):
+    """The plan of many small files, none of which was hashed before, and the run of them; on disk, with all syncs."""
+    root, files = bench.root / "small", bench.root / "small_files"
+    shutil.rmtree(files, ignore_errors=True)
+    files.mkdir(parents=True)
+    with open(bench.texts.plain, "rb") as text:
+        for number in range(SMALL_FILES):
+            (files / f"{number:05}.txt").write_bytes(text.read(SMALL_BYTES) + text.readline())
+    time.sleep(2)  # the digest of a file that was changed just now is not kept
+
+    def go(pair, *options):
+        # ext4 is slow to make files soon after others were removed, so each pair has a directory of its own.
+        return pipe(bench, files / "*.txt", *options, shuffle="{seed: 0}", root=root / str(pair), fresh=False)
+
+    try:
+        plans, runs = [], []
+        for pair in range(bench.pairs_wanted):
+            plans.append(go(pair, "-n"))
+            runs.append(go(pair))
+        wall = statistics.median(cost.wall for cost in plans)
+        bench.row(f"first `pipe run -n`, {SMALL_FILES:,} files of 3 kB", wall, 1.0, most=True, unit=" s",
+                  note=f"CPU {statistics.median(cost.cpu for cost in plans):.2f} s")
+        each = statistics.median(cost.cpu for cost in runs) / SMALL_FILES * 1000
+        bench.row("CPU of `pipe run` for each of them", each, 0.3, most=True, unit=" ms",
+                  note=f"wall {statistics.median(cost.wall for cost in runs):.1f} s")
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.rmtree(files, ignore_errors=True)

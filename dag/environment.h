@@ -86,4 +86,10 @@ inline std::uint64_t GroupMemory(const RunOptions& options) {
                                  1 << 20);
 }
 
+/// Largest number of small inputs that are committed together. Each keeps files open until then, and a
+/// process may open 1,024. More would save little: a sync costs as much as the work of three inputs.
+inline std::size_t MostInputs(const RunOptions& options) {
+  return static_cast<std::size_t>(std::clamp(512 / options.threads, 1, 64));
+}
+
 }  // namespace pipeline

@@ -14,8 +14,16 @@
 #include "dag/segment_state.h"
 #include "dag/unit_runner.h"
 #include "dag/unit_threads.h"
+#include "storage/uri.h"
 
 namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kSmallBytes = 64 << 10;  // an input of this size is read in a millisecond
+constexpr std::size_t kGroupsOfThread = 8;       // that small inputs make at least, or there are no groups
+
+}  // namespace
 
 /// Decides under one lock; units work outside it and report back.
 class Executor::Coordinator {
@@ -28,6 +36,7 @@ class Executor::Coordinator {
 
   Status Prepare() {
     ASSIGN_OR_RETURN(run_.prepared, PrepareSegments(run_.graph, run_.plan, run_.environment, run_.options));
+    for (const std::unique_ptr<SegmentState>& state : run_.prepared.states) FindSmallInputs(*state);
     // One slot more for each unit that may wait for a decoder or a command, so that no core is idle.
     run_.arena =
         std::make_unique<Arena>(run_.options.threads + run_.prepared.streams + run_.prepared.readers);
@@ -64,6 +73,18 @@ class Executor::Coordinator {
   }
 
  private:
+  /// A file elsewhere may let its reader wait, and others are not to wait with it.
+  void FindSmallInputs(SegmentState& state) const {
+    if (!state.planned->files || state.barrier != nullptr) return;
+    const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
+    if (!source.missing.ok()) return;
+    for (std::size_t at = 0; at < std::min(state.inputs.size(), source.files.size()); ++at) {
+      const SourceFile& file = source.files[at];
+      state.inputs[at].small = file.size <= kSmallBytes && !IsRemote(file.input.path);
+      if (state.inputs[at].small && !state.inputs[at].outputs.complete()) ++state.small_inputs;
+    }
+  }
+
   // --- Scheduling.
 
   bool HasRoom() const REQUIRES(run_.mutex) {
@@ -91,7 +112,7 @@ class Executor::Coordinator {
         }
         if (state.stages != SegmentState::Stages::kMade) return StartMaking(state);
         if (state.planned->job) return StartJob(state);
-        if (state.outputs_complete() && state.running == 0) {
+        if (state.running == 0 && state.outputs_complete()) {
           if (run_.Does(ExecutionMode::kOneUnit) && !std::holds_alternative<ShardId>(only_.part))
             return false;
           state.phase = SegmentState::Phase::kPlanning;
@@ -124,16 +145,33 @@ class Executor::Coordinator {
 
   bool StartStream(SegmentState& state) REQUIRES(run_.mutex) {
     if (state.barrier != nullptr && !state.barrier->done()) return false;
-    for (std::size_t at = 0; at < state.inputs.size(); ++at) {
-      SegmentState::Input& input = state.inputs[at];
-      if (input.running || input.given_up || input.outputs.complete()) continue;
-      input.running = true;
-      const auto number = static_cast<std::uint32_t>(at);
-      const std::string unit = ToString(UnitId{state.name(), StreamId{number}});
-      Launch(state, unit, unit, [this, &state, number] { return units_.Stream(state, number); });
-      return true;
+    const std::vector<std::uint32_t> numbers = TakeInputs(state);
+    if (numbers.empty()) return false;
+    const std::string unit = ToString(UnitId{state.name(), StreamId{numbers.front()}});
+    if (numbers.size() == 1)
+      Launch(state, unit, unit,
+             [this, &state, number = numbers.front()] { return units_.Stream(state, number); });
+    else
+      Launch(state, unit, unit, [this, &state, numbers] { return units_.StreamGroup(state, numbers); });
+    return true;
+  }
+
+  /// Takes the next input that has to be read, or several small ones for one thread. Groups become smaller
+  /// towards the end, so that all threads have work for the same time.
+  std::vector<std::uint32_t> TakeInputs(SegmentState& state) REQUIRES(run_.mutex) {
+    std::size_t most = 1;
+    if (run_.Does(ExecutionMode::kAll)) {
+      const auto threads = static_cast<std::size_t>(std::max(run_.options.threads, 2));
+      most = std::min(MostInputs(run_.options), state.small_inputs / (kGroupsOfThread * threads));
     }
-    return false;
+    std::vector<std::uint32_t> numbers;
+    while (numbers.empty() || (numbers.size() < most && state.inputs[numbers.front()].small)) {
+      const std::optional<std::uint32_t> next = state.TakeWaiting(!numbers.empty());
+      if (!next) break;
+      numbers.push_back(*next);
+      if (state.inputs[*next].small && state.small_inputs > 0) --state.small_inputs;
+    }
+    return numbers;
   }
 
   bool StartPartition(SegmentState& state) REQUIRES(run_.mutex) {

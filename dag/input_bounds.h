@@ -27,6 +27,8 @@ class InputBounds {
   InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
               const OutputsOfInput& made);
 
+  /// Returns whether the Source gives any bound.
+  bool any() const { return !bounds_.empty(); }
   /// Checks the partitions in the log, before anything is read. Like Take and End, it returns kDataLoss if
   /// a bound is broken.
   Status Begin();

@@ -74,25 +74,34 @@ using WorkerSet = std::vector<std::unique_ptr<Worker>>;
 
 }  // namespace
 
+struct SegmentScratch::State {
+  Pool<Batch> batches;
+  Pool<WorkerSet> worker_sets;
+};
+
+SegmentScratch::SegmentScratch() : state_(std::make_unique<State>()) {}
+SegmentScratch::~SegmentScratch() = default;
+
 class SegmentRun {
  public:
   SegmentRun(Source& source, const SegmentSpec& spec, SegmentOutput& output, SegmentProgress& progress,
-             std::stop_token stop)
+             SegmentScratch& scratch, std::stop_token stop)
       : source_(source),
         spec_(spec),
         output_(output),
         progress_(progress),
         stop_(std::move(stop)),
-        committer_(
-            [&output, &progress](ClosedPartition partition) {
-              const CpuWatch watch(progress.cpu_ns);
-              return output.Commit(std::move(partition));
-            },
-            spec.waiting_partitions) {
-    for (std::size_t i = 0; i < spec.tokens; ++i) batches_.Return(std::make_unique<Batch>());
-  }
+        batches_(scratch.state_->batches),
+        worker_sets_(scratch.state_->worker_sets) {}
 
   Status Run(Arena& arena) {
+    for (std::size_t i = 0; i < spec_.tokens; ++i) batches_.Return(std::make_unique<Batch>());
+    committer_.emplace(
+        [this](ClosedPartition partition) {
+          const CpuWatch watch(progress_.cpu_ns);
+          return output_.Commit(std::move(partition));
+        },
+        spec_.waiting_partitions);
     arena.state_->arena.execute([this] {
       tbb::this_task_arena::isolate([this] {
         using tbb::filter_mode;
@@ -100,7 +109,9 @@ class SegmentRun {
             spec_.tokens,
             tbb::make_filter<void, Batch*>(filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
               const CpuWatch watch(progress_.cpu_ns);
-              return Read(flow);
+              std::unique_ptr<Batch> batch = Read();
+              if (!batch) flow.stop();
+              return batch.release();
             }) & tbb::make_filter<Batch*, Batch*>(filter_mode::parallel, [this](Batch* batch) {
               const CpuWatch watch(progress_.cpu_ns);
               Process(*batch);
@@ -112,17 +123,26 @@ class SegmentRun {
             }));
       });
     });
-    RETURN_IF_ERROR(committer_.Finish());
+    RETURN_IF_ERROR(committer_->Finish());
+    return std::move(outcome_);
+  }
+
+  Status RunHere() {
+    const CpuWatch watch(progress_.cpu_ns);
+    while (std::unique_ptr<Batch> batch = Read()) {
+      Process(*batch);
+      Collect(*batch);
+      batches_.Return(std::move(batch));
+    }
     return std::move(outcome_);
   }
 
  private:
-  Batch* Read(tbb::flow_control& flow) {
-    if (source_ended_ || ending_.load(std::memory_order_relaxed)) {
-      flow.stop();
-      return nullptr;
-    }
+  /// Null: the end.
+  std::unique_ptr<Batch> Read() {
+    if (source_ended_ || ending_.load(std::memory_order_relaxed)) return nullptr;
     std::unique_ptr<Batch> batch = batches_.Take();
+    if (!batch) batch = std::make_unique<Batch>();
     batch->Clear(spec_.stages);
     Result<bool> more = false;
     if (stop_.stop_requested()) {
@@ -140,10 +160,9 @@ class SegmentRun {
     } else if (!*more) {
       source_ended_ = true;
       batches_.Return(std::move(batch));
-      flow.stop();
       return nullptr;
     }
-    return batch.release();
+    return batch;
   }
 
   void Process(Batch& batch) {
@@ -274,7 +293,7 @@ class SegmentRun {
     open_.reset();
     progress_.partitions.fetch_add(1, std::memory_order_relaxed);
     const Stopwatch watch(progress_.busy_ns[spec_.stages]);
-    Status added = committer_.Add(std::move(closed));
+    Status added = committer_ ? committer_->Add(std::move(closed)) : output_.Commit(std::move(closed));
     if (!added.ok()) End(std::move(added));
   }
 
@@ -288,8 +307,8 @@ class SegmentRun {
   SegmentOutput& output_;
   SegmentProgress& progress_;
   const std::stop_token stop_;
-  Pool<Batch> batches_;
-  Pool<WorkerSet> worker_sets_;
+  Pool<Batch>& batches_;
+  Pool<WorkerSet>& worker_sets_;
 
   // Touched by the in-order source filter alone.
   std::uint64_t next_sequence_ = 0;
@@ -304,13 +323,20 @@ class SegmentRun {
   Status outcome_;
 
   std::atomic<bool> ending_{false};
-  // A commit inside the in-order sink would slow down decoding by a seventh (measured).
-  CommitterThread<ClosedPartition> committer_;
+  // A commit inside the in-order sink would slow down decoding by a seventh (measured). Absent: all runs on
+  // one thread.
+  std::optional<CommitterThread<ClosedPartition>> committer_;
 };
 
 Status RunSegment(Arena& arena, Source& source, const SegmentSpec& spec, SegmentOutput& output,
                   SegmentProgress& progress, std::stop_token stop) {
-  return SegmentRun(source, spec, output, progress, std::move(stop)).Run(arena);
+  SegmentScratch scratch;
+  return SegmentRun(source, spec, output, progress, scratch, std::move(stop)).Run(arena);
+}
+
+Status RunSmallSegment(Source& source, const SegmentSpec& spec, SegmentOutput& output,
+                       SegmentProgress& progress, SegmentScratch& scratch, std::stop_token stop) {
+  return SegmentRun(source, spec, output, progress, scratch, std::move(stop)).RunHere();
 }
 
 }  // namespace pipeline

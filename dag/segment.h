@@ -78,6 +78,20 @@ struct SegmentSpec {
   std::vector<std::string> names;          // of the stages by number, for the watch
 };
 
+/// The batch and the Workers of one chain, which one input after the other uses. One thread at a time.
+class SegmentScratch {
+ public:
+  SegmentScratch();
+  ~SegmentScratch();
+  SegmentScratch(const SegmentScratch&) = delete;
+  SegmentScratch& operator=(const SegmentScratch&) = delete;
+
+ private:
+  friend class SegmentRun;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// Runs `source` to its end. Returns OK at the end, even if single partitions failed: `output` gets those
 /// failures. Otherwise returns the Source's failure, an error of output.Commit, or kCancelled once `stop` is
 /// set. Partitions that closed before are committed, unless their Sink takes long and checks `stop` itself;
@@ -85,5 +99,11 @@ struct SegmentSpec {
 /// Commit with the same bytes.
 Status RunSegment(Arena& arena, Source& source, const SegmentSpec& spec, SegmentOutput& output,
                   SegmentProgress& progress, std::stop_token stop);
+
+/// Does the same on the calling thread alone: one batch is alive, and `output` gets the calls of Commit
+/// between the others. Starting threads for a small input costs more than the input. `scratch` is used for
+/// one `spec` only.
+Status RunSmallSegment(Source& source, const SegmentSpec& spec, SegmentOutput& output,
+                       SegmentProgress& progress, SegmentScratch& scratch, std::stop_token stop);
 
 }  // namespace pipeline

@@ -46,12 +46,16 @@ struct SegmentState {
     OutputsOfInput outputs;
     bool running = false;             // its stream unit runs
     bool given_up = false;            // its stream unit failed; not tried again in this run
+    bool small = false;               // a file so small that it is read in a group
     std::deque<std::uint32_t> ready;  // upstream partitions that can be read now
     std::set<std::uint32_t> begun;    // partitions whose unit was started
   };
   std::vector<Input> inputs;
-  std::set<PartitionId> failed;  // partitions that failed in this run
-  std::set<PartitionId> remade;  // partitions that were found damaged once before
+  std::size_t first_waiting = 0;  // no stream unit has to be started for an input before this one
+  std::size_t small_inputs = 0;   // number of small inputs that wait to be read
+  std::size_t first_ready = 0;    // no input before this one has ready partitions
+  std::set<PartitionId> failed;   // partitions that failed in this run
+  std::set<PartitionId> remade;   // partitions that were found damaged once before
   /// Partitions that this run logged of an input that is still being read: its source may turn out changed.
   std::set<PartitionId> unsettled;
   /// Partitions that units which run now make from bytes that are void, and why: they are void once logged.
@@ -99,11 +103,25 @@ struct SegmentState {
     Input& input = inputs[id.input];
     if (input.outputs.existing.contains(id.partition) || input.begun.contains(id.partition)) return;
     input.ready.push_back(id.partition);
+    first_ready = std::min<std::size_t>(first_ready, id.input);
+  }
+  /// Notes that input `number` may have to be read, once more or at all.
+  void LookAgainAt(std::uint32_t number) { first_waiting = std::min<std::size_t>(first_waiting, number); }
+  /// Takes the next input that has to be read and is not. Absent: there is none now. `small`: only if it is.
+  std::optional<std::uint32_t> TakeWaiting(bool small) {
+    for (; first_waiting < inputs.size(); ++first_waiting) {
+      Input& input = inputs[first_waiting];
+      if (input.running || input.given_up || input.outputs.complete()) continue;
+      if (small && !input.small) return std::nullopt;
+      input.running = true;
+      return static_cast<std::uint32_t>(first_waiting++);
+    }
+    return std::nullopt;
   }
   /// Returns the next upstream partition output that can be read and was not begun. Absent: there is none
   /// now.
   std::optional<PartitionOutput> TakeReady() {
-    for (std::size_t at = 0; at < inputs.size(); ++at) {
+    for (std::size_t& at = first_ready; at < inputs.size(); ++at) {
       Input& input = inputs[at];
       while (!input.ready.empty()) {
         const std::uint32_t partition = input.ready.front();

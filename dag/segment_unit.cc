@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/input_bounds.h"
+#include "dag/input_group.h"
 #include "dag/keys.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/stage_type.h"
@@ -36,41 +37,60 @@ Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCo
                                         "', which is not among the reasons of its type [this is a bug]"));
 }
 
+/// Logs and reports the failure of a partition; returns an error if it stops the unit.
+Status LogFailure(const SegmentScope& scope, const UnitEvents& events, const std::string& unit,
+                  PartitionId id, const Status& why, std::uint64_t index) {
+  UnitLine line;
+  line.state = UnitState::kFailed;
+  line.unit = unit;
+  line.segment = scope.log_segment;
+  line.reason = std::string(why.message());
+  line.origin = StrCat(PartitionName(id), ":", index);
+  RETURN_IF_ERROR(scope.environment->log->Append(line));
+  if (events.failed(id, why)) return {};
+  return Status(Code::kCancelled, "stopped after a failure");
+}
+
 /// Commits and logs the partitions of one unit.
 class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
-  /// all records. `bounds` checks the input. Null: it has no bounds.
+  /// all records. `bounds` checks the input. Null: it has no bounds. `group` commits the partitions. Null:
+  /// each is committed on its own.
   Committer(const UnitContext& unit, std::function<Digest(PartitionId)> content, std::size_t whole_from,
-            InputBounds* bounds = nullptr)
+            InputBounds* bounds = nullptr, InputGroup* group = nullptr)
       : scope_(unit.scope),
         content_(std::move(content)),
         whole_from_(whole_from),
         events_(unit.events),
         stop_(unit.stop),
-        bounds_(bounds) {}
+        bounds_(bounds),
+        group_(group),
+        directory_(group ? group->directory() : *unit.scope.directory),
+        work_(group ? group->work() : *unit.scope.work) {}
 
   Result<std::unique_ptr<Sink>> Open(PartitionId id) override {
     RETURN_IF_ERROR(CheckDisk());
-    ASSIGN_OR_RETURN(std::unique_ptr<Sink> sink, scope_.assembly.sink->OpenPartition(*scope_.directory, id));
+    ASSIGN_OR_RETURN(std::unique_ptr<Sink> sink, scope_.assembly.sink->OpenPartition(directory_, id));
     return sink;
   }
 
   Status Keep(PartitionId id, const std::vector<Quarantined>& records) override {
     const Lock lock(mutex_);
-    auto [at, added] = quarantines_.try_emplace(id, *scope_.work, scope_.chain, id);
+    auto [at, added] = quarantines_.try_emplace(id, work_, scope_.chain, id);
     return at->second.Add(records);
   }
 
   Status Commit(ClosedPartition partition) override {
     const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
+    const std::size_t first_object = group_ ? group_->objects() : 0;
     if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
-    RETURN_IF_ERROR(CommitQuarantine(partition.id));
+    ASSIGN_OR_RETURN(const bool quarantined, CommitQuarantine(partition.id));
     Result<CommittedPartition> output = partition.sink->Commit(partition.end, stop_);
     partition.sink.reset();
     if (output.status().code() == Code::kCancelled) return std::move(output).status();
     if (!output.ok()) return Failed(unit, partition.id, std::move(output).status(), 0);
-    PassCommitPoint("partition.committed");
+    if (!group_) PassCommitPoint("partition.committed");
 
     UnitLine line;
     line.state = UnitState::kDone;
@@ -91,12 +111,26 @@ class Committer final : public SegmentOutput {
     for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
       line.counts.emplace(scope_.assembly.stages[stage], std::move(partition.counts[stage]));
     line.whole_from = scope_.assembly.stages[whole_from_];
-    RETURN_IF_ERROR(scope_.environment->log->Append(line));
-    PassCommitPoint("partition.logged");
-
-    scope_.environment->progress->Logged(unit, partition.records, BytesOf(output->objects));
-    events_.logged(
-        {PartitionOutput{partition.id, std::move(*output), std::move(partition.splits)}, partition.end});
+    const auto logged =
+        [&scope = scope_, &events = events_, unit, records = partition.records,
+         bytes = BytesOf(output->objects),
+         existing = OutputsOfInput::Existing{
+             PartitionOutput{partition.id, std::move(*output), std::move(partition.splits)}, partition.end}] {
+          scope.environment->progress->Logged(unit, records, bytes);
+          events.logged(existing);
+        };
+    if (group_) {
+      const auto failed = [&scope = scope_, &events = events_, unit, id = partition.id](const Status& why) {
+        return LogFailure(scope, events, unit, id, why, 0);
+      };
+      RETURN_IF_ERROR(group_->Hold({std::move(line), first_object, logged, failed}));
+      // A broken bound is reported with the first fault, which is in the quarantine.
+      if (quarantined && bounds_ && bounds_->any()) RETURN_IF_ERROR(group_->Flush());
+    } else {
+      RETURN_IF_ERROR(scope_.environment->log->Append(line));
+      PassCommitPoint("partition.logged");
+      logged();
+    }
     if (bounds_ != nullptr) return bounds_->Take(partition.id.partition, of_source);
     return {};
   }
@@ -115,7 +149,8 @@ class Committer final : public SegmentOutput {
                HumanBytes(need), "; free some space and run again, or name another --work"));
   }
 
-  Status CommitQuarantine(PartitionId id) {
+  /// Returns whether the partition has a quarantine.
+  Result<bool> CommitQuarantine(PartitionId id) {
     std::optional<QuarantineWriter> writer;
     {
       const Lock lock(mutex_);
@@ -125,8 +160,10 @@ class Committer final : public SegmentOutput {
       }
     }
     // A writer without records removes the file that an earlier try left.
-    if (!writer) writer.emplace(*scope_.work, scope_.chain, id);
-    return writer->Commit();
+    const bool quarantined = writer.has_value();
+    if (!writer) writer.emplace(work_, scope_.chain, id);
+    RETURN_IF_ERROR(writer->Commit());
+    return quarantined;
   }
 
   Status Failed(const std::string& unit, PartitionId id, const Status& why, std::uint64_t index) {
@@ -134,15 +171,9 @@ class Committer final : public SegmentOutput {
       const Lock lock(mutex_);
       quarantines_.erase(id);
     }
-    UnitLine line;
-    line.state = UnitState::kFailed;
-    line.unit = unit;
-    line.segment = scope_.log_segment;
-    line.reason = std::string(why.message());
-    line.origin = StrCat(PartitionName(id), ":", index);
-    RETURN_IF_ERROR(scope_.environment->log->Append(line));
-    if (events_.failed(id, why)) return {};
-    return Status(Code::kCancelled, "stopped after a failure");
+    // The lines of what was read before come first.
+    if (group_) RETURN_IF_ERROR(group_->Flush());
+    return LogFailure(scope_, events_, unit, id, why, index);
   }
 
   const SegmentScope& scope_;
@@ -151,13 +182,15 @@ class Committer final : public SegmentOutput {
   const UnitEvents& events_;
   const std::stop_token stop_;
   InputBounds* const bounds_;
+  InputGroup* const group_;
+  Store& directory_;
+  Store& work_;
   Mutex mutex_;
   std::map<PartitionId, QuarantineWriter> quarantines_ GUARDED_BY(mutex_);  // partitions not closed yet
 };
 
-Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
+Result<UnitLine> EndLine(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
   RETURN_IF_ERROR(CheckDeclared(scope, 0, end.outside));
-  PassCommitPoint("input.ended");
   UnitLine line;
   line.state = UnitState::kEnd;
   line.unit = ToString(UnitId{scope.planned->keys.stage, StreamId{input}});
@@ -167,7 +200,7 @@ Status LogEnd(const SegmentScope& scope, std::uint32_t input, const InputEnd& en
   line.raw_bytes = end.raw_bytes;
   line.documents = end.documents;
   line.counts.emplace(scope.assembly.stages.front(), end.outside);
-  return scope.environment->log->Append(line);
+  return line;
 }
 
 /// Reuses the partition output of an earlier run that has the content key of this run, although its recipe
@@ -248,36 +281,77 @@ struct OpenInput {
   std::shared_ptr<RunningUnit> running;
   std::function<Status()> check_unchanged;  // called when its reading has ended or failed
   InputBounds* bounds = nullptr;            // null: none are given
+  InputGroup* group = nullptr;              // that it belongs to; null: none
 };
 
-Status ReadToEnd(const UnitContext& unit, const OpenInput& input) {
+/// Reads an input and commits its partitions. Its end line remains to be logged: it is returned if the input
+/// has come to its end for the first time and nothing failed.
+Result<std::optional<InputEnd>> ReadPartitions(const UnitContext& unit, const OpenInput& input) {
   const SegmentScope& scope = unit.scope;
   const PlannedSegment& planned = *scope.planned;
   // The input of a stream has no digest before its end: recipe and content key are the same.
   Committer committer(
-      unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds);
+      unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds,
+      input.group);
   scope.environment->progress->Started(input.running);
-  Status outcome =
-      RunSegment(unit.arena, input.source, SpecOf(scope), committer, input.running->counters, unit.stop);
+  SegmentProgress& counters = input.running->counters;
+  Status outcome = input.group
+                       ? RunSmallSegment(input.source, SpecOf(scope), committer, counters,
+                                         input.group->scratch(), unit.stop)
+                       : RunSegment(unit.arena, input.source, SpecOf(scope), committer, counters, unit.stop);
   // A unit that failed or was stopped may have read a source that changed meanwhile.
   Status unchanged = input.check_unchanged();
   if (outcome.ok() || unchanged.Detail<SourceChanged>() != nullptr) outcome = std::move(unchanged);
-  if (outcome.ok()) {
-    const std::optional<InputEnd> end = input.source.End();
-    const std::optional<InputEnd>& logged = input.made.end;
-    if (const std::optional<InputEnd>& known = logged ? logged : end; input.bounds != nullptr && known)
-      outcome = input.bounds->End(known->partitions);
-    if (!outcome.ok()) {
-      // The input broke a bound, so it gets no end line.
-    } else if (end && !logged) {
-      outcome = LogEnd(scope, input.number, *end);
-      if (outcome.ok()) unit.events.ended(*end);
-    } else {
-      outcome = ForgetFailure(*scope.environment->log, input.running->unit);
-    }
-  }
-  scope.environment->progress->Finished(input.running->unit, outcome);
+  RETURN_IF_ERROR(outcome);
+  const std::optional<InputEnd> end = input.source.End();
+  const std::optional<InputEnd>& logged = input.made.end;
+  // An input that broke a bound gets no end line.
+  if (const std::optional<InputEnd>& known = logged ? logged : end; input.bounds != nullptr && known)
+    RETURN_IF_ERROR(input.bounds->End(known->partitions));
+  return logged ? std::nullopt : end;
+}
+
+Status LogEnd(const UnitContext& unit, const OpenInput& input, const InputEnd& end) {
+  ASSIGN_OR_RETURN(const UnitLine line, EndLine(unit.scope, input.number, end));
+  PassCommitPoint("input.ended");
+  RETURN_IF_ERROR(unit.scope.environment->log->Append(line));
+  unit.events.ended(end);
+  return {};
+}
+
+Status ReadToEnd(const UnitContext& unit, const OpenInput& input) {
+  const Environment& environment = *unit.scope.environment;
+  const Result<std::optional<InputEnd>> end = ReadPartitions(unit, input);
+  Status outcome = end.status();
+  if (outcome.ok())
+    outcome = *end ? LogEnd(unit, input, **end) : ForgetFailure(*environment.log, input.running->unit);
+  environment.progress->Finished(input.running->unit, outcome);
   return outcome;
+}
+
+/// Does the same for an input of a group, which commits it together with others.
+void ReadInGroup(const UnitContext& unit, const OpenInput& input, std::function<void(Status)> settled) {
+  const Environment& environment = *unit.scope.environment;
+  Progress& progress = *environment.progress;
+  const Result<std::optional<InputEnd>> end = ReadPartitions(unit, input);
+  Status outcome = end.status();
+  if (outcome.ok() && *end) {
+    Result<UnitLine> line = EndLine(unit.scope, input.number, **end);
+    if (line.ok())
+      return input.group->End(std::move(line).value(),
+                              [&events = unit.events, &progress, end = **end, name = input.running->unit,
+                               settled = std::move(settled)](Status why) {
+                                if (why.ok()) events.ended(end);
+                                progress.Finished(name, why);
+                                settled(std::move(why));
+                              });
+    outcome = std::move(line).status();
+  }
+  Status flushed = input.group->Flush();
+  if (outcome.ok()) outcome = std::move(flushed);
+  if (outcome.ok()) outcome = ForgetFailure(*environment.log, input.running->unit);
+  progress.Finished(input.running->unit, outcome);
+  settled(std::move(outcome));
 }
 
 std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
@@ -297,8 +371,12 @@ Publishing SegmentScope::publishing() const {
           [progress = environment->progress](std::string_view line) { progress->Note(line); }};
 }
 
-Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
-                     const OutputsOfInput& made) {
+namespace {
+
+/// Opens the file and calls `read` with it. `group`: see OpenInput.
+Status ReadFile(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
+                const OutputsOfInput& made, InputGroup* group,
+                const std::function<Status(const OpenInput&)>& read) {
   const SegmentScope& scope = unit.scope;
   const std::stop_token& stop = unit.stop;
   const ChildOwner owner(StreamUnitOf(scope, number));
@@ -325,12 +403,30 @@ Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint3
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
+  request.is_small = group != nullptr;
   request.stop = stop;
   InputBounds bounds(scope, number, file.input.name, made);
   RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-  return ReadToEnd(unit,
-                   {number, made, *source, running, [&] { return unchanged_since(identity); }, &bounds});
+  return read({number, made, *source, running, [&] { return unchanged_since(identity); }, &bounds, group});
+}
+
+}  // namespace
+
+Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
+                     const OutputsOfInput& made) {
+  return ReadFile(unit, file, number, made, nullptr,
+                  [&unit](const OpenInput& input) { return ReadToEnd(unit, input); });
+}
+
+void RunSmallInput(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
+                   const OutputsOfInput& made, InputGroup& group,
+                   const std::function<void(Status)>& settled) {
+  Status opened = ReadFile(unit, file, number, made, &group, [&](const OpenInput& input) {
+    ReadInGroup(unit, input, settled);
+    return Status();
+  });
+  if (!opened.ok()) settled(std::move(opened));
 }
 
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,

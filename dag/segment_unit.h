@@ -12,6 +12,7 @@
 #include "dag/assembly.h"
 #include "dag/books/quarantine.h"
 #include "dag/environment.h"
+#include "dag/input_group.h"
 #include "dag/location/publishing.h"
 #include "dag/plan.h"
 #include "dag/segment.h"
@@ -49,7 +50,7 @@ struct SegmentScope {
   Publishing publishing() const;
 };
 
-/// Events of a running unit. Called from its committer thread.
+/// Events of a running unit. Called from the thread that commits.
 struct UnitEvents {
   /// A partition was committed and logged.
   std::function<void(OutputsOfInput::Existing)> logged;
@@ -71,8 +72,13 @@ struct UnitContext {
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made);
 
-/// Does the same with the output of the barrier stage at the front of the chain, which reads `outputs` in
-/// `outputs_directory`. If one of them is damaged: DamagedOutput(status) names it.
+/// Does the same on this thread alone, for a small input of `group`. `settled` is called once with the
+/// outcome: before this returns, or when the group is flushed. `unit` stays valid until then.
+void RunSmallInput(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
+                   const OutputsOfInput& made, InputGroup& group, const std::function<void(Status)>& settled);
+
+/// Does the same as RunStreamUnit with the output of the barrier stage at the front of the chain, which reads
+/// `outputs` in `outputs_directory`. If one of them is damaged: DamagedOutput(status) names it.
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
                       const OutputsOfInput& made);
 

@@ -1,5 +1,6 @@
 #include "dag/unit_runner.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,7 @@ Status UnitRunner::Make(SegmentState& state) {
   return made;
 }
 
-UnitContext UnitRunner::ContextOf(SegmentState& state) {
+UnitContext UnitRunner::ContextOf(SegmentState& state, std::optional<std::uint32_t> input) {
   UnitEvents events;
   events.logged = [this, &state](OutputsOfInput::Existing existing) {
     const Lock lock(run_.mutex);
@@ -58,7 +59,12 @@ UnitContext UnitRunner::ContextOf(SegmentState& state) {
     state.failed.insert(id);
     return run_.failures.Record(ToString(UnitId{state.name(), id}), why);
   };
-  events.ended = [](const InputEnd&) {};
+  events.ended = [this, &state, input](const InputEnd& end) {
+    if (!input) return;
+    const Lock lock(run_.mutex);
+    state.SetEnd(*input, end);
+    run_.Wake();
+  };
   return {state.scope, *run_.arena, std::move(events), run_.stop.get_token()};
 }
 
@@ -70,12 +76,7 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
     made = state.inputs[number].outputs;
     remakes = run_.remakes;
   }
-  UnitContext unit = ContextOf(state);
-  unit.events.ended = [this, &state, number](const InputEnd& end) {
-    const Lock lock(run_.mutex);
-    state.SetEnd(number, end);
-    run_.Wake();
-  };
+  const UnitContext unit = ContextOf(state, number);
   const bool takes_whole = state.barrier == nullptr && state.scope.assembly.barrier != nullptr;
   Status checked = state.barrier != nullptr ? CheckSegment(*state.barrier) : Status();
   for (const SegmentState* maker : state.makers)
@@ -86,6 +87,10 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
                                               : ReadFile(unit, state, number, made);
   const bool reads_file = state.barrier == nullptr && !takes_whole && state.planned->files;
   if (!outcome.ok() && reads_file) outcome = ReadAnew(state, number, std::move(outcome));
+  return Settle(state, number, remakes, std::move(outcome));
+}
+
+Status UnitRunner::Settle(SegmentState& state, std::uint32_t number, std::uint64_t remakes, Status outcome) {
   const Lock lock(run_.mutex);
   SegmentState::Input& input = state.inputs[number];
   input.running = false;
@@ -99,7 +104,42 @@ Status UnitRunner::Stream(SegmentState& state, std::uint32_t number) {
     input.given_up = true;
     return Status(Code::kInternal, "its Source ended before it gave all wanted partitions [this is a bug]");
   }
+  if (!input.outputs.complete()) state.LookAgainAt(number);
   return outcome;
+}
+
+Status UnitRunner::StreamGroup(SegmentState& state, const std::vector<std::uint32_t>& numbers) {
+  std::deque<UnitContext> units;  // the group refers to them
+  std::deque<OutputsOfInput> made;
+  InputGroup group(*run_.environment.log, *state.scope.directory, *state.scope.work,
+                   MostInputs(run_.options));
+  const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
+  Status lost;
+  for (const std::uint32_t number : numbers) {
+    UnitContext& unit = units.emplace_back(ContextOf(state, number));
+    std::uint64_t remakes = 0;
+    {
+      const Lock lock(run_.mutex);
+      if (run_.stop.stop_requested()) {
+        state.inputs[number].running = false;
+        continue;
+      }
+      made.push_back(state.inputs[number].outputs);
+      remakes = run_.remakes;
+    }
+    RunSmallInput(unit, source.files[number], number, made.back(), group,
+                  [this, &state, &lost, number, remakes](Status outcome) {
+                    if (!outcome.ok()) outcome = ReadAnew(state, number, std::move(outcome));
+                    outcome = Settle(state, number, remakes, std::move(outcome));
+                    const Lock lock(run_.mutex);
+                    if (outcome.Detail<LostLease>() != nullptr)
+                      lost = outcome;
+                    else if (!outcome.ok())
+                      run_.failures.Fail(state, ToString(UnitId{state.name(), StreamId{number}}), outcome);
+                  });
+  }
+  const Status flushed = group.Flush();
+  return lost.ok() ? flushed : lost;
 }
 
 Status UnitRunner::ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
@@ -133,6 +173,7 @@ void UnitRunner::InvalidateInput(SegmentState& state, std::uint32_t number, std:
     run_.failures.Log(UnitState::kVoid, ToString(UnitId{state.name(), existing.output.id}), 0,
                       std::string(why));
   outputs.existing.clear();
+  state.LookAgainAt(number);
   if (!state.readers.empty())
     state.phase = SegmentState::Phase::kFailed;  // no unit of it starts in this run any more
   for (SegmentState* reader : state.readers) {
@@ -247,6 +288,7 @@ void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& wh
   SegmentState::Input& input = producer.inputs[id.input];
   input.outputs.existing.erase(id.partition);
   input.begun.erase(id.partition);
+  producer.LookAgainAt(id.input);
   if (producer.upstream) producer.Offer(id);
   for (SegmentState* reader : producer.readers) {
     if (!producer.planned->varies) break;  // the same bytes come out again

@@ -25,6 +25,8 @@ class UnitRunner {
   Status Make(SegmentState& state);
   /// Reads input `number` to its end.
   Status Stream(SegmentState& state, std::uint32_t number);
+  /// Reads these small inputs to their ends, one after the other. It reports their failures itself.
+  Status StreamGroup(SegmentState& state, const std::vector<std::uint32_t>& numbers);
   /// Reads one upstream partition. `remade`: it was made again in this run.
   Status Partition(SegmentState& state, const PartitionOutput& output, bool remade);
   Status Job(SegmentState& state);
@@ -36,7 +38,10 @@ class UnitRunner {
   Status Copy(SegmentState& state);
 
  private:
-  UnitContext ContextOf(SegmentState& state);
+  /// `input`: the input that the unit reads to its end. Absent: it reads a partition.
+  UnitContext ContextOf(SegmentState& state, std::optional<std::uint32_t> input = std::nullopt);
+  /// Notes the outcome of reading an input, and returns it. `remakes`: RunState::remakes when it began.
+  Status Settle(SegmentState& state, std::uint32_t number, std::uint64_t remakes, Status outcome);
   Status ReadFile(const UnitContext& unit, const SegmentState& state, std::uint32_t number,
                   const OutputsOfInput& made);
   /// Handles a file that could not be read. OK: it is downloaded and read again.

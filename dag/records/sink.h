@@ -22,8 +22,8 @@ class Sink {
   virtual ~Sink() = default;
   virtual Status Write(const Batch& batch) = 0;
   /// Makes the partition visible and durable. Called once, last, from the unit's committer thread, while the
-  /// Sink of the next partition is already being written. kCancelled: a long commit was stopped, and leaves
-  /// nothing.
+  /// Sink of the next partition is already being written, or between two partitions. kCancelled: a long
+  /// commit was stopped, and leaves nothing.
   virtual Result<CommittedPartition> Commit(const PartitionEnd& end, std::stop_token stop = {}) = 0;
 };
 

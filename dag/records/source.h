@@ -49,6 +49,7 @@ struct SourceRequest {
   std::size_t batch_bytes = 256 << 10;       // target; one longer record is a batch of its own
   int decoder_threads = 1;                   // for inputs that can be decoded in parallel
   std::uint64_t decoder_memory = 256 << 20;  // bytes for the buffers of those threads
+  bool is_small = false;  // its bytes are few: a thread to read and decode them would cost more than that
   std::stop_token stop;
 };
 

@@ -68,7 +68,9 @@ class LineSource : public Source {
     if (reader == nullptr) {
       ASSIGN_OR_RETURN(reader, input_.Read(0, std::nullopt, choice_, stop_.get_token()));
     }
-    text_ = std::make_unique<ReadAhead>(std::move(reader), stop_);
+    text_ = std::make_unique<ReadAhead>(
+        std::move(reader), stop_,
+        request_.is_small ? ReadAhead::Where::kCallersThread : ReadAhead::Where::kOwnThread);
     return {};
   }
 
@@ -379,7 +381,7 @@ class LineSource : public Source {
   bool begins_inside_ = false;
   bool done_ = false;
   std::optional<InputEnd> end_;
-  std::unique_ptr<ReadAhead> text_;  // last: it reads from input_ on a thread of its own
+  std::unique_ptr<ReadAhead> text_;  // last: it reads from input_, perhaps on a thread of its own
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kSlotBytes = 1 << 20;
+constexpr std::size_t kDirectBytes = 64 << 10;
 
 }  // namespace
 
@@ -82,10 +83,34 @@ class ReadAhead::Ring {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-ReadAhead::ReadAhead(std::unique_ptr<ByteReader> input, std::stop_source stop)
-    : ring_(std::make_unique<Ring>(std::move(input), std::move(stop))) {}
+class ReadAhead::Direct {
+ public:
+  Direct(std::unique_ptr<ByteReader> input, std::stop_source stop)
+      : input_(std::move(input)), stop_(std::move(stop)) {}
+  ~Direct() { stop_.request_stop(); }
+
+  Result<std::string_view> Next() {
+    if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
+    if (got_.ok() && *got_ > 0) got_ = input_->Read(std::span(bytes_.get(), kDirectBytes));
+    if (!got_.ok()) return got_.status();
+    return std::string_view(bytes_.get(), *got_);
+  }
+
+ private:
+  const std::unique_ptr<ByteReader> input_;
+  std::stop_source stop_;
+  const std::unique_ptr<char[]> bytes_ = std::make_unique_for_overwrite<char[]>(kDirectBytes);
+  Result<std::size_t> got_ = kDirectBytes;  // the result of the last read; 0: the end
+};
+
+ReadAhead::ReadAhead(std::unique_ptr<ByteReader> input, std::stop_source stop, Where where) {
+  if (where == Where::kOwnThread)
+    ring_ = std::make_unique<Ring>(std::move(input), std::move(stop));
+  else
+    direct_ = std::make_unique<Direct>(std::move(input), std::move(stop));
+}
 ReadAhead::~ReadAhead() = default;
 
-Result<std::string_view> ReadAhead::Next() { return ring_->Next(); }
+Result<std::string_view> ReadAhead::Next() { return ring_ ? ring_->Next() : direct_->Next(); }
 
 }  // namespace pipeline

@@ -152,8 +152,9 @@ struct Outcome {
   std::string quarantine;
 };
 
+/// 0 threads: as a small input, on the calling thread.
 Outcome RunOnce(NumberSource::Shape shape, const Shout& shout, int threads, std::size_t tokens) {
-  Arena arena(threads);
+  Arena arena(std::max(threads, 1));
   NumberSource source(shape);
   Memory memory;
   SegmentSpec spec;
@@ -162,8 +163,10 @@ Outcome RunOnce(NumberSource::Shape shape, const Shout& shout, int threads, std:
   spec.splits = {"train"};
   spec.tokens = tokens;
   SegmentProgress progress(2);
+  SegmentScratch scratch;
   Outcome outcome;
-  outcome.status = RunSegment(arena, source, spec, memory, progress, {});
+  outcome.status = threads == 0 ? RunSmallSegment(source, spec, memory, progress, scratch, {})
+                                : RunSegment(arena, source, spec, memory, progress, {});
   outcome.lines = memory.lines;
   outcome.quarantine = memory.quarantine;
   return outcome;
@@ -178,7 +181,7 @@ TEST(SegmentTest, SameLinesForAnyThreadsTokensAndBatchSizes) {
   EXPECT_EQ(reference.quarantine, "10:dropped_quiet:r310 ");
   EXPECT_NE(reference.lines[1].find("299 records, 30 documents, in 300, out 299"), std::string::npos)
       << reference.lines[1];
-  for (const int threads : {1, 2, 7})
+  for (const int threads : {0, 1, 2, 7})
     for (const std::size_t tokens : {1u, 3u, 64u})
       for (const std::uint64_t per_batch : {1u, 7u, 100000u}) {
         const Outcome other = RunOnce({.per_batch = per_batch}, shout, threads, tokens);
@@ -192,7 +195,8 @@ TEST(SegmentTest, TheLowestFailingRecordIsReportedWhateverTheTiming) {
   Shout shout;
   shout.fails = {"r420", "r333", "r599", "r334"};
   for (int round = 0; round < 40; ++round) {
-    const Outcome outcome = RunOnce({.per_batch = 1 + static_cast<std::uint64_t>(round % 5)}, shout, 4, 16);
+    const Outcome outcome =
+        RunOnce({.per_batch = 1 + static_cast<std::uint64_t>(round % 5)}, shout, round % 8 == 0 ? 0 : 4, 16);
     ASSERT_TRUE(outcome.status.ok());
     ASSERT_EQ(outcome.lines.size(), 4u);
     EXPECT_EQ(outcome.lines[1], "p1 failed at 33: r333 is bad");

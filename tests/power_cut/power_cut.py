@@ -71,9 +71,22 @@ stages:
   rows: { type: write_jsonl, input: kept, unit: document, shards: 3, out: out/rows }
   text: { type: write_tfds, input: kept, name: text, version: 1.0.0, shuffle: none, out: out }
 """
+# Small files, which are committed in groups.
+SMALL = """\
+pipe: 1
+name: small
+limits: { memory: 1GiB }
+stages:
+  source: { type: download, url: "CORPUS/small/*.txt" }
+  lines: { type: decompress, input: source, max_record_bytes: 4KiB }
+  docs: { type: split, input: lines, splits: { train: rest, validation: 0.2 } }
+  text: { type: write_tfds, input: docs, name: text, version: 1.0.0, shards: 2, out: out }
+"""
+SMALL_FILES = 80
 PIPELINES = {  # a file, and the options of its consecutive runs
     "line": (LINE, [[], ["--set", "stages.text.shards=2", "--force", "text"]]),
     "model": (MODEL, [[]]),
+    "small": (SMALL, [[]]),
     "mixture": (MIXTURE, [["--until", "rows"], []]),
 }
 
@@ -89,6 +102,9 @@ class Recording:
         (texts / "a.txt").write_bytes(corpus(seed=1, size=90_000))
         (texts / "b.txt").write_bytes(corpus(seed=2, size=40_000))
         (texts / "words.txt").write_bytes(sentences(3, 120_000))
+        (texts / "small").mkdir()
+        for number in range(SMALL_FILES):
+            (texts / "small" / f"{number:03}.txt").write_bytes(corpus(seed=number, size=1000))
         self.file = root / "pipeline.yaml"
         self.file.write_text(text.replace("CORPUS", str(texts)), encoding="utf-8")
         base, log = root / "undisturbed", root / "power.log"

@@ -99,7 +99,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   const std::string log = (*workspace)->directory().log();
   const std::size_t before = ReadFile(log).size();
   RunOptions options;
-  options.threads = 3;
+  options.threads = threads;
   options.keep_going = keep_going;
   options.memory_bytes = memory;
   options.batch_bytes = 64;

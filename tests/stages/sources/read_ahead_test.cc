@@ -39,22 +39,25 @@ class BlockingReader : public ByteReader {
 TEST(ReadAheadTest, GivesTheSameBytes) {
   std::string text;
   while (text.size() < (9u << 20)) text += std::to_string(text.size());
-  for (const std::size_t chunk : {100'003u, 4u << 20}) {
-    ReadAhead ahead(std::make_unique<MemoryReader>(text, chunk), std::stop_source());
-    std::string all;
-    for (std::string_view bytes = *ahead.Next(); !bytes.empty(); bytes = *ahead.Next()) all.append(bytes);
-    EXPECT_TRUE(all == text);
-    EXPECT_EQ(*ahead.Next(), "");
-  }
+  for (const std::size_t chunk : {100'003u, 4u << 20})
+    for (const auto where : {ReadAhead::Where::kOwnThread, ReadAhead::Where::kCallersThread}) {
+      ReadAhead ahead(std::make_unique<MemoryReader>(text, chunk), std::stop_source(), where);
+      std::string all;
+      for (std::string_view bytes = *ahead.Next(); !bytes.empty(); bytes = *ahead.Next()) all.append(bytes);
+      EXPECT_TRUE(all == text);
+      EXPECT_EQ(*ahead.Next(), "");
+    }
 }
 
 TEST(ReadAheadTest, ErrorComesAfterTheGoodBytesAndStays) {
-  ReadAhead ahead(
-      std::make_unique<MemoryReader>("good", 1, std::stop_token(), Status(Code::kDataLoss, "bad")),
-      std::stop_source());
-  for (const char byte : std::string("good")) EXPECT_EQ(*ahead.Next(), std::string(1, byte));
-  EXPECT_EQ(ahead.Next().status().message(), "bad");
-  EXPECT_EQ(ahead.Next().status().code(), Code::kDataLoss);
+  for (const auto where : {ReadAhead::Where::kOwnThread, ReadAhead::Where::kCallersThread}) {
+    ReadAhead ahead(
+        std::make_unique<MemoryReader>("good", 1, std::stop_token(), Status(Code::kDataLoss, "bad")),
+        std::stop_source(), where);
+    for (const char byte : std::string("good")) EXPECT_EQ(*ahead.Next(), std::string(1, byte));
+    EXPECT_EQ(ahead.Next().status().message(), "bad");
+    EXPECT_EQ(ahead.Next().status().code(), Code::kDataLoss);
+  }
 }
 
 TEST(ReadAheadTest, DestructionEndsABlockedRead) {
