@@ -29,6 +29,8 @@ inline constexpr std::string_view kCommitPoints[] = {
     "sidecars.committed",   // dag: the objects before the manifest exist
     "manifest.committed",   // dag: the manifest exists, the objects after it do not
     "artifact.published",   // dag: all objects exist
+    "outputs.unneeded",     // dag: nothing unfinished reads a directory of partition outputs, all are there
+    "output.removed",       // dag: one of them is removed
 };
 
 }  // namespace pipeline

@@ -74,10 +74,17 @@ struct RunOptions {
   std::size_t batch_bytes = 256 << 10;
   std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
   ExecutionMode mode = ExecutionMode::kAll;
-  std::string unit = {};  // with kOneUnit
+  std::string unit = {};            // with kOneUnit
+  bool keep_intermediates = false;  // also those that nothing unfinished needs; with kAll
   /// By stage, for Jobs that several machines may run together.
   std::map<std::string, JobPosition, std::less<>> positions = {};
 };
+
+/// Returns whether the run removes partition outputs that nothing unfinished needs. In other modes other
+/// processes may read them meanwhile.
+inline bool RemovesOutputs(const RunOptions& options) {
+  return options.mode == ExecutionMode::kAll && !options.keep_intermediates;
+}
 
 /// Memory for one group of shards. It decides which shards are written together; no byte depends on it.
 inline std::uint64_t GroupMemory(const RunOptions& options) {

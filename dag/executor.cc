@@ -63,7 +63,10 @@ class Executor::Coordinator {
     Lock lock(run_.mutex);
     while (true) {
       threads_.JoinFinished(lock);
-      if (!run_.stop.stop_requested()) StartReady();
+      if (!run_.stop.stop_requested()) {
+        StartReady();
+        if (RemovesOutputs(run_.options)) StartRemovals();
+      }
       if (threads_.empty()) break;
       run_.changed.Wait(lock,
                         [this]() REQUIRES(run_.mutex) { return threads_.any_finished() || run_.woken; });
@@ -101,6 +104,7 @@ class Executor::Coordinator {
   }
 
   bool StartOne(SegmentState& state) REQUIRES(run_.mutex) {
+    if (state.removing) return false;
     if (run_.Does(ExecutionMode::kOneUnit) && state.name() != only_.stage) return false;
     switch (state.phase) {
       case SegmentState::Phase::kPartitions:
@@ -224,6 +228,14 @@ class Executor::Coordinator {
                    });
   }
 
+  void StartRemovals() REQUIRES(run_.mutex) {
+    if (!run_.prepared.any_unneeded()) return;
+    threads_.Start(run_.mutex, UnitThreads::Load::kJob, [this]() -> std::function<void()> {
+      units_.RemoveUnneeded();
+      return [this]() REQUIRES(run_.mutex) { run_.changed.NotifyAll(); };
+    });
+  }
+
   /// Stops this run, because another run writes at one of its locations.
   void LoseLease(Status why) {
     {
@@ -239,6 +251,11 @@ class Executor::Coordinator {
     outcome.failures = run_.failures.Take();
     outcome.offered = std::move(offered_);
     outcome.ran = ran_;
+    for (const SegmentId at : run_.plan.segments.ids()) {
+      const SegmentState& state = *run_.prepared.states[at];
+      if (state.removed && !state.planned->publishes && !state.planned->takes_in)
+        outcome.removed.emplace(at, RemovedOutputs{state.all_outputs().size(), state.summary});
+    }
     if (!lost_.ok()) {
       outcome.status = lost_;
       outcome.lost_lease = true;

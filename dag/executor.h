@@ -1,12 +1,15 @@
 // Runs a plan: decides which unit runs next, on how many threads, and how a failure affects the others.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "dag/artifact_summary.h"
 #include "dag/environment.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
@@ -26,6 +29,12 @@ struct OfferedUnit {
   bool operator==(const OfferedUnit&) const = default;
 };
 
+/// The partition outputs of a segment that this run removed.
+struct RemovedOutputs {
+  std::size_t partitions = 0;
+  ArtifactSummary summary;
+};
+
 struct RunOutcome {
   /// OK: everything wanted is done. kCancelled: stopped by the token. kFailedPrecondition: see `failures`.
   /// Any other error ended the run itself, e.g. the log could not be written.
@@ -33,7 +42,8 @@ struct RunOutcome {
   std::vector<UnitFailure> failures;
   bool lost_lease = false;           // `status` says why, whatever else failed
   std::vector<OfferedUnit> offered;  // with ExecutionMode::kPlanning
-  bool ran = false;                  // with ExecutionMode::kOneUnit: the unit had work to do
+  std::map<SegmentId, RemovedOutputs> removed;
+  bool ran = false;  // with ExecutionMode::kOneUnit: the unit had work to do
 };
 
 /// Runs one plan once. The coordinator is the thread that calls Run; each running unit has its own thread,

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "dag/peak_disk.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/subset.h"
 #include "storage/uri.h"
@@ -31,20 +32,26 @@ constexpr double kIntermediatePerText = 1.25;  // the same with hash and origin 
 
 class Forecaster {
  public:
-  Forecaster(const Graph& graph, const Plan& plan, const Snapshot& snapshot, int threads)
-      : graph_(graph), plan_(plan), snapshot_(snapshot), groups_(std::max(threads, 2)) {}
+  Forecaster(const Graph& graph, const Plan& plan, const Snapshot& snapshot, const RunOptions& options)
+      : graph_(graph),
+        plan_(plan),
+        snapshot_(snapshot),
+        groups_(std::max(options.threads, 2)),
+        removes_outputs_(RemovesOutputs(options)) {}
 
   Forecast Make() {
     Forecast forecast;
     for (const PlannedSegment& segment : plan_.segments) {
       const SegmentForecast made = Of(segment);
       forecast.segments.push_back(made);
-      forecast.peak_disk_bytes += made.intermediate_bytes + made.fetched_bytes;
-      if (!IsRemote(segment.location))
-        forecast.peak_disk_bytes += made.published_bytes;
-      else
+      forecast.peak_disk_bytes += made.fetched_bytes;
+      if (!removes_outputs_)
+        forecast.peak_disk_bytes +=
+            made.intermediate_bytes + (IsRemote(segment.location) ? 0 : made.published_bytes);
+      if (IsRemote(segment.location))
         forecast.spool_bytes = std::max(forecast.spool_bytes, SpoolOf(segment, made.published_bytes));
     }
+    if (removes_outputs_) forecast.peak_disk_bytes += PeakOfOutputs(plan_, forecast.segments);
     forecast.peak_disk_bytes += forecast.spool_bytes;
     return forecast;
   }
@@ -222,13 +229,15 @@ class Forecaster {
   const Plan& plan_;
   const Snapshot& snapshot_;
   const int groups_;                    // groups of shards that are written at the same time
+  const bool removes_outputs_;          // intermediates go as the run goes
   std::set<std::string_view> fetched_;  // stages whose files were counted
 };
 
 }  // namespace
 
-Forecast ForecastOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot, int threads) {
-  return Forecaster(graph, plan, snapshot, threads).Make();
+Forecast ForecastOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
+                    const RunOptions& options) {
+  return Forecaster(graph, plan, snapshot, options).Make();
 }
 
 }  // namespace pipeline

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dag/environment.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/snapshot.h"
@@ -23,13 +24,14 @@ struct SegmentForecast {
 
 struct Forecast {
   IdVector<SegmentId, SegmentForecast> segments;
-  /// On this machine, at the end of the run: all intermediates, local publications, downloads, and shards
-  /// on their way to buckets.
+  /// The most that the run adds on this machine at one time: intermediates, local publications, downloads,
+  /// and shards on their way to buckets.
   std::uint64_t peak_disk_bytes = 0;
   std::uint64_t spool_bytes = 0;  // shards on their way to buckets at the same time
 };
 
-/// `threads`: number of groups of shards that are written at once.
-Forecast ForecastOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot, int threads);
+/// As many groups of shards are written at once as `options` has threads.
+Forecast ForecastOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
+                    const RunOptions& options);
 
 }  // namespace pipeline

@@ -43,6 +43,7 @@ struct PlannedSegment {
   bool job = false;        // `chain` is one Job
   bool takes_in = false;   // its last stage is a barrier stage, which takes records in
   bool varies = false;     // its output may differ when it is made again
+  bool removable = false;  // its partition outputs are removed once nothing unfinished reads them
   State state = State::kWanted;
   bool forced = false;
   std::string damaged;           // why the manifest at the location is unusable and kept; empty: it is not
@@ -68,6 +69,9 @@ struct Plan {
   std::vector<std::string> reports;              // differences that are reported and cause no run
   std::map<std::string, std::string> vanished;   // by stage: missing files, and the record in their place
   std::vector<std::string> refusals;             // not empty: nothing may run (exit 2)
+  /// Directories below artifacts/ of the file's partition outputs that nothing unfinished reads or continues.
+  /// They may exist or not.
+  std::vector<std::string> unneeded;
   /// Stages that should run but cannot, and why. The rest may run, and the run ends as a failure.
   std::vector<std::string> left_out;
 

@@ -13,6 +13,7 @@
 #include "dag/pipeline_file/config.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/selected_segments.h"
+#include "dag/unneeded_outputs.h"
 
 namespace pipeline {
 
@@ -43,6 +44,7 @@ class Planner {
     OrderSegments();
     ApplySelection(graph_, selection_, plan_);
     LeaveOutDamaged(graph_, plan_);
+    FindUnneeded(graph_, lineages_, refused_, plan_);
     CheckInputs(graph_, snapshot_, plan_);
     if (!selection_.from_log)
       RETURN_IF_ERROR(CheckVanished(graph_, snapshot_, stored_, lineages_.vanished(), plan_));
@@ -149,6 +151,7 @@ class Planner {
 
   /// Notes a refusal about the artifact of `node`, if the selected run may write it.
   void Refuse(NodeId node, std::string_view why) {
+    refused_.insert(node);
     if (!MayRun(graph_, selection_, node)) return;
     plan_.refusals.push_back(StrCat("stage '", Name(node), "': ", why));
   }
@@ -431,15 +434,16 @@ class Planner {
       for (const Difference& difference : Compare(logged->second, LineageOf(segment.node)))
         segment.because.push_back(ToString(difference));
     }
-    if (segment.outputs.missing_objects() > 0)
-      segment.because.push_back(
-          StrCat(segment.outputs.missing_objects(), " of its intermediate objects are gone"));
     if (const std::vector<std::string>& lost = segment.outputs.lost(); !lost.empty())
       segment.because.push_back(StrCat("the run log has lost lines with counts (", FirstOf(lost), ")"));
-    if (segment.because.empty())
-      segment.because.push_back(Forced(segment.node) ? StrCat("it is made from outputs that --force ",
-                                                              selection_.force, " makes again")
-                                                     : "an earlier run did not finish it");
+    if (segment.because.empty() && Forced(segment.node))
+      segment.because.push_back(
+          StrCat("it is made from outputs that --force ", selection_.force, " makes again"));
+    if (segment.outputs.missing_objects() > 0)
+      segment.because.push_back(
+          StrCat(segment.outputs.missing_objects(),
+                 " of its intermediate objects are gone; a run removes those that nothing unfinished needs"));
+    if (segment.because.empty()) segment.because.push_back("an earlier run did not finish it");
     return {};
   }
 
@@ -450,6 +454,7 @@ class Planner {
   const Lineages lineages_;
   Plan plan_;
   std::set<NodeId> decided_;                    // nodes that were decided
+  std::set<NodeId> refused_;                    // those whose artifact stays although it has another recipe
   std::vector<NodeId> demanded_;                // decided nodes that have to run
   std::map<NodeId, std::set<NodeId>> readers_;  // by stage: its readers that have to run
   std::map<Part, SegmentId> by_part_;

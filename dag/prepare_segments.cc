@@ -206,6 +206,15 @@ class Preparer {
 
   Status Equip(SegmentState& state) {
     const PlannedSegment& planned = *state.planned;
+    const bool up_to_date = planned.state == PlannedSegment::State::kUpToDate;
+    if (!up_to_date)
+      for (const SegmentId need : NeedsOf(planned)) StateOf(need).takers.push_back(&state);
+    // Before the run, RemoveUnneeded has removed them.
+    const std::vector<std::string>& unneeded = plan_.unneeded;
+    state.removed =
+        up_to_date &&
+        (planned.publishes || (RemovesOutputs(options_) && std::find(unneeded.begin(), unneeded.end(),
+                                                                     planned.directory) != unneeded.end()));
     if (planned.chain.empty()) return {};  // up to date by its manifest: nothing more is needed
     state.scope.planned = &planned;
     state.scope.environment = &environment_;

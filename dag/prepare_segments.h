@@ -2,6 +2,7 @@
 // one thread, before any unit.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -19,6 +20,11 @@ struct PreparedSegments {
   IdVector<SegmentId, std::unique_ptr<SegmentState>> states;
   int streams = 0;  // stream units that may run at the same time
   int readers = 0;  // units with a Reader stage that may run at the same time
+
+  /// Called under the coordinator's lock once units run.
+  bool any_unneeded() const {
+    return std::any_of(states.begin(), states.end(), [](const auto& state) { return state->is_unneeded(); });
+  }
 };
 
 /// Writes nothing. kInvalidArgument: the limits are too small, or a stage cannot be made. A segment that

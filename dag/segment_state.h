@@ -32,6 +32,7 @@ struct SegmentState {
   SegmentState* barrier = nullptr;     // its barrier stage reads these partition outputs; null: none
   std::vector<SegmentState*> makers;   // they make the artifacts that it reads
   std::vector<SegmentState*> readers;  // they read its partitions
+  std::vector<SegmentState*> takers;   // unfinished segments that need it, also those that are not selected
   Phase phase = Phase::kDone;
 
   // Immutable once units run.
@@ -63,11 +64,17 @@ struct SegmentState {
 
   // Second pass.
   ArtifactSummary summary;               // of the partition outputs, checked
+  bool checked = false;                  // they are complete and passed the checks, and it publishes them
   std::shared_ptr<Publisher> publisher;  // shared by the units that run its groups
   std::size_t next_group = 0;
   std::size_t groups_done = 0;
 
   int running = 0;  // units that run now
+
+  // Its partition outputs, once nothing unfinished needs them.
+  bool removing = false;  // a thread removes them: no unit begins
+  bool removed = false;   // they are gone, except for those that were made again since
+  bool restored = false;  // some were made again since
 
   const std::string& name() const { return planned->keys.stage; }
   bool active() const { return phase != Phase::kDone && phase != Phase::kFailed; }
@@ -89,6 +96,23 @@ struct SegmentState {
     for (const Input& input : inputs)
       if (!input.outputs.complete()) return false;
     return upstream == nullptr || upstream->outputs_complete();
+  }
+  /// Returns whether neither this run nor the next one reads anything of `made` for this segment, unless
+  /// something is damaged.
+  bool is_finished_with(const SegmentState& made) const {
+    if (planned->state != PlannedSegment::State::kWanted) return false;
+    if (phase == Phase::kDone) return true;
+    // If one of its own outputs is found damaged after its first pass, a partition of `made` is made again
+    // and must have the same bytes.
+    return checked && !made.planned->varies;
+  }
+  /// Returns whether its partition outputs exist and can be removed.
+  bool is_unneeded() const {
+    if (!planned->removable || planned->state == PlannedSegment::State::kNotSelected) return false;
+    if ((removed && !restored) || phase != Phase::kDone || running > 0) return false;
+    return planned->publishes || std::all_of(takers.begin(), takers.end(), [this](const SegmentState* taker) {
+             return taker->is_finished_with(*this);
+           });
   }
   /// Returns the unsettled partitions of input `number`, and settles them.
   std::set<PartitionId> TakeUnsettled(std::uint32_t number) {
@@ -139,6 +163,11 @@ struct SegmentState {
   void SetEnd(std::uint32_t number, const InputEnd& end) {
     inputs[number].outputs.end = end;
     for (SegmentState* reader : readers) reader->SetEnd(number, end);
+  }
+  std::vector<PartitionId> all_ids() const {
+    std::vector<PartitionId> ids;
+    for (const PartitionOutput& output : all_outputs()) ids.push_back(output.id);
+    return ids;
   }
   std::vector<PartitionOutput> all_outputs() const {
     std::vector<PartitionOutput> outputs;

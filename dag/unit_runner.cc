@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/artifact_summary.h"
@@ -14,6 +15,7 @@
 #include "dag/job_unit.h"
 #include "dag/nothing_left.h"
 #include "dag/records/partition_output.h"
+#include "dag/unneeded_outputs.h"
 
 namespace pipeline {
 
@@ -210,7 +212,10 @@ Status UnitRunner::ReadSideInputs(const UnitContext& unit, SegmentState& state, 
     if (maker.name() != output->stage) continue;
     if (remade[at].contains(output->id) || output->id.input >= maker.inputs.size()) break;
     const Lock lock(run_.mutex);
-    Remake(maker, output->id, outcome);
+    if (maker.removed)
+      Restore(maker, maker.all_ids());
+    else
+      Remake(maker, output->id, outcome);
     state.stages = SegmentState::Stages::kLacking;  // the stages hold the earlier partition outputs
     return {};
   }
@@ -262,7 +267,10 @@ Status UnitRunner::MakeAgain(SegmentState& producer, const std::set<PartitionId>
   const std::optional<PartitionId> output = DamagedOutput(why);
   if (!output || remade.contains(*output)) return why;
   const Lock lock(run_.mutex);
-  Remake(producer, *output, why);
+  if (producer.removed)
+    Restore(producer, producer.all_ids());  // the reader needs all of them
+  else
+    Remake(producer, *output, why);
   return {};
 }
 
@@ -280,11 +288,31 @@ Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output,
 }
 
 void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& why) {
+  if (producer.removed) return Restore(producer, {id});
   if (!producer.remade.insert(id).second) return;  // another reader has found the same damage
-  ++run_.remakes;
   const std::string unit = ToString(UnitId{producer.name(), id});
   run_.environment.progress->Note(StrCat(unit, " is damaged (", why.message(), ") and will be made again"));
   run_.failures.Log(UnitState::kVoid, unit, 0, std::string(why.message()));
+  Forget(producer, id, why);
+}
+
+void UnitRunner::Restore(SegmentState& producer, const std::vector<PartitionId>& ids) {
+  const Status why(Code::kNotFound, "it was removed when nothing needed it");
+  std::size_t made_again = 0;
+  for (const PartitionId id : ids) {
+    if (!producer.exists(id)) continue;  // another reader has found the same
+    Forget(producer, id, why);
+    ++made_again;
+  }
+  if (made_again == 0) return;
+  producer.restored = true;
+  run_.environment.progress->Note(StrCat(
+      "stage '", producer.name(), "': ", made_again, made_again == 1 ? " partition is" : " partitions are",
+      " made again, which had been removed when nothing needed ", made_again == 1 ? "it" : "them"));
+}
+
+void UnitRunner::Forget(SegmentState& producer, PartitionId id, const Status& why) {
+  ++run_.remakes;
   SegmentState::Input& input = producer.inputs[id.input];
   input.outputs.existing.erase(id.partition);
   input.begun.erase(id.partition);
@@ -298,6 +326,7 @@ void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& wh
       reader->voided.emplace(id, std::string(why.message()));
   }
   producer.publisher.reset();
+  producer.checked = false;
   if (producer.phase != SegmentState::Phase::kFailed) producer.phase = SegmentState::Phase::kPartitions;
   run_.Wake();
 }
@@ -322,6 +351,11 @@ Status UnitRunner::PlanShards(SegmentState& state) {
   // have made, or whose own checks may still be running.
   RETURN_IF_ERROR(CheckLine(state, state.summary));
   if (!state.planned->publishes) return Finish(state, outputs, SegmentState::Phase::kPlanning);
+  {
+    const Lock lock(run_.mutex);
+    state.checked = true;
+  }
+  if (RemovesOutputs(run_.options)) RemoveUnneeded();  // makes room for the shards
   auto publisher = std::make_shared<Publisher>(state.scope, *state.out);
   Status begun = publisher->Begin(outputs, GroupMemory(run_.options));
   if (!begun.ok()) return Damaged(state, std::move(begun), true);
@@ -357,7 +391,10 @@ Status UnitRunner::Damaged(SegmentState& state, Status why, bool current) {
   if (!output) return why;
   const Lock lock(run_.mutex);
   if (current && state.remade.contains(*output)) return why;
-  Remake(state, *output, why);
+  if (state.removed)
+    Restore(state, state.all_ids());  // the second pass needs all of them
+  else
+    Remake(state, *output, why);
   return {};
 }
 
@@ -400,6 +437,37 @@ Status UnitRunner::Copy(SegmentState& state) {
                    OpenLocation(run_.environment, state.planned->copy_from));
   RETURN_IF_ERROR(CopyArtifact(state.scope, *from, *state.out, run_.stop.get_token()));
   return Done(state);
+}
+
+void UnitRunner::RemoveUnneeded() {
+  while (true) {
+    SegmentState* unneeded = nullptr;
+    {
+      const Lock lock(run_.mutex);
+      for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
+        if (unneeded == nullptr && state->is_unneeded()) unneeded = state.get();
+      if (unneeded == nullptr) return;
+      ++unneeded->running;
+      unneeded->removing = unneeded->removed = true;
+      unneeded->restored = false;
+    }
+    RemoveOutputsOf(*unneeded);
+    const Lock lock(run_.mutex);
+    --unneeded->running;
+    unneeded->removing = false;
+    run_.Wake();
+  }
+}
+
+void UnitRunner::RemoveOutputsOf(const SegmentState& state) const {
+  const Result<std::uint64_t> removed = RemoveOutputs(run_.environment, state.planned->directory);
+  const std::string& stage = run_.graph[state.planned->node].spec->name;
+  if (!removed.ok())
+    LogWarning(
+        StrCat("stage '", stage, "': intermediates that nothing needs stay: ", removed.status().message()));
+  else if (*removed > 0)
+    run_.environment.progress->Note(StrCat("stage '", stage, "': ", HumanBytes(*removed),
+                                           " of intermediates removed: nothing unfinished needs them"));
 }
 
 Status UnitRunner::Done(SegmentState& state) {

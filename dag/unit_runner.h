@@ -36,8 +36,12 @@ class UnitRunner {
   Status WriteShards(SegmentState& state, Publisher& publisher, std::size_t group);
   /// Copies the artifact from another location to the segment's own.
   Status Copy(SegmentState& state);
+  /// Removes all partition outputs that nothing unfinished needs now. If that fails: they stay, and a warning
+  /// says so.
+  void RemoveUnneeded();
 
  private:
+  void RemoveOutputsOf(const SegmentState& state) const;
   /// `input`: the input that the unit reads to its end. Absent: it reads a partition.
   UnitContext ContextOf(SegmentState& state, std::optional<std::uint32_t> input = std::nullopt);
   /// Notes the outcome of reading an input, and returns it. `remakes`: RunState::remakes when it began.
@@ -70,6 +74,11 @@ class UnitRunner {
   Status Damaged(SegmentState& state, Status why, bool current);
   /// Has `producer` make a damaged partition output again, once per output and run.
   void Remake(SegmentState& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
+  /// Has `producer` make again those of `ids` that this run or an earlier one removed, because nothing needed
+  /// them then.
+  void Restore(SegmentState& producer, const std::vector<PartitionId>& ids) REQUIRES(run_.mutex);
+  /// The part of Remake and Restore that is the same: `producer` lacks the output from now on.
+  void Forget(SegmentState& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
   /// Returns to the first pass: a partition here or upstream is being made again, so counts cannot be
   /// totalled yet.
   Status SendBack(SegmentState& state) REQUIRES(run_.mutex);

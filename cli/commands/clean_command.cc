@@ -20,9 +20,9 @@ namespace pipeline {
 
 namespace {
 
-/// True: the artifact is in the work directory and is the purpose of a run, because no stage reads it.
+/// True: the output is in the work directory and is the purpose of a run, because no stage reads it.
 bool IsKeptForGood(const Node& node, const PlannedSegment& segment) {
-  return segment.location.starts_with(kWorkLocation) && node.readers.empty() &&
+  return (!segment.publishes || segment.location.starts_with(kWorkLocation)) && node.readers.empty() &&
          node.named_input_readers.empty();
 }
 

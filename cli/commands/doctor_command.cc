@@ -111,7 +111,9 @@ std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const Load
     if (!snapshot.ok()) return std::nullopt;
     const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, StoredIn((*workspace)->environment()), {});
     if (!plan.ok()) return std::nullopt;
-    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *snapshot, ThreadCount()).peak_disk_bytes;
+    RunOptions run_options;
+    run_options.threads = ThreadCount();
+    const std::uint64_t bytes = ForecastOf(loaded.graph, *plan, *snapshot, run_options).peak_disk_bytes;
     return bytes == 0 && !plan->nothing_to_do() ? std::nullopt : std::optional(bytes);  // no size is known
   }();
   SetLogSink(former);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,10 +64,12 @@ std::string_view StateText(const PlannedSegment& segment) {
   return segment.copy_from.empty() ? "run" : "copy";
 }
 
-void PrintCounts(const Manifest& manifest) {
-  for (const LineageStage& stage : manifest.lineage) {  // in the order in which records pass the stages
-    const auto found = manifest.counts.find(stage.stage);
-    if (found == manifest.counts.end()) continue;
+using CountsByStage = std::map<std::string, StageCounts, std::less<>>;
+
+void PrintCounts(const Lineage& lineage, const CountsByStage& counts) {
+  for (const LineageStage& stage : lineage) {  // in the order in which records pass the stages
+    const auto found = counts.find(stage.stage);
+    if (found == counts.end()) continue;
     if (const std::string text = CountsText(found->second); !text.empty())
       Print(StrCat("    ", stage.stage, ": ", text));
   }
@@ -144,10 +148,19 @@ std::string CountsText(const StageCounts& counts) {
   return text;
 }
 
-void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment) {
-  for (const PlannedSegment& segment : plan.segments) {
+void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment,
+                  const std::map<SegmentId, RemovedOutputs>& removed) {
+  for (const SegmentId at : plan.segments.ids()) {
+    const PlannedSegment& segment = plan.segments[at];
     if (segment.state != PlannedSegment::State::kWanted) continue;
     const std::string& name = graph[segment.node].spec->name;
+    if (const auto gone = removed.find(at); gone != removed.end()) {
+      Print(StrCat("stage '", name, "': ", gone->second.partitions,
+                   " partitions, removed since nothing needs them any more"));
+      PrintSplits(gone->second.summary.splits);
+      PrintCounts(segment.lineage, gone->second.summary.counts);
+      continue;
+    }
     const Result<std::unique_ptr<Store>> store =
         segment.publishes ? OpenLocation(environment, segment.location)
                           : environment.work_store("artifacts/" + segment.directory);
@@ -166,7 +179,7 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     else
       Print(StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
     PrintSplits(manifest->splits);
-    PrintCounts(*manifest);
+    PrintCounts(manifest->lineage, manifest->counts);
     if (segment.publishes)
       Print(StrCat("  look at it with `pipe cat ", ForShell(segment.location),
                    " --limit 5`, check it with `pipe verify ", ForShell(segment.location), "`"));

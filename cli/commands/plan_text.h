@@ -1,9 +1,11 @@
 // Prints plans and results on standard output.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "dag/environment.h"
+#include "dag/executor.h"
 #include "dag/forecast.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
@@ -24,7 +26,8 @@ void PrintUpToDate(const Graph& graph, const Plan& plan);
 std::string CountsText(const StageCounts& counts);
 
 /// The state after a run: every artifact with its counts, the records that stages dropped, and how to look
-/// at it.
-void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment);
+/// at it. `removed`: as in RunOutcome.
+void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment,
+                  const std::map<SegmentId, RemovedOutputs>& removed);
 
 }  // namespace pipeline

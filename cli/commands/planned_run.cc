@@ -1,5 +1,7 @@
 #include "cli/commands/planned_run.h"
 
+#include <cstdint>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "cli/workspace/work_result.h"
 #include "dag/forecast.h"
 #include "dag/planner.h"
+#include "dag/unneeded_outputs.h"
 
 namespace pipeline {
 
@@ -74,10 +77,15 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPip
 }
 
 Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,
-                     int threads) {
-  const Forecast forecast = ForecastOf(loaded.graph, run.plan, run.snapshot, threads);
+                     const RunOptions& options) {
+  const Forecast forecast = ForecastOf(loaded.graph, run.plan, run.snapshot, options);
   if (request.dry_run || request.explain)
     PrintPlan(loaded.graph, run.plan, forecast, request.explain, request.dry_run);
+  if (request.dry_run && RemovesOutputs(options)) {
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, OutputBytes(run.workspace->environment(), run.plan.unneeded));
+    if (bytes > 0)
+      std::printf("removes %s of intermediates that nothing unfinished needs\n", HumanBytes(bytes).c_str());
+  }
   const auto limit = loaded.spec.disk_limit;
   if (!limit || forecast.peak_disk_bytes <= *limit) return {};
   return Status(Code::kInvalidArgument,

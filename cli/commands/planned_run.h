@@ -9,6 +9,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
+#include "dag/environment.h"
 #include "dag/plan.h"
 #include "dag/progress.h"
 #include "dag/snapshot.h"
@@ -28,6 +29,6 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPip
 
 /// Prints the plan if it was asked for. kInvalidArgument: the run takes more disk than limits.disk.
 Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,
-                     int threads);
+                     const RunOptions& options);
 
 }  // namespace pipeline

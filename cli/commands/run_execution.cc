@@ -8,6 +8,7 @@
 #include "cli/terminal/event_file.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
+#include "dag/unneeded_outputs.h"
 
 namespace pipeline {
 
@@ -51,6 +52,7 @@ RunOutcome RunExecution::Execute(const std::string& run_id, const SignalWatch& s
   loaded_.plugins.TellTo(events, display_);
   display_.Expect(StageLine(loaded_.spec.stages, loaded_.graph, run_.plan));
   display_.Start();
+  if (RemovesOutputs(options_)) RemoveUnneeded(environment_, run_.plan.unneeded);
   RunOutcome outcome = executor_.Run(signals.token());
   display_.Stop();
   return outcome;
@@ -58,7 +60,7 @@ RunOutcome RunExecution::Execute(const std::string& run_id, const SignalWatch& s
 
 int RunExecution::EndDone(const RunOutcome& outcome, KeptRun& kept) {
   kept.End("done", outcome, samples_);
-  PrintResults(loaded_.graph, run_.plan, environment_);
+  PrintResults(loaded_.graph, run_.plan, environment_, outcome.removed);
   if (run_.plan.left_out.empty()) return kExitDone;
   for (const std::string& left_out : run_.plan.left_out) LogError(StrCat(file_, ": ", left_out));
   return kExitFailed;

@@ -21,6 +21,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
 #include "cli/workspace/pipeline_loader.h"
+#include "dag/unneeded_outputs.h"
 
 namespace pipeline {
 
@@ -49,6 +50,7 @@ RunOptions RunOptionsOf(const RunRequest& request, const PipelineSpec& spec) {
   options.keep_going = request.keep_going;
   options.memory_bytes = spec.memory_limit;
   options.batch_bytes = request.batch_bytes;
+  options.keep_intermediates = request.keep_intermediates;
   return options;
 }
 
@@ -69,8 +71,7 @@ int RunPipeline(const RunRequest& request, const Call& call) {
   std::variant<PlannedRun, int> planned = PlanRun(request, *loaded, display, signals);
   if (const int* const exit_code = std::get_if<int>(&planned)) return *exit_code;
   const PlannedRun& run = std::get<PlannedRun>(planned);
-  if (const Status fits = PrintForecast(request, *loaded, run, options.threads); !fits.ok())
-    return Refuse(fits);
+  if (const Status fits = PrintForecast(request, *loaded, run, options); !fits.ok()) return Refuse(fits);
 
   RunExecution execution(request.pipeline.file, *loaded, run, options, display);
   // This comes before the end of -n, because it also tells whether the limits suffice.
@@ -81,6 +82,7 @@ int RunPipeline(const RunRequest& request, const Call& call) {
     return kExitDone;
   }
   if (run.plan.nothing_to_do()) {
+    if (RemovesOutputs(options)) RemoveUnneeded(run.workspace->environment(), run.plan.unneeded);
     PrintUpToDate(loaded->graph, run.plan);
     return kExitDone;
   }

@@ -26,6 +26,18 @@ std::string StageOf(const Result<std::string>& marker) {
   return stage.empty() ? std::string("a stage") : StrCat("stage '", stage, "'");
 }
 
+/// Returns why `path` may have nothing: it is below artifacts/ of a work directory. Empty: it is elsewhere.
+std::string AfterRemoval(const std::filesystem::path& path) {
+  for (std::filesystem::path above = path.lexically_normal(); above.has_relative_path();
+       above = above.parent_path()) {
+    std::error_code error;
+    if (above.filename() == "artifacts" && std::filesystem::exists(above.parent_path() / "run.log", error))
+      return "; a run removes intermediates that nothing unfinished needs, unless `keep: true` or "
+             "--keep-intermediates keeps them";
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ArtifactLocation> OpenArtifactLocation(const std::string& location) {
@@ -34,7 +46,8 @@ Result<ArtifactLocation> OpenArtifactLocation(const std::string& location) {
     std::error_code error;
     const std::filesystem::file_status found = std::filesystem::status(uri.path, error);
     if (found.type() == std::filesystem::file_type::not_found)
-      return Status(Code::kNotFound, StrCat(location, ": there is no such file or directory"));
+      return Status(Code::kNotFound,
+                    StrCat(location, ": there is no such file or directory", AfterRemoval(uri.path)));
     if (found.type() == std::filesystem::file_type::none)
       return Status(Code::kPermissionDenied, StrCat(location, ": ", error.message()));
     if (found.type() != std::filesystem::file_type::directory)
@@ -64,6 +77,8 @@ Result<Manifest> ReadManifestOf(const ArtifactLocation& location, std::stop_toke
     if (ParseOutputName(object.name))
       return missing(
           StrCat("holds partitions and no ", kManifestName, ": a part of a run, and not an artifact yet"));
+  if (const std::string removed = AfterRemoval(location.name); objects.empty() && !removed.empty())
+    return missing(StrCat("it is empty", removed));
   return missing(StrCat("no artifact: there is no ", kManifestName, " in it"));
 }
 

@@ -9,7 +9,7 @@ import shutil
 import sys
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, corpus, tree
+from replan_support import KEEPING, Sandbox, check, check_says, corpus, tree
 
 
 def crc32c(data):
@@ -23,6 +23,7 @@ def crc32c(data):
 
 def with_several_segments(sandbox):
     """Kept partitions upstream of kept partitions, records that two stages read, a barrier stage, two sinks."""
+    sandbox.options = KEEPING
     sandbox.source.write_bytes(corpus(documents=40) + b"\xff broken\n\n")
     sandbox.stages["lines"].update(partition="8KiB", keep=True)
     sandbox.stages["clean"]["keep"] = True
@@ -130,6 +131,7 @@ def bounds_hold_for_whole_counts():
 
 def renamed_stages_keep_their_counts():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         sandbox.ok()
         wanted = json.loads((sandbox.artifact / "MANIFEST.json").read_text())["counts"]
         shutil.rmtree(sandbox.out)

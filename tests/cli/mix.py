@@ -13,6 +13,8 @@ from pathlib import Path
 from pipe_run import Run, corpus, differences, fail
 from scenarios import play, scenario
 
+KEEPING = "--keep-intermediates"
+
 FILE = """\
 pipe: 1
 name: mixed
@@ -37,7 +39,7 @@ class Scenarios:
             (root / name).write_bytes(corpus(seed, size))
         self.options = ("--set", f"a={root / 'a'}", "--set", f"b={root / 'b'}")
         self.whole = self.run("whole")
-        self.end(self.whole)
+        self.end(self.whole, KEEPING)
         self.wanted = self.whole.published()
 
     def run(self, name):
@@ -91,7 +93,7 @@ class Scenarios:
         shard.unlink()
         for directory in (run.work / "artifacts").glob("docs_*"):
             shutil.rmtree(directory)  # the corpora: no stage reads them if the mixture exists
-        self.end(run)
+        self.end(run, KEEPING)
         self.same(run, "one shard made again")
         if run.log().done() != before + 1:
             fail(f"{run.log().done() - before} units for one shard", run)
@@ -99,7 +101,7 @@ class Scenarios:
     @scenario
     def other_shares_read_the_corpora_alone(self):
         run = self.run("shares")
-        self.end(run)
+        self.end(run, KEEPING)
         before = {name: run.log().done(name) for name in ("docs_a", "docs_b")}
         self.end(run, "--set", "weights_b=2", "--force", "text")
         after = {name: run.log().done(name) for name in ("docs_a", "docs_b")}
@@ -111,7 +113,7 @@ class Scenarios:
     @scenario
     def a_damaged_partition_of_a_corpus_is_made_again(self):
         run, undamaged = self.run("damaged"), self.run("undamaged")
-        self.end(run)
+        self.end(run, KEEPING)
         self.end(undamaged, "--set", "weights_b=2")
         parts = [next((run.work / "artifacts").glob(f"{name}-*")) / "0000-00001.part" for name in ("docs_a", "docs_b")]
         made = run.log().done("docs_a"), run.log().done("docs_b")

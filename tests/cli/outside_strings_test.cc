@@ -143,7 +143,7 @@ TEST(OutsideStringsOfCommandsTest, FilesOfARunAndWhatCommandsPrint) {
   run.Pipe({"plan", "p.yaml", "--work", "planned", "-o", "plan"});
   run.AddFiles(strings, "plan");
   run.AddFiles(strings, "planned");
-  run.Pipe({"run", "p.yaml", "--work", "work", "-j", "1"});
+  run.Pipe({"run", "p.yaml", "--work", "work", "-j", "1", "--keep-intermediates"});
   run.AddFiles(strings, "work");
   run.AddFiles(strings, "out");
 

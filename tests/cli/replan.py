@@ -14,7 +14,7 @@ import sys
 import time
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, check_units, stat_tree, tree
+from replan_support import KEEPING, Sandbox, check, check_says, check_units, stat_tree, tree
 
 
 def finished(sandbox, *args):
@@ -97,6 +97,7 @@ def another_fraction_runs_from_the_split():
 
 def shards_hosts_name_and_version_decode_nothing():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         finished(sandbox)
         told = []
         for key, value, shards in (("shards", 3, 6), ("hosts", 2, 7), ("version", "2.0.0", 7), ("name", "other", 7)):
@@ -134,6 +135,7 @@ def another_out_copies():
 
 def what_has_no_say_in_the_bytes_runs_nothing():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         _, partitions = finished(sandbox)
         nothing(sandbox, "-j", "1")
         nothing(sandbox, "-j", "7", "--batch-bytes", "5000")
@@ -162,6 +164,7 @@ def what_has_no_say_in_the_bytes_runs_nothing():
 
 def moving_the_work_directory_runs_nothing():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         finished(sandbox)
         sandbox.work = sandbox.work.rename(sandbox.root / "moved")
         run = nothing(sandbox)
@@ -177,6 +180,7 @@ def moving_the_work_directory_runs_nothing():
 
 def intermediates_that_nobody_needs_may_go():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         finished(sandbox)
         shutil.rmtree(sandbox.work / "artifacts")
         run = nothing(sandbox)
@@ -185,6 +189,7 @@ def intermediates_that_nobody_needs_may_go():
 
 def a_second_reader_feeds_itself_alone():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         _, partitions = finished(sandbox)
         before = tree(sandbox.artifact)
         with_second_reader(sandbox)
@@ -204,6 +209,7 @@ def a_second_reader_feeds_itself_alone():
 
 def a_lost_shard_is_made_again():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         finished(sandbox)
         before = tree(sandbox.artifact)
         shard = sorted(sandbox.artifact.glob("*train*"))[1]
@@ -269,6 +275,7 @@ def an_edited_intermediate_is_made_again():
 
 def damage_without_a_source_is_a_failure():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         finished(sandbox)
         shutil.rmtree(sandbox.out)
         text = sandbox.source.read_bytes()
@@ -287,6 +294,7 @@ def damage_without_a_source_is_a_failure():
 
 def the_source_counts_by_its_bytes():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         _, partitions = finished(sandbox)
         sandbox.source = sandbox.source.rename(sandbox.root / "renamed.txt")
         sandbox.stages["source"]["url"] = str(sandbox.source)
@@ -329,6 +337,7 @@ def the_source_counts_by_its_bytes():
 
 def the_selection_chooses_segments():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         with_second_reader(sandbox)
         sandbox.ok("--until", "docs")
         first = sandbox.run("--only", "docs")

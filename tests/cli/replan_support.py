@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 PIPE = ""  # the program, set by main
+KEEPING = ("--keep-intermediates",)
 
 
 def corpus(documents=240, lines=6, seed=1):
@@ -103,6 +104,7 @@ class Sandbox:
         self.source = self.root / "corpus.txt"
         self.file = self.root / "p.yaml"
         self.source.write_bytes(corpus())
+        self.options = ()  # of each run
         self.head = {}
         self.stages = {
             "source": {"type": "download", "url": str(self.source)},
@@ -137,7 +139,8 @@ class Sandbox:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def arguments(self, command, *args):
-        return [PIPE, command, str(self.file), "--work", str(self.work), *args]
+        options = self.options if command in ("run", "retry") else ()
+        return [PIPE, command, str(self.file), "--work", str(self.work), *options, *args]
 
     def run(self, *args, command="run", env=None, timeout=50, **popen):
         """One run to its end. Its log lines are those after its own `run` line."""

@@ -128,9 +128,13 @@ def kills(program, root):
         fail("workers made other bytes than one run: " + "; ".join(found), shared)
     if left := [path for path in shared.package.rglob("*.json") if path.parent != shared.package]:
         fail(f"records are left: {left}", shared)
+    if not [*shared.work.glob("artifacts/docs-*/*.part")] or not [*shared.work.glob("artifacts/text-*/*.spill")]:
+        fail("plans or workers removed intermediates, which another worker may read", shared)
     lines = len(shared.log().lines)
     if shared.finish() != 0 or shared.log().done() == 0 or len(shared.log().lines) > lines + 2:
         fail("`pipe run` found something to do after the workers", shared)
+    if left := [path for path in shared.work.glob("artifacts/*/*") if path.is_file()]:
+        fail(f"`pipe run` left intermediates of the workers: {left}", shared)
     for artifact in ("shuffled", "in_order"):
         if shared.verify(shared.out / artifact / "1.0.0") != 0:
             fail(f"`pipe verify` finds something in {artifact}", shared)

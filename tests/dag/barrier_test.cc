@@ -39,6 +39,7 @@ TEST(BarrierTest, GivesPartitionsOfItsOwnOfWhatAllInputsHold) {
 
 TEST(BarrierTest, AnotherKeyBehindItTakesNothingInAgain) {
   ToyPlace place;
+  place.keep_intermediates = true;
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(place.path("out"));
@@ -55,6 +56,7 @@ TEST(BarrierTest, AnotherKeyBehindItTakesNothingInAgain) {
 
 TEST(BarrierTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
   ToyPlace place;
+  place.keep_intermediates = true;
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(
@@ -66,6 +68,7 @@ TEST(BarrierTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
 
 TEST(BarrierTest, ADamagedPieceIsTakenInAgain) {
   ToyPlace place;
+  place.keep_intermediates = true;
   Selection until;
   place.Ok(kPick + kText);
   const Lines before = place.Files("out");

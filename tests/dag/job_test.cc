@@ -55,6 +55,7 @@ TEST(JobTest, ReadsAllRecordsAndItsReadersWaitForIt) {
 
 TEST(JobTest, AnotherKeyOfTheJobIsNamedByThoseWhoReadIt) {
   ToyPlace place;
+  place.keep_intermediates = true;
   place.Ok(kLearn + kMark + kText);
   const std::string other = "  model: { type: learn, input: docs, salt: pepper }\n";
   const ToyOutcome refused = place.Run(other + kMark + kText);
@@ -93,6 +94,7 @@ TEST(JobTest, ItIsPublishedWhereOutSaysAndCopiedFromThere) {
 
 TEST(JobTest, TheSameInputMadeAnotherWayIsTakenOver) {
   ToyPlace place;
+  place.keep_intermediates = true;
   place.Ok(kLearn);
   const std::string other = "  model: { type: learn, input: again }\n";
   // Another recipe, the same records: the split of one name alone is another way to say the same.
@@ -190,6 +192,7 @@ TEST(JobTest, ADamagedPartitionIsMadeAgainAndTheJobRunsAgain) {
 
 TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {
   ToyPlace place;
+  place.keep_intermediates = true;
   const std::string out = ", out: \"${out}/model\" }\n";
   place.Ok("  model: { type: learn, input: docs, rounds: 1" + out);
   EXPECT_EQ(place.Ok("  model: { type: learn, input: docs, rounds: 1" + out).units, Lines{});

@@ -11,6 +11,7 @@
 #include "dag/executor.h"
 #include "dag/pipeline_file/pipeline_file.h"
 #include "dag/planner.h"
+#include "dag/unneeded_outputs.h"
 #include "tests/support/silent_progress.h"
 
 namespace pipeline {
@@ -105,6 +106,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.batch_bytes = 64;
   options.mode = mode;
   options.unit = unit;
+  options.keep_intermediates = keep_intermediates;
   Environment environment = (*workspace)->environment();
   environment.watch = watch;
   if (adjust) adjust(environment);
@@ -116,6 +118,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
     outcome.failures.emplace_back(ready.message());
     return outcome;
   }
+  if (RemovesOutputs(options)) RemoveUnneeded(environment, plan->unneeded);
   RunOutcome ran = executor.Run({});
   outcome.code = ran.status.code();
   for (const UnitFailure& failure : ran.failures)

@@ -51,6 +51,7 @@ class ToyPlace {
   std::uint64_t memory = std::uint64_t{4} << 30;
   int threads = 3;
   std::function<void(Environment&)> adjust{};  // changes the environment of the next runs; may be empty
+  bool keep_intermediates = false;             // in the next runs
   RecordObserver* watch = nullptr;             // sees the batches of the next runs; null: nobody does
 
  private:
