@@ -300,7 +300,8 @@ void UnitRunner::Restore(SegmentState& producer, const std::vector<PartitionId>&
   const Status why(Code::kNotFound, "it was removed when nothing needed it");
   std::size_t made_again = 0;
   for (const PartitionId id : ids) {
-    if (!producer.exists(id)) continue;  // another reader has found the same
+    // Otherwise another reader has found the same.
+    if (!producer.exists(id) || !producer.remade.insert(id).second) continue;
     Forget(producer, id, why);
     ++made_again;
   }
@@ -450,6 +451,7 @@ void UnitRunner::RemoveUnneeded() {
       ++unneeded->running;
       unneeded->removing = unneeded->removed = true;
       unneeded->restored = false;
+      unneeded->remade.clear();  // a later damage is one of other bytes
     }
     RemoveOutputsOf(*unneeded);
     const Lock lock(run_.mutex);
@@ -460,7 +462,8 @@ void UnitRunner::RemoveUnneeded() {
 }
 
 void UnitRunner::RemoveOutputsOf(const SegmentState& state) const {
-  const Result<std::uint64_t> removed = RemoveOutputs(run_.environment, state.planned->directory);
+  const Result<std::uint64_t> removed =
+      RemoveOutputs(run_.environment, state.planned->directory, run_.stop.get_token());
   const std::string& stage = run_.graph[state.planned->node].spec->name;
   if (!removed.ok())
     LogWarning(

@@ -72,12 +72,6 @@ Result<std::vector<ObjectInfo>> OutputsIn(Store& store) {
   return objects;
 }
 
-std::uint64_t BytesOf(const std::vector<ObjectInfo>& objects) {
-  std::uint64_t bytes = 0;
-  for (const ObjectInfo& object : objects) bytes += object.size;
-  return bytes;
-}
-
 }  // namespace
 
 void FindUnneeded(const Graph& graph, const Lineages& lineages, const std::set<NodeId>& refused, Plan& plan) {
@@ -99,28 +93,32 @@ Result<std::uint64_t> OutputBytes(const Environment& environment,
   for (const std::string& directory : directories) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, OutputsIn(*store));
-    bytes += BytesOf(objects);
+    for (const ObjectInfo& object : objects) bytes += object.size;
   }
   return bytes;
 }
 
-Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::string& directory) {
+Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::string& directory,
+                                    const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, OutputsIn(*store));
   RETURN_IF_ERROR(store->Sweep(""));  // a killed run left its temporaries there
-  if (objects.empty()) return 0;
-  PassCommitPoint("outputs.unneeded");
+  if (!objects.empty()) PassCommitPoint("outputs.unneeded");
+  std::uint64_t bytes = 0;
   for (const ObjectInfo& object : objects) {
+    if (stop.stop_requested()) break;
     RETURN_IF_ERROR(store->Remove(object.name));
     PassCommitPoint("output.removed");
+    bytes += object.size;
   }
-  return BytesOf(objects);
+  return bytes;
 }
 
-void RemoveUnneeded(const Environment& environment, const std::vector<std::string>& directories) {
+void RemoveUnneeded(const Environment& environment, const std::vector<std::string>& directories,
+                    const std::stop_token& stop) {
   std::uint64_t bytes = 0;
   for (const std::string& directory : directories) {
-    const Result<std::uint64_t> removed = RemoveOutputs(environment, directory);
+    const Result<std::uint64_t> removed = RemoveOutputs(environment, directory, stop);
     if (removed.ok())
       bytes += *removed;
     else

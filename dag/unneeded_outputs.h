@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,13 @@ Result<std::uint64_t> OutputBytes(const Environment& environment,
                                   const std::vector<std::string>& directories);
 
 /// Removes the manifest in `directory`, then the partition outputs, and returns their bytes. Files of other
-/// names stay.
-Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::string& directory);
+/// names stay, and so do outputs that are left when `stop` is set.
+Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::string& directory,
+                                    const std::stop_token& stop);
 
-/// Removes everything in `directories`, with one note about all of it. What cannot be removed stays, and is
-/// named in a warning: it is in nobody's way, and the next run tries again.
-void RemoveUnneeded(const Environment& environment, const std::vector<std::string>& directories);
+/// Removes everything in `directories`, with one note about all of it. If outputs cannot be removed: they
+/// stay, a warning says so, and the next run tries again.
+void RemoveUnneeded(const Environment& environment, const std::vector<std::string>& directories,
+                    const std::stop_token& stop);
 
 }  // namespace pipeline

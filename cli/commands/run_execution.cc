@@ -52,7 +52,7 @@ RunOutcome RunExecution::Execute(const std::string& run_id, const SignalWatch& s
   loaded_.plugins.TellTo(events, display_);
   display_.Expect(StageLine(loaded_.spec.stages, loaded_.graph, run_.plan));
   display_.Start();
-  if (RemovesOutputs(options_)) RemoveUnneeded(environment_, run_.plan.unneeded);
+  if (RemovesOutputs(options_)) RemoveUnneeded(environment_, run_.plan.unneeded, signals.token());
   RunOutcome outcome = executor_.Run(signals.token());
   display_.Stop();
   return outcome;

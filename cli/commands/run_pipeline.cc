@@ -82,7 +82,8 @@ int RunPipeline(const RunRequest& request, const Call& call) {
     return kExitDone;
   }
   if (run.plan.nothing_to_do()) {
-    if (RemovesOutputs(options)) RemoveUnneeded(run.workspace->environment(), run.plan.unneeded);
+    if (RemovesOutputs(options))
+      RemoveUnneeded(run.workspace->environment(), run.plan.unneeded, signals.token());
     PrintUpToDate(loaded->graph, run.plan);
     return kExitDone;
   }

@@ -36,7 +36,7 @@ def undisturbed():
         return tree(sandbox.out), run
 
 
-def a_kill_at_any_point_leaves_what_the_next_run_removes():
+def a_kill_at_any_point_leaves_objects_that_the_next_run_removes():
     wanted, _ = undisturbed()
     told = []
     for point in ("outputs.unneeded", "output.removed"):
@@ -67,7 +67,7 @@ def a_kill_at_any_point_leaves_what_the_next_run_removes():
     return ", ".join(told)
 
 
-def a_run_with_nothing_to_do_removes_what_an_earlier_one_left():
+def a_run_with_nothing_to_do_removes_those_of_an_earlier_one():
     with Sandbox() as sandbox:
         with_a_sample_and_two_readers(sandbox)
         sandbox.ok("--keep-intermediates")
@@ -125,7 +125,7 @@ def kept_records_are_where_a_late_change_begins():
         check(not outputs(sandbox), "`keep` was taken away")
 
 
-def what_is_gone_is_told_in_one_line():
+def a_removed_intermediate_is_told_in_one_line():
     with Sandbox() as sandbox:
         with_a_sample_and_two_readers(sandbox)
         run = sandbox.ok()
@@ -163,9 +163,9 @@ def a_directory_that_cannot_be_emptied_is_named_and_nothing_fails():
 
 
 SCENARIOS = [
-    a_kill_at_any_point_leaves_what_the_next_run_removes, a_run_with_nothing_to_do_removes_what_an_earlier_one_left,
+    a_kill_at_any_point_leaves_objects_that_the_next_run_removes, a_run_with_nothing_to_do_removes_those_of_an_earlier_one,
     outputs_of_other_recipes_stay_until_clean, a_late_change_begins_at_the_source_as_after_clean,
-    kept_records_are_where_a_late_change_begins, what_is_gone_is_told_in_one_line,
+    kept_records_are_where_a_late_change_begins, a_removed_intermediate_is_told_in_one_line,
     clean_keeps_records_that_no_stage_reads, a_directory_that_cannot_be_emptied_is_named_and_nothing_fails,
 ]
 

@@ -244,6 +244,34 @@ TEST(UnneededOutputsTest, TheyGoWhileTheRunGoesOnSoThatItsPeakOfDiskFalls) {
   EXPECT_EQ(place.Files("out"), keeping.Files("out"));
 }
 
+/// The number of outputs of a stage when a run with `stages` commits its first shard. The outputs are there
+/// when the run begins.
+int LeftAtTheFirstShard(const std::string& stages, const std::string& stage) {
+  ToyPlace place;
+  place.Ok(stages, Until("model"));
+  EXPECT_GT(OutputsOf(place, stage).number, 5);
+  std::atomic<int> left = -1;
+  SetCommitPointHook([&](std::string_view point) {
+    if (point == "shard.committed" && left < 0) left = OutputsOf(place, stage).number;
+  });
+  place.Ok(stages);
+  SetCommitPointHook({});
+  EXPECT_EQ(OutputsOf(place).number, 0);
+  return left;
+}
+
+TEST(UnneededOutputsTest, TheInputOfTheFirstPassIsGoneBeforeTheFirstShard) {
+  EXPECT_EQ(LeftAtTheFirstShard(kLearn + kText, "docs"), 0);
+}
+
+TEST(UnneededOutputsTest, RecordsThatVaryStayUntilTheirReadersHavePublished) {
+  const std::string stages =
+      "  loose: { type: exec, input: docs, command: [cat] }\n"
+      "  model: { type: learn, input: loose }\n"
+      "  text: { type: write_tfds, input: loose, name: toy, out: \"${out}\" }\n";
+  EXPECT_GT(LeftAtTheFirstShard(stages, "loose"), 5);
+}
+
 TEST(UnneededOutputsTest, APartitionThatADamagedOneIsMadeFromIsMadeAgain) {
   ToyPlace place;
   WriteFile(place.path("my.model"), "mine\n");

@@ -118,7 +118,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
     outcome.failures.emplace_back(ready.message());
     return outcome;
   }
-  if (RemovesOutputs(options)) RemoveUnneeded(environment, plan->unneeded);
+  if (RemovesOutputs(options)) RemoveUnneeded(environment, plan->unneeded, {});
   RunOutcome ran = executor.Run({});
   outcome.code = ran.status.code();
   for (const UnitFailure& failure : ran.failures)
