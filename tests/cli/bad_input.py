@@ -20,7 +20,7 @@ import sys
 import time
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, check_units, corpus, tree
+from replan_support import KEEPING, Sandbox, check, check_says, check_units, corpus, tree
 
 
 def expect(run, code, *parts, stdout=()):
@@ -310,6 +310,7 @@ def outputs_that_hold_something_else():
 
 def artifacts_behind_our_back():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         sandbox.ok()
         want = tree(sandbox.artifact)
         shutil.rmtree(sandbox.artifact)

@@ -29,6 +29,7 @@ stages:
   ids: { type: encode, input: lines, tokenizer: pieces }
   rows: { type: write_bert, input: ids, seq_len: 64, max_predictions: 10, shards: 1, out: "${out}/rows" }
 """
+KEEPING = "--keep-intermediates"
 LOCATIONS = {"one": "one", "two": "two/1.0.0", "pieces": "pieces", "rows": "rows"}
 
 
@@ -46,7 +47,7 @@ class Damaged(Run):
         super().__init__(program, root, FILE)
         (root / "corpus.txt").write_bytes(corpus())
         self.options = ("--set", f"corpus={root / 'corpus.txt'}")
-        hold(self.finish(*self.options) == 0, self, "failed")
+        hold(self.finish(*self.options, KEEPING) == 0, self, "failed")
         self.whole = self.published()
 
     def manifest(self, stage):
@@ -57,7 +58,7 @@ class Damaged(Run):
 
     def does(self, code, *options, says=()):
         told = len(self.messages())
-        found = self.finish(*self.options, *options)
+        found = self.finish(*self.options, KEEPING, *options)
         told = self.messages()[told:]
         hold(found == code, self, f"{options} ended with {found}")
         for words in says:

@@ -10,7 +10,7 @@ import sys
 import time
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, check_units, tree
+from replan_support import KEEPING, Sandbox, check, check_says, check_units, tree
 
 UPPER = """import sys
 for line in sys.stdin:
@@ -45,6 +45,7 @@ def expect(run, code, *parts):
 
 def records_go_through_and_bytes_are_the_same():
     with sandbox_with(["tr", "a-z0-9", "A-Z5"]) as sandbox:
+        sandbox.options = KEEPING
         want = None
         for flags in (("-j1",), ("-j4",), ("-j3", "--batch-bytes", "700")):
             run = sandbox.ok(*flags)
@@ -67,6 +68,7 @@ def what_makes_it_run_again():
     with Sandbox() as made:
         path = script(made, UPPER)
         with sandbox_with(["python3", str(path)], files=[str(path)]) as sandbox:
+            sandbox.options = KEEPING
             count = sandbox.ok().of("partitions", "lines")
             exec_again = {"text_partitions": count, "text_shards": 8}
             check_units(sandbox.ok())
@@ -197,6 +199,7 @@ def what_varies_is_not_taken_for_what_was_there():
 
 def damaged_upstream_is_made_again():
     with sandbox_with(["tr", "a-z", "A-Z"]) as sandbox:
+        sandbox.options = KEEPING
         sandbox.ok()
         want = tree(sandbox.out)
         victim = sorted(sandbox.partition_outputs("lines")[-1].glob("*.part"))[2]

@@ -9,7 +9,7 @@ import random
 import sys
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, corpus
+from replan_support import KEEPING, Sandbox, check, check_says, corpus
 from web_server import WebServer
 
 TEXT = corpus(documents=4000, lines=6)
@@ -23,6 +23,7 @@ def odd_answer(answer, words):
     server = WebServer(PACKED, name="corpus.txt.gz")
     try:
         with Sandbox() as sandbox:
+            sandbox.options = KEEPING
             sandbox.stages["source"]["url"] = server.url
             sandbox.stages["lines"]["partition"] = "64KiB"
             transfers = iter([2 * len(PACKED) // 3])

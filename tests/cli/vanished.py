@@ -10,7 +10,7 @@ import shutil
 import sys
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, check_units, corpus
+from replan_support import KEEPING, Sandbox, check, check_says, check_units, corpus
 from web_server import WebServer
 
 
@@ -174,6 +174,7 @@ def a_run_that_was_cut_off_goes_on():
 
 def a_new_location_from_a_vanished_source():
     with Sandbox() as sandbox:
+        sandbox.options = KEEPING
         sandbox.ok()
         wanted = support.tree(sandbox.artifact)
         sandbox.source.unlink()
