@@ -71,6 +71,19 @@ bool MetAnother(const Status& written) {
          written.Detail<LostLease>() == nullptr;
 }
 
+/// Halves the largest groups until there are `count`, or each has one shard.
+void Divide(std::vector<std::vector<std::size_t>>& groups, std::size_t count) {
+  while (!groups.empty() && groups.size() < count) {
+    const auto largest = std::max_element(groups.begin(), groups.end(),
+                                          [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    if (largest->size() < 2) return;
+    const auto middle = largest->begin() + static_cast<std::ptrdiff_t>((largest->size() + 1) / 2);
+    std::vector<std::size_t> second(middle, largest->end());
+    largest->erase(middle, largest->end());
+    groups.insert(largest + 1, std::move(second));
+  }
+}
+
 Status ConfirmLocation(const SegmentScope& scope, std::stop_token stop) {
   return scope.confirm ? scope.confirm(std::move(stop)) : Status();
 }
@@ -91,7 +104,8 @@ std::size_t Publisher::existing_shards() const {
   return static_cast<std::size_t>(std::count(exists_.begin(), exists_.end(), true));
 }
 
-Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes) {
+Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes,
+                        int writers) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, outputs));
   const ExecutionMode mode = scope_.options->mode;
   // In other modes another process may write there, on a machine whose processes look dead from here.
@@ -141,6 +155,7 @@ Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64
     if (std::any_of(group.begin(), group.end(),
                     [this](std::size_t shard) REQUIRES(mutex_) { return !exists_[shard]; }))
       groups_.push_back(std::move(group));
+  Divide(groups_, static_cast<std::size_t>(writers));
   return {};
 }
 

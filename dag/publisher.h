@@ -29,8 +29,9 @@ class Publisher {
   ~Publisher();
 
   /// Plans the shards from `outputs`, finds those that exist, and prepares the location for the others:
-  /// writes a marker, and with `replaces` removes the manifest first.
-  Status Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes);
+  /// writes a marker, and with `replaces` removes the manifest first. Makes at least `writers` groups, if so
+  /// many shards are missing.
+  Status Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes, int writers);
 
   /// Groups with at least one missing shard.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }

@@ -12,6 +12,7 @@
 #include "base/cpu_watch.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "base/thread_priority.h"
 #include "dag/committer_thread.h"
 
 namespace pipeline {
@@ -91,6 +92,7 @@ class SegmentRun {
         output_(output),
         progress_(progress),
         stop_(std::move(stop)),
+        priority_(source.decodes_on_one_thread() ? ThreadPriority::kLow : ThreadPriority::kNormal),
         batches_(scratch.state_->batches),
         worker_sets_(scratch.state_->worker_sets) {}
 
@@ -114,6 +116,7 @@ class SegmentRun {
               return batch.release();
             }) & tbb::make_filter<Batch*, Batch*>(filter_mode::parallel, [this](Batch* batch) {
               const CpuWatch watch(progress_.cpu_ns);
+              SetThreadPriority(priority_);
               Process(*batch);
               return batch;
             }) & tbb::make_filter<Batch*, void>(filter_mode::serial_in_order, [this](Batch* batch) {
@@ -307,6 +310,8 @@ class SegmentRun {
   SegmentOutput& output_;
   SegmentProgress& progress_;
   const std::stop_token stop_;
+  // With the priority of the decoder's thread, the threads that process batches take a fifth of its time.
+  const ThreadPriority priority_;  // of the threads that process batches
   Pool<Batch>& batches_;
   Pool<WorkerSet>& worker_sets_;
 

@@ -358,7 +358,9 @@ Status UnitRunner::PlanShards(SegmentState& state) {
   }
   if (RemovesOutputs(run_.options)) RemoveUnneeded();  // makes room for the shards
   auto publisher = std::make_shared<Publisher>(state.scope, *state.out);
-  Status begun = publisher->Begin(outputs, GroupMemory(run_.options));
+  // Several processes must find the same groups, whatever number of threads each has.
+  const int writers = run_.Does(ExecutionMode::kAll) ? run_.options.threads : 1;
+  Status begun = publisher->Begin(outputs, GroupMemory(run_.options), writers);
   if (!begun.ok()) return Damaged(state, std::move(begun), true);
   run_.environment.progress->Advanced(state.name(), publisher->existing_shards(), publisher->shards());
   const bool none_left = publisher->groups().empty();

@@ -29,6 +29,9 @@ class Source {
   virtual Result<bool> Next(Batch& batch) = 0;
   /// Valid after Next returned false. Absent: the Source stopped early, after the last wanted partition.
   virtual std::optional<InputEnd> End() const = 0;
+  /// True: one thread of the Source decodes the whole input, and no unit is faster than that thread. The
+  /// same answer always, from any thread.
+  virtual bool decodes_on_one_thread() const { return false; }
 };
 
 /// One input of a Source stage, open for reading.

@@ -44,6 +44,10 @@ class DecodedInput {
     return !archive_ && (compression_.is_plain() || threads_ > 0) &&
            fixed_.value_or(Encoding::kUtf8) == Encoding::kUtf8;
   }
+  /// True: it is compressed, and its bytes can only be decoded in order.
+  bool decodes_on_one_thread() const {
+    return threads_ == 0 && (!compression_.is_plain() || archive_ == ArchiveKind::kZip);
+  }
   /// Reads from `raw_offset`, which is 0 unless seekable(); then the bytes before it are UTF-8, as `known`
   /// says, or ASCII. `choice` receives the detected encoding, except for archives; may be null.
   Result<std::unique_ptr<ByteReader>> Read(std::uint64_t raw_offset, std::optional<Encoding> known,

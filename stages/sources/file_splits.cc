@@ -31,6 +31,7 @@ class SplitSource final : public Source {
     if (end) end->outside.Add(SplitCount(name_));
     return end;
   }
+  bool decodes_on_one_thread() const override { return source_->decodes_on_one_thread(); }
 
  private:
   const std::unique_ptr<Source> source_;

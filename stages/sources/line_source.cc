@@ -81,6 +81,7 @@ class LineSource : public Source {
   }
 
   std::optional<InputEnd> End() const override { return end_; }
+  bool decodes_on_one_thread() const override { return input_.decodes_on_one_thread(); }
 
  private:
   bool IsPastLast(std::uint32_t partition) const {

@@ -183,7 +183,7 @@ class PublisherTest : public testing::Test {
     RETURN_IF_ERROR(log.status());
     environment_.log = log->get();
     Publisher publisher(scope_, out);
-    RETURN_IF_ERROR(publisher.Begin({}, 0));
+    RETURN_IF_ERROR(publisher.Begin({}, 0, 1));
     if (existing != nullptr) *existing = publisher.existing_shards();
     for (std::size_t group = 0; group < publisher.groups().size(); ++group)
       RETURN_IF_ERROR(publisher.RunGroup(group, 0, {}));
@@ -215,6 +215,20 @@ TEST_F(PublisherTest, AnIndexIsASidecarOfTheManifest) {
   for (const StoredObject& sidecar : manifest->sidecars) names.push_back(sidecar.name);
   EXPECT_EQ(names, (std::vector<std::string>{"train.0.idx", "train.1.idx", "train.2.idx", "about.json"}));
   EXPECT_TRUE(out.objects().contains("train.1.idx")) << "no stray";
+}
+
+TEST_F(PublisherTest, GroupsAreDividedUntilEachWriterHasOne) {
+  const auto log = RunLog::Open(dir_ / "run.log");
+  ASSERT_TRUE(log.ok());
+  environment_.log = log->get();
+  using Groups = std::vector<std::vector<std::size_t>>;
+  for (const auto& [writers, groups] : std::map<int, Groups>{
+           {1, {{0, 1}, {2}}}, {2, {{0, 1}, {2}}}, {3, {{0}, {1}, {2}}}, {64, {{0}, {1}, {2}}}}) {
+    MapStore out;
+    Publisher publisher(scope_, out);
+    ASSERT_TRUE(publisher.Begin({}, 0, writers).ok());
+    EXPECT_EQ(publisher.groups(), groups) << writers;
+  }
 }
 
 TEST_F(PublisherTest, EachShardIsToldWhenItIsThere) {

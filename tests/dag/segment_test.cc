@@ -1,6 +1,7 @@
 #include "dag/segment.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +24,7 @@ class NumberSource final : public Source {
     std::uint64_t per_partition = 300;
     std::uint64_t per_batch = 7;
     std::uint64_t fails_at = UINT64_MAX;  // a record that cannot be read
+    bool decodes_on_one_thread = false;
   };
   explicit NumberSource(Shape shape) : shape_(shape) {}
 
@@ -41,6 +43,7 @@ class NumberSource final : public Source {
     return true;
   }
   std::optional<InputEnd> End() const override { return InputEnd{}; }
+  bool decodes_on_one_thread() const override { return shape_.decodes_on_one_thread; }
 
   std::atomic<std::uint64_t> batches{0};
 
@@ -55,6 +58,7 @@ class Shout final : public Transform {
   std::vector<std::string> fails;
   std::string throws;
   std::string drops;
+  mutable std::atomic<int> nice{-100};  // of the thread that shouted last
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     return std::unique_ptr<Worker>(std::make_unique<ShoutWorker>(*this));
@@ -65,6 +69,7 @@ class Shout final : public Transform {
    public:
     explicit ShoutWorker(const Shout& shout) : shout_(shout) {}
     Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+      shout_.nice = getpriority(PRIO_PROCESS, 0);
       BytesColumn louder;
       std::vector<RecordHead> kept;
       for (std::size_t row = 0; row < batch.size(); ++row) {
@@ -231,6 +236,16 @@ TEST(SegmentTest, AThrowingStageFailsItsPartitionOnly) {
   ASSERT_TRUE(outcome.status.ok());
   ASSERT_EQ(outcome.lines.size(), 4u);
   EXPECT_NE(outcome.lines[0].find("a stage threw: boom"), std::string::npos) << outcome.lines[0];
+}
+
+TEST(SegmentTest, ProcessingHasALowerPriorityThanADecoderThatIsOneThread) {
+  const int program = getpriority(PRIO_PROCESS, 0);
+  for (const bool one_thread : {false, true}) {
+    Shout shout;
+    // A thread of its own, and no other in the arena, because a priority may not rise again.
+    std::thread([&] { RunOnce({.decodes_on_one_thread = one_thread}, shout, 1, 2); }).join();
+    EXPECT_EQ(shout.nice, one_thread ? std::min(program + 5, 19) : program);
+  }
 }
 
 TEST(SegmentTest, ABlockedSinkHoldsTheSourceBackAtTheNumberOfTokens) {

@@ -6,9 +6,11 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "dag/records/source.h"
+#include "tests/support/archive.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
 
@@ -183,6 +185,23 @@ TEST(DecompressTest, EveryPackingThreadCountAndBatchSizeGivesTheSame) {
   SourceRequest request = RequestFor(packed.at("many blocks"));
   request.decoder_memory = 1000;  // no block fits
   ExpectSame(RunSource(config, std::move(request)), plain, "streamed");
+}
+
+TEST(DecompressTest, TellsWhetherOneThreadDecodesTheInput) {
+  const std::string text = Corpus(100'000);
+  const std::vector<std::tuple<std::string, std::string, bool>> inputs = {
+      {"one block", XzCompress(text), true},  {"many blocks", XzCompress(text, 30'000), false},
+      {"gzip", GzipCompress(text), true},     {"zip", Zip({{"a.txt", text}}), true},
+      {"tar", Tar({{"a.txt", text}}), false}, {"plain", text, false}};
+  const auto stage = DecompressType().source()->make({"lines", SmallPartitions(), {}});
+  ASSERT_TRUE(stage.ok());
+  for (const auto& [name, bytes, one_thread] : inputs) {
+    SourceRequest request = RequestFor(bytes);
+    request.decoder_threads = 2;
+    const auto source = (*stage)->Open(std::move(request));
+    ASSERT_TRUE(source.ok()) << name << source.status().message();
+    EXPECT_EQ((*source)->decodes_on_one_thread(), one_thread) << name;
+  }
 }
 
 TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
