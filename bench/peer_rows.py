@@ -1,4 +1,4 @@
-"""The rows of `run.py` about other tools that make ids of a text, in their newest releases."""
+"""The rows of `run.py` about other tools that make ids or a data set of a text, in their newest releases."""
 
 import json
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from measuring import run, spread
 from packed_rows import tokenizer_of, with_tokenizer
+from run_rows import pipe
 
 HERE = Path(__file__).resolve().parent
 FLOORS = {"datasets": 10, "datatrove": 10}  # smallest ratios of their wall time and ours
@@ -36,3 +37,24 @@ def peers(bench):
             sys.exit(f"bench: {package} made {ids} ids and `pipe run` {ours}")
         bench.row(f"wall of {bench.peer(package)} on two processes / of `pipe run`, xz to ids", value, FLOORS[package],
                   note=f"{spread(values)}; {ids / 1e6:.1f} M ids")
+    data_set(bench)
+
+
+def data_set(bench):
+    """Compares `pipe run` with a builder of TensorFlow Datasets, which is one process: the same lines, shuffled. CPU
+    time counts."""
+    text, counted = bench.texts.one_block, bench.root / "peer.examples"
+
+    def builder():
+        with open(counted, "wb") as out:
+            return run([bench.peers, HERE / "peer_tfds.py", text, bench.root / "peer/tfds"], stdout=out)
+
+    value, values, _ = bench.pairs(builder, lambda: pipe(bench, text, shuffle="{seed: 0}"),
+                                   lambda theirs, ours: theirs.cpu / ours.cpu, times=0.4)
+    made = int(counted.read_text().split()[-1])
+    described, = (bench.scratch / "out").glob("**/dataset_info.json")
+    ours = sum(int(length) for length in json.loads(described.read_text())["splits"][0]["shardLengths"])
+    if made != ours:
+        sys.exit(f"bench: the builder wrote {made} examples and `pipe run` {ours}")
+    bench.row(f"CPU of {bench.peer('tensorflow-datasets')}, a builder / of `pipe run`, xz to a data set", value, 4,
+              note=f"{spread(values)}; {made} examples")

@@ -16,6 +16,7 @@ import language_rows
 import packed_rows
 import peer_rows
 import run_rows
+import tokenizer_rows
 import training_rows
 import upload_rows
 import writer_rows
@@ -37,8 +38,9 @@ def components(bench):
 
 ROWS = {function.__name__: function for function in (
     run_rows.overhead, run_rows.decoder, run_rows.shuffle, run_rows.scaling, run_rows.memory, run_rows.reads,
-    run_rows.planning, run_rows.small_files, language_rows.words, language_rows.encode, packed_rows.packed,
-    peer_rows.peers, writer_rows.packed_writer, writer_rows.bert_writer, writer_rows.tfds, writer_rows.tfdata_writer, writer_rows.jsonl_writer, packed_rows.display,
+    run_rows.planning, run_rows.small_files, language_rows.words, language_rows.encode, packed_rows.packed, peer_rows.peers,
+    tokenizer_rows.tokenizers, writer_rows.packed_writer, writer_rows.bert_writer, writer_rows.tfds, writer_rows.tfdata_writer,
+    writer_rows.jsonl_writer, packed_rows.display,
     network, training_rows.training, components)}
 
 
