@@ -41,7 +41,8 @@ def version(text):
 
 def oldest_versions(cmake):
     """{library: oldest version} of the text of CMakeLists.txt; GLIBC, GLIBCXX and CXXABI are tags."""
-    found = dict(re.findall(r"IMPORTED_TARGET ([\w-]+)>=([\d.]+)\)", cmake))
+    modules = " ".join(re.findall(r"IMPORTED_TARGET ([^)]*)\)", cmake))
+    found = dict(re.findall(r"([\w-]+)>=([\d.]+)", modules))
     found |= dict(re.findall(r"find_package\((TBB|yaml-cpp) ([\d.]+) REQUIRED\)", cmake))
     found |= {"bz2": match for match in re.findall(r"find_package\(BZip2 ([\d.]+) REQUIRED\)", cmake)}
     found |= dict(re.findall(r"find_library\(MECAB_LIBRARY (mecab) REQUIRED\) +# ([\d.]+)", cmake))
@@ -77,7 +78,7 @@ def plain(name):
     """A demangled name without arguments and without ICU's version."""
     name = re.sub(r"\bicu_\d+::", "icu::", name)
     name = name.split("(")[0]
-    return re.sub(r"^(u_\w+|ucnv_\w+|uscript_\w+|UCNV_\w+)_\d+$", r"\1", name)
+    return re.sub(r"^(u_\w+|ucnv_\w+|uregex_\w+|uscript_\w+|utext_\w+|UCNV_\w+)_\d+$", r"\1", name)
 
 
 def newer(symbols, oldest, lists, calls):
@@ -157,7 +158,7 @@ def self_test():
                              "pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma>=5.2.5)\n"
                              "pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.81)\n"
                              "pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4.8)\n"
-                             "pkg_check_modules(ICU REQUIRED IMPORTED_TARGET icu-uc>=70.1)\n")
+                             "pkg_check_modules(ICU REQUIRED IMPORTED_TARGET icu-uc>=70.1 icu-i18n>=70.1)\n")
     lists = library_lists(["libcurl.so.4 libcurl4 #MINVER#\n* Build-Depends-Package: x\n"
                            " curl_easy_header@CURL_OPENSSL_4 7.83.0\n curl_easy_init@CURL_OPENSSL_4 7.16.2\n",
                            "liblzma.so.5 liblzma5 #MINVER#\n lzma_code@XZ_5.0 5.1.1alpha+20110809\n"
