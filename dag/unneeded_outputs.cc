@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/commit_point.h"
 #include "base/log.h"
@@ -104,13 +107,21 @@ Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::s
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, OutputsIn(*store));
   RETURN_IF_ERROR(store->Sweep(""));  // a killed run left its temporaries there
   if (!objects.empty()) PassCommitPoint("outputs.unneeded");
+  std::vector<std::string> names;
+  names.reserve(objects.size());
+  for (const ObjectInfo& object : objects) names.push_back(object.name);
   std::uint64_t bytes = 0;
-  for (const ObjectInfo& object : objects) {
-    if (stop.stop_requested()) break;
-    RETURN_IF_ERROR(store->Remove(object.name));
+  std::size_t gone = 0;
+  const auto removed = [&] {
     PassCommitPoint("output.removed");
-    bytes += object.size;
-  }
+    bytes += objects[gone++].size;
+    return !stop.stop_requested();
+  };
+  if (stop.stop_requested()) return bytes;
+  // The manifest is durably gone before the first object goes.
+  const std::size_t manifests = !names.empty() && names.front() == kManifestName ? 1 : 0;
+  RETURN_IF_ERROR(store->RemoveAll(std::span(names).first(manifests), removed));
+  if (!stop.stop_requested()) RETURN_IF_ERROR(store->RemoveAll(std::span(names).subspan(manifests), removed));
   return bytes;
 }
 

@@ -159,6 +159,35 @@ Status LocalStore::Remove(std::string_view name) {
   return LocalError(path, "cannot remove", errno);
 }
 
+// One lock and one sync for many names of a directory: with a sync each, the removal of a small object costs
+// more than its work.
+Status LocalStore::RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) {
+  constexpr std::size_t kAtOnce = 256;  // other writers of the directory wait that long
+  while (!names.empty()) {
+    RETURN_IF_ERROR(CheckLocalName(names.front()));
+    const std::string directory = ParentDirectory(PathOf(names.front()));
+    const Result<DirectoryLock> lock = DirectoryLock::Acquire(directory);
+    if (!lock.ok()) {
+      RETURN_IF_ERROR(Remove(names.front()));  // knows whether that is a failure
+      if (!removed()) return {};
+      names = names.subspan(1);
+      continue;
+    }
+    bool goes_on = true;
+    for (std::size_t left = kAtOnce; left > 0 && goes_on && !names.empty();
+         --left, names = names.subspan(1)) {
+      const std::string path = PathOf(names.front());
+      if (!CheckLocalName(names.front()).ok() || ParentDirectory(path) != directory) break;
+      if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != EISDIR)
+        return LocalError(path, "cannot remove", errno);
+      goes_on = removed();
+    }
+    RETURN_IF_ERROR(SyncDirectory(directory));
+    if (!goes_on) return {};
+  }
+  return {};
+}
+
 Status LocalStore::Sweep(std::string_view prefix) {
   return Walk(root_, prefix, [&](const std::string& name) -> Status {
     const std::string_view last = LastPart(name);

@@ -20,6 +20,7 @@ class LocalStore final : public Store {
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
+  Status RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) override;
   /// `prefix` selects by the name of the object that was being written.
   Status Sweep(std::string_view prefix) override;
 

@@ -4,6 +4,14 @@
 
 namespace pipeline {
 
+Status Store::RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) {
+  for (const std::string& name : names) {
+    RETURN_IF_ERROR(Remove(name));
+    if (!removed()) break;
+  }
+  return {};
+}
+
 Status ObjectWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, std::move(stop)));
   std::string piece(1 << 20, '\0');

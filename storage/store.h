@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -71,6 +73,9 @@ class Store {
   virtual Result<std::vector<ObjectInfo>> List(std::string_view prefix) = 0;
   /// OK also if there is no such object.
   virtual Status Remove(std::string_view name) = 0;
+  /// Does the same with each of `names`, one after the other, and calls `removed` after each; false: ends
+  /// there. A power cut may undo the last ones until this returns.
+  virtual Status RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed);
   /// Removes uncommitted data under `prefix` from writers of dead processes.
   virtual Status Sweep(std::string_view prefix) = 0;
 };

@@ -245,6 +245,21 @@ TYPED_TEST_P(StoreConformance, ListsByNameInByteOrder) {
   for (const char* prefix : {"/", "..", "../", "a//", "a/../", "z"}) EXPECT_EQ(this->Names(prefix), Names{});
 }
 
+TYPED_TEST_P(StoreConformance, RemovesManyObjectsUntilItIsTold) {
+  for (const char* name : {"a", "dir/a", "dir/b", "dir/c", "dir/d"}) this->Write(name, "x");
+  int count = 0;
+  const std::vector<std::string> names = {"a", "dir/a", "no/such", "dir/none", "dir/b"};
+  EXPECT_TRUE(this->store().RemoveAll(names, [&count] { return ++count > 0; }).ok());
+  EXPECT_EQ(count, 5);
+  EXPECT_EQ(this->Names(), (std::vector<std::string>{"dir/c", "dir/d"}));
+  const std::vector<std::string> last = {"dir/d", "dir/c"};
+  EXPECT_TRUE(this->store().RemoveAll(last, [] { return false; }).ok());
+  EXPECT_EQ(this->Names(), std::vector<std::string>{"dir/c"});
+  const std::vector<std::string> wrong = {"dir/c", "dir//x", "never"};
+  EXPECT_EQ(this->store().RemoveAll(wrong, [] { return true; }).code(), Code::kInvalidArgument);
+  EXPECT_EQ(this->Names(), std::vector<std::string>());
+}
+
 TYPED_TEST_P(StoreConformance, RemovesOneObject) {
   this->Write("dir/a", "1");
   this->Write("dir/b", "2");
@@ -399,9 +414,9 @@ REGISTER_TYPED_TEST_SUITE_P(StoreConformance, ReadsWhatWasWritten, AbsenceIsAnAn
                             ReplacingByVersionLosesNoUpdate, EveryWriteHasAVersionOfItsOwn,
                             NothingIsVisibleBeforeCommit, DestroyedUncommittedNothingWasThere,
                             AnOpenFileKeepsItsVersion, ListsByNameInByteOrder, RemovesOneObject,
-                            RefusesWhatIsNoName, TakesUnusualNames, KeepsAnEmptyObject,
-                            KeepsABigObjectWrittenInPiecesOfAllSizes, AppendsFilesAtAnyPlace,
-                            ReplacesAnObjectByItself, ACancelledAppendFileLeavesNothing,
-                            SweepLeavesLivingWritersAndObjectsAlone);
+                            RemovesManyObjectsUntilItIsTold, RefusesWhatIsNoName, TakesUnusualNames,
+                            KeepsAnEmptyObject, KeepsABigObjectWrittenInPiecesOfAllSizes,
+                            AppendsFilesAtAnyPlace, ReplacesAnObjectByItself,
+                            ACancelledAppendFileLeavesNothing, SweepLeavesLivingWritersAndObjectsAlone);
 
 }  // namespace pipeline
