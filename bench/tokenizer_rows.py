@@ -103,11 +103,23 @@ def tokenizers(bench):
         mecab = run(command(bench, text, here, "--until", "words"))
         ours = run(command(bench, text, here, "--only", "tokenizer"))
         by_us = bits("sentencepiece", here / "tokenizer/tokenizer.model", held_bare)
+        setting = f"{size // 1_000_000} MB"
+        library = run(command(bench, text, here, "--only", "tokenizer", "--set", f"out={here / 'library'}",
+                              "--set", "stages.tokenizer.engine=sentencepiece"))
+        by_library = bits("sentencepiece", here / "library/tokenizer.model", held_bare)
+        bench.row(f"CPU of `train_tokenizer` with `engine: sentencepiece` / with its own, {setting}",
+                  library.cpu / ours.cpu, None, note=f"{library.cpu:.1f} s; {library.peak >> 20} MiB")
+        bench.row(f"bits per character with `engine: sentencepiece` / with its own, {setting}", by_library / by_us, 1,
+                  note=f"{by_library:.3f}, {by_us:.3f}")
+        compared = run(command(bench, text, here, "--only", "tokenizer", "--set", f"out={here / 'compared'}",
+                               "--set", "stages.tokenizer.compare_boundaries=true"))
+        bench.row(f"CPU of `train_tokenizer` / with `compare_boundaries: true`, {setting}",
+                  ours.cpu / compared.cpu, 1 / 1.2, note=f"{compared.cpu:.1f} s")
         for package, (cpu, memory, share) in FLOORS.items():
             model = here / ("sp.model" if package == "sentencepiece" else "tokenizer.json")
             theirs = run([bench.peers, peer, package, words, model])
             by_them = bits(package, model, held_cut)
-            name = f"{bench.peer(package)} / of `train_tokenizer`, {size // 1_000_000} MB"
+            name = f"{bench.peer(package)} / of `train_tokenizer`, {setting}"
             bench.row(f"CPU of {name}", theirs.cpu / ours.cpu, cpu,
                       note=f"{theirs.cpu:.1f} s, {ours.cpu:.1f} s; morphemes before that {mecab.cpu:.0f} s")
             bench.row(f"peak memory of {name}", theirs.peak / ours.peak, memory,
