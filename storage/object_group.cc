@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "storage/forwarding_store.h"
 #include "storage/local_writer.h"
 
 namespace pipeline {
@@ -42,23 +43,18 @@ class ObjectGroup::GroupWriter final : public ObjectWriter {
   std::unique_ptr<ObjectWriter> inner_;  // null after Commit
 };
 
-class ObjectGroup::GroupStore final : public Store {
+class ObjectGroup::GroupStore final : public ForwardingStore {
  public:
-  GroupStore(ObjectGroup& group, Store& inner) : group_(group), inner_(inner) {}
-  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_.Open(name); }
+  GroupStore(ObjectGroup& group, Store& inner) : ForwardingStore(inner), group_(group) {}
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_.Create(name, std::move(condition)));
+    ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
+                     ForwardingStore::Create(name, std::move(condition)));
     return std::unique_ptr<ObjectWriter>(
         std::make_unique<GroupWriter>(group_, std::string(name), std::move(writer)));
   }
-  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_.Stat(name); }
-  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_.List(prefix); }
-  Status Remove(std::string_view name) override { return inner_.Remove(name); }
-  Status Sweep(std::string_view prefix) override { return inner_.Sweep(prefix); }
 
  private:
   ObjectGroup& group_;
-  Store& inner_;
 };
 
 ObjectGroup::ObjectGroup() = default;

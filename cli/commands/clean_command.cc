@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -48,13 +49,14 @@ Status RemoveBelow(const Environment& environment, const std::string& below,
                    std::map<std::string, std::uint64_t>& removed) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store(below));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
+  std::vector<std::string> unneeded;
   for (const ObjectInfo& object : objects) {
     const std::string first = object.name.substr(0, object.name.find('/'));
     if (needed.contains(first)) continue;
     removed[first] += object.size;
-    if (!dry_run) RETURN_IF_ERROR(store->Remove(object.name));
+    unneeded.push_back(object.name);
   }
-  return {};
+  return dry_run ? Status() : store->RemoveAll(unneeded, [] { return true; });
 }
 
 struct CleanOptions {

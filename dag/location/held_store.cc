@@ -3,7 +3,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "storage/forwarding_store.h"
 
 namespace pipeline {
 
@@ -29,23 +30,22 @@ class HeldWriter final : public ObjectWriter {
   const Check check_;
 };
 
-class HeldStore final : public Store {
+class HeldStore final : public ForwardingStore {
  public:
-  HeldStore(std::unique_ptr<Store> inner, Check check) : inner_(std::move(inner)), check_(std::move(check)) {}
-  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_->Open(name); }
+  HeldStore(std::unique_ptr<Store> inner, Check check)
+      : ForwardingStore(*inner), inner_(std::move(inner)), check_(std::move(check)) {}
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_->Create(name, std::move(condition)));
+    ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
+                     ForwardingStore::Create(name, std::move(condition)));
     return std::unique_ptr<ObjectWriter>(std::make_unique<HeldWriter>(std::move(writer), check_));
   }
-  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_->Stat(name); }
-  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_->List(prefix); }
   Status Remove(std::string_view name) override {
     RETURN_IF_ERROR(check_({}));
-    return inner_->Remove(name);
+    return ForwardingStore::Remove(name);
   }
   Status Sweep(std::string_view prefix) override {
     RETURN_IF_ERROR(check_({}));
-    return inner_->Sweep(prefix);
+    return ForwardingStore::Sweep(prefix);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/location/own_objects.h"
+#include "storage/forwarding_store.h"
 
 namespace pipeline {
 
@@ -15,21 +16,15 @@ namespace {
 
 constexpr std::uint64_t kMaxPartBytes = std::uint64_t{64} << 20;  // larger parts are not read
 
-class Listed final : public Store {
+class Listed final : public ForwardingStore {
  public:
-  Listed(Store& out, LocationNames& names) : out_(out), names_(names) {}
-  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return out_.Open(name); }
+  Listed(Store& out, LocationNames& names) : ForwardingStore(out), names_(names) {}
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
     RETURN_IF_ERROR(names_.Add({std::string(name)}));
-    return out_.Create(name, std::move(condition));
+    return ForwardingStore::Create(name, std::move(condition));
   }
-  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return out_.Stat(name); }
-  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return out_.List(prefix); }
-  Status Remove(std::string_view name) override { return out_.Remove(name); }
-  Status Sweep(std::string_view prefix) override { return out_.Sweep(prefix); }
 
  private:
-  Store& out_;
   LocationNames& names_;
 };
 

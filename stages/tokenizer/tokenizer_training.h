@@ -53,7 +53,7 @@ struct TrainingCounts {
   std::uint64_t cuts_in_long_lines = 0;  // including cuts at reserved marks
 };
 
-/// What a training may use, and how it tells its progress.
+/// The means of a training, and the receiver of its progress.
 struct TrainingMeans {
   std::string program;       // path of `pipe`, which is started again as the library's process
   std::uint64_t memory = 0;  // kResourceExhausted once the text needs more; 0: no limit

@@ -28,7 +28,7 @@ class WordCounter {
 
   /// Copies the line.
   void Add(std::string_view line, std::span<const std::uint32_t> cuts);
-  /// At least the bytes that the words need, which each thread may hold; from block to block.
+  /// Bytes of the tables of all threads, as of the last block. Join makes them one: a word then counts once.
   std::uint64_t memory() const { return memory_; }
   /// Waits until all lines are counted; then the tables of all threads are one.
   const CountedWords& Join();
