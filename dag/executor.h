@@ -22,7 +22,7 @@ struct UnitFailure {
   Status why;
 };
 
-/// A unit that can run now; dag/work_package.h stores it in a file.
+/// A unit that can run now; dag/package/work_package.h stores it in a file.
 struct OfferedUnit {
   std::string unit;
   Digest recipe;  // of the last stage of its segment

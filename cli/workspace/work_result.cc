@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "dag/books/unit_id.h"
-#include "dag/work_package.h"
+#include "dag/package/work_package.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
@@ -25,13 +25,21 @@ constexpr std::uint64_t kMaxNote = 64 << 10;
 constexpr int kLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
-Status TakeBackOf(Workspace& workspace, const std::string& work_package) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
+struct ReadResults {
+  std::vector<UnitRecord> records;
   std::vector<std::string> unreadable;
-  const Result<std::size_t> taken = TakeBack(*store, workspace.log(), unreadable);
-  for (const std::string& object : unreadable)
+};
+
+Result<ReadResults> ReadFrom(Store& store) {
+  ReadResults read;
+  ASSIGN_OR_RETURN(read.records, ReadWorkResults(store, "", read.unreadable));
+  return read;
+}
+
+Result<TakenResults> AddTo(RunLog& log, ReadResults read, const std::string& work_package) {
+  for (const std::string& object : read.unreadable)
     LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
-  return taken.status();
+  return AddResults(std::move(read.records), std::move(read.unreadable), log);
 }
 
 /// The objects at the locations that records name, with their sizes. Each location is listed once.
@@ -60,9 +68,8 @@ class Locations {
 };
 
 /// OK: the objects of all units that are done according to the records exist.
-Status CheckOutputs(const Workspace& workspace, Store& store, const std::string& work_package) {
-  std::vector<std::string> unreadable;
-  ASSIGN_OR_RETURN(const std::vector<UnitRecord> records, ReadWorkResults(store, "", unreadable));
+Status CheckOutputs(const Workspace& workspace, const std::vector<UnitRecord>& records,
+                    const std::string& work_package) {
   // Records of damaged units come before those of finished units.
   std::set<std::string> damaged;
   Locations locations(workspace.environment());
@@ -87,18 +94,19 @@ Status CheckOutputs(const Workspace& workspace, Store& store, const std::string&
 
 }  // namespace
 
-Status TakeBackFrom(Workspace& workspace, const std::string& work_package) {
+Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
-  Status here = CheckOutputs(workspace, *store, work_package);
+  ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
+  Status here = CheckOutputs(workspace, read.records, work_package);
   // Changes by another machine may become visible some seconds later.
   for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
-    here = CheckOutputs(workspace, *store, work_package);
+    here = CheckOutputs(workspace, read.records, work_package);
   }
   RETURN_IF_ERROR(here);
-  return TakeBackOf(workspace, work_package);
+  return AddTo(workspace.log(), std::move(read), work_package);
 }
 
 Status TakeBackAny(Workspace& workspace) {
@@ -106,7 +114,10 @@ Status TakeBackAny(Workspace& workspace) {
   const Result<std::string> work_package = ReadObject(*work, kNoteName, kMaxNote);
   if (!work_package.ok())
     return work_package.status().code() == Code::kNotFound ? Status() : work_package.status();
-  return TakeBackOf(workspace, *work_package);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(*work_package));
+  ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
+  ASSIGN_OR_RETURN(const TakenResults taken, AddTo(workspace.log(), std::move(read), *work_package));
+  return RemoveResults(*store, taken);
 }
 
 }  // namespace pipeline

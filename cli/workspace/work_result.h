@@ -3,17 +3,19 @@
 
 #include <string>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "cli/workspace/workspace.h"
+#include "dag/package/work_package.h"
 
 namespace pipeline {
 
-/// Adds the work results at `work_package` to the log, and stores that location in the work directory.
-/// kFailedPrecondition, and nothing is added, if a worker's output is missing here: the unit would be
-/// offered again forever.
-Status TakeBackFrom(Workspace& workspace, const std::string& work_package);
+/// Adds the work results at `work_package` to the log, and stores that location in the work directory. The
+/// caller removes them (RemoveResults) once there is another plan. kFailedPrecondition, and nothing is added,
+/// if a worker's output is missing here: the unit would be offered again forever.
+Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package);
 
-/// As TakeBackFrom, from the last location used by `pipe plan`; OK if there is none.
+/// Adds the work results at the last location used by `pipe plan` to the log, and removes them; OK if there
+/// is none.
 Status TakeBackAny(Workspace& workspace);
 
 }  // namespace pipeline

@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "cli/workspace/lease_period.h"
 #include "dag/location/host.h"
 #include "stages/lines/partition_file.h"
 #include "storage/disk.h"
@@ -67,13 +68,7 @@ Result<LeaseTerms> LeaseTermsOf(Store& work) {
   if (gethostname(host, sizeof host - 1) != 0) host[0] = '?';
   terms.host = HostId();
   terms.who = StrCat(host, ", process ", getpid());
-  if (const char* seconds = std::getenv("PIPE_LEASE"); seconds != nullptr && *seconds != '\0') {
-    char* end = nullptr;
-    const double value = std::strtod(seconds, &end);
-    if (*end != '\0' || !(value >= 0.1 && value <= 60))
-      return Status(Code::kInvalidArgument, "PIPE_LEASE: not a number of seconds from 0.1 to 60");
-    terms.every = std::chrono::milliseconds(static_cast<std::int64_t>(value * 1000));
-  }
+  ASSIGN_OR_RETURN(terms.every, LeasePeriodFromEnvironment());
   return terms;
 }
 

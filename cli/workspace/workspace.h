@@ -16,7 +16,7 @@
 #include "dag/books/work_dir.h"
 #include "dag/collect_snapshot.h"
 #include "dag/environment.h"
-#include "dag/work_package.h"
+#include "dag/package/work_package.h"
 #include "storage/digest_cache.h"
 #include "storage/remote/open_store.h"
 

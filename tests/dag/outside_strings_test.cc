@@ -11,8 +11,11 @@
 #include "dag/books/run_log.h"
 #include "dag/keys.h"
 #include "dag/lineages.h"
+#include "dag/package/package_view.h"
+#include "dag/package/unit_lease.h"
+#include "dag/package/unit_queue.h"
+#include "dag/package/work_package.h"
 #include "dag/stage_location.h"
-#include "dag/work_package.h"
 #include "storage/memory_store.h"
 #include "tests/support/toy_run.h"
 
@@ -60,14 +63,23 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   // A struct with a further member stops the build here; set the member then, and bind it.
   const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
   const OfferedUnit unit{"<unit>", DigestOf("2")};
-  const WorkPackage package{"<text>",   "<file>",      {{"<name>", "<value>"}},
-                            "<subset>", "<directory>", "<work>",
-                            "<holder>", "<log>",       1,
-                            {file},     {unit}};
+  const WorkPackage package{"<text>",
+                            "<file>",
+                            {{"<name>", "<value>"}},
+                            "<subset>",
+                            "<directory>",
+                            "<work>",
+                            "<holder>",
+                            "<log>",
+                            1,
+                            {file},
+                            {unit},
+                            true,
+                            {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, directory, work, holder, log, group_memory,
-                                files, units] = package;
+                                files, units, from_log, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, package);
@@ -83,13 +95,26 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
     record.line.state = state;
     record.line.unit = "stage/0000-00001";
     record.lineage = "[]";
-    [[maybe_unused]] const auto& [line, lineage] = record;
+    record.who = "<who>";
+    record.took = std::chrono::milliseconds(1);
+    [[maybe_unused]] const auto& [line, lineage, who, took] = record;
     ASSERT_TRUE(StoreWorkResult(store, record).ok());
     const Result<Json> result = Json::Parse(EncodeUnitRecord(record));
     ASSERT_TRUE(result.ok());
     strings.AddMembers("member of a result", *result);
     strings.Add("version of a result", (*result)["pipe_done"].Dump());
   }
+  const RunEnd end{{{"<unit>", "<why>"}}};
+  strings.AddMembers("member of the end", *Json::Parse(EncodeRunEnd(end)));
+  ASSERT_TRUE(WriteObject(store, kRunEndName, EncodeRunEnd(end), Condition::CreateOnly()).ok());
+  ASSERT_TRUE(AddAttempt(store, "stage/0000-00001", {"<who>", 65, "<why>"}, true, {}).ok());
+  const UnitAttempts attempts{{{"<who>", 65, "<why>"}}, true};
+  strings.AddMembers("member of the attempts", *Json::Parse(EncodeUnitAttempts(attempts)));
+  ASSERT_TRUE(UnitLease::Take(store, {"<nonce>", "<who>"}, "stage/0000-00001", {}).ok());
+  const Result<std::string> lease = ReadObject(store, ObjectOfLease("stage/0000-00001"), 1000);
+  ASSERT_TRUE(lease.ok());
+  strings.AddMembers("member of a lease", *Json::Parse(*lease));
+  strings.Add("name of a lease", kPlanningLease);
   const auto objects = store.List("");
   ASSERT_TRUE(objects.ok());
   for (const ObjectInfo& object : *objects) strings.Add("object", object.name);

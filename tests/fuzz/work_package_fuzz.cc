@@ -1,11 +1,13 @@
-// Any bytes as a plan or a record: one that is understood comes back from its own encoding.
+// Any bytes as a plan, a record, the end of a run or failed attempts: one that is understood comes back from
+// its own encoding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "dag/work_package.h"
+#include "dag/package/package_view.h"
+#include "dag/package/work_package.h"
 
 using namespace pipeline;
 
@@ -19,6 +21,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const Result<UnitRecord> record = ParseUnitRecord(text, unit); record.ok()) {
     const Result<UnitRecord> again = ParseUnitRecord(EncodeUnitRecord(*record), unit);
     if (!again.ok() || EncodeUnitRecord(*again) != EncodeUnitRecord(*record)) std::abort();
+  }
+  if (const Result<RunEnd> end = ParseRunEnd(text); end.ok()) {
+    const Result<RunEnd> again = ParseRunEnd(EncodeRunEnd(*end));
+    if (!again.ok() || !(*again == *end)) std::abort();
+  }
+  if (const Result<UnitAttempts> attempts = ParseUnitAttempts(text); attempts.ok()) {
+    const Result<UnitAttempts> again = ParseUnitAttempts(EncodeUnitAttempts(*attempts));
+    if (!again.ok() || !(*again == *attempts)) std::abort();
   }
   return 0;
 }

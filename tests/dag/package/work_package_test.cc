@@ -1,4 +1,4 @@
-#include "dag/work_package.h"
+#include "dag/package/work_package.h"
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
 }
 
 TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
-  const std::string page = ReadFile(std::filesystem::path(SourceDir()) / "dag" / "work_package.md");
+  const std::string page =
+      ReadFile(std::filesystem::path(SourceDir()) / "dag" / "package" / "work_package.md");
   EXPECT_NE(page.find("```\n" + EncodeWorkPackage(Example()) + "\n```"), std::string::npos);
   const Result<WorkPackage> back = ParseWorkPackage(EncodeWorkPackage(Example()));
   ASSERT_TRUE(back.ok()) << back.status().message();
@@ -95,9 +96,13 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
   ASSERT_TRUE(WriteObject(place, "done/text/0000-00009.json", "{}", Condition::CreateOnly()).ok());
   Lines unreadable;
-  const Result<std::size_t> taken = TakeBack(place, **log, unreadable);
+  Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
   ASSERT_TRUE(taken.ok()) << taken.status().message();
-  EXPECT_EQ(unreadable, Lines{"done/text/0000-00009.json"});
+  EXPECT_EQ(taken->unreadable, Lines{"done/text/0000-00009.json"});
+  EXPECT_EQ(place.List("")->size(), 4u) << "until there is another plan";
+  ASSERT_TRUE(RemoveResults(place, *taken).ok());
   EXPECT_EQ((*log)->Find("text/0000-00001")->segment, 2u);
   EXPECT_EQ((*log)->FindSegment(2)->lineage, "[]");
   EXPECT_EQ((*log)->Find("docs/0000-00001"), nullptr) << "it was done before it was found damaged";

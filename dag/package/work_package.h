@@ -1,7 +1,10 @@
-// Work packages: a plan for workers, and the work results that they leave. Format: dag/work_package.md.
+// Work packages: a plan for workers, and the work results that they leave. Format:
+// dag/package/work_package.md.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +42,9 @@ struct WorkPackage {
   std::uint64_t group_memory = 0;
   std::vector<File> files;
   std::vector<OfferedUnit> units;
+  bool from_log = false;  // --from-log was given
+  /// By stage: the time in which 95 % of its units were done. Absent: too few are known.
+  std::map<std::string, std::chrono::milliseconds, std::less<>> pace{};
   bool operator==(const WorkPackage&) const = default;
 };
 
@@ -52,7 +58,9 @@ Result<WorkPackage> ReadWorkPackage(Store& location);
 /// A work result: one line of a worker's log.
 struct UnitRecord {
   UnitLine line;
-  std::string lineage;  // of its segment, as in SegmentLine
+  std::string lineage;               // of its segment, as in SegmentLine
+  std::string who{};                 // the worker, for people; empty: unknown
+  std::chrono::milliseconds took{};  // since the unit began; 0: unknown
 };
 
 std::string EncodeUnitRecord(const UnitRecord& record);
@@ -68,8 +76,21 @@ Status StoreWorkResult(Store& location, const UnitRecord& record);
 Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
                                                 std::vector<std::string>& unreadable);
 
-/// Adds every record below `location` to `log`, then removes it; returns their number. Removes unreadable
-/// records too, and adds their names to `unreadable`.
-Result<std::size_t> TakeBack(Store& location, RunLog& log, std::vector<std::string>& unreadable);
+/// The work results that are in the log now.
+struct TakenResults {
+  std::vector<std::string> objects;     // of all records, also of unreadable ones
+  std::vector<std::string> unreadable;  // objects of records that cannot be read: their units run again
+  /// By stage: how long its units took.
+  std::map<std::string, std::vector<std::chrono::milliseconds>, std::less<>> times;
+};
+
+/// Adds `records`, as ReadWorkResults gives them, to `log`. Their objects stay until RemoveResults, so that
+/// nobody takes their units for undone before there is another plan.
+Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
+                                RunLog& log);
+Status RemoveResults(Store& location, const TakenResults& taken);
+
+/// Updates the pace of stages with new times.
+void UpdatePace(const TakenResults& taken, WorkPackage& work_package);
 
 }  // namespace pipeline

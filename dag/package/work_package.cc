@@ -1,12 +1,16 @@
-#include "dag/work_package.h"
+#include "dag/package/work_package.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
+#include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "base/str.h"
 #include "dag/books/run_log_line.h"
+#include "dag/books/unit_id.h"
 
 namespace pipeline {
 
@@ -18,6 +22,8 @@ constexpr std::uint64_t kMaxRecord = 64 << 20;
 constexpr std::string_view kDone = "done/";
 constexpr std::string_view kVoid = "void/";
 constexpr std::string_view kSuffix = ".json";
+constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
+constexpr std::size_t kReaders = 16;  // requests at a time: each waits for a server
 
 Status CheckVersion(std::uint64_t version) {
   if (version == kVersion) return {};
@@ -61,6 +67,9 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   if (!work_package.subset.empty()) json["subset"] = work_package.subset;
   json["files"] = std::move(files);
   json["units"] = std::move(units);
+  if (work_package.from_log) json["from_log"] = true;
+  for (const auto& [stage, time] : work_package.pace)
+    json["pace_ms"][stage] = static_cast<std::int64_t>(time.count());
   return json.Dump();
 }
 
@@ -107,6 +116,9 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     work_package.units.push_back(std::move(unit));
   }
   if (!status.ok()) return status;
+  work_package.from_log = std::as_const(*json)["from_log"].AsBool();
+  for (const auto& [stage, time] : std::as_const(*json)["pace_ms"].AsObject())
+    work_package.pace.emplace(stage, std::clamp<std::int64_t>(time.AsInt(), 0, kLongestUnit));
   return work_package;
 }
 
@@ -125,6 +137,8 @@ std::string EncodeUnitRecord(const UnitRecord& record) {
   json["pipe_done"] = kVersion;
   json["line"] = std::move(line);
   json["lineage"] = record.lineage;
+  if (!record.who.empty()) json["who"] = record.who;
+  if (record.took.count() > 0) json["took_ms"] = static_cast<std::int64_t>(record.took.count());
   return json.Dump();
 }
 
@@ -144,6 +158,8 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   if (!decoded) return Status(Code::kDataLoss, "line: damaged");
   if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: it is about ", decoded->unit));
   record.line = std::move(*decoded);
+  record.who = std::as_const(*json)["who"].AsString();
+  record.took = std::chrono::milliseconds(std::max<std::int64_t>(std::as_const(*json)["took_ms"].AsInt(), 0));
   return record;
 }
 
@@ -167,40 +183,67 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
   std::vector<UnitRecord> records;
   for (const std::string_view kind : {kVoid, kDone}) {
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
-    for (const ObjectInfo& object : objects) {
-      std::string_view unit = object.name;
+    std::vector<std::optional<UnitRecord>> read(objects.size());
+    std::vector<char> damaged(objects.size(), 0);
+    RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
+      std::string_view unit = objects[at].name;
       unit.remove_prefix(kind.size());
-      if (!unit.ends_with(kSuffix)) continue;
+      if (!unit.ends_with(kSuffix)) return {};
       unit.remove_suffix(kSuffix.size());
-      const Result<std::string> text = ReadObject(location, object.name, kMaxRecord);
-      if (!text.ok() && text.status().code() == Code::kNotFound) continue;  // taken back meanwhile
+      const Result<std::string> text = ReadObject(location, objects[at].name, kMaxRecord);
+      if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile
       if (!text.ok()) return text.status();
       Result<UnitRecord> record = ParseUnitRecord(*text, unit);
-      if (record.ok() && ObjectOf(record->line) == object.name)
-        records.push_back(std::move(*record));
+      if (record.ok() && ObjectOf(record->line) == objects[at].name)
+        read[at] = std::move(*record);
       else
-        unreadable.push_back(object.name);
+        damaged[at] = 1;
+      return {};
+    }));
+    for (std::size_t at = 0; at < objects.size(); ++at) {
+      if (read[at]) records.push_back(std::move(*read[at]));
+      if (damaged[at] != 0) unreadable.push_back(objects[at].name);
     }
   }
   return records;
 }
 
-Result<std::size_t> TakeBack(Store& location, RunLog& log, std::vector<std::string>& unreadable) {
-  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(location, "", unreadable));
+Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
+                                RunLog& log) {
+  TakenResults taken;
+  taken.objects = unreadable;
+  taken.unreadable = std::move(unreadable);
   std::set<std::string> damaged;
+  std::vector<UnitLine> lines;
   for (UnitRecord& record : records) {
+    taken.objects.push_back(ObjectOf(record.line));
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     // Work that was done before the damage was found is void, too.
-    if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) {
-      RETURN_IF_ERROR(location.Remove(ObjectOf(record.line)));
-      continue;
-    }
+    if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) continue;
     ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
-    RETURN_IF_ERROR(log.Append(record.line));
-    RETURN_IF_ERROR(location.Remove(ObjectOf(record.line)));
+    if (const std::optional<UnitId> unit = ParseUnitId(record.line.unit); unit && record.took.count() > 0)
+      taken.times[unit->stage].push_back(record.took);
+    lines.push_back(std::move(record.line));
   }
-  for (const std::string& object : unreadable) RETURN_IF_ERROR(location.Remove(object));
-  return records.size();
+  RETURN_IF_ERROR(log.Append(lines));
+  return taken;
+}
+
+Status RemoveResults(Store& location, const TakenResults& taken) {
+  return InParallel(taken.objects.size(), kReaders,
+                    [&](std::size_t at) { return location.Remove(taken.objects[at]); });
+}
+
+void UpdatePace(const TakenResults& taken, WorkPackage& work_package) {
+  constexpr std::size_t kEnough = 5;
+  for (const auto& [stage, some] : taken.times) {
+    if (some.size() < kEnough) continue;
+    std::vector<std::chrono::milliseconds> times = some;
+    const std::size_t at = times.size() * 95 / 100;
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(at), times.end());
+    std::chrono::milliseconds& pace = work_package.pace[stage];
+    pace = std::max(pace, times[at]);
+  }
 }
 
 }  // namespace pipeline

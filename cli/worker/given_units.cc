@@ -1,0 +1,56 @@
+#include "cli/worker/given_units.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/live/status_display.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/threads.h"
+#include "cli/worker/opened_package.h"
+#include "cli/worker/package_run.h"
+#include "cli/worker/scratch.h"
+
+namespace pipeline {
+
+int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalWatch& signals) {
+  OpenedPackage opened;
+  if (const int code = OpenPackage(options.plan, opened); code != kExitDone) return code;
+  std::vector<std::string> units;
+  if (!given.unit.empty()) {
+    units.push_back(given.unit.substr(0, given.unit.find('\t')));  // a line of units.txt names its unit first
+  } else {
+    const auto begin = static_cast<std::size_t>(given.index) * static_cast<std::size_t>(given.count);
+    for (std::size_t at = begin;
+         at < opened.plan.units.size() && at < begin + static_cast<std::size_t>(given.count); ++at)
+      units.push_back(opened.plan.units[at].unit);
+    if (units.empty())
+      LogInfo(StrCat("the plan has ", opened.plan.units.size(), " units, none at --index ", given.index));
+  }
+  const Scratch scratch(options.scratch);
+  if (const Status& made = scratch.status(); !made.ok()) {
+    LogError(made.message());
+    return made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain;
+  }
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPackage(opened.plan);
+  if (!loaded) return kExitConfig;
+  StatusDisplay display(false);
+  Result<std::unique_ptr<PackageRun>> run =
+      PackageRun::Open(*opened.store, opened.plan, *loaded, scratch.path(), ThreadCount(options.threads),
+                       display, NameOfWorker(), signals.token());
+  if (!run.ok()) {
+    LogError(run.status().message());
+    return WorkerExitOf(run.status());
+  }
+  int code = kExitDone;
+  for (const std::string& unit : units) {
+    if (signals.token().stop_requested()) return kExitTryAgain;
+    const int ended = (*run)->Run(unit, PackageRun::Others::kMayBeDone, signals.token()).code;
+    if (ended != kExitDone) code = ended;
+  }
+  return code;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,238 @@
+#include "cli/worker/next_units.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random_name.h"
+#include "base/str.h"
+#include "base/wait.h"
+#include "cli/live/status_display.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/terminal/threads.h"
+#include "cli/worker/opened_package.h"
+#include "cli/worker/package_run.h"
+#include "cli/worker/planning.h"
+#include "cli/worker/scratch.h"
+#include "cli/workspace/lease_period.h"
+#include "dag/package/unit_queue.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kMostTries =
+    5;  // that end with "try again", one after the other, before the worker does so, too
+constexpr std::chrono::seconds kBetweenTries{2};
+
+/// Errors that another try may not have.
+bool IsTemporary(const Status& why) {
+  return why.code() == Code::kUnavailable || why.code() == Code::kFailedPrecondition ||
+         why.code() == Code::kAlreadyExists || why.code() == Code::kResourceExhausted ||
+         why.code() == Code::kCancelled;
+}
+
+QueueTerms TermsOf(const std::string& who) {
+  QueueTerms terms;
+  terms.lease.nonce = RandomName(32);
+  terms.lease.who = who;
+  terms.seed = std::hash<std::string>()(terms.lease.nonce);
+  if (const Result<std::chrono::milliseconds> every = LeasePeriodFromEnvironment(); every.ok())
+    terms.lease.every = *every;
+  terms.first_renewal = 2 * terms.lease.every;
+  terms.view_age = 20 * terms.lease.every;
+  return terms;
+}
+
+class NextUnits {
+ public:
+  NextUnits(const WorkerOptions& options, SignalWatch& signals, OpenedPackage& opened, LoadedPipeline& loaded,
+            const std::string& scratch)
+      : options_(options),
+        stop_(signals.token()),
+        store_(*opened.store),
+        loaded_(loaded),
+        scratch_(scratch),
+        who_(NameOfWorker()),
+        queue_(*opened.store, TermsOf(who_), SystemClock()) {}
+
+  int Run() {
+    const int code = Loop();
+    if (const Status left = queue_.Leave(); !left.ok())
+      LogWarning(StrCat("the leases of finished units cannot be removed (", left.message(), ")"));
+    return code;
+  }
+
+ private:
+  int Loop() {
+    for (;;) {
+      if (options_.most_time.count() > 0 && std::chrono::steady_clock::now() - began_ >= options_.most_time) {
+        LogInfo("the time of this worker is over; start another one, the run has not ended");
+        return kExitTryAgain;
+      }
+      const Result<UnitQueue::Turn> turn = queue_.Next(stop_);
+      if (!turn.ok()) return Fail(turn.status());
+      std::optional<int> ended;
+      switch (turn->kind) {
+        case UnitQueue::Kind::kUnit: ended = RunUnit(turn->unit); break;
+        case UnitQueue::Kind::kPlan: ended = MakePlan(); break;
+        case UnitQueue::Kind::kWait: WaitFor(turn->wait, stop_); break;
+        case UnitQueue::Kind::kEnded: return EndOfRun(*queue_.view().end);
+      }
+      if (ended) return *ended;
+    }
+  }
+
+  int Fail(const Status& why) {
+    if (why.code() != Code::kCancelled) LogError(why.message());
+    return WorkerExitOf(why);
+  }
+
+  static int EndOfRun(const RunEnd& end) {
+    for (const RunEnd::Failure& failure : end.failures)
+      LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
+    return end.failures.empty() ? kExitDone : kExitFailed;
+  }
+
+  /// Ends the turn, and this worker if it had too many of them without progress. Absent: it goes on.
+  std::optional<int> TryAgain() {
+    if (const Status released = queue_.Release(); !released.ok()) return Fail(released);
+    if (stop_.stop_requested() || ++tries_ >= kMostTries) return kExitTryAgain;
+    WaitFor(kBetweenTries, stop_);
+    return std::nullopt;
+  }
+
+  /// Absent: this worker goes on.
+  std::optional<int> RunUnit(const std::string& unit) {
+    if (const Status opened = OpenRun(); !opened.ok()) {
+      if (IsTemporary(opened)) return TryAgain();
+      (void)queue_.Release();
+      return Fail(opened);
+    }
+    const UnitEnd end = run_->Run(unit, PackageRun::Others::kAreNotDone, stop_);
+    if (end.code == kExitDone) {
+      tries_ = 0;
+      if (const Status finished = queue_.Finished(); !finished.ok()) return Fail(finished);
+      return std::nullopt;
+    }
+    if (stop_.stop_requested() || end.code == kExitTryAgain) return TryAgain();
+    if (end.plan_again) {
+      if (const Status released = queue_.Release(); !released.ok()) return Fail(released);
+      return std::nullopt;
+    }
+    // This machine is not one for the run, so other workers try the unit.
+    if (end.code == kExitPermission || end.code == kExitConfig) {
+      (void)queue_.Release();
+      return end.code;
+    }
+    const Result<bool> given_up = queue_.Failed(end.code, end.why, stop_);
+    if (!given_up.ok()) return Fail(given_up.status());
+    if (*given_up) LogError(StrCat(unit, ": is given up after ", kMostAttempts, " attempts; others go on"));
+    return std::nullopt;
+  }
+
+  /// Opens the present plan.
+  Status OpenRun() {
+    const PackageView& view = queue_.view();
+    if (run_ && version_ == view.version) return {};
+    run_.reset();
+    ASSIGN_OR_RETURN(run_, PackageRun::Open(store_, *view.package, loaded_, scratch_,
+                                            ThreadCount(options_.threads), display_, who_, stop_));
+    version_ = view.version;
+    return {};
+  }
+
+  /// Absent: this worker goes on.
+  std::optional<int> MakePlan() {
+    const WorkPackage& before = *queue_.view().package;
+    PlanningRequest request;
+    request.pipeline.file = before.file;
+    request.pipeline.set = before.set;
+    request.pipeline.subset = before.subset;
+    request.pipeline.work = before.work;
+    request.text = before.pipeline;
+    request.directory = before.directory;
+    request.selection.from_log = before.from_log;
+    request.package = options_.plan;
+    request.threads = ThreadCount(options_.threads);
+    const PlanningOutcome planning = PlanUnits(request, loaded_, display_, stop_);
+    const bool temporary =
+        planning.written.ok()
+            ? std::any_of(planning.failures.begin(), planning.failures.end(),
+                          [](const UnitFailure& failure) { return IsTemporary(failure.why); })
+            : IsTemporary(planning.written);
+    std::vector<RunEnd::Failure> failures = FailuresOf(planning);
+    if (!planning.written.ok() && temporary) {
+      LogWarning(StrCat("the run cannot be planned now (", planning.written.message(), ")"));
+      return TryAgain();
+    }
+    if (planning.written.ok()) {
+      const bool goes_on =
+          std::any_of(planning.offered.begin(), planning.offered.end(),
+                      [this](const OfferedUnit& unit) { return !queue_.view().GaveUp(unit.unit); });
+      if (goes_on) tries_ = 0;
+      if (goes_on || temporary) return goes_on ? EndTurn() : TryAgain();
+    }
+    const Status written =
+        WriteObject(store_, kRunEndName, EncodeRunEnd({std::move(failures)}), Condition::ReplaceAny(), stop_)
+            .status();
+    if (!written.ok()) return Fail(written);
+    return EndTurn();
+  }
+
+  std::optional<int> EndTurn() {
+    if (const Status released = queue_.Release(); !released.ok()) return Fail(released);
+    return std::nullopt;
+  }
+
+  std::vector<RunEnd::Failure> FailuresOf(const PlanningOutcome& planning) const {
+    std::vector<RunEnd::Failure> failures;
+    if (!planning.written.ok()) failures.push_back({"", std::string(planning.written.message())});
+    for (const UnitFailure& failure : planning.failures)
+      failures.push_back({failure.unit, std::string(failure.why.message())});
+    for (const std::string& left_out : planning.left_out) failures.push_back({"", left_out});
+    for (const OfferedUnit& unit : planning.offered) {
+      const auto failed = queue_.view().failed.find(unit.unit);
+      if (failed == queue_.view().failed.end() || failed->second.attempts.empty()) continue;
+      const UnitAttempts::Attempt& last = failed->second.attempts.back();
+      failures.push_back({unit.unit, StrCat(last.why, " (", last.who, ")")});
+    }
+    return failures;
+  }
+
+  const WorkerOptions& options_;
+  const std::stop_token stop_;
+  Store& store_;
+  LoadedPipeline& loaded_;
+  const std::string scratch_;
+  const std::string who_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  StatusDisplay display_{false};
+  UnitQueue queue_;
+  std::unique_ptr<PackageRun> run_;  // null: no plan is open
+  std::string version_;              // of the plan that is open
+  int tries_ = 0;                    // without progress, one after the other
+};
+
+}  // namespace
+
+int RunNextUnits(const WorkerOptions& options, SignalWatch& signals) {
+  OpenedPackage opened;
+  if (const int code = OpenPackage(options.plan, opened); code != kExitDone) return code;
+  const Scratch scratch(options.scratch);
+  if (const Status& made = scratch.status(); !made.ok()) {
+    LogError(made.message());
+    return made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain;
+  }
+  const std::unique_ptr<LoadedPipeline> loaded = LoadPackage(opened.plan);
+  if (!loaded) return kExitConfig;
+  return NextUnits(options, signals, opened, *loaded, scratch.path()).Run();
+}
+
+}  // namespace pipeline

@@ -1,0 +1,193 @@
+#include "cli/worker/package_run.h"
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/terminal/exit_code.h"
+#include "dag/books/unit_id.h"
+#include "dag/executor.h"
+#include "dag/planner.h"
+#include "dag/segment_unit.h"
+#include "storage/local_store.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kLargestLog = std::uint64_t{4} << 30;
+
+const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
+  for (const PlannedSegment& segment : plan.segments)
+    if (segment.keys.stage == stage) return &segment;
+  return nullptr;
+}
+
+/// Begins the log of this worker with the plan's log. kUnavailable: a newer plan has removed it.
+Status PrepareLog(Store& store, const WorkPackage& work_package, const std::string& scratch) {
+  const Result<std::string> text = ReadObject(store, work_package.log, kLargestLog);
+  if (!text.ok() && text.status().code() == Code::kNotFound)
+    return Status(Code::kUnavailable,
+                  StrCat(text.status().message(), "; another plan has replaced this one"));
+  if (!text.ok()) return text.status();
+  LocalStore local(scratch);
+  return WriteObject(local, "run.log", *text, Condition::ReplaceAny()).status();
+}
+
+}  // namespace
+
+int WorkerExitOf(const Status& status) {
+  switch (status.code()) {
+    case Code::kOk: return kExitDone;
+    case Code::kCancelled:
+    case Code::kUnavailable:
+    case Code::kResourceExhausted:
+    case Code::kAlreadyExists:  // another worker was quicker: the next try finds its record
+    case Code::kFailedPrecondition: return kExitTryAgain;
+    case Code::kDataLoss: return kExitBadData;
+    case Code::kNotFound: return kExitNoInput;
+    case Code::kPermissionDenied: return kExitPermission;
+    case Code::kInvalidArgument: return kExitConfig;
+    case Code::kUnimplemented:
+    case Code::kInternal: break;
+  }
+  return kExitBug;
+}
+
+Result<std::unique_ptr<PackageRun>> PackageRun::Open(Store& store, const WorkPackage& work_package,
+                                                     LoadedPipeline& loaded, const std::string& scratch,
+                                                     int threads, StatusDisplay& display, std::string who,
+                                                     const std::stop_token& stop) {
+  std::unique_ptr<PackageRun> run(new PackageRun(store, work_package, loaded, display));
+  run->who_ = std::move(who);
+  run->threads_ = threads;
+  RETURN_IF_ERROR(PrepareLog(store, work_package, scratch));
+  ASSIGN_OR_RETURN(run->workspace_, Workspace::Join(work_package, scratch, display));
+  RunLog& log = run->workspace_->log();
+  log.SetListener([raw = run.get()](const UnitLine& line) { return raw->Tell(line); });
+  ASSIGN_OR_RETURN(Snapshot snapshot, run->workspace_->TakeSnapshot(loaded.graph, stop));
+  run->snapshot_ = std::move(snapshot);
+  loaded.plugins.StoreWith(run->workspace_->environment().open_store);
+  return run;
+}
+
+Status PackageRun::MakeItsPlan() {
+  Selection selection;
+  selection.from_log = true;  // `pipe plan` has this flag if it is needed
+  ASSIGN_OR_RETURN(Plan plan,
+                   MakePlan(loaded_.graph, *snapshot_, StoredIn(workspace_->environment()), selection));
+  if (!plan.refusals.empty()) return Status(Code::kInvalidArgument, plan.refusals.front());
+  plan_.emplace(std::move(plan));
+  return {};
+}
+
+Status PackageRun::AddRecords(const std::string& unit, Others others) {
+  const std::optional<UnitId> id = ParseUnitId(unit);
+  const bool continues = id && std::holds_alternative<StreamId>(id->part);
+  if (!continues && others == Others::kAreNotDone) return {};
+  // The partitions of an input that exist are not made again. Its unit ends in `*`.
+  const std::string prefix = continues && others == Others::kAreNotDone
+                                 ? unit.substr(0, unit.size() - 1)
+                                 : StrCat(unit.substr(0, unit.rfind('/')), "/");
+  std::vector<std::string> unreadable;  // the next `pipe plan` reports and removes them
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(store_, prefix, unreadable));
+  RunLog& log = workspace_->log();
+  adding_ = true;
+  Status added;
+  for (UnitRecord& record : records) {
+    if (record.line.state == UnitState::kVoid) continue;
+    Result<std::uint32_t> segment = log.AppendSegment(record.lineage);
+    if (segment.ok()) record.line.segment = *segment;
+    added = segment.ok() ? log.Append(record.line) : std::move(segment).status();
+    if (!added.ok()) break;
+    plan_.reset();
+  }
+  adding_ = false;
+  return added;
+}
+
+Status PackageRun::CheckRecipe(const std::string& unit, std::string_view stage) const {
+  const PlannedSegment* segment = SegmentOf(*plan_, stage);
+  for (const OfferedUnit& offered : work_package_.units)
+    if (offered.unit == unit && (segment == nullptr || segment->recipe() != offered.recipe))
+      return Status(
+          Code::kInvalidArgument,
+          "this program or its libraries make another recipe of the pipeline than the plan asks for; "
+          "use the same version everywhere, or plan again with this one");
+  return {};
+}
+
+UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_token& stop) {
+  const std::size_t slash = unit.rfind('/');
+  if (slash == std::string::npos || slash == 0)
+    return Fail(unit, Status(Code::kInvalidArgument, "is no unit; a unit has the form STAGE/PART"),
+                kExitUsage);
+  damaged_ = false;
+  began_ = std::chrono::steady_clock::now();
+  if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
+  if (!plan_)
+    if (const Status planned = MakeItsPlan(); !planned.ok()) return Fail(unit, planned);
+  if (const Status fits = CheckRecipe(unit, unit.substr(0, slash)); !fits.ok()) return Fail(unit, fits);
+
+  RunOptions options;
+  options.threads = threads_;
+  options.memory_bytes = loaded_.spec.memory_limit;
+  options.group_bytes = work_package_.group_memory;
+  options.mode = ExecutionMode::kOneUnit;
+  options.unit = unit;
+  Executor executor(loaded_.graph, *plan_, *snapshot_, workspace_->environment(), options);
+  if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(unit, prepared);
+  display_.Start();
+  const RunOutcome outcome = executor.Run(stop);
+  display_.Stop();
+  return EndOf(unit, outcome);
+}
+
+Status PackageRun::Tell(const UnitLine& line) {
+  if (adding_ || line.state == UnitState::kFailed) return {};
+  if (line.state == UnitState::kVoid) damaged_ = true;
+  const SegmentLine* segment = workspace_->log().FindSegment(line.segment);
+  UnitRecord record{line, segment == nullptr ? "[]" : segment->lineage, who_, {}};
+  record.took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
+  return StoreWorkResult(store_, record);
+}
+
+UnitEnd PackageRun::Fail(const std::string& unit, const Status& why, int code) const {
+  LogError(StrCat(unit, ": ", why.message()));
+  return {code, std::string(why.message())};
+}
+
+UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) const {
+  for (const UnitFailure& failure : outcome.failures)
+    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  if (!outcome.failures.empty()) {
+    const Status& why = outcome.failures.front().why;
+    // A stage that refuses to go on fails again at each try. If a unit writes shards or an artifact, the same
+    // code means that another worker was quicker.
+    const std::optional<UnitId> id = ParseUnitId(unit);
+    const bool reads =
+        id && (std::holds_alternative<StreamId>(id->part) || std::holds_alternative<PartitionId>(id->part));
+    const int code = why.Detail<SourceChanged>() != nullptr             ? kExitNoInput
+                     : reads && why.code() == Code::kFailedPrecondition ? kExitBadData
+                                                                        : WorkerExitOf(why);
+    return {code, std::string(why.message())};
+  }
+  if (!outcome.status.ok()) return Fail(unit, outcome.status);
+  if (damaged_) {
+    UnitEnd end = Fail(unit, Status(Code::kNotFound, "its input is damaged; plan again"), kExitNoInput);
+    end.plan_again = true;
+    return end;
+  }
+  if (workspace_->log().FindDone(unit) != nullptr) return {};
+  if (!outcome.ran)
+    return Fail(unit, Status(Code::kInvalidArgument, "the plan has no such unit that can run now"),
+                kExitUsage);
+  return Fail(unit, Status(Code::kInternal, "ended without being done [this is a bug]"));
+}
+
+}  // namespace pipeline

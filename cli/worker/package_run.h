@@ -1,0 +1,79 @@
+// The units of one work package on this machine, one after the other.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/live/status_display.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/workspace.h"
+#include "dag/package/work_package.h"
+#include "dag/plan.h"
+#include "dag/snapshot.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// Returns the exit status of `pipe worker` for a failure.
+int WorkerExitOf(const Status& why);
+
+/// The outcome of one unit.
+struct UnitEnd {
+  int code = 0;             // the exit status of `pipe worker --unit`
+  std::string why;          // empty: it is done
+  bool plan_again = false;  // its input is damaged, and the next plan has it made again
+};
+
+/// Everything that the units of one plan share. One thread.
+class PackageRun {
+ public:
+  /// Reads the plan's file, log and inputs. `store` is rooted at the work package; it, `loaded` and `display`
+  /// outlive the run. `scratch` is a directory that this process alone uses, and that outlives the run.
+  static Result<std::unique_ptr<PackageRun>> Open(Store& store, const WorkPackage& work_package,
+                                                  LoadedPipeline& loaded, const std::string& scratch,
+                                                  int threads, StatusDisplay& display, std::string who,
+                                                  const std::stop_token& stop);
+
+  /// Whether other workers may have finished the unit meanwhile.
+  enum class Others : std::uint8_t { kMayBeDone, kAreNotDone };
+  /// Runs one unit, and stores its results in the work package. Prints why it failed.
+  UnitEnd Run(const std::string& unit, Others others, const std::stop_token& stop);
+
+ private:
+  PackageRun(Store& store, const WorkPackage& work_package, LoadedPipeline& loaded, StatusDisplay& display)
+      : store_(store), work_package_(work_package), loaded_(loaded), display_(display) {}
+  UnitEnd Fail(const std::string& unit, const Status& why, int code) const;
+  UnitEnd Fail(const std::string& unit, const Status& why) const {
+    return Fail(unit, why, WorkerExitOf(why));
+  }
+  Status MakeItsPlan();
+  /// Adds the results of other workers to the log, as far as they matter to `unit`.
+  Status AddRecords(const std::string& unit, Others others);
+  /// OK: this program makes the same recipe of the file as the plan.
+  Status CheckRecipe(const std::string& unit, std::string_view stage) const;
+  /// Stores a work result for a line of the unit that runs; a failure only ends this unit.
+  Status Tell(const UnitLine& line);
+  UnitEnd EndOf(const std::string& unit, const RunOutcome& outcome) const;
+
+  Store& store_;
+  const WorkPackage work_package_;
+  LoadedPipeline& loaded_;
+  StatusDisplay& display_;
+  std::string who_;
+  int threads_ = 1;
+  std::unique_ptr<Workspace> workspace_;
+  std::optional<Snapshot> snapshot_;
+  std::optional<Plan> plan_;
+  bool adding_ = false;                          // lines of other workers are added to the log
+  std::atomic<bool> damaged_ = false;            // the unit that runs found its input damaged
+  std::chrono::steady_clock::time_point began_;  // of the unit that runs
+};
+
+}  // namespace pipeline

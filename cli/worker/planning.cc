@@ -1,0 +1,159 @@
+#include "cli/worker/planning.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/terminal/command_line.h"
+#include "cli/workspace/work_result.h"
+#include "cli/workspace/workspace.h"
+#include "dag/package/package_view.h"
+#include "dag/planner.h"
+#include "storage/local_file.h"
+#include "storage/remote/open_store.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kLogPrefix = "log/";
+constexpr int kKeepGoing = 1'000'000;  // what can run is offered, whatever else has failed
+
+/// Copies the log beside the plan, under its digest; returns the object.
+Result<std::string> CopyLog(Store& store, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
+  std::string text(file->size(), '\0');
+  const ByteFile& bytes = *file;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, bytes.Open(0, {}));
+  RETURN_IF_ERROR(ReadExactly(*reader, text));
+  const std::string object = StrCat(kLogPrefix, DigestOf(text).ToHex());
+  RETURN_IF_ERROR(WriteObject(store, object, text, Condition::ReplaceAny()).status());
+  return object;
+}
+
+/// Workers of the previous plan may still read its log; workers of older plans have ended or are too late.
+Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, store.List(kLogPrefix));
+  for (const ObjectInfo& log : logs)
+    if (!kept.contains(log.name)) RETURN_IF_ERROR(store.Remove(log.name));
+  return {};
+}
+
+/// Returns whether the work package has addresses with secrets, which open files that are not public.
+bool HoldsSecrets(const WorkPackage& work_package) {
+  const auto is_secret = [](const std::string& text) { return WithoutSecret(text) != text; };
+  return std::any_of(work_package.files.begin(), work_package.files.end(),
+                     [&](const WorkPackage::File& file) { return is_secret(file.path); }) ||
+         std::any_of(work_package.set.begin(), work_package.set.end(),
+                     [&](const auto& assignment) { return is_secret(assignment.second); });
+}
+
+Status Write(Store& store, WorkPackage work_package, const TakenResults& taken, const std::string& log_path) {
+  std::set<std::string> logs;
+  if (const Result<WorkPackage> before = ReadWorkPackage(store); before.ok()) {
+    logs.insert(before->log);
+    work_package.pace = before->pace;
+  }
+  UpdatePace(taken, work_package);
+  ASSIGN_OR_RETURN(work_package.log, CopyLog(store, log_path));
+  logs.insert(work_package.log);
+  std::string names;
+  for (const OfferedUnit& unit : work_package.units) names += unit.unit + "\n";
+  RETURN_IF_ERROR(WriteObject(store, "units.txt", names, Condition::ReplaceAny()).status());
+  RETURN_IF_ERROR(
+      WriteObject(store, kWorkPackageName, EncodeWorkPackage(work_package), Condition::ReplaceAny())
+          .status());
+  // The results are in the log of this plan.
+  RETURN_IF_ERROR(RemoveResults(store, taken));
+  return RemoveOldLogs(store, logs);
+}
+
+/// Units that were given up are tried again, and the run has not ended.
+Status Reopen(Store& store) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> failed, store.List(kFailedPrefix));
+  for (const ObjectInfo& object : failed) RETURN_IF_ERROR(store.Remove(object.name));
+  return store.Remove(kRunEndName);
+}
+
+Status Refuse(PlanningOutcome& planning, const std::string& file, const std::vector<std::string>& refusals) {
+  for (const std::string& refusal : refusals) LogError(StrCat(file, ": ", refusal));
+  planning.told = true;
+  return Status(Code::kInvalidArgument, refusals.front());
+}
+
+Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, LoadedPipeline& loaded,
+                StatusDisplay& display, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(request.package));
+  const std::string work = std::filesystem::absolute(WorkPath(request.pipeline, loaded.spec)).string();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Workspace> workspace,
+                   Workspace::Open(work, Workspace::Access::kWrite, display));
+  ASSIGN_OR_RETURN(const TakenResults taken, TakeResultsFrom(*workspace, request.package));
+
+  ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));
+  ASSIGN_OR_RETURN(const Plan plan,
+                   MakePlan(loaded.graph, snapshot, StoredIn(workspace->environment()), request.selection));
+  for (const std::string& report : plan.reports) LogWarning(report);
+  if (!plan.refusals.empty()) return Refuse(planning, request.pipeline.file, plan.refusals);
+  for (const std::string& left_out : plan.left_out) LogError(StrCat(request.pipeline.file, ": ", left_out));
+  planning.left_out = plan.left_out;
+  if (!plan.left_out.empty() && plan.nothing_to_do()) {
+    planning.told = true;
+    return Status(Code::kInvalidArgument, plan.left_out.front());
+  }
+
+  RunOptions run;
+  run.threads = request.threads;
+  run.keep_going = kKeepGoing;
+  run.memory_bytes = loaded.spec.memory_limit;
+  run.mode = ExecutionMode::kPlanning;
+  Executor executor(loaded.graph, plan, snapshot, workspace->environment(), run);
+  RETURN_IF_ERROR(executor.Prepare());
+  RETURN_IF_ERROR(executor.MarkLocations(stop));
+  display.Start();
+  RunOutcome outcome = executor.Run(stop);
+  display.Stop();
+  for (const UnitFailure& failure : outcome.failures)
+    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  if (outcome.status.code() == Code::kCancelled) return outcome.status;
+
+  WorkPackage work_package;
+  work_package.pipeline = request.text;
+  work_package.file = request.pipeline.file;
+  work_package.set = request.pipeline.set;
+  work_package.subset = request.pipeline.subset;
+  work_package.directory = request.directory;
+  work_package.work = work;
+  work_package.holder = workspace->environment().lease.holder;
+  work_package.group_memory = GroupMemory(run);
+  work_package.files = workspace->hashed();
+  work_package.units = outcome.offered;
+  work_package.from_log = request.selection.from_log;
+  // Workers need the secrets; other users of this machine must not read them.
+  if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
+  RETURN_IF_ERROR(Write(*store, std::move(work_package), taken, workspace->directory().log()));
+  if (request.anew) RETURN_IF_ERROR(Reopen(*store));
+  planning.offered = std::move(outcome.offered);
+  planning.failures = std::move(outcome.failures);
+  if (outcome.lost_lease || (planning.failures.empty() && !outcome.status.ok()))
+    LogError(outcome.status.message());
+  planning.run = std::move(outcome.status);
+  return {};
+}
+
+}  // namespace
+
+PlanningOutcome PlanUnits(const PlanningRequest& request, LoadedPipeline& loaded, StatusDisplay& display,
+                          std::stop_token stop) {
+  PlanningOutcome planning;
+  planning.written = PlanInto(planning, request, loaded, display, stop);
+  return planning;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,44 @@
+// Plans a work package: adds the results of workers to the log, does the quick work, and offers the rest.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/live/status_display.h"
+#include "cli/workspace/pipeline_loader.h"
+#include "dag/executor.h"
+#include "dag/package/work_package.h"
+#include "dag/selection.h"
+
+namespace pipeline {
+
+struct PlanningRequest {
+  PipelineOptions pipeline;
+  std::string text;       // of the pipeline file
+  std::string directory;  // where relative paths begin
+  Selection selection;
+  std::string package;  // location of the work package
+  int threads = 1;
+  bool anew = false;  // a person asks: units that were given up are tried again, and an ended run goes on
+};
+
+struct PlanningOutcome {
+  /// OK: a plan was written. Else nothing was planned, and this says why. kFailedPrecondition: another
+  /// process writes in the work directory or at a location, or something was changed meanwhile.
+  Status written;
+  bool told = false;                  // the reason was printed already
+  std::vector<OfferedUnit> offered;   // units that can run now
+  std::vector<UnitFailure> failures;  // of quick work: checks, manifests
+  std::vector<std::string> left_out;  // stages that cannot run, and why
+  Status run;                         // RunOutcome::status
+};
+
+/// `loaded` is the file of `request`. Prints reports and failures.
+PlanningOutcome PlanUnits(const PlanningRequest& request, LoadedPipeline& loaded, StatusDisplay& display,
+                          std::stop_token stop);
+
+}  // namespace pipeline

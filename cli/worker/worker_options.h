@@ -1,0 +1,19 @@
+// The options of a worker.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace pipeline {
+
+struct WorkerOptions {
+  std::string plan;                        // the location of the work package
+  std::string scratch;                     // a directory for temporaries; empty: the system's
+  int threads = 0;                         // 0: as many as this machine has cores
+  std::chrono::milliseconds most_time{0};  // of `--next`: no unit is taken later; 0: no bound
+};
+
+/// Returns the name of this process for people: "vm-2, process 4711".
+std::string NameOfWorker();
+
+}  // namespace pipeline

@@ -1,0 +1,169 @@
+#include "dag/package/package_view.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_fields.h"
+#include "base/str.h"
+#include "dag/package/unit_lease.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kMaxBytes = 64 << 20;
+constexpr std::string_view kSuffix = ".json";
+
+std::string ObjectOfAttempts(std::string_view unit) { return StrCat(kFailedPrefix, unit, kSuffix); }
+
+/// Returns the name between `prefix` and ".json". Absent: the object has another name.
+std::optional<std::string> NameBelow(std::string_view prefix, std::string_view object) {
+  if (!object.starts_with(prefix) || !object.ends_with(kSuffix)) return std::nullopt;
+  object.remove_prefix(prefix.size());
+  object.remove_suffix(kSuffix.size());
+  return std::string(object);
+}
+
+/// Returns the object that `text` is. `member` has the version of its form.
+Result<Json> ParseVersioned(std::string_view text, std::string_view member) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number(member);
+  RETURN_IF_ERROR(status);
+  if (version != kVersion)
+    return Status(version > kVersion ? Code::kFailedPrecondition : Code::kDataLoss,
+                  StrCat("it has version ", version, ", and this program reads ", kVersion));
+  return json;
+}
+
+}  // namespace
+
+std::string EncodeRunEnd(const RunEnd& end) {
+  Json json;
+  json["pipe_end"] = kVersion;
+  Json::Array failures;
+  for (const RunEnd::Failure& failure : end.failures)
+    failures.emplace_back(Json::Object{{"unit", failure.unit}, {"why", failure.why}});
+  json["failures"] = std::move(failures);
+  return json.Dump();
+}
+
+Result<RunEnd> ParseRunEnd(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_end"));
+  Status status;
+  JsonFields fields(json, "", status);
+  RunEnd end;
+  for (const Json& element : fields.Array("failures")) {
+    const std::string where = StrCat("failures[", end.failures.size(), "].");
+    JsonFields parts(element, where, status);
+    std::string unit = parts.Text("unit");
+    end.failures.push_back({std::move(unit), parts.Text("why")});
+  }
+  RETURN_IF_ERROR(status);
+  return end;
+}
+
+std::string EncodeUnitAttempts(const UnitAttempts& attempts) {
+  Json json;
+  json["pipe_failed"] = kVersion;
+  Json::Array array;
+  for (const UnitAttempts::Attempt& attempt : attempts.attempts)
+    array.emplace_back(Json::Object{{"who", attempt.who}, {"code", attempt.code}, {"why", attempt.why}});
+  json["attempts"] = std::move(array);
+  json["given_up"] = attempts.given_up;
+  return json.Dump();
+}
+
+Result<UnitAttempts> ParseUnitAttempts(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_failed"));
+  Status status;
+  JsonFields fields(json, "", status);
+  UnitAttempts attempts;
+  for (const Json& element : fields.Array("attempts")) {
+    const std::string where = StrCat("attempts[", attempts.attempts.size(), "].");
+    JsonFields parts(element, where, status);
+    UnitAttempts::Attempt attempt;
+    attempt.who = parts.Text("who");
+    attempt.code = static_cast<int>(parts.Number32("code"));
+    attempt.why = parts.Text("why");
+    attempts.attempts.push_back(std::move(attempt));
+  }
+  RETURN_IF_ERROR(status);
+  attempts.given_up = json["given_up"].AsBool();
+  return attempts;
+}
+
+Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const UnitAttempts::Attempt& attempt,
+                                bool last, const std::stop_token& stop) {
+  const std::string object = ObjectOfAttempts(unit);
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(object));
+    UnitAttempts attempts;
+    if (there) {
+      ASSIGN_OR_RETURN(const std::string text, ReadObject(package, object, kMaxBytes, stop));
+      // Unreadable attempts are forgotten: the unit is tried more often.
+      if (Result<UnitAttempts> before = ParseUnitAttempts(text); before.ok()) attempts = std::move(*before);
+    }
+    attempts.attempts.push_back(attempt);
+    attempts.given_up |= last || attempts.attempts.size() >= kMostAttempts;
+    const Status written =
+        WriteObject(package, object, EncodeUnitAttempts(attempts),
+                    there ? Condition::Replace(there->version) : Condition::CreateOnly(), stop)
+            .status();
+    if (written.ok()) return attempts;
+    // The twin of this worker failed at the same time.
+    if (written.code() != Code::kAlreadyExists && written.code() != Code::kFailedPrecondition) return written;
+  }
+}
+
+bool PackageView::GaveUp(std::string_view unit) const {
+  const auto found = failed.find(unit);
+  return found != failed.end() && found->second.given_up;
+}
+
+Result<PackageView> LookAt(Store& package, const PackageView* before, const Clock& clock,
+                           const std::stop_token& stop) {
+  PackageView view;
+  view.seen = clock.Monotonic();
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, package.List(""));
+  for (const ObjectInfo& object : objects) {
+    if (object.name == kWorkPackageName) {
+      view.version = object.version;
+    } else if (object.name == kRunEndName) {
+      ASSIGN_OR_RETURN(const std::string text, ReadObject(package, object.name, kMaxBytes, stop));
+      Result<RunEnd> end = ParseRunEnd(text);
+      if (!end.ok()) return std::move(end).status().Annotate(kRunEndName);
+      view.end = std::move(*end);
+    } else if (std::optional<std::string> lease = NameBelow(kUnitLeasePrefix, object.name)) {
+      view.leases.emplace(std::move(*lease), object);
+    } else if (std::optional<std::string> done = NameBelow("done/", object.name)) {
+      view.done.insert(std::move(*done));
+    } else if (std::optional<std::string> damaged = NameBelow("void/", object.name)) {
+      view.damaged.insert(std::move(*damaged));
+    } else if (std::optional<std::string> unit = NameBelow(kFailedPrefix, object.name)) {
+      view.failed_versions.emplace(*unit, object.version);
+      if (before != nullptr && before->failed_versions.contains(*unit) &&
+          before->failed_versions.at(*unit) == object.version) {
+        view.failed.emplace(*unit, before->failed.at(*unit));
+        continue;
+      }
+      const Result<std::string> text = ReadObject(package, object.name, kMaxBytes, stop);
+      if (!text.ok() && text.status().code() == Code::kNotFound) continue;
+      if (!text.ok()) return text.status();
+      Result<UnitAttempts> attempts = ParseUnitAttempts(*text);
+      view.failed.emplace(*unit, attempts.ok() ? std::move(*attempts) : UnitAttempts());
+    }
+  }
+  if (before != nullptr && !view.version.empty() && view.version == before->version) {
+    view.package = before->package;
+  } else {
+    ASSIGN_OR_RETURN(WorkPackage plan, ReadWorkPackage(package));
+    view.package = std::make_shared<const WorkPackage>(std::move(plan));
+  }
+  return view;
+}
+
+}  // namespace pipeline

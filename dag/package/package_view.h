@@ -1,0 +1,82 @@
+// The state of a work package, as one listing shows it. Format: dag/package/work_queue.md
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "dag/package/work_package.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+inline constexpr std::string_view kRunEndName = "end.json";
+/// Prefix of the failed attempts.
+inline constexpr std::string_view kFailedPrefix = "failed/";
+
+/// The end of a run by workers.
+struct RunEnd {
+  struct Failure {
+    std::string unit;  // a unit, or a stage; empty: the run itself
+    std::string why;
+    bool operator==(const Failure&) const = default;
+  };
+  std::vector<Failure> failures;  // empty: everything is done
+  bool operator==(const RunEnd&) const = default;
+};
+
+std::string EncodeRunEnd(const RunEnd& end);
+/// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong.
+Result<RunEnd> ParseRunEnd(std::string_view text);
+
+/// The failed attempts at one unit.
+struct UnitAttempts {
+  struct Attempt {
+    std::string who;  // as UnitLeaseTerms::who
+    int code = 0;     // the exit status that `pipe worker --unit` has
+    std::string why;
+    bool operator==(const Attempt&) const = default;
+  };
+  std::vector<Attempt> attempts;
+  bool given_up = false;
+  bool operator==(const UnitAttempts&) const = default;
+};
+
+/// After so many failed attempts a unit is given up.
+inline constexpr std::size_t kMostAttempts = 3;
+
+std::string EncodeUnitAttempts(const UnitAttempts& attempts);
+/// Errors as for ParseRunEnd.
+Result<UnitAttempts> ParseUnitAttempts(std::string_view text);
+/// Adds a failed attempt at `unit`; returns all of them. `last`: the unit is given up with it.
+Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const UnitAttempts::Attempt& attempt,
+                                bool last, const std::stop_token& stop);
+
+struct PackageView {
+  std::shared_ptr<const WorkPackage> package;
+  std::string version;                                      // of plan.json
+  std::map<std::string, ObjectInfo, std::less<>> leases;    // by name
+  std::set<std::string, std::less<>> done;                  // units with a record
+  std::set<std::string, std::less<>> damaged;               // units with a record that they are void
+  std::map<std::string, UnitAttempts, std::less<>> failed;  // by unit
+  std::map<std::string, std::string, std::less<>> failed_versions;
+  std::optional<RunEnd> end;         // absent: the run goes on
+  std::chrono::nanoseconds seen{0};  // Clock::Monotonic before the listing
+
+  bool GaveUp(std::string_view unit) const;
+};
+
+/// Lists `package`. It reads again only objects that changed since `before`. Null: this is the first look.
+/// kNotFound: there is no plan.
+Result<PackageView> LookAt(Store& package, const PackageView* before, const Clock& clock,
+                           const std::stop_token& stop);
+
+}  // namespace pipeline

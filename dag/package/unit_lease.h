@@ -1,0 +1,65 @@
+// The lease of a unit: it keeps other workers from running the same unit. Format and rules:
+// dag/package/work_queue.md
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// Prefix of the leases below the location of a work package.
+inline constexpr std::string_view kUnitLeasePrefix = "lease/";
+inline constexpr std::string_view kUnitLeaseSuffix = ".json";
+
+/// The worker that takes leases.
+struct UnitLeaseTerms {
+  std::string nonce;  // different for each worker
+  std::string who;    // for people: "vm-2, process 4711"
+  std::chrono::milliseconds every{15'000};
+};
+
+/// A lease of this worker. It is only a hint: a unit that two workers run gives the same bytes twice. One
+/// thread at a time.
+class UnitLease {
+ public:
+  /// Creates the lease `name`. Absent: another worker has it.
+  static Result<std::optional<UnitLease>> Take(Store& package, const UnitLeaseTerms& terms, std::string name,
+                                               const std::stop_token& stop);
+  /// Replaces `silent`, the lease `name` of a worker that gave no sign of life. Absent: it gave one, or
+  /// somebody else was quicker.
+  static Result<std::optional<UnitLease>> TakeOver(Store& package, const UnitLeaseTerms& terms,
+                                                   std::string name, const ObjectInfo& silent,
+                                                   const std::stop_token& stop);
+
+  /// Gives a sign of life. kFailedPrecondition: another worker has it now.
+  Status Renew(const std::stop_token& stop);
+  /// Removes it.
+  Status GiveBack();
+
+  const std::string& name() const { return name_; }
+  /// Number of workers that had this lease, with this one.
+  int attempt() const { return attempt_; }
+
+ private:
+  UnitLease(Store& package, const UnitLeaseTerms& terms, std::string name, int attempt)
+      : package_(&package), terms_(terms), name_(std::move(name)), attempt_(attempt) {}
+  Status Write(const Condition& condition, const std::stop_token& stop);
+
+  Store* package_;
+  UnitLeaseTerms terms_;
+  std::string name_;
+  std::string version_;
+  int attempt_;
+  int renewal_ = 0;
+};
+
+/// Returns the object of the lease `name`.
+std::string ObjectOfLease(std::string_view name);
+
+}  // namespace pipeline

@@ -1,0 +1,248 @@
+#include "dag/package/unit_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/str.h"
+#include "dag/books/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr int kSilentPeriods = 4;  // periods without a sign of life after which a worker counts as dead
+constexpr int kMostWorkers =
+    6;                    // that may have a lease, one after the other's death, before its unit is given up
+constexpr int kSlow = 3;  // a straggler takes so many times as long as 95 % of the units of its stage
+constexpr std::string_view kSecondLease = ".2";
+
+/// A worker that was killed has no exit status.
+constexpr int kNoAnswer = 137;
+
+}  // namespace
+
+UnitQueue::UnitQueue(Store& package, QueueTerms terms, const Clock& clock)
+    : package_(package), terms_(std::move(terms)), clock_(clock), place_(terms_.seed) {}
+
+Status UnitQueue::Look(const std::stop_token& stop) {
+  Result<PackageView> seen = LookAt(package_, view_ ? &*view_ : nullptr, clock_, stop);
+  if (!seen.ok()) return std::move(seen).status();
+  view_ = std::move(*seen);
+  stale_ = false;
+  tried_.clear();
+  std::map<std::string, Watched, std::less<>> watched;
+  for (const auto& [name, lease] : view_->leases) {
+    Watched now{lease.version, view_->seen, view_->seen};
+    if (const auto before = watched_.find(name); before != watched_.end()) {
+      now.first = before->second.first;
+      if (before->second.version == now.version) now.since = before->second.since;
+    }
+    watched.emplace(name, std::move(now));
+  }
+  watched_ = std::move(watched);
+  return {};
+}
+
+bool UnitQueue::IsOld() const { return clock_.Monotonic() - view_->seen > terms_.view_age; }
+
+bool UnitQueue::IsFree(const std::string& unit) const {
+  return !view_->done.contains(unit) && !view_->leases.contains(unit) && !view_->GaveUp(unit) &&
+         !tried_.contains(unit);
+}
+
+std::string UnitQueue::NextFree() {
+  const std::vector<OfferedUnit>& units = view_->package->units;
+  const bool idle = wait_ >= terms_.most_wait;  // no other worker wants what failed here
+  for (std::size_t step = 0; step < units.size(); ++step) {
+    const std::string& unit = units[(place_ + step) % units.size()].unit;
+    if (!IsFree(unit) || (failed_here_.contains(unit) && !idle)) continue;
+    place_ = (place_ + step) % units.size();
+    return unit;
+  }
+  return {};
+}
+
+std::size_t UnitQueue::MiddleOfLongestRun() const {
+  const std::vector<OfferedUnit>& units = view_->package->units;
+  std::size_t longest = 0, middle = 0, begin = 0;
+  for (std::size_t at = 0; at <= units.size(); ++at) {
+    if (at < units.size() && IsFree(units[at].unit)) continue;
+    if (at - begin > longest) {
+      longest = at - begin;
+      middle = begin + longest / 2;
+    }
+    begin = at + 1;
+  }
+  return middle;
+}
+
+bool UnitQueue::IsSilent(std::string_view lease) const {
+  const auto seen = watched_.find(lease);
+  return seen != watched_.end() &&
+         clock_.Monotonic() - seen->second.since >= kSilentPeriods * terms_.lease.every;
+}
+
+bool UnitQueue::IsStraggler(const OfferedUnit& unit) const {
+  const std::optional<UnitId> id = ParseUnitId(unit.unit);
+  const auto pace = id ? view_->package->pace.find(id->stage) : view_->package->pace.end();
+  const auto seen = watched_.find(unit.unit);
+  if (pace == view_->package->pace.end() || seen == watched_.end()) return false;
+  return clock_.Monotonic() - seen->second.first >=
+         std::max<std::chrono::nanoseconds>(kSlow * pace->second, terms_.first_renewal);
+}
+
+Result<bool> UnitQueue::Take(const std::string& name, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(std::optional<UnitLease> lease, UnitLease::Take(package_, terms_.lease, name, stop));
+  if (!lease) return false;
+  Hold(std::move(*lease), name);
+  return true;
+}
+
+Result<bool> UnitQueue::TakeOver(const std::string& name, const std::string& unit,
+                                 const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(std::optional<UnitLease> lease,
+                   UnitLease::TakeOver(package_, terms_.lease, name, view_->leases.at(name), stop));
+  if (!lease) return false;
+  if (unit != kPlanningLease && lease->attempt() > kMostWorkers) {
+    const std::string why =
+        StrCat(kMostWorkers, " workers ended without an answer while they ran it; perhaps ",
+               "they had too little memory");
+    RETURN_IF_ERROR(AddAttempt(package_, unit, {terms_.lease.who, kNoAnswer, why}, true, stop).status());
+    RETURN_IF_ERROR(lease->GiveBack());
+    return false;
+  }
+  Hold(std::move(*lease), unit);
+  return true;
+}
+
+void UnitQueue::Hold(UnitLease lease, std::string unit) {
+  held_.emplace(std::move(lease), terms_.first_renewal, terms_.lease.every);
+  tried_.insert(unit);
+  held_unit_ = std::move(unit);
+  wait_ = {};
+}
+
+Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
+  for (const OfferedUnit& unit : view_->package->units) {
+    if (view_->done.contains(unit.unit) || view_->GaveUp(unit.unit) || tried_.contains(unit.unit)) continue;
+    if (!view_->leases.contains(unit.unit)) continue;
+    // This worker finished the unit, and a later plan has it made again.
+    if (const auto mine = finished_.find(unit.unit); mine != finished_.end()) {
+      if (mine->second.plan == view_->version) continue;
+      finished_.erase(mine);
+      RETURN_IF_ERROR(package_.Remove(ObjectOfLease(unit.unit)));
+      stale_ = true;
+      continue;
+    }
+    if (IsSilent(unit.unit)) {
+      ASSIGN_OR_RETURN(const bool taken, TakeOver(unit.unit, unit.unit, stop));
+      if (taken) return true;
+      stale_ = true;
+      continue;
+    }
+    const std::string second = StrCat(unit.unit, kSecondLease);
+    if (!IsStraggler(unit)) continue;
+    if (!view_->leases.contains(second)) {
+      ASSIGN_OR_RETURN(std::optional<UnitLease> lease, UnitLease::Take(package_, terms_.lease, second, stop));
+      if (lease) {
+        Hold(std::move(*lease), unit.unit);
+        return true;
+      }
+      stale_ = true;
+    } else if (IsSilent(second)) {
+      ASSIGN_OR_RETURN(const bool taken, TakeOver(second, unit.unit, stop));
+      if (taken) return true;
+      stale_ = true;
+    }
+  }
+  return false;
+}
+
+bool UnitQueue::NeedsPlanning() const {
+  if (!view_->done.empty() || !view_->damaged.empty()) return true;
+  return std::all_of(view_->package->units.begin(), view_->package->units.end(),
+                     [this](const OfferedUnit& unit) { return view_->GaveUp(unit.unit); });
+}
+
+Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
+  RETURN_IF_ERROR(RemoveOldLeases(false));
+  bool looked = false;
+  for (;;) {
+    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+    if (!view_ || stale_ || IsOld()) {
+      RETURN_IF_ERROR(Look(stop));
+      looked = true;
+    }
+    if (view_->end) return Turn{Kind::kEnded, {}, {}};
+    if (const std::string unit = NextFree(); !unit.empty()) {
+      ASSIGN_OR_RETURN(const bool taken, Take(unit, stop));
+      if (taken) return Turn{Kind::kUnit, unit, {}};
+      // Another worker works here.
+      RETURN_IF_ERROR(Look(stop));
+      looked = true;
+      place_ = MiddleOfLongestRun();
+      continue;
+    }
+    if (!looked) {
+      stale_ = true;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const bool taken, TakeAbandoned(stop));
+    if (taken) return Turn{Kind::kUnit, held_unit_, {}};
+    if (NeedsPlanning()) {
+      const std::string name(kPlanningLease);
+      const bool silent = view_->leases.contains(name) && IsSilent(name);
+      Result<bool> planning = silent                          ? TakeOver(name, name, stop)
+                              : !view_->leases.contains(name) ? Take(name, stop)
+                                                              : Result<bool>(false);
+      if (!planning.ok()) return std::move(planning).status();
+      if (*planning) return Turn{Kind::kPlan, {}, {}};
+    }
+    stale_ = true;
+    wait_ = std::clamp(2 * wait_, terms_.least_wait, terms_.most_wait);
+    return Turn{Kind::kWait, {}, wait_};
+  }
+}
+
+Status UnitQueue::Finished() {
+  const UnitLease lease = held_->Stop();
+  held_.reset();
+  failed_here_.erase(held_unit_);
+  finished_.insert_or_assign(lease.name(), FinishedUnit{clock_.Monotonic(), view_->version});
+  return {};
+}
+
+Status UnitQueue::Release() {
+  UnitLease lease = held_->Stop();
+  held_.reset();
+  stale_ = true;
+  return lease.GiveBack();
+}
+
+Result<bool> UnitQueue::Failed(int code, std::string why, const std::stop_token& stop) {
+  failed_here_.insert(held_unit_);
+  Result<UnitAttempts> attempts =
+      AddAttempt(package_, held_unit_, {terms_.lease.who, code, std::move(why)}, false, stop);
+  RETURN_IF_ERROR(Release());
+  if (!attempts.ok()) return std::move(attempts).status();
+  return attempts->given_up;
+}
+
+Status UnitQueue::RemoveOldLeases(bool all) {
+  const std::chrono::nanoseconds now = clock_.Monotonic();
+  for (auto at = finished_.begin(); at != finished_.end();) {
+    // A view may have been taken just before the unit was done, and a lease is created some time after the
+    // decision.
+    if (!all && now - at->second.since < terms_.view_age + kSilentPeriods * terms_.lease.every) {
+      ++at;
+      continue;
+    }
+    RETURN_IF_ERROR(package_.Remove(ObjectOfLease(at->first)));
+    at = finished_.erase(at);
+  }
+  return {};
+}
+
+Status UnitQueue::Leave() { return RemoveOldLeases(true); }
+
+}  // namespace pipeline

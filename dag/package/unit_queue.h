@@ -1,0 +1,121 @@
+// The units of a work package as a queue for many workers: each takes the next one that is free. Rules:
+// dag/package/work_queue.md
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "dag/package/lease_renewal.h"
+#include "dag/package/package_view.h"
+#include "dag/package/unit_lease.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// The name of the lease of planning.
+inline constexpr std::string_view kPlanningLease = "-";
+
+struct QueueTerms {
+  UnitLeaseTerms lease;
+  std::chrono::milliseconds first_renewal{30'000};
+  /// Age up to which a view is trusted. The leases of finished units stay as long, so that an old view meets
+  /// them.
+  std::chrono::milliseconds view_age{300'000};
+  std::chrono::milliseconds least_wait{500}, most_wait{5'000};
+  std::uint64_t seed = 0;  // of the place in the list where this worker begins
+};
+
+/// One worker's access to the queue. One thread.
+class UnitQueue {
+ public:
+  enum class Kind : std::uint8_t {
+    kUnit,   // this worker has the lease of `unit`
+    kPlan,   // this worker has the lease of planning
+    kWait,   // nothing is free now: ask again after `wait`
+    kEnded,  // the run has ended: PackageView::end
+  };
+  struct Turn {
+    Kind kind = Kind::kWait;
+    std::string unit;
+    std::chrono::milliseconds wait{0};
+  };
+
+  /// `package` and `clock` outlive the queue.
+  UnitQueue(Store& package, QueueTerms terms, const Clock& clock);
+
+  /// Takes the next unit. No unit is held.
+  Result<Turn> Next(const std::stop_token& stop);
+
+  // One of these ends each turn with a unit or with planning:
+
+  /// The unit is done.
+  Status Finished();
+  /// The unit was not done, and others may take it now.
+  Status Release();
+  /// The unit failed: counts the attempt. Returns whether it is given up.
+  Result<bool> Failed(int code, std::string why, const std::stop_token& stop);
+
+  /// Removes the leases of all finished units: this worker ends.
+  Status Leave();
+
+  /// The last look at the package. Call it after Next.
+  const PackageView& view() const { return *view_; }
+
+ private:
+  struct Watched {
+    std::string version;
+    std::chrono::nanoseconds since{0};  // when this version was seen first
+    std::chrono::nanoseconds first{0};  // when any version was
+  };
+  struct FinishedUnit {
+    std::chrono::nanoseconds since{0};
+    std::string plan;  // version of the plan that offered it
+  };
+
+  Status Look(const std::stop_token& stop);
+  bool IsOld() const;
+  bool IsFree(const std::string& unit) const;
+  /// Returns the next free unit behind the place of this worker; empty: there is none.
+  std::string NextFree();
+  /// Returns the place of a worker that met another one: that one works at the beginning of its run of free
+  /// units, and this one begins in the middle of the longest.
+  std::size_t MiddleOfLongestRun() const;
+  /// Takes over the lease of a worker that gave no sign of life, or the second lease of a straggler. False:
+  /// there is none.
+  Result<bool> TakeAbandoned(const std::stop_token& stop);
+  bool IsSilent(std::string_view lease) const;
+  bool IsStraggler(const OfferedUnit& unit) const;
+  /// Takes the lease `name`. False: another worker was quicker.
+  Result<bool> Take(const std::string& name, const std::stop_token& stop);
+  Result<bool> TakeOver(const std::string& name, const std::string& unit, const std::stop_token& stop);
+  void Hold(UnitLease lease, std::string unit);
+  /// Returns whether a new plan can give more than the present one.
+  bool NeedsPlanning() const;
+  Status RemoveOldLeases(bool all);
+
+  Store& package_;
+  const QueueTerms terms_;
+  const Clock& clock_;
+  std::optional<PackageView> view_;
+  bool stale_ = true;                                    // the view has to be renewed before a unit is taken
+  std::map<std::string, Watched, std::less<>> watched_;  // by lease
+  std::set<std::string, std::less<>> tried_;             // units that this worker took since its view
+  std::set<std::string, std::less<>> failed_here_;       // units that failed here
+  std::map<std::string, FinishedUnit, std::less<>> finished_;  // by name of the lease, which is still there
+  std::size_t place_ = 0;                                      // in the list of units
+  std::optional<LeaseRenewal> held_;
+  std::string held_unit_;
+  std::chrono::milliseconds wait_{0};
+};
+
+}  // namespace pipeline

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Workers that take units until the run has ended make the same bytes as one run, and nobody plans for them.
+
+    pull.py PIPE kills      three workers, killed at commit points, from outside and frozen; each is started again
+    pull.py PIPE failures   a unit that fails everywhere, a unit that ends its workers, workers that do not fit the plan
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail, write_corpora
+from workers import FILE, Shared, new_run
+
+DONE, FAILED, TRY_AGAIN, CONFIG, KILLED = 0, 1, 75, 78, -9
+STOPPED_EARLY = -15  # before the program watches for signals
+POINTS = ("object.written", "object.synced", "object.visible", "partition.committed", "partition.logged",
+          "input.ended", "shard.committed", "shard.logged", "names.listed",
+          "manifest.committed", "artifact.published")
+PERIOD = "0.2"  # seconds between two signs of life
+
+
+class Pulled(Shared):
+    """A run whose workers plan, too."""
+
+    def pull(self, *options, kill_at=None, period=PERIOD):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
+        environment["PIPE_LEASE"] = period
+        if kill_at:
+            environment["PIPE_KILL_AT"] = kill_at
+        with open(self.root / "messages", "ab") as messages:
+            return subprocess.Popen([self.program, "worker", "--plan", str(self.package), "--next", "-j", "1",
+                                     "--scratch", str(self.root), *options],
+                                    env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
+
+    def records(self):
+        return sorted(str(path.relative_to(self.package)) for path in self.package.rglob("*.json"))
+
+
+def compare(undisturbed, shared):
+    found = differences(undisturbed.published(), shared.published())
+    if found:
+        fail("workers made other bytes than one run: " + "; ".join(found), shared)
+    if (left := shared.records()) != ["end.json", "plan.json"]:
+        fail(f"records are left: {left}", shared)
+    if json.loads((shared.package / "end.json").read_text())["failures"]:
+        fail("the run ended with failures", shared)
+    lines = len(shared.log().lines)
+    if shared.finish() != 0 or len(shared.log().lines) > lines + 2:
+        fail("`pipe run` found something to do after the workers", shared)
+
+
+def work_off(shared, chance, deaths, most_seconds=100):
+    """Three workers, each started again until the run has ended."""
+    running, ends = [], Counter()
+    until = time.monotonic() + most_seconds
+    frozen = None
+    while True:
+        if time.monotonic() > until:
+            fail(f"the run did not end: {shared.records()}", shared)
+        while len(running) < 3:
+            point = f"{chance.choice(POINTS)}:{chance.randrange(1, 4)}" if chance.random() < deaths else None
+            running.append(shared.pull(kill_at=point))
+        if frozen is None and chance.random() < deaths / 4:
+            frozen = (chance.choice(running), time.monotonic() + chance.uniform(0.5, 2))
+            frozen[0].send_signal(signal.SIGSTOP)
+            ends["frozen"] += 1
+        elif frozen and time.monotonic() > frozen[1]:
+            frozen[0].send_signal(signal.SIGCONT)
+            frozen = None
+        elif chance.random() < deaths / 8:
+            victim = chance.choice(running)
+            victim.send_signal(chance.choice((signal.SIGKILL, signal.SIGTERM)))
+            ends["from outside"] += 1
+        for process in [*running]:
+            try:
+                process.wait(timeout=0.03)
+            except subprocess.TimeoutExpired:
+                continue
+            running.remove(process)
+            if frozen and frozen[0] is process:
+                frozen = None
+            ends[process.returncode] += 1
+            if process.returncode == DONE:
+                if frozen:
+                    frozen[0].send_signal(signal.SIGCONT)
+                for other in running:
+                    if other.wait(timeout=60) not in (DONE, KILLED, STOPPED_EARLY, TRY_AGAIN):
+                        fail(f"a worker ended with {other.returncode} after the run", shared)
+                return ends
+            if process.returncode not in (KILLED, STOPPED_EARLY, TRY_AGAIN):
+                fail(f"a worker ended with {process.returncode}", shared)
+
+
+def kills(program, root, period=PERIOD):
+    inputs = write_corpora(root / "corpora", [corpus(seed=3, size=2_000_000), corpus(seed=4, size=1_000_000)], "gzip")
+    undisturbed = new_run(Run, program, root / "one", inputs)
+    if undisturbed.finish("-j", "2") != 0:
+        fail("a run of one process failed", undisturbed)
+    total = Counter()
+    for seed in range(3):
+        shared = new_run(Pulled, program, root / f"many-{seed}", inputs)
+        shared.plan()
+        ends = work_off(shared, random.Random(seed), deaths=0.9)
+        # A worker that was killed after the end of the run leaves leases, which nobody needs.
+        for left in shared.package.rglob("lease/**/*.json"):
+            left.unlink()
+        compare(undisturbed, shared)
+        print(", ".join(f"{number} {code}" for code, number in ends.items()))
+        total += ends
+    if total[KILLED] < 8 or total["frozen"] < 2:
+        fail(f"too few kills: {total}", shared)
+
+
+def ends(shared, process, code, *texts):
+    """Waits for a worker, which ends with this code and says these texts."""
+    before = len(shared.messages())
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        fail("a worker does not end", shared)
+    said = shared.messages()[before:]
+    if process.returncode != code or not all(text in said for text in texts):
+        fail(f"a worker ended with {process.returncode}, expected {code} and {texts}:\n{said}", shared)
+
+
+def end_of(shared):
+    return {failure["unit"]: failure["why"]
+            for failure in json.loads((shared.package / "end.json").read_text())["failures"]}
+
+
+def failures(program, root):
+    text = corpus(seed=6, size=200_000)
+    inputs = write_corpora(root / "corpora", [text, text, text], "gzip")
+    good = inputs[1].read_bytes()
+    inputs[1].write_bytes(good[: len(good) // 2])
+
+    # A unit that fails everywhere is given up; the others are done, and the run ends.
+    shared = new_run(Pulled, program, root / "bad", inputs)
+    shared.plan()
+    workers = [shared.pull() for _ in range(2)]
+    for worker in workers:
+        ends(shared, worker, FAILED)
+    if list(end_of(shared)) != ["docs/0001-*"] or "is given up after 3 attempts" not in shared.messages():
+        fail(f"the run ended with {end_of(shared)}", shared)
+    if shared.log().done("docs/0002-") == 0 or shared.log().done("text/0000-") == 0:
+        fail("the units of other inputs were not done", shared)
+    ends(shared, shared.pull(), FAILED, "docs/0001-*: ")  # a worker that comes late says the same
+    # The file is mended, and the same plan goes on.
+    inputs[1].write_bytes(good)
+    if not shared.plan():
+        fail("after the mend nothing is offered", shared)
+    ends(shared, shared.pull(), DONE)
+    whole = new_run(Run, program, root / "whole", inputs)
+    if whole.finish() != 0:
+        fail("a run of one process failed", whole)
+    compare(whole, shared)
+
+    # A unit that ends each of its workers without an answer is given up, too.
+    shared = new_run(Pulled, program, root / "deadly", inputs[:1])
+    shared.plan()
+    for _ in range(6):
+        ends(shared, shared.pull(kill_at="partition.committed:1"), KILLED)
+    ends(shared, shared.pull(), FAILED, "too little memory")
+    if list(end_of(shared)) != ["docs/0000-*"]:
+        fail(f"the run ended with {end_of(shared)}", shared)
+
+    # A worker whose program makes another recipe ends, and counts as no attempt at a unit.
+    shared = new_run(Pulled, program, root / "other", inputs[:1])
+    shared.plan()
+    plan = shared.package / "plan.json"
+    text = plan.read_text()
+    plan.write_text(text.replace("nfkc", "nfc"))
+    ends(shared, shared.pull(), CONFIG, "use the same version everywhere")
+    if shared.records() != ["plan.json"]:
+        fail(f"a worker that does not fit left {shared.records()}", shared)
+    plan.write_text(text)
+    ends(shared, shared.pull("--for", "1s", kill_at=None), DONE)
+    print("as designed")
+
+
+def main():
+    program, part = os.path.abspath(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as root:
+        {"kills": kills, "failures": failures}[part](program, Path(root))
+
+
+if __name__ == "__main__":
+    main()

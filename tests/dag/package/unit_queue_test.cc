@@ -1,0 +1,267 @@
+#include "dag/package/unit_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/forwarding_store.h"
+#include "storage/memory_store.h"
+
+namespace pipeline {
+namespace {
+
+using Kind = UnitQueue::Kind;
+using std::chrono::milliseconds, std::chrono::seconds;
+
+/// A work package in memory, and the worker's clock.
+struct Package {
+  explicit Package(int units) { Plan(units); }
+
+  void Plan(int units, std::map<std::string, milliseconds, std::less<>> pace = {}) {
+    WorkPackage plan;
+    for (int unit = 0; unit < units; ++unit)
+      plan.units.push_back({"text/0000-0000" + std::to_string(unit), DigestOf("recipe")});
+    plan.pace = std::move(pace);
+    plan.log = "log/" + std::to_string(++plans);
+    ASSERT_TRUE(WriteObject(store, kWorkPackageName, EncodeWorkPackage(plan), Condition::ReplaceAny()).ok());
+  }
+
+  void Write(const std::string& object, const std::string& text = "{}") {
+    ASSERT_TRUE(WriteObject(store, object, text, Condition::ReplaceAny()).ok());
+  }
+  /// What a worker stores when its unit is done.
+  void Done(const std::string& unit) { Write("done/" + unit + ".json"); }
+
+  std::vector<std::string> Objects(const std::string& prefix) {
+    std::vector<std::string> names;
+    const Result<std::vector<ObjectInfo>> objects = store.List(prefix);
+    for (const ObjectInfo& object : *objects) names.push_back(object.name);
+    return names;
+  }
+
+  QueueTerms Terms(std::string who) {
+    QueueTerms terms;
+    terms.lease = {who, who};
+    terms.least_wait = milliseconds(1);
+    terms.most_wait = milliseconds(4);
+    return terms;
+  }
+
+  MemoryStore store;
+  FakeClock clock;
+  int plans = 0;
+};
+
+UnitQueue::Turn Next(UnitQueue& queue) {
+  Result<UnitQueue::Turn> turn = queue.Next({});
+  EXPECT_TRUE(turn.ok()) << turn.status().message();
+  return turn.ok() ? *turn : UnitQueue::Turn{};
+}
+
+TEST(UnitQueueTest, EachWorkerTakesAnotherUnitAndOneOfThemPlansAtTheEnd) {
+  Package package(3);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  std::set<std::string> taken;
+  for (UnitQueue* queue : {&a, &b, &a}) {
+    const UnitQueue::Turn turn = Next(*queue);
+    ASSERT_EQ(turn.kind, Kind::kUnit);
+    EXPECT_TRUE(taken.insert(turn.unit).second) << turn.unit << " was taken twice";
+    package.Done(turn.unit);
+    ASSERT_TRUE(queue->Finished().ok());
+  }
+  EXPECT_EQ(Next(b).kind, Kind::kPlan);
+  EXPECT_EQ(Next(a).kind, Kind::kWait) << "another worker plans";
+  ASSERT_TRUE(b.Release().ok());
+  EXPECT_EQ(Next(a).kind, Kind::kPlan) << "the results are still there";
+}
+
+TEST(UnitQueueTest, WhatAnotherWorkerRunsIsWaitedFor) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  EXPECT_EQ(Next(a).kind, Kind::kUnit);
+  const UnitQueue::Turn first = Next(b), second = Next(b);
+  EXPECT_EQ(first.kind, Kind::kWait);
+  EXPECT_LT(first.wait, second.wait);
+  ASSERT_TRUE(a.Release().ok());
+  EXPECT_EQ(Next(b).kind, Kind::kUnit) << "a stopped worker gives its unit back";
+}
+
+TEST(UnitQueueTest, AnOldViewMeetsTheLeaseOfAFinishedUnit) {
+  Package package(2);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  const std::string mine = Next(a).unit;
+  const std::string other = Next(b).unit;  // the view of b has a lease
+  package.Done(mine);
+  ASSERT_TRUE(a.Finished().ok());
+  EXPECT_EQ(Next(a).kind, Kind::kPlan);
+  package.Done(other);
+  ASSERT_TRUE(b.Finished().ok());
+  EXPECT_EQ(package.Objects("lease/").size(), 3u) << "of two finished units and of planning";
+  package.clock.Advance(seconds(400));
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  EXPECT_EQ(package.Objects("lease/").size(), 2u) << "no view is so old";
+}
+
+TEST(UnitQueueTest, TheUnitOfASilentWorkerIsTakenOver) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  ASSERT_EQ(Next(a).kind, Kind::kUnit);
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  package.clock.Advance(seconds(59));
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  package.clock.Advance(seconds(2));
+  EXPECT_EQ(Next(b).kind, Kind::kUnit);
+  const Result<std::string> lease = ReadObject(package.store, "lease/text/0000-00000.json", 1000);
+  ASSERT_TRUE(lease.ok());
+  EXPECT_EQ((*Json::Parse(*lease))["attempt"].AsInt(), 2);
+  EXPECT_EQ((*Json::Parse(*lease))["who"].AsString(), "b");
+}
+
+TEST(UnitQueueTest, AUnitThatEndsEachWorkerIsGivenUp) {
+  Package package(1);
+  std::vector<std::unique_ptr<UnitQueue>> workers;
+  for (int death = 0; death < 10; ++death) {
+    workers.push_back(std::make_unique<UnitQueue>(package.store, package.Terms("w" + std::to_string(death)),
+                                                  package.clock));
+    UnitQueue& queue = *workers.back();
+    if (death > 0) Next(queue);
+    package.clock.Advance(seconds(61));
+    const UnitQueue::Turn turn = Next(queue);
+    if (turn.kind == Kind::kUnit) continue;
+    EXPECT_EQ(death, 6);
+    EXPECT_TRUE(package.Objects("failed/").size() == 1);
+    Next(queue);
+    EXPECT_TRUE(queue.view().GaveUp("text/0000-00000"));
+    return;
+  }
+  FAIL() << "it is tried for ever";
+}
+
+TEST(UnitQueueTest, AFailedUnitIsTriedElsewhereAndGivenUpAfterThreeAttempts) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  UnitQueue c(package.store, package.Terms("c"), package.clock);
+  ASSERT_EQ(Next(a).kind, Kind::kUnit);
+  EXPECT_EQ(*a.Failed(65, "bad line", {}), false);
+  EXPECT_EQ(Next(a).kind, Kind::kWait) << "it failed here";
+  ASSERT_EQ(Next(b).kind, Kind::kUnit);
+  EXPECT_EQ(*b.Failed(65, "bad line", {}), false);
+  ASSERT_EQ(Next(c).kind, Kind::kUnit);
+  EXPECT_EQ(*c.Failed(65, "bad line", {}), true);
+  EXPECT_EQ(Next(a).kind, Kind::kPlan) << "the planner finds that nothing else is left";
+  EXPECT_EQ(a.view().failed.at("text/0000-00000").attempts.size(), 3u);
+}
+
+TEST(UnitQueueTest, AWorkerThatIsAloneTriesAFailedUnitAgain) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    UnitQueue::Turn turn = Next(a);
+    for (int wait = 0; wait < 10 && turn.kind == Kind::kWait; ++wait) turn = Next(a);
+    ASSERT_EQ(turn.kind, Kind::kUnit);
+    EXPECT_EQ(*a.Failed(65, "bad line", {}), attempt == 2);
+  }
+}
+
+TEST(UnitQueueTest, AStragglerIsGivenAwayUnderASecondLease) {
+  Package package(1);
+  package.Plan(1, {{"text", seconds(30)}});
+  QueueTerms terms = package.Terms("a");
+  UnitQueue a(package.store, terms, package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  ASSERT_EQ(Next(a).kind, Kind::kUnit);
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  // It lives: its lease is renewed, but the unit takes long.
+  for (int renewal = 0; renewal < 5; ++renewal) {
+    package.clock.Advance(seconds(20));
+    EXPECT_EQ(Next(b).kind, renewal < 4 ? Kind::kWait : Kind::kUnit) << renewal;
+    package.Write("lease/text/0000-00000.json", "{\"renewal\":" + std::to_string(renewal) + "}");
+    if (renewal < 4) continue;
+    EXPECT_EQ(package.Objects("lease/"),
+              (std::vector<std::string>{"lease/text/0000-00000.2.json", "lease/text/0000-00000.json"}));
+  }
+}
+
+TEST(UnitQueueTest, TheEndOfTheRunEndsEachWorker) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  package.Write(std::string(kRunEndName), EncodeRunEnd({{{"text/-", "too few"}}}));
+  EXPECT_EQ(Next(a).kind, Kind::kEnded);
+  ASSERT_TRUE(a.view().end.has_value());
+  EXPECT_EQ(a.view().end->failures, (std::vector<RunEnd::Failure>{{"text/-", "too few"}}));
+}
+
+/// Counts requests as a bucket does.
+class CountingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    ++creations;
+    return ForwardingStore::Create(name, std::move(condition));
+  }
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override {
+    ++reads;
+    return ForwardingStore::Open(name);
+  }
+  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override {
+    Result<std::vector<ObjectInfo>> listed = ForwardingStore::List(prefix);
+    pages += listed->size() / 1000 + 1;
+    return listed;
+  }
+  Status Remove(std::string_view name) override {
+    ++removals;
+    return ForwardingStore::Remove(name);
+  }
+  std::size_t creations = 0, reads = 0, pages = 0, removals = 0;
+};
+
+TEST(UnitQueueTest, TenThousandUnitsCostThreeRequestsEachAndFewListings) {
+  constexpr std::size_t kUnits = 10'000, kWorkers = 8;
+  MemoryStore memory;
+  CountingStore store(memory);
+  FakeClock clock;
+  WorkPackage plan;
+  for (std::size_t unit = 0; unit < kUnits; ++unit)
+    plan.units.push_back({"text/0000-" + std::to_string(100'000 + unit), DigestOf("recipe")});
+  plan.log = "log";
+  ASSERT_TRUE(WriteObject(memory, kWorkPackageName, EncodeWorkPackage(plan), Condition::CreateOnly()).ok());
+  std::vector<std::unique_ptr<UnitQueue>> workers;
+  for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+    QueueTerms terms;
+    terms.lease = {std::to_string(worker), std::to_string(worker)};
+    terms.seed = DigestOf(terms.lease.nonce).low;
+    workers.push_back(std::make_unique<UnitQueue>(store, terms, clock));
+  }
+  std::set<std::string> done;
+  std::vector<std::string> running(kWorkers);
+  for (std::size_t turn = 0; done.size() < kUnits; ++turn) {
+    ASSERT_LT(turn, 2 * kUnits);
+    UnitQueue& worker = *workers[turn % kWorkers];
+    if (std::string& unit = running[turn % kWorkers]; !unit.empty()) {
+      EXPECT_TRUE(done.insert(unit).second) << unit << " was done twice";
+      ASSERT_TRUE(WriteObject(store, "done/" + unit + ".json", "{}", Condition::CreateOnly()).ok());
+      ASSERT_TRUE(worker.Finished().ok());
+      unit.clear();
+    }
+    clock.Advance(seconds(2) / kWorkers);  // a unit takes two seconds
+    const Result<UnitQueue::Turn> next = worker.Next({});
+    ASSERT_TRUE(next.ok());
+    if (next->kind == Kind::kUnit) running[turn % kWorkers] = next->unit;
+    if (next->kind == Kind::kPlan) {
+      ASSERT_TRUE(worker.Release().ok());
+    }
+  }
+  for (const auto& worker : workers) ASSERT_TRUE(worker->Leave().ok());
+  const double units = kUnits;
+  const double lost = static_cast<double>(store.creations) - 2 * units;
+  EXPECT_LT((lost + static_cast<double>(store.pages)) / units, 0.2)
+      << lost << " lost races, " << store.pages << " pages of listings";
+  EXPECT_LT(static_cast<double>(store.removals) / units, 1.01);
+  EXPECT_LT(static_cast<double>(store.reads) / units, 0.01);
+}
+
+}  // namespace
+}  // namespace pipeline
