@@ -27,14 +27,19 @@ HUB = "10.77.0.1"
 CLONE_NEWNET = 0x40000000
 
 
-def isolate():
-    """Starts this script again in new namespaces, unless it is there already."""
+def isolate(as_root=False):
+    """Starts this script again in new namespaces, unless it is there already. `as_root`: not in a user namespace, where
+    no program can change its groups."""
     if os.environ.get(INSIDE) == "yes":
         return
     if shutil.which("ip") is None:
         raise SystemExit("ip is missing: apt-get install iproute2")
     apart = ["--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    ways = [["unshare", "--user", "--map-root-user", *apart]] + ([["unshare", *apart]] if os.geteuid() == 0 else [])
+    ways = [] if as_root else [["unshare", "--user", "--map-root-user", *apart]]
+    if os.geteuid() == 0:
+        ways.append(["unshare", *apart])
+    if not ways:
+        raise SystemExit("run the test as root: its programs change their groups, which a user namespace forbids")
     for way in ways:
         tried = subprocess.run([*way, "ip", "link", "add", "probe", "type", "bridge"], capture_output=True, text=True,
                                check=False)
@@ -73,17 +78,17 @@ class Network:
             machine.close()
         self.bucket.__exit__()
 
-    def add(self, count):
-        """Adds the machines of a slice, which their metadata servers describe."""
+    def add(self, count, kind=None):
+        """Adds the machines of a slice, which their metadata servers describe. `kind`: Machine, or a class of it."""
         first = len(self.machines)
         addresses = [f"10.77.0.{10 + first + number}" for number in range(count)]
         names = self.root / f"names-{first}"
         names.write_text("127.0.0.1 localhost\n" + "".join(
             f"{address} host-{first + number}\n" for number, address in enumerate(addresses)))
         endpoints = ",".join(f"unused:{number}:{address}" for number, address in enumerate(addresses))
-        added = [Machine(self, first + number, address, names,
-                         {"instance/attributes/worker-network-endpoints": endpoints,
-                          "instance/attributes/agent-worker-number": str(number)})
+        added = [(kind or Machine)(self, first + number, address, names,
+                                   {"instance/attributes/worker-network-endpoints": endpoints,
+                                    "instance/attributes/agent-worker-number": str(number)})
                  for number, address in enumerate(addresses)]
         self.machines += added
         return added
@@ -99,41 +104,50 @@ class Machine:
         self.values = {"instance/preempted": "FALSE", "instance/maintenance-event": "NONE", **values}
         self.frozen = False
         self.delay = 0  # seconds until the metadata server answers
-        self._bucket = network.bucket.url
+        self.root, self._bucket = network.root, network.bucket.url
         self._link = f"port-{number}"
-        # The name of a machine leads to its address, as gloo needs it.
-        ready = f"hostname host-{number} && mount --bind {names} /etc/hosts && echo ready && exec sleep infinity"
-        self._holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "sh", "-c", ready],
-                                        stdout=subprocess.PIPE, text=True)
-        if self._holder.stdout.readline() != "ready\n":
-            raise SystemExit(f"machine {number} cannot be made")
-        ip("link", "add", self._link, "type", "veth", "peer", "name", "eth0", "netns", str(self._holder.pid))
+        self._holder, self._first = self._hold(names)
+        ip("link", "add", self._link, "type", "veth", "peer", "name", "eth0", "netns", str(self._first))
         ip("link", "set", self._link, "master", "hub", "up")
         for words in (["link", "set", "lo", "up"], ["address", "add", f"{address}/24", "dev", "eth0"],
                       ["link", "set", "eth0", "up"]):
             subprocess.run([*self._inside("/"), "ip", *words], check=True)
-        self._space = os.stat(f"/proc/{self._holder.pid}/ns/net").st_ino
+        self._space = os.stat(f"/proc/{self._first}/ns/net").st_ino
         self.metadata = self._serve_metadata()
 
-    def _inside(self, directory):
+    def _hold(self, names):
+        """Makes the namespaces. Returns the process that holds them, and the id of one that is in them."""
+        # The name of a machine leads to its address, as gloo needs it.
+        ready = f"hostname host-{self.number} && mount --bind {names} /etc/hosts && echo ready && exec sleep infinity"
+        holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "sh", "-c", ready], stdout=subprocess.PIPE,
+                                  text=True)
+        if holder.stdout.readline() != "ready\n":
+            raise SystemExit(f"machine {self.number} cannot be made")
+        return holder, holder.pid
+
+    def _inside(self, directory, *more):
         # --root: a test in a chroot would find itself outside of it otherwise.
-        return ["nsenter", f"--target={self._holder.pid}", "--net", "--uts", "--mount", "--root",
+        return ["nsenter", f"--target={self._first}", "--net", "--uts", "--mount", *more, "--root",
                 f"--wd={directory}"]
 
-    def start(self, words, said, **variables):
-        """Starts a program there, in the directory of the disk, which appends what it says to the file `said`."""
+    def environment(self, **variables):
+        """That of a program there."""
         proxies = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
         environment = {name: value for name, value in plain_environment().items() if name.lower() not in proxies}
         environment.update(STORAGE_EMULATOR_HOST=self._bucket, GCE_METADATA_HOST=self.metadata, **variables)
+        return environment
+
+    def start(self, words, said, **variables):
+        """Starts a program there, in the directory of the disk, which appends what it says to the file `said`."""
         with open(said, "ab") as out:
             return subprocess.Popen([*self._inside(self.disk), *map(str, words)], stdin=subprocess.DEVNULL, stdout=out,
-                                    stderr=out, env=environment, start_new_session=True)
+                                    stderr=out, env=self.environment(**variables), start_new_session=True)
 
     def processes(self):
         """The ids of all its processes that have not ended."""
         found = []
         for entry in Path("/proc").iterdir():
-            if not entry.name.isdecimal() or int(entry.name) == self._holder.pid:
+            if not entry.name.isdecimal() or int(entry.name) in (self._holder.pid, self._first):
                 continue
             try:
                 if os.stat(entry / "ns/net").st_ino == self._space and " Z " not in (entry / "stat").read_text():
@@ -218,7 +232,7 @@ class Machine:
         server.daemon_threads = True
 
         def listen():  # a socket stays in the namespace in which it was made
-            with open(f"/proc/{self._holder.pid}/ns/net", "rb") as space:
+            with open(f"/proc/{self._first}/ns/net", "rb") as space:
                 if ctypes.CDLL(None, use_errno=True).setns(space.fileno(), CLONE_NEWNET):
                     raise OSError(ctypes.get_errno(), "setns")
             server.socket.close()

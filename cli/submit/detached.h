@@ -1,0 +1,27 @@
+// A program of this machine that goes on when we end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pipeline {
+
+struct DetachedState {
+  bool runs = false;                       // one of its processes lives
+  std::optional<int> code = std::nullopt;  // of the program, once it has ended by itself
+};
+
+/// Starts `argv` in a session of its own; its output is appended to DIRECTORY/NAME.log. Returns its name,
+/// which only programs on this machine understand, until it starts again.
+Result<std::string> StartDetached(const std::vector<std::string>& argv, const std::string& directory,
+                                  const std::string& name);
+/// kFailedPrecondition: it runs on another machine; the message names it.
+Result<DetachedState> StateOfDetached(const std::string& id, const std::string& directory,
+                                      const std::string& name);
+/// Sends SIGTERM to all its processes; OK if there is none.
+Status StopDetached(const std::string& id);
+
+}  // namespace pipeline

@@ -1,0 +1,67 @@
+// An engine runs copies of one command on the hosts of a cluster and starts a copy again when it dies. It
+// does nothing more for a run: workers find their units themselves, and what they did is in the work package.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pipeline {
+
+/// The workers of a run, as an engine starts them.
+struct WorkerSet {
+  std::string name = {};               // of the pipeline, for lists of jobs
+  std::vector<std::string> argv = {};  // the command of one worker; argv[0] is an absolute path on every host
+  int workers = 1;
+  int cores = 1;             // of each worker
+  std::uint64_t memory = 0;  // bytes of each worker
+  int starts = 100;          // of each worker after its first one
+};
+
+struct EngineOptions {
+  /// An absolute path, which exists: files of the engine and messages of the workers go there. With Slurm
+  /// every host must see it.
+  std::string directory = {};
+  /// Of the engine's own program: "--partition=long" for sbatch; none for the others.
+  std::vector<std::string> words = {};
+  std::string address = {};        // of a Ray cluster, HOST:PORT; empty: the one that this host is part of
+  std::string python = "python3";  // one that has Ray
+};
+
+struct EngineState {
+  bool over = false;                       // no worker runs or will be started again
+  std::optional<int> code = std::nullopt;  // exit code of all workers together, if the engine tells it
+  std::string told = {};                   // for people: "5 running, 3 waiting (Resources)"
+};
+
+/// Calls block until the engine has answered, or until `stop`: kCancelled. kNotFound: its programs are not on
+/// this machine. kUnavailable: it does not answer now. kInvalidArgument: it refuses. Messages are one line.
+///
+/// A worker is started again, WorkerSet::starts times at most, if it ended with 75 (try again), if a signal
+/// ended it, or if its host was lost. It gets SIGTERM before the engine ends it, and has at least 20 seconds
+/// then.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// Starts the workers. Returns the name of the job, a line of text, by which any later process can ask for
+  /// it.
+  virtual Result<std::string> Start(const WorkerSet& set, const std::stop_token& stop) = 0;
+  /// A job that the engine no longer knows is over.
+  virtual Result<EngineState> State(const std::string& job, const std::stop_token& stop) = 0;
+  /// Asks all workers to end, and starts none again. OK also if the job is over.
+  virtual Status Cancel(const std::string& job, const std::stop_token& stop) = 0;
+};
+
+/// Array jobs of Slurm, by sbatch, squeue and scancel of this machine.
+std::unique_ptr<Engine> NewSlurmEngine(EngineOptions options);
+/// Tasks of Ray, by a program on this machine that goes on without us.
+std::unique_ptr<Engine> NewRayEngine(EngineOptions options);
+/// Processes of this machine, which go on without us.
+std::unique_ptr<Engine> NewLocalEngine(EngineOptions options);
+
+}  // namespace pipeline

@@ -1,0 +1,100 @@
+// The files that an engine reads, compared with those in tests/golden/submit. Real engines and the published
+// forms of jobs read the same files: tests/hosts.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cli/submit/cloud_job.h"
+#include "cli/submit/engine_tool.h"
+#include "cli/submit/local_script.h"
+#include "cli/submit/ray_program.h"
+#include "cli/submit/slurm_script.h"
+#include "tests/support/built_tree.h"
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+WorkerSet Example() {
+  WorkerSet set;
+  set.name = "cc100_ja";
+  set.argv = {"/usr/local/bin/pipe", "worker",  "--plan", "gs://corpus/it's here", "--next",
+              "--scratch",           "/scratch"};
+  set.workers = 20;
+  set.cores = 4;
+  set.memory = (std::uint64_t{6} << 30) + 1;
+  return set;
+}
+
+CloudOptions Cloud() {
+  CloudOptions options;
+  options.image = "europe-docker.pkg.dev/corpus/images/pipe:0.1.0";
+  options.service_account = "workers@corpus.iam.gserviceaccount.com";
+  options.region = "europe-west4";
+  options.machine_type = "n2-standard-4";
+  options.scratch = std::uint64_t{200} << 30;
+  return options;
+}
+
+/// A file that differs is left in the temporary directory of the system, to look at and to copy.
+void ExpectGolden(const std::string& name, std::string_view text) {
+  const std::filesystem::path golden = std::filesystem::path(SourceDir()) / "tests/golden/submit" / name;
+  if (std::filesystem::exists(golden) && ReadFile(golden) == text) return;
+  const std::filesystem::path made = std::filesystem::temp_directory_path() / ("pipe-made-" + name);
+  WriteFile(made, text);
+  ADD_FAILURE() << golden << " differs from " << made;
+}
+
+TEST(EngineFilesTest, ScriptOfSlurm) {
+  ExpectGolden("workers.slurm",
+               SlurmScript(Example(), "/home/me/my run", {"--partition=long", "--comment=a b"}));
+}
+
+TEST(EngineFilesTest, ScriptOfThisMachine) { ExpectGolden("workers.sh", LocalScript(Example())); }
+
+TEST(EngineFilesTest, ProgramOfRay) { ExpectGolden("ray_workers.py", RayProgram()); }
+
+TEST(EngineFilesTest, JobOfBatch) { ExpectGolden("batch.json", BatchJob(Example(), Cloud())); }
+
+TEST(EngineFilesTest, JobOfKubernetes) {
+  CloudOptions options = Cloud();
+  options.service_account = "workers";
+  WorkerSet set = Example();
+  set.argv.insert(set.argv.end(), {"--for", "$(HOME) $HOME"});
+  ExpectGolden("kubernetes.yaml", KubernetesJob(set, options));
+}
+
+TEST(EngineFilesTest, JobsWithoutScratchAndSpotMachines) {
+  CloudOptions options;
+  options.image = "pipe";
+  options.spot = false;
+  WorkerSet set = Example();
+  set.name = "_KC moe";
+  set.starts = 3;
+  ExpectGolden("batch-least.json", BatchJob(set, options));
+  ExpectGolden("kubernetes-least.yaml", KubernetesJob(set, options));
+}
+
+TEST(EngineFilesTest, ArraysHaveAtMostTheLargestNumberOfTasks) {
+  EXPECT_EQ(ArraySpans(1, 1001), std::vector<std::string>{"0-0"});
+  EXPECT_EQ(ArraySpans(1001, 1001), std::vector<std::string>{"0-1000"});
+  EXPECT_EQ(ArraySpans(2003, 1001), (std::vector<std::string>{"0-1000", "0-1000", "0-0"}));
+}
+
+TEST(EngineFilesTest, ShellReadsTheSameWords) {
+  EXPECT_EQ(ShellWords({"a", "", "b c", "it's", "$HOME", "x=1"}), "a '' 'b c' 'it'\\''s' '$HOME' x=1");
+}
+
+TEST(EngineFilesTest, WordsOfRay) {
+  EngineOptions options;
+  options.address = "h1:6379";
+  WorkerSet set = Example();
+  set.argv = {"/bin/pipe", "worker"};
+  EXPECT_EQ(ShellWords(RayWords(set, options, "/d/ray_workers.py")),
+            "python3 /d/ray_workers.py --address h1:6379 --workers 20 --cores 4 --memory 6442450945 --starts "
+            "100 -- "
+            "/bin/pipe worker");
+}
+
+}  // namespace
+}  // namespace pipeline
