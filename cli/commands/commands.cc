@@ -20,6 +20,7 @@
 #include "cli/commands/schema_command.h"
 #include "cli/commands/stats_command.h"
 #include "cli/commands/status_command.h"
+#include "cli/commands/submit_command.h"
 #include "cli/commands/validate_command.h"
 #include "cli/commands/verify_command.h"
 #include "cli/commands/worker_command.h"
@@ -28,11 +29,11 @@ namespace pipeline {
 
 std::vector<Command> Commands() {
   return {
-      RunCommand(),    RetryCommand(),   PlanCommand(),     WorkerCommand(),    StatusCommand(),
-      ReportCommand(), RunsCommand(),    ValidateCommand(), GraphCommand(),     VerifyCommand(),
-      CatCommand(),    LsCommand(),      CpCommand(),       DoctorCommand(),    StatsCommand(),
-      CleanCommand(),  PluginsCommand(), SchemaCommand(),   ReferenceCommand(), CompletionCommand(),
-      ManualCommand(), ProbeCommand(),
+      RunCommand(),        RetryCommand(),  PlanCommand(),    WorkerCommand(),   SubmitCommand(),
+      StatusCommand(),     ReportCommand(), RunsCommand(),    ValidateCommand(), GraphCommand(),
+      VerifyCommand(),     CatCommand(),    LsCommand(),      CpCommand(),       DoctorCommand(),
+      StatsCommand(),      CleanCommand(),  PluginsCommand(), SchemaCommand(),   ReferenceCommand(),
+      CompletionCommand(), ManualCommand(), ProbeCommand(),
   };
 }
 

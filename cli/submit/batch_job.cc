@@ -1,8 +1,9 @@
+#include "cli/submit/batch_job.h"
+
 #include <algorithm>
 
 #include "base/json.h"
 #include "base/str.h"
-#include "cli/submit/cloud_job.h"
 #include "cli/terminal/exit_code.h"
 
 namespace pipeline {

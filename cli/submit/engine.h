@@ -57,11 +57,4 @@ class Engine {
   virtual Status Cancel(const std::string& job, const std::stop_token& stop) = 0;
 };
 
-/// Array jobs of Slurm, by sbatch, squeue and scancel of this machine.
-std::unique_ptr<Engine> NewSlurmEngine(EngineOptions options);
-/// Tasks of Ray, by a program on this machine that goes on without us.
-std::unique_ptr<Engine> NewRayEngine(EngineOptions options);
-/// Processes of this machine, which go on without us.
-std::unique_ptr<Engine> NewLocalEngine(EngineOptions options);
-
 }  // namespace pipeline

@@ -1,6 +1,7 @@
+#include "cli/submit/kept_engine.h"
+
 #include "base/str.h"
 #include "cli/submit/detached.h"
-#include "cli/submit/engine.h"
 #include "cli/submit/engine_tool.h"
 #include "cli/submit/local_script.h"
 #include "cli/submit/ray_program.h"

@@ -1,9 +1,10 @@
+#include "cli/submit/kubernetes_job.h"
+
 #include <algorithm>
 #include <array>
 
 #include "base/json.h"
 #include "base/str.h"
-#include "cli/submit/cloud_job.h"
 #include "cli/terminal/exit_code.h"
 
 namespace pipeline {

@@ -3,15 +3,14 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/json_fields.h"
 #include "base/str.h"
 #include "dag/package/unit_lease.h"
+#include "dag/package/versioned_json.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kMaxBytes = 64 << 20;
 constexpr std::string_view kSuffix = ".json";
 
@@ -25,25 +24,11 @@ std::optional<std::string> NameBelow(std::string_view prefix, std::string_view o
   return std::string(object);
 }
 
-/// Returns the object that `text` is. `member` has the version of its form.
-Result<Json> ParseVersioned(std::string_view text, std::string_view member) {
-  Result<Json> json = Json::Parse(text);
-  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
-  Status status;
-  JsonFields fields(*json, "", status);
-  const std::uint64_t version = fields.Number(member);
-  RETURN_IF_ERROR(status);
-  if (version != kVersion)
-    return Status(version > kVersion ? Code::kFailedPrecondition : Code::kDataLoss,
-                  StrCat("it has version ", version, ", and this program reads ", kVersion));
-  return json;
-}
-
 }  // namespace
 
 std::string EncodeRunEnd(const RunEnd& end) {
   Json json;
-  json["pipe_end"] = kVersion;
+  json["pipe_end"] = kPackageFormVersion;
   Json::Array failures;
   for (const RunEnd::Failure& failure : end.failures)
     failures.emplace_back(Json::Object{{"unit", failure.unit}, {"why", failure.why}});
@@ -68,7 +53,7 @@ Result<RunEnd> ParseRunEnd(std::string_view text) {
 
 std::string EncodeUnitAttempts(const UnitAttempts& attempts) {
   Json json;
-  json["pipe_failed"] = kVersion;
+  json["pipe_failed"] = kPackageFormVersion;
   Json::Array array;
   for (const UnitAttempts::Attempt& attempt : attempts.attempts)
     array.emplace_back(Json::Object{{"who", attempt.who}, {"code", attempt.code}, {"why", attempt.why}});

@@ -12,6 +12,7 @@
 #include "dag/keys.h"
 #include "dag/lineages.h"
 #include "dag/package/package_view.h"
+#include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/unit_queue.h"
 #include "dag/package/work_package.h"
@@ -115,6 +116,9 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   ASSERT_TRUE(lease.ok());
   strings.AddMembers("member of a lease", *Json::Parse(*lease));
   strings.Add("name of a lease", kPlanningLease);
+  const Submission submission{"<engine>", "<job>", "<directory>", "<host>", 1};
+  strings.AddMembers("member of a submission", *Json::Parse(EncodeSubmission(submission)));
+  strings.Add("object", kSubmissionName);
   const auto objects = store.List("");
   ASSERT_TRUE(objects.ok());
   for (const ObjectInfo& object : *objects) strings.Add("object", object.name);

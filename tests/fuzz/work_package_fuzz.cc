@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "dag/package/package_view.h"
+#include "dag/package/submission.h"
 #include "dag/package/work_package.h"
 
 using namespace pipeline;
@@ -29,6 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const Result<UnitAttempts> attempts = ParseUnitAttempts(text); attempts.ok()) {
     const Result<UnitAttempts> again = ParseUnitAttempts(EncodeUnitAttempts(*attempts));
     if (!again.ok() || !(*again == *attempts)) std::abort();
+  }
+  if (const Result<Submission> submission = ParseSubmission(text); submission.ok()) {
+    const Result<Submission> again = ParseSubmission(EncodeSubmission(*submission));
+    if (!again.ok() || !(*again == *submission)) std::abort();
   }
   return 0;
 }

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "base/str.h"
-#include "cli/submit/engine.h"
+#include "cli/submit/kept_engine.h"
+#include "cli/submit/slurm_engine.h"
 
 namespace pipeline {
 namespace {

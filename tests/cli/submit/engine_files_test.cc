@@ -4,8 +4,9 @@
 
 #include <filesystem>
 
-#include "cli/submit/cloud_job.h"
+#include "cli/submit/batch_job.h"
 #include "cli/submit/engine_tool.h"
+#include "cli/submit/kubernetes_job.h"
 #include "cli/submit/local_script.h"
 #include "cli/submit/ray_program.h"
 #include "cli/submit/slurm_script.h"

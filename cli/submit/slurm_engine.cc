@@ -1,8 +1,9 @@
+#include "cli/submit/slurm_engine.h"
+
 #include <charconv>
 #include <map>
 
 #include "base/str.h"
-#include "cli/submit/engine.h"
 #include "cli/submit/engine_tool.h"
 #include "cli/submit/slurm_script.h"
 

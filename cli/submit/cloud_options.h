@@ -1,11 +1,9 @@
-// Files that start the workers of a run as containers: for Google Cloud Batch and for Kubernetes. A person
-// gives them to gcloud or kubectl.
+// The choices of jobs that start the workers of a run as containers: for Google Cloud Batch and for
+// Kubernetes.
 #pragma once
 
 #include <cstdint>
 #include <string>
-
-#include "cli/submit/engine.h"
 
 namespace pipeline {
 
@@ -20,13 +18,5 @@ struct CloudOptions {
   std::uint64_t scratch = 0;         // bytes of disk of each worker
   bool spot = true;                  // machines that Google may take back at any time
 };
-
-/// JSON for `gcloud batch jobs submit --config`. A worker that ended with 75, or whose machine was taken
-/// back, starts again: as often as Batch allows, which is 10 times.
-std::string BatchJob(const WorkerSet& set, const CloudOptions& options);
-
-/// YAML for `kubectl apply`: a Job of Kubernetes 1.29 or later. A worker starts again as in Engine; the end
-/// of its machine does not count.
-std::string KubernetesJob(const WorkerSet& set, const CloudOptions& options);
 
 }  // namespace pipeline

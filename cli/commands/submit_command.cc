@@ -1,0 +1,113 @@
+#include "cli/commands/submit_command.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "cli/submission/submission_run.h"
+#include "cli/terminal/exit_code.h"
+#include "cli/workspace/pipeline_words.h"
+
+namespace pipeline {
+
+namespace {
+
+int Submit(const SubmitRequest& request) {
+  const int ways =
+      (request.engine.empty() ? 0 : 1) + (request.emit.empty() ? 0 : 1) + (request.cancel ? 1 : 0);
+  if (ways != 1) {
+    LogError("pipe submit: give one of --on, --emit and --cancel");
+    return kExitRefused;
+  }
+  if (!request.emit.empty() && request.cloud.image.empty()) {
+    LogError("pipe submit: --emit needs --image, the container image that has this program");
+    return kExitRefused;
+  }
+  return SubmitRun(request);
+}
+
+}  // namespace
+
+Command SubmitCommand() {
+  const auto request = std::make_shared<SubmitRequest>();
+  constexpr int kMost = std::numeric_limits<int>::max();
+  return {
+      .name = "submit",
+      .help = "Run on many machines, by an engine that starts workers there; watch until the end",
+      .words = Joined(
+          PipelineWords(request->pipeline),
+          {FromLogWord(request->selection.from_log),
+           {.flags = {"--on"},
+            .value = "ENGINE",
+            .help = "The engine that starts the workers",
+            .choices = {"local", "slurm", "ray"},
+            .to = &request->engine},
+           {.flags = {"--emit"},
+            .value = "FORM",
+            .help = "Plan, and print a job for Google Cloud Batch or Kubernetes, which a person submits",
+            .choices = {"batch", "k8s"},
+            .to = &request->emit},
+           {.flags = {"--cancel"},
+            .help = "End the workers of an earlier call; finished work is kept",
+            .to = &request->cancel},
+           {.flags = {"--workers"},
+            .value = "W",
+            .help = "Number of workers (4; 1 on this machine)",
+            .range = WordRange{1, kMost},
+            .to = &request->workers},
+           {.flags = {"--cores"},
+            .value = "C",
+            .help = "Cores of each worker (1; on this machine all cores together)",
+            .range = WordRange{1, kMost},
+            .to = &request->cores},
+           {.flags = {"-o", "--output"},
+            .value = "PLACE",
+            .help = "Directory or URI of the work package (package/ in the work directory)",
+            .to = &request->package},
+           {.flags = {"--scratch"},
+            .value = "DIR",
+            .help = "Directory of each host for temporary files of its workers",
+            .to = &request->scratch},
+           {.flags = {"--for"},
+            .value = "TIME",
+            .help = "Workers end after this time, such as 30m, and are started again: for a time limit of "
+                    "the engine",
+            .to = &request->most_time},
+           {.flags = {"--program"},
+            .value = "PATH",
+            .help = "The program on the hosts (the path of this one)",
+            .to = &request->program},
+           {.flags = {"--engine-option"},
+            .value = "WORD",
+            .help = "One more word for the engine's own command: --engine-option=--partition=long for Slurm",
+            .to = &request->options.words},
+           {.flags = {"--address"},
+            .value = "HOST:PORT",
+            .help = "Address of the Ray cluster (that of this host)",
+            .to = &request->options.address},
+           {.flags = {"--python"},
+            .value = "PATH",
+            .help = "The Python that has Ray (python3)",
+            .to = &request->options.python},
+           {.flags = {"--image"},
+            .value = "IMAGE",
+            .help = "With --emit: the container image that has this program",
+            .to = &request->cloud.image},
+           {.flags = {"--service-account"},
+            .value = "NAME",
+            .help = "With --emit: the account of the workers",
+            .to = &request->cloud.service_account},
+           {.flags = {"--region"},
+            .value = "REGION",
+            .help = "With --emit batch: where the machines are, such as us-central1",
+            .to = &request->cloud.region},
+           {.flags = {"--machine-type"},
+            .value = "TYPE",
+            .help = "With --emit batch: such as n2-standard-8 (one that has the cores and the memory)",
+            .to = &request->cloud.machine_type}}),
+      .run = [request](const Call&) { return Submit(*request); },
+  };
+}
+
+}  // namespace pipeline

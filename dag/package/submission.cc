@@ -1,0 +1,67 @@
+#include "dag/package/submission.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "base/json.h"
+#include "base/random_name.h"
+#include "base/str.h"
+#include "dag/package/versioned_json.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMaxBytes = 1 << 20;
+
+}  // namespace
+
+std::string EncodeSubmission(const Submission& submission) {
+  Json json;
+  json["pipe_submit"] = kPackageFormVersion;
+  json["engine"] = submission.engine;
+  json["job"] = submission.job;
+  json["directory"] = submission.directory;
+  json["host"] = submission.host;
+  json["workers"] = submission.workers;
+  return json.Dump();
+}
+
+Result<Submission> ParseSubmission(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_submit"));
+  Status status;
+  JsonFields fields(json, "", status);
+  Submission submission;
+  submission.engine = fields.Text("engine");
+  submission.job = fields.Text("job");
+  submission.directory = fields.Text("directory");
+  submission.host = fields.Text("host");
+  submission.workers = static_cast<int>(fields.Number32("workers") & 0x7fffffff);
+  RETURN_IF_ERROR(status);
+  return submission;
+}
+
+Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop) {
+  const Result<std::string> text = ReadObject(package, kSubmissionName, kMaxBytes, stop);
+  if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<Submission>();
+  if (!text.ok()) return text.status();
+  Result<Submission> submission = ParseSubmission(*text);
+  if (!submission.ok()) return std::move(submission).status().Annotate(kSubmissionName);
+  return std::optional(std::move(*submission));
+}
+
+Status CheckRights(Store& package, std::string_view location, const std::stop_token& stop) {
+  const std::string object = StrCat("rights/", RandomName(16));
+  Status may = WriteObject(package, object, "create", Condition::CreateOnly(), stop).status();
+  if (may.ok()) may = WriteObject(package, object, "replace", Condition::ReplaceAny(), stop).status();
+  const Status removed = package.Remove(object);
+  if (may.ok()) may = removed;
+  if (may.code() != Code::kPermissionDenied) return may;
+  return Status(
+      Code::kPermissionDenied,
+      StrCat(location, ": workers create, replace and remove objects here, and this account may not ",
+             "(on Google Cloud Storage: storage.objects.create, storage.objects.delete, as ",
+             "roles/storage.objectUser has them): ", may.message()));
+}
+
+}  // namespace pipeline

@@ -1,0 +1,21 @@
+#include "dag/package/versioned_json.h"
+
+#include <string>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+Result<Json> ParseVersioned(std::string_view text, std::string_view member) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number(member);
+  RETURN_IF_ERROR(status);
+  if (version == kPackageFormVersion) return json;
+  return Status(version > kPackageFormVersion ? Code::kFailedPrecondition : Code::kDataLoss,
+                StrCat("it has version ", version, ", and this program reads ", kPackageFormVersion));
+}
+
+}  // namespace pipeline

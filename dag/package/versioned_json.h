@@ -1,0 +1,20 @@
+// The objects of a work package that are JSON with a version.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/json_fields.h"
+#include "base/result.h"
+
+namespace pipeline {
+
+/// The version of their forms.
+inline constexpr std::uint32_t kPackageFormVersion = 1;
+
+/// Parses an object whose member `member` is the version of its form. kFailedPrecondition: a newer program
+/// wrote it. kDataLoss: it is damaged.
+Result<Json> ParseVersioned(std::string_view text, std::string_view member);
+
+}  // namespace pipeline

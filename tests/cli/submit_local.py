@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""`pipe submit --on local`: the workers make the same bytes as one run, whatever becomes of the command that watches them.
+
+    submit_local.py PIPE
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pipe_run import Run, corpus, differences, fail, write_corpora
+from workers import new_run
+
+DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+class Submitted(Run):
+    def submit(self, *words, environment=()):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
+        with open(self.root / "messages", "ab") as messages:
+            return subprocess.Popen([self.program, "submit", str(self.file), "--work", str(self.work), "--set",
+                                     f"out={self.out}", *words], env={**clean, **dict(environment)},
+                                    stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, cwd=self.root)
+
+    def on_local(self, *words, **more):
+        return self.submit("--on", "local", "--workers", "2", *words, **more)
+
+    def package(self, name):
+        return self.work / "package" / name
+
+
+def expect(run, process, code, *texts):
+    before = len(run.messages())
+    process.wait(timeout=90)
+    said = run.messages()[before:]
+    if process.returncode != code or not all(text in said for text in texts):
+        fail(f"`pipe submit` ended with {process.returncode}, expected {code} and {texts}:\n{said}", run)
+
+
+def wait_for(run, what, happened):
+    until = time.monotonic() + 60
+    while not happened():
+        if time.monotonic() > until:
+            fail(f"{what} does not happen", run)
+        time.sleep(0.02)
+
+
+def same(one, run):
+    if found := differences(one.published(), run.published()):
+        fail("submitted workers made other bytes than one run: " + "; ".join(found), run)
+    if run.package("submit.json").exists():
+        fail("submit.json is left", run)
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        inputs = write_corpora(root / "corpora", [corpus(seed=3, size=3_000_000), corpus(seed=4, size=1_000_000)], "gzip")
+        one = new_run(Run, program, root / "one", inputs)
+        if one.finish() != 0:
+            fail("a run of one process failed", one)
+
+        run = new_run(Submitted, program, root / "plain", inputs)
+        expect(run, run.on_local(), DONE, "2 workers started by local", "everything is done")
+        same(one, run)
+        expect(run, run.on_local(), DONE, "nothing to do")
+
+        # Ctrl-C leaves the workers alone; the same command attaches, from two terminals, too.
+        run = new_run(Submitted, program, root / "attached", inputs)
+        watch = run.on_local()
+        wait_for(run, "the start of workers", lambda: run.package("submit.json").exists()
+                 and json.loads(run.package("submit.json").read_text())["job"])
+        watch.send_signal(signal.SIGINT)
+        expect(run, watch, INTERRUPTED, "the workers go on")
+        if run.package("end.json").exists():
+            print("the run ended before Ctrl-C")
+        again = [run.on_local(), run.on_local()]
+        for process in again:
+            expect(run, process, DONE)
+        same(one, run)
+
+        # Workers that are ended from outside are started again by the next call; a killed watch changes nothing.
+        run = new_run(Submitted, program, root / "cancelled", inputs)
+        watch = run.on_local()
+        wait_for(run, "a lease", lambda: [*run.work.glob("package/lease/**/*.json")])
+        watch.kill()
+        watch.wait()
+        expect(run, run.submit("--cancel"), DONE)
+        expect(run, run.submit("--cancel"), DONE, "no workers to end")
+        expect(run, run.on_local(), DONE)
+        same(one, run)
+
+        # Another state of the file is not mixed with the one that runs.
+        run = new_run(Submitted, program, root / "edited", inputs)
+        watch = run.on_local()
+        wait_for(run, "a lease", lambda: [*run.work.glob("package/lease/**/*.json")])
+        text = run.file.read_text()
+        run.file.write_text(text.replace("nfkc", "nfc"))
+        other = run.on_local()
+        other.wait(timeout=90)
+        if other.returncode == DONE:
+            print("the run ended before the edited file was submitted")
+        elif other.returncode != REFUSED or "runs an earlier state" not in run.messages():
+            fail(f"an edited file ended with {other.returncode}", run)
+        run.file.write_text(text)
+        watch.wait(timeout=90)
+
+        # Workers that cannot start: the command says so, and does not wait for ever.
+        run = new_run(Submitted, program, root / "no_program", inputs)
+        expect(run, run.on_local("--program", "/nonexistent/pipe"), FAILED, "all workers ended before the run did")
+        expect(run, run.submit(), REFUSED, "give one of --on, --emit and --cancel")
+        expect(run, run.submit("--emit", "k8s"), REFUSED, "--emit needs --image")
+        expect(run, run.on_local(), DONE)
+        same(one, run)
+    print("as designed")
+
+
+if __name__ == "__main__":
+    main()
