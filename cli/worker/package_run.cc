@@ -100,7 +100,7 @@ Status PackageRun::AddRecords(const std::string& unit, Others others) {
   Status added;
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) continue;
-    Result<std::uint32_t> segment = log.AppendSegment(record.lineage);
+    Result<std::uint32_t> segment = log.AppendSegment(*record.lineage_text);
     if (segment.ok()) record.line.segment = *segment;
     added = segment.ok() ? log.Append(record.line) : std::move(segment).status();
     if (!added.ok()) break;
@@ -150,11 +150,24 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
 Status PackageRun::Tell(const UnitLine& line) {
   if (adding_ || line.state == UnitState::kFailed) return {};
   if (line.state == UnitState::kVoid) damaged_ = true;
-  const SegmentLine* segment = workspace_->log().FindSegment(line.segment);
-  UnitRecord record{line, segment == nullptr ? "[]" : segment->lineage, who_, {}};
+  UnitRecord record;
+  record.line = line;
+  record.who = who_;
   record.took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
-  return StoreWorkResult(store_, record);
+  SetLineage(record);
+  return results_.Write(record);
+}
+
+void PackageRun::SetLineage(UnitRecord& record) {
+  const Lock lock(mutex_);
+  auto [known, is_new] = lineages_.try_emplace(record.line.segment);
+  if (is_new) {
+    const SegmentLine* segment = workspace_->log().FindSegment(record.line.segment);
+    known->second = RecordOf({}, segment == nullptr ? "[]" : segment->lineage);
+  }
+  record.lineage = known->second.lineage;
+  record.lineage_text = known->second.lineage_text;
 }
 
 UnitEnd PackageRun::Fail(const std::string& unit, const Status& why, int code) const {

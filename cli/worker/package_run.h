@@ -4,17 +4,20 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cli/live/status_display.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
 #include "dag/package/work_package.h"
+#include "dag/package/work_results.h"
 #include "dag/plan.h"
 #include "dag/snapshot.h"
 #include "storage/store.h"
@@ -48,7 +51,7 @@ class PackageRun {
 
  private:
   PackageRun(Store& store, const WorkPackage& work_package, LoadedPipeline& loaded, StatusDisplay& display)
-      : store_(store), work_package_(work_package), loaded_(loaded), display_(display) {}
+      : store_(store), work_package_(work_package), loaded_(loaded), display_(display), results_(store) {}
   UnitEnd Fail(const std::string& unit, const Status& why, int code) const;
   UnitEnd Fail(const std::string& unit, const Status& why) const {
     return Fail(unit, why, WorkerExitOf(why));
@@ -60,12 +63,17 @@ class PackageRun {
   Status CheckRecipe(const std::string& unit, std::string_view stage) const;
   /// Stores a work result for a line of the unit that runs; a failure only ends this unit.
   Status Tell(const UnitLine& line);
+  void SetLineage(UnitRecord& record);
   UnitEnd EndOf(const std::string& unit, const RunOutcome& outcome) const;
 
   Store& store_;
   const WorkPackage work_package_;
   LoadedPipeline& loaded_;
   StatusDisplay& display_;
+  ResultWriter results_;
+  Mutex mutex_;
+  std::map<std::uint32_t, UnitRecord> lineages_
+      GUARDED_BY(mutex_);  // by segment line; of each only its lineage
   std::string who_;
   int threads_ = 1;
   std::unique_ptr<Workspace> workspace_;

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cli/workspace/workspace.h"
 #include "dag/package/work_package.h"
+#include "dag/package/work_results.h"
 
 namespace pipeline {
 

@@ -18,27 +18,12 @@ namespace {
 
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kMaxPlan = std::uint64_t{1} << 30;
-constexpr std::uint64_t kMaxRecord = 64 << 20;
-constexpr std::string_view kDone = "done/";
-constexpr std::string_view kVoid = "void/";
-constexpr std::string_view kSuffix = ".json";
 constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
-constexpr std::size_t kReaders = 16;  // requests at a time: each waits for a server
 
 Status CheckVersion(std::uint64_t version) {
   if (version == kVersion) return {};
   return Status(version > kVersion ? Code::kFailedPrecondition : Code::kDataLoss,
                 StrCat("it has version ", version, ", and this program reads ", kVersion));
-}
-
-std::string ObjectOf(const UnitLine& line) {
-  return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kSuffix);
-}
-
-/// Returns whether both lines describe the same work.
-bool SameWork(const UnitLine& a, const UnitLine& b) {
-  return a.state == b.state && a.recipe == b.recipe && a.digest == b.digest && a.objects == b.objects &&
-         a.partitions == b.partitions;
 }
 
 }  // namespace
@@ -128,122 +113,6 @@ Result<WorkPackage> ReadWorkPackage(Store& location) {
   Result<WorkPackage> work_package = ParseWorkPackage(*text);
   if (!work_package.ok()) return std::move(work_package).status().Annotate(kWorkPackageName);
   return work_package;
-}
-
-std::string EncodeUnitRecord(const UnitRecord& record) {
-  std::string line = EncodeLine(record.line);
-  line.pop_back();  // LF
-  Json json;
-  json["pipe_done"] = kVersion;
-  json["line"] = std::move(line);
-  json["lineage"] = record.lineage;
-  if (!record.who.empty()) json["who"] = record.who;
-  if (record.took.count() > 0) json["took_ms"] = static_cast<std::int64_t>(record.took.count());
-  return json.Dump();
-}
-
-Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit) {
-  Result<Json> json = Json::Parse(text);
-  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
-  Status status;
-  JsonFields fields(*json, "", status);
-  const std::uint64_t version = fields.Number("pipe_done");
-  const std::string line = fields.Text("line");
-  UnitRecord record;
-  record.lineage = fields.Text("lineage");
-  if (!status.ok()) return status;
-  RETURN_IF_ERROR(CheckVersion(version));
-  const std::optional<LineHead> head = ScanLine(line);
-  std::optional<UnitLine> decoded = head ? DecodeUnit(*head) : std::nullopt;
-  if (!decoded) return Status(Code::kDataLoss, "line: damaged");
-  if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: it is about ", decoded->unit));
-  record.line = std::move(*decoded);
-  record.who = std::as_const(*json)["who"].AsString();
-  record.took = std::chrono::milliseconds(std::max<std::int64_t>(std::as_const(*json)["took_ms"].AsInt(), 0));
-  return record;
-}
-
-Status StoreWorkResult(Store& location, const UnitRecord& record) {
-  const std::string object = ObjectOf(record.line);
-  const std::string text = EncodeUnitRecord(record);
-  const Status written = WriteObject(location, object, text, Condition::CreateOnly()).status();
-  if (written.ok() || written.code() != Code::kAlreadyExists) return written;
-  const Result<std::string> there = ReadObject(location, object, kMaxRecord);
-  if (!there.ok()) return there.status();
-  const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
-  if (other.ok() && SameWork(other->line, record.line)) return {};
-  if (other.ok() && other->line.recipe == record.line.recipe && record.line.state != UnitState::kVoid)
-    return Status(Code::kInternal, StrCat(object, ": another worker made other bytes by the same recipe, or ",
-                                          "this one did; a stage is not deterministic [this is a bug]"));
-  return WriteObject(location, object, text, Condition::ReplaceAny()).status();
-}
-
-Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
-                                                std::vector<std::string>& unreadable) {
-  std::vector<UnitRecord> records;
-  for (const std::string_view kind : {kVoid, kDone}) {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
-    std::vector<std::optional<UnitRecord>> read(objects.size());
-    std::vector<char> damaged(objects.size(), 0);
-    RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
-      std::string_view unit = objects[at].name;
-      unit.remove_prefix(kind.size());
-      if (!unit.ends_with(kSuffix)) return {};
-      unit.remove_suffix(kSuffix.size());
-      const Result<std::string> text = ReadObject(location, objects[at].name, kMaxRecord);
-      if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile
-      if (!text.ok()) return text.status();
-      Result<UnitRecord> record = ParseUnitRecord(*text, unit);
-      if (record.ok() && ObjectOf(record->line) == objects[at].name)
-        read[at] = std::move(*record);
-      else
-        damaged[at] = 1;
-      return {};
-    }));
-    for (std::size_t at = 0; at < objects.size(); ++at) {
-      if (read[at]) records.push_back(std::move(*read[at]));
-      if (damaged[at] != 0) unreadable.push_back(objects[at].name);
-    }
-  }
-  return records;
-}
-
-Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
-                                RunLog& log) {
-  TakenResults taken;
-  taken.objects = unreadable;
-  taken.unreadable = std::move(unreadable);
-  std::set<std::string> damaged;
-  std::vector<UnitLine> lines;
-  for (UnitRecord& record : records) {
-    taken.objects.push_back(ObjectOf(record.line));
-    if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
-    // Work that was done before the damage was found is void, too.
-    if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) continue;
-    ASSIGN_OR_RETURN(record.line.segment, log.AppendSegment(record.lineage));
-    if (const std::optional<UnitId> unit = ParseUnitId(record.line.unit); unit && record.took.count() > 0)
-      taken.times[unit->stage].push_back(record.took);
-    lines.push_back(std::move(record.line));
-  }
-  RETURN_IF_ERROR(log.Append(lines));
-  return taken;
-}
-
-Status RemoveResults(Store& location, const TakenResults& taken) {
-  return InParallel(taken.objects.size(), kReaders,
-                    [&](std::size_t at) { return location.Remove(taken.objects[at]); });
-}
-
-void UpdatePace(const TakenResults& taken, WorkPackage& work_package) {
-  constexpr std::size_t kEnough = 5;
-  for (const auto& [stage, some] : taken.times) {
-    if (some.size() < kEnough) continue;
-    std::vector<std::chrono::milliseconds> times = some;
-    const std::size_t at = times.size() * 95 / 100;
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(at), times.end());
-    std::chrono::milliseconds& pace = work_package.pace[stage];
-    pace = std::max(pace, times[at]);
-  }
 }
 
 }  // namespace pipeline

@@ -12,7 +12,6 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/books/run_log.h"
 #include "dag/executor.h"
 #include "storage/store.h"
 
@@ -54,43 +53,5 @@ std::string EncodeWorkPackage(const WorkPackage& work_package);
 Result<WorkPackage> ParseWorkPackage(std::string_view text);
 
 Result<WorkPackage> ReadWorkPackage(Store& location);
-
-/// A work result: one line of a worker's log.
-struct UnitRecord {
-  UnitLine line;
-  std::string lineage;               // of its segment, as in SegmentLine
-  std::string who{};                 // the worker, for people; empty: unknown
-  std::chrono::milliseconds took{};  // since the unit began; 0: unknown
-};
-
-std::string EncodeUnitRecord(const UnitRecord& record);
-/// kDataLoss: it is no record about `unit`.
-Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit);
-
-/// Stores `record` below `location` for the next `pipe plan`. kInternal: a record with the same recipe has
-/// other bytes.
-Status StoreWorkResult(Store& location, const UnitRecord& record);
-
-/// Returns every record below `location` whose unit begins with `prefix`: damaged units first, then finished
-/// ones. Adds the names of unreadable records to `unreadable`.
-Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
-                                                std::vector<std::string>& unreadable);
-
-/// The work results that are in the log now.
-struct TakenResults {
-  std::vector<std::string> objects;     // of all records, also of unreadable ones
-  std::vector<std::string> unreadable;  // objects of records that cannot be read: their units run again
-  /// By stage: how long its units took.
-  std::map<std::string, std::vector<std::chrono::milliseconds>, std::less<>> times;
-};
-
-/// Adds `records`, as ReadWorkResults gives them, to `log`. Their objects stay until RemoveResults, so that
-/// nobody takes their units for undone before there is another plan.
-Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
-                                RunLog& log);
-Status RemoveResults(Store& location, const TakenResults& taken);
-
-/// Updates the pace of stages with new times.
-void UpdatePace(const TakenResults& taken, WorkPackage& work_package);
 
 }  // namespace pipeline

@@ -16,6 +16,7 @@
 #include "dag/package/unit_lease.h"
 #include "dag/package/unit_queue.h"
 #include "dag/package/work_package.h"
+#include "dag/package/work_results.h"
 #include "dag/stage_location.h"
 #include "storage/memory_store.h"
 #include "tests/support/toy_run.h"
@@ -92,14 +93,14 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   strings.Add("version of the plan", (*json)["pipe_plan"].Dump());
   MemoryStore store;
   for (const UnitState state : {UnitState::kDone, UnitState::kVoid}) {
-    UnitRecord record;
-    record.line.state = state;
-    record.line.unit = "stage/0000-00001";
-    record.lineage = "[]";
+    UnitLine made;
+    made.state = state;
+    made.unit = "stage/0000-00001";
+    UnitRecord record = RecordOf(made, "[]");
     record.who = "<who>";
     record.took = std::chrono::milliseconds(1);
-    [[maybe_unused]] const auto& [line, lineage, who, took] = record;
-    ASSERT_TRUE(StoreWorkResult(store, record).ok());
+    [[maybe_unused]] const auto& [line, lineage, lineage_text, who, took] = record;
+    ASSERT_TRUE(ResultWriter(store).Write(record).ok());
     const Result<Json> result = Json::Parse(EncodeUnitRecord(record));
     ASSERT_TRUE(result.ok());
     strings.AddMembers("member of a result", *result);

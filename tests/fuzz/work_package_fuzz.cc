@@ -9,6 +9,7 @@
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
 #include "dag/package/work_package.h"
+#include "dag/package/work_results.h"
 
 using namespace pipeline;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dag/package/work_results.h"
 #include "storage/memory_store.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
@@ -29,13 +30,12 @@ WorkPackage Example() {
 }
 
 UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
-  UnitRecord record;
+  UnitRecord record = RecordOf({}, "[]");
   record.line.state = state;
   record.line.unit = std::move(unit);
   record.line.segment = 7;
   record.line.recipe = DigestOf("recipe");
   record.line.digest = DigestOf(bytes);
-  record.lineage = "[]";
   return record;
 }
 
@@ -74,15 +74,15 @@ TEST(WorkPackageTest, ARecordIsOfItsUnitAlone) {
 
 TEST(WorkResultTest, TheSameWorkTwiceIsOneRecordAndOtherBytesAreABug) {
   MemoryStore place;
-  EXPECT_TRUE(StoreWorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  EXPECT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "a")).ok());
   UnitRecord twin = Record(UnitState::kDone, "text/0000-00001", "a");
   twin.line.segment = 3;  // numbers of lineages are each worker's own
-  EXPECT_TRUE(StoreWorkResult(place, twin).ok());
-  const Status other = StoreWorkResult(place, Record(UnitState::kDone, "text/0000-00001", "b"));
+  EXPECT_TRUE(ResultWriter(place).Write(twin).ok());
+  const Status other = ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "b"));
   EXPECT_EQ(other.code(), Code::kInternal);
   UnitRecord later = Record(UnitState::kDone, "text/0000-00001", "b");
   later.line.recipe = DigestOf("another");
-  EXPECT_TRUE(StoreWorkResult(place, later).ok()) << "what is left of an older pipeline gives way";
+  EXPECT_TRUE(ResultWriter(place).Write(later).ok()) << "what is left of an older pipeline gives way";
 }
 
 TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
@@ -91,9 +91,9 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   const auto log = RunLog::Open(dir / "run.log");
   ASSERT_TRUE(log.ok());
   ASSERT_TRUE((*log)->AppendSegment("[1]").ok());
-  ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kDone, "text/0000-00001", "a")).ok());
-  ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
-  ASSERT_TRUE(StoreWorkResult(place, Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
+  ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "docs/0000-00001", "a")).ok());
+  ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kVoid, "docs/0000-00001", "")).ok());
   ASSERT_TRUE(WriteObject(place, "done/text/0000-00009.json", "{}", Condition::CreateOnly()).ok());
   Lines unreadable;
   Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
@@ -101,12 +101,36 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
   ASSERT_TRUE(taken.ok()) << taken.status().message();
   EXPECT_EQ(taken->unreadable, Lines{"done/text/0000-00009.json"});
-  EXPECT_EQ(place.List("")->size(), 4u) << "until there is another plan";
+  EXPECT_EQ(place.List("")->size(), 5u) << "until there is another plan";
   ASSERT_TRUE(RemoveResults(place, *taken).ok());
   EXPECT_EQ((*log)->Find("text/0000-00001")->segment, 2u);
   EXPECT_EQ((*log)->FindSegment(2)->lineage, "[]");
   EXPECT_EQ((*log)->Find("docs/0000-00001"), nullptr) << "it was done before it was found damaged";
-  EXPECT_TRUE(place.List("")->empty());
+  EXPECT_EQ(place.List("")->size(), 1u) << "the lineage serves later records";
+}
+
+TEST(WorkResultTest, ARecordOfTheFirstVersionHasItsLineage) {
+  MemoryStore place;
+  Json json = *Json::Parse(EncodeUnitRecord(Record(UnitState::kDone, "text/0000-00001", "a")));
+  json["pipe_done"] = 1;
+  json["lineage"] = "[1]";
+  ASSERT_TRUE(WriteObject(place, "done/text/0000-00001.json", json.Dump(), Condition::CreateOnly()).ok());
+  Lines unreadable;
+  const Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+  ASSERT_TRUE(records.ok() && records->size() == 1u);
+  EXPECT_EQ(*records->front().lineage_text, "[1]");
+}
+
+TEST(WorkResultTest, ARecordWithoutItsLineageIsUnreadable) {
+  MemoryStore place;
+  ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  const std::string lineage = place.List("lineage/")->front().name;
+  ASSERT_TRUE(WriteObject(place, lineage, "[2]", Condition::ReplaceAny()).ok());
+  Lines unreadable;
+  const Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+  ASSERT_TRUE(records.ok());
+  EXPECT_TRUE(records->empty());
+  EXPECT_EQ(unreadable, Lines{"done/text/0000-00001.json"});
 }
 
 /// Hands out and works off until nothing is left, one unit at a time; every unit, sorted.

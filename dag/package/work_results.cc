@@ -1,0 +1,220 @@
+#include "dag/package/work_results.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/in_parallel.h"
+#include "base/json.h"
+#include "base/json_fields.h"
+#include "base/str.h"
+#include "dag/books/run_log_line.h"
+#include "dag/books/unit_id.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint32_t kVersion = 2;  // 1: each record has the text of its lineage
+constexpr std::uint64_t kMaxRecord = 64 << 20;
+constexpr std::uint64_t kMaxLineage = std::uint64_t{1} << 30;
+constexpr std::string_view kDone = "done/";
+constexpr std::string_view kVoid = "void/";
+constexpr std::string_view kLineage = "lineage/";
+constexpr std::string_view kSuffix = ".json";
+constexpr std::size_t kReaders = 16;  // requests at a time: each waits for a server
+
+std::string ObjectOf(const UnitLine& line) {
+  return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kSuffix);
+}
+
+/// Returns whether both lines describe the same work.
+bool SameWork(const UnitLine& a, const UnitLine& b) {
+  return a.state == b.state && a.recipe == b.recipe && a.digest == b.digest && a.objects == b.objects &&
+         a.partitions == b.partitions;
+}
+
+/// The lineages of a work package, each read once. Safe from any thread.
+class Lineages {
+ public:
+  explicit Lineages(Store& location) : location_(location) {}
+
+  /// kDataLoss: it is missing or damaged.
+  Result<std::shared_ptr<const std::string>> Read(const Digest& digest) {
+    const Lock lock(mutex_);
+    if (const auto known = texts_.find(digest); known != texts_.end()) return known->second;
+    Result<std::string> text = ReadObject(location_, StrCat(kLineage, digest.ToHex()), kMaxLineage);
+    if (!text.ok() && text.status().code() != Code::kNotFound) return std::move(text).status();
+    if (!text.ok() || DigestOf(*text) != digest)
+      return Status(Code::kDataLoss, "lineage: missing or damaged");
+    return texts_.emplace(digest, std::make_shared<const std::string>(std::move(*text))).first->second;
+  }
+
+ private:
+  Store& location_;
+  Mutex mutex_;
+  std::map<Digest, std::shared_ptr<const std::string>> texts_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+UnitRecord RecordOf(UnitLine line, std::string lineage) {
+  UnitRecord record;
+  record.line = std::move(line);
+  record.lineage = DigestOf(lineage);
+  record.lineage_text = std::make_shared<const std::string>(std::move(lineage));
+  return record;
+}
+
+std::string EncodeUnitRecord(const UnitRecord& record) {
+  std::string line = EncodeLine(record.line);
+  line.pop_back();  // LF
+  Json json;
+  json["pipe_done"] = kVersion;
+  json["line"] = std::move(line);
+  json["lineage"] = record.lineage.ToHex();
+  if (!record.who.empty()) json["who"] = record.who;
+  if (record.took.count() > 0) json["took_ms"] = static_cast<std::int64_t>(record.took.count());
+  return json.Dump();
+}
+
+Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit) {
+  Result<Json> parsed = Json::Parse(text);
+  if (!parsed.ok()) return Status(Code::kDataLoss, std::string(parsed.status().message()));
+  const Json& json = *parsed;
+  Status status;
+  JsonFields fields(json, "", status);
+  const std::uint64_t version = fields.Number("pipe_done");
+  const std::string line = fields.Text("line");
+  RETURN_IF_ERROR(status);
+  if (version > kVersion)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("it has version ", version, ", and this program reads ", kVersion));
+  UnitRecord record;
+  if (version < 2) {
+    record = RecordOf({}, fields.Text("lineage"));
+  } else {
+    record.lineage = fields.Hex("lineage");
+  }
+  RETURN_IF_ERROR(status);
+  const std::optional<LineHead> head = ScanLine(line);
+  std::optional<UnitLine> decoded = head ? DecodeUnit(*head) : std::nullopt;
+  if (!decoded) return Status(Code::kDataLoss, "line: damaged");
+  if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: it is about ", decoded->unit));
+  record.line = std::move(*decoded);
+  record.who = json["who"].AsString();
+  record.took = std::chrono::milliseconds(std::max<std::int64_t>(json["took_ms"].AsInt(), 0));
+  return record;
+}
+
+Status ResultWriter::WriteLineage(const UnitRecord& record) {
+  const Lock lock(mutex_);
+  if (lineages_.contains(record.lineage)) return {};
+  const Status written = WriteObject(location_, StrCat(kLineage, record.lineage.ToHex()),
+                                     *record.lineage_text, Condition::CreateOnly())
+                             .status();
+  if (!written.ok() && written.code() != Code::kAlreadyExists) return written;
+  lineages_.insert(record.lineage);
+  return {};
+}
+
+Status ResultWriter::Write(const UnitRecord& record) {
+  RETURN_IF_ERROR(WriteLineage(record));
+  const std::string object = ObjectOf(record.line);
+  const std::string text = EncodeUnitRecord(record);
+  const Status written = WriteObject(location_, object, text, Condition::CreateOnly()).status();
+  if (written.ok() || written.code() != Code::kAlreadyExists) return written;
+  const Result<std::string> there = ReadObject(location_, object, kMaxRecord);
+  if (!there.ok()) return there.status();
+  const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
+  if (other.ok() && SameWork(other->line, record.line)) return {};
+  if (other.ok() && other->line.recipe == record.line.recipe && record.line.state != UnitState::kVoid)
+    return Status(Code::kInternal, StrCat(object, ": another worker made other bytes by the same recipe, or ",
+                                          "this one did; a stage is not deterministic [this is a bug]"));
+  return WriteObject(location_, object, text, Condition::ReplaceAny()).status();
+}
+
+Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
+                                                std::vector<std::string>& unreadable) {
+  std::vector<UnitRecord> records;
+  Lineages lineages(location);
+  for (const std::string_view kind : {kVoid, kDone}) {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
+    std::vector<std::optional<UnitRecord>> read(objects.size());
+    std::vector<char> damaged(objects.size(), 0);
+    RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
+      std::string_view unit = objects[at].name;
+      unit.remove_prefix(kind.size());
+      if (!unit.ends_with(kSuffix)) return {};
+      unit.remove_suffix(kSuffix.size());
+      const Result<std::string> text = ReadObject(location, objects[at].name, kMaxRecord);
+      if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile
+      if (!text.ok()) return text.status();
+      Result<UnitRecord> record = ParseUnitRecord(*text, unit);
+      if (record.ok() && !record->lineage_text) {
+        Result<std::shared_ptr<const std::string>> lineage = lineages.Read(record->lineage);
+        if (!lineage.ok() && lineage.status().code() != Code::kDataLoss) return lineage.status();
+        if (lineage.ok())
+          record->lineage_text = std::move(*lineage);
+        else
+          record = std::move(lineage).status();
+      }
+      if (record.ok() && ObjectOf(record->line) == objects[at].name)
+        read[at] = std::move(*record);
+      else
+        damaged[at] = 1;
+      return {};
+    }));
+    for (std::size_t at = 0; at < objects.size(); ++at) {
+      if (read[at]) records.push_back(std::move(*read[at]));
+      if (damaged[at] != 0) unreadable.push_back(objects[at].name);
+    }
+  }
+  return records;
+}
+
+Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
+                                RunLog& log) {
+  TakenResults taken;
+  taken.objects = unreadable;
+  taken.unreadable = std::move(unreadable);
+  std::set<std::string> damaged;
+  std::vector<UnitLine> lines;
+  std::map<Digest, std::uint32_t> segments;  // by lineage
+  for (UnitRecord& record : records) {
+    taken.objects.push_back(ObjectOf(record.line));
+    if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
+    // Work that was done before the damage was found is void, too.
+    if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) continue;
+    const auto [segment, is_new] = segments.try_emplace(record.lineage);
+    if (is_new) {
+      ASSIGN_OR_RETURN(segment->second, log.AppendSegment(*record.lineage_text));
+    }
+    record.line.segment = segment->second;
+    if (const std::optional<UnitId> unit = ParseUnitId(record.line.unit); unit && record.took.count() > 0)
+      taken.times[unit->stage].push_back(record.took);
+    lines.push_back(std::move(record.line));
+  }
+  RETURN_IF_ERROR(log.Append(lines));
+  return taken;
+}
+
+Status RemoveResults(Store& location, const TakenResults& taken) {
+  return InParallel(taken.objects.size(), kReaders,
+                    [&](std::size_t at) { return location.Remove(taken.objects[at]); });
+}
+
+void UpdatePace(const TakenResults& taken, WorkPackage& work_package) {
+  constexpr std::size_t kEnough = 5;
+  for (const auto& [stage, some] : taken.times) {
+    if (some.size() < kEnough) continue;
+    std::vector<std::chrono::milliseconds> times = some;
+    const std::size_t at = times.size() * 95 / 100;
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(at), times.end());
+    std::chrono::milliseconds& pace = work_package.pace[stage];
+    pace = std::max(pace, times[at]);
+  }
+}
+
+}  // namespace pipeline

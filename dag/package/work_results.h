@@ -1,0 +1,78 @@
+// Work results: the lines that workers log, on their way to the run log. Format: dag/package/work_package.md.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "dag/books/run_log.h"
+#include "dag/package/work_package.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+/// A work result: one line of a worker's log.
+struct UnitRecord {
+  UnitLine line;
+  Digest lineage;  // of the lineage's text
+  std::shared_ptr<const std::string> lineage_text =
+      {};                            // of its segment, as in SegmentLine; null: not read yet
+  std::string who = {};              // the worker, for people; empty: unknown
+  std::chrono::milliseconds took{};  // since the unit began; 0: unknown
+};
+
+/// Returns a record whose lineage is `lineage`.
+UnitRecord RecordOf(UnitLine line, std::string lineage);
+
+std::string EncodeUnitRecord(const UnitRecord& record);
+/// A record of the first version has its lineage; of later ones, `lineage_text` is null. kDataLoss: it is no
+/// record about `unit`.
+Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit);
+
+/// Stores the work results of one worker below `location` for the next plan. Safe from any thread.
+class ResultWriter {
+ public:
+  /// `location` outlives the writer.
+  explicit ResultWriter(Store& location) : location_(location) {}
+
+  /// kInternal: a record with the same recipe has other bytes.
+  Status Write(const UnitRecord& record);
+
+ private:
+  Status WriteLineage(const UnitRecord& record);
+
+  Store& location_;
+  Mutex mutex_;
+  std::set<Digest> lineages_ GUARDED_BY(mutex_);  // those that are stored
+};
+
+/// Returns every record below `location` whose unit begins with `prefix`, with its lineage: damaged units
+/// first, then finished ones. Adds the names of unreadable records to `unreadable`.
+Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
+                                                std::vector<std::string>& unreadable);
+
+/// The work results that are in the log now.
+struct TakenResults {
+  std::vector<std::string> objects;     // of all records, also of unreadable ones
+  std::vector<std::string> unreadable;  // objects of records that cannot be read: their units run again
+  /// By stage: how long its units took.
+  std::map<std::string, std::vector<std::chrono::milliseconds>, std::less<>> times;
+};
+
+/// Adds `records`, as ReadWorkResults gives them, to `log`. Their objects stay until RemoveResults, so that
+/// nobody takes their units for undone before there is another plan.
+Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
+                                RunLog& log);
+Status RemoveResults(Store& location, const TakenResults& taken);
+
+/// Updates the pace of stages with new times.
+void UpdatePace(const TakenResults& taken, WorkPackage& work_package);
+
+}  // namespace pipeline
