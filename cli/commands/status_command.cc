@@ -15,6 +15,7 @@
 #include "cli/live/run_now.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/stage_state.h"
+#include "cli/submission/workers_status.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/lock.h"
@@ -22,6 +23,7 @@
 #include "dag/books/run_log.h"
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
+#include "storage/local_store.h"
 
 namespace pipeline {
 
@@ -197,6 +199,15 @@ struct StatusOptions {
   bool json = false;
 };
 
+/// Absent: no workers do the run, or the work package cannot be read, which is reported.
+std::optional<WorkersStatus> WorkersOf(const WorkDir& directory) {
+  LocalStore work(directory.path());
+  Result<std::optional<WorkersStatus>> workers = LookAtWorkers(work, SystemClock().UnixMillis(), {});
+  if (workers.ok()) return std::move(*workers);
+  LogWarning(StrCat("the state of the workers cannot be read (", workers.status().message(), ")"));
+  return std::nullopt;
+}
+
 int PrintStatus(const StatusOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
@@ -213,8 +224,10 @@ int PrintStatus(const StatusOptions& options) {
   if (!runs.empty()) last = LookAtRun(directory, runs.back());
   if (last && last->record)
     for (const RecordedStage& stage : last->record->stages) AddState(*last, stage, stages[stage.name]);
+  const std::optional<WorkersStatus> workers = WorkersOf(directory);
   if (options.json) {
     Json json;
+    if (workers) json["workers"] = ToJson(*workers);
     json["pipeline"] = loaded->spec.name;
     json["work"] = directory.path();
     json["runs"] = runs.size();
@@ -232,8 +245,13 @@ int PrintStatus(const StatusOptions& options) {
   std::printf("%s: work directory %s\n", loaded->spec.name.c_str(), TerminalText(directory.path()).c_str());
   if (last)
     std::printf("%s\n", TerminalText(ToText(*last, SystemClock().UnixMillis())).c_str());
-  else
+  else if (stages.empty())
     std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
+  else
+    std::printf("no `pipe run` yet: workers did all that is done\n");
+  if (workers)
+    if (const std::string text = ToText(*workers); !text.empty())
+      std::printf("%s\n", TerminalText(text).c_str());
   if (stages.empty()) return kExitDone;
   for (const StageSpec& stage : loaded->spec.stages) {
     std::printf("%s: %s\n", stage.name.c_str(), TerminalText(ToText(stages[stage.name])).c_str());

@@ -10,18 +10,15 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/wait.h"
 #include "dag/package/unit_lease.h"
-#include "dag/package/unit_queue.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
 constexpr std::chrono::milliseconds kLeastWait{500}, kMostWait{5'000}, kBetweenLines{10'000},
     kMostWaitForWorkers{30'000};
 constexpr int kShare = 200;  // the watch takes 1/200 of the time, 1/100 if a look takes long
@@ -41,16 +38,16 @@ class Holders {
   std::map<std::string, int> Count(const PackageView& view, const std::stop_token& stop) {
     std::map<std::string, int> hosts;
     std::map<std::string, std::pair<std::string, std::string>> now;  // by lease: version, host
-    for (const auto& [name, lease] : view.leases) {
-      if (name == kPlanningLease || view.done.contains(name)) continue;
+    for (const std::string& name : view.RunningLeases()) {
+      if (name == kPlanningLease) continue;
+      const ObjectInfo& lease = view.leases.at(name);
       const auto before = known_.find(name);
       std::pair<std::string, std::string> seen;
       if (before != known_.end() && before->second.first == lease.version) {
         seen = before->second;
       } else {
-        const Result<std::string> text = ReadObject(package_, ObjectOfLease(name), kMaxLeaseBytes, stop);
-        const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
-        seen = {lease.version, json.ok() ? HostOf((*json)["who"].AsString("?")) : "?"};
+        const Result<SeenUnitLease> lease_seen = ReadUnitLease(package_, name, stop);
+        seen = {lease.version, lease_seen.ok() ? HostOf(lease_seen->who) : "?"};
       }
       ++hosts[seen.second];
       now.emplace(name, std::move(seen));
@@ -96,10 +93,6 @@ void TellAttempts(const PackageView& view, std::map<std::string, std::size_t>& t
 }
 
 }  // namespace
-
-std::string DescribeView(Store& package, const PackageView& view, const std::stop_token& stop) {
-  return Describe(view, Holders(package).Count(view, stop));
-}
 
 void WaitForWorkers(Engine& engine, const Submission& submission, const std::stop_token& stop) {
   for (std::chrono::milliseconds waited{0}; waited < kMostWaitForWorkers; waited += kLeastWait) {

@@ -26,7 +26,4 @@ Result<WatchOutcome> WatchRun(Store& package, Engine& engine, const Submission& 
 /// Waits until the workers of a run that has ended have ended, too, for half a minute at most.
 void WaitForWorkers(Engine& engine, const Submission& submission, const std::stop_token& stop);
 
-/// Returns "40 units offered, 3 of them are done, 2 run (h2: 1, h3: 1), 1 was given up".
-std::string DescribeView(Store& package, const PackageView& view, const std::stop_token& stop);
-
 }  // namespace pipeline

@@ -109,11 +109,17 @@ Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& wo
   return AddTo(workspace.log(), std::move(read), work_package);
 }
 
+Result<std::optional<std::string>> PackageOf(Store& work) {
+  const Result<std::string> note = ReadObject(work, kNoteName, kMaxNote);
+  if (note.ok()) return std::optional(*note);
+  if (note.status().code() == Code::kNotFound) return std::optional<std::string>();
+  return note.status();
+}
+
 Status TakeBackAny(Workspace& workspace) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
-  const Result<std::string> work_package = ReadObject(*work, kNoteName, kMaxNote);
-  if (!work_package.ok())
-    return work_package.status().code() == Code::kNotFound ? Status() : work_package.status();
+  ASSIGN_OR_RETURN(const std::optional<std::string> work_package, PackageOf(*work));
+  if (!work_package) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(*work_package));
   ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
   ASSIGN_OR_RETURN(const TakenResults taken, AddTo(workspace.log(), std::move(read), *work_package));

@@ -1,6 +1,7 @@
 // Adds the work results since the last plan to the log.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -14,6 +15,10 @@ namespace pipeline {
 /// caller removes them (RemoveResults) once there is another plan. kFailedPrecondition, and nothing is added,
 /// if a worker's output is missing here: the unit would be offered again forever.
 Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package);
+
+/// Returns the last location used by `pipe plan`. `work` is rooted at the work directory. Absent: there is
+/// none.
+Result<std::optional<std::string>> PackageOf(Store& work);
 
 /// Adds the work results at the last location used by `pipe plan` to the log, and removes them; OK if there
 /// is none.

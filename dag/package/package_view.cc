@@ -109,6 +109,22 @@ bool PackageView::GaveUp(std::string_view unit) const {
   return found != failed.end() && found->second.given_up;
 }
 
+std::string_view UnitOfLease(std::string_view name) {
+  if (name.ends_with(kSecondLease)) name.remove_suffix(kSecondLease.size());
+  return name;
+}
+
+std::vector<std::string> PackageView::RunningLeases() const {
+  std::set<std::string_view> offered;
+  for (const OfferedUnit& unit : package->units) offered.insert(unit.unit);
+  std::vector<std::string> running;
+  for (const auto& [name, lease] : leases) {
+    const std::string_view unit = UnitOfLease(name);
+    if (name == kPlanningLease || (offered.contains(unit) && !done.contains(unit))) running.push_back(name);
+  }
+  return running;
+}
+
 Result<PackageView> LookAt(Store& package, const PackageView* before, const Clock& clock,
                            const std::stop_token& stop) {
   PackageView view;

@@ -18,6 +18,11 @@
 
 namespace pipeline {
 
+/// The name of the lease of planning.
+inline constexpr std::string_view kPlanningLease = "-";
+/// The end of the name of a second lease, after its unit.
+inline constexpr std::string_view kSecondLease = ".2";
+
 inline constexpr std::string_view kRunEndName = "end.json";
 /// Prefix of the failed attempts.
 inline constexpr std::string_view kFailedPrefix = "failed/";
@@ -72,7 +77,13 @@ struct PackageView {
   std::chrono::nanoseconds seen{0};  // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;
+  /// Returns the names of the leases whose units run now, with that of planning: the others are of units that
+  /// are done.
+  std::vector<std::string> RunningLeases() const;
 };
+
+/// Returns the unit of the lease `name`.
+std::string_view UnitOfLease(std::string_view name);
 
 /// Lists `package`. It reads again only objects that changed since `before`. Null: this is the first look.
 /// kNotFound: there is no plan.

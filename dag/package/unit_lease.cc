@@ -22,6 +22,19 @@ bool IsTaken(const Status& written) {
 
 std::string ObjectOfLease(std::string_view name) { return StrCat(kUnitLeasePrefix, name, kUnitLeaseSuffix); }
 
+Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop) {
+  SeenUnitLease seen;
+  const Result<std::string> text = ReadObject(package, ObjectOfLease(name), kMaxLeaseBytes, stop);
+  if (!text.ok() && text.status().code() == Code::kNotFound) return seen;
+  if (!text.ok()) return text.status();
+  const Result<Json> json = Json::Parse(*text);
+  if (!json.ok()) return seen;
+  seen.who = (*json)["who"].AsString("?");
+  seen.attempt = static_cast<int>(std::clamp<std::int64_t>((*json)["attempt"].AsInt(1), 1, 1000));
+  seen.began = std::max<std::int64_t>((*json)["began"].AsInt(), 0);
+  return seen;
+}
+
 Result<std::optional<UnitLease>> UnitLease::Take(Store& package, const UnitLeaseTerms& terms,
                                                  std::string name, const std::stop_token& stop) {
   UnitLease lease(package, terms, std::move(name), 1);
@@ -34,13 +47,8 @@ Result<std::optional<UnitLease>> UnitLease::Take(Store& package, const UnitLease
 Result<std::optional<UnitLease>> UnitLease::TakeOver(Store& package, const UnitLeaseTerms& terms,
                                                      std::string name, const ObjectInfo& silent,
                                                      const std::stop_token& stop) {
-  const Result<std::string> text = ReadObject(package, ObjectOfLease(name), kMaxLeaseBytes, stop);
-  if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<UnitLease>();
-  if (!text.ok()) return text.status();
-  const Result<Json> json = Json::Parse(*text);
-  const std::int64_t before = json.ok() ? (*json)["attempt"].AsInt(1) : 1;
-  UnitLease lease(package, terms, std::move(name),
-                  static_cast<int>(std::clamp<std::int64_t>(before, 1, 1000)) + 1);
+  ASSIGN_OR_RETURN(const SeenUnitLease before, ReadUnitLease(package, name, stop));
+  UnitLease lease(package, terms, std::move(name), before.attempt + 1);
   const Status written = lease.Write(Condition::Replace(silent.version), stop);
   if (IsTaken(written)) return std::optional<UnitLease>();
   RETURN_IF_ERROR(written);
@@ -60,6 +68,7 @@ Status UnitLease::Write(const Condition& condition, const std::stop_token& stop)
   json["nonce"] = terms_.nonce;
   json["who"] = terms_.who;
   json["attempt"] = attempt_;
+  json["began"] = began_;
   json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
   json["renewal"] = renewal_;
   ASSIGN_OR_RETURN(const ObjectInfo info,

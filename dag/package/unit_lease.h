@@ -3,11 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "storage/store.h"
 
@@ -56,10 +58,21 @@ class UnitLease {
   std::string name_;
   std::string version_;
   int attempt_;
+  std::int64_t began_ = SystemClock().UnixMillis();
   int renewal_ = 0;
 };
 
 /// Returns the object of the lease `name`.
 std::string ObjectOfLease(std::string_view name);
+
+/// A lease as others see it.
+struct SeenUnitLease {
+  std::string who = "?";
+  int attempt = 1;
+  std::int64_t began = 0;  // by the clock of the worker, in milliseconds since 1970; 0: unknown
+};
+
+/// Reads the lease `name`. A lease that is damaged or gone has the values above.
+Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop);
 
 }  // namespace pipeline

@@ -14,7 +14,6 @@ constexpr int kSilentPeriods = 4;  // periods without a sign of life after which
 constexpr int kMostWorkers =
     6;                    // that may have a lease, one after the other's death, before its unit is given up
 constexpr int kSlow = 3;  // a straggler takes so many times as long as 95 % of the units of its stage
-constexpr std::string_view kSecondLease = ".2";
 
 /// A worker that was killed has no exit status.
 constexpr int kNoAnswer = 137;

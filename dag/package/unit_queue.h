@@ -22,9 +22,6 @@
 
 namespace pipeline {
 
-/// The name of the lease of planning.
-inline constexpr std::string_view kPlanningLease = "-";
-
 struct QueueTerms {
   UnitLeaseTerms lease;
   std::chrono::milliseconds first_renewal{30'000};

@@ -173,6 +173,22 @@ def failures(program, root):
     if list(end_of(shared)) != ["docs/0000-*"]:
         fail(f"the run ended with {end_of(shared)}", shared)
 
+    # `pipe status` names each worker at work.
+    shared = new_run(Pulled, program, root / "seen", inputs[:1])
+    shared.plan()
+    worker = shared.pull()
+    while not [*shared.package.glob("lease/**/*.json")]:
+        time.sleep(0.001)
+    worker.send_signal(signal.SIGSTOP)
+    status = [program, "status", str(shared.file), "--work", str(shared.work), "--set", f"out={shared.out}"]
+    told, shown = (subprocess.run([*status, *more], capture_output=True, text=True, timeout=60, check=True).stdout
+                   for more in ([], ["--json"]))
+    shown = json.loads(shown)["workers"]["units"]
+    if "docs/0000-*: " not in told or f", process {worker.pid}" not in told or shown[0]["unit"] != "docs/0000-*":
+        fail(f"`pipe status` says\n{told}{shown}", shared)
+    worker.send_signal(signal.SIGCONT)
+    ends(shared, worker, DONE)
+
     # A worker whose program makes another recipe ends, and counts as no attempt at a unit.
     shared = new_run(Pulled, program, root / "other", inputs[:1])
     shared.plan()
