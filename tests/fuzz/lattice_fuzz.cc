@@ -1,15 +1,18 @@
 // A text: our lattice finds the morphemes of the library, with a dictionary whose costs are few, so that many
-// ways are equal. Or, behind a letter, changes of one of its files: it is refused, or read without a fault.
+// ways are equal, and with the layout of UniDic. Or, behind a letter, changes of one of its files: it is
+// refused, or read without a fault.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/fuzz/require.h"
 #include "tests/text/mecab/small_dictionary.h"
+#include "tests/text/mecab/small_unidic.h"
 #include "text/mecab/lattice.h"
 #include "text/mecab/mecab_handle.h"
 
@@ -32,29 +35,40 @@ SmallDictionary Text() {
           .costs = "2 2\n0 0 0\n0 1 1\n1 0 1\n1 1 0\n"};
 }
 
-/// The dictionary, its handles, and a directory for changed copies; removed at the end.
+/// A dictionary with each engine.
+struct Engines {
+  explicit Engines(const std::string& directory)
+      : own(MecabHandle::Open(directory).value()),
+        library(MecabHandle::Open(directory, MecabHandle::Engine::kLibrary).value()) {
+    Require(own->engine() == MecabHandle::Engine::kOwn);
+  }
+  std::unique_ptr<MecabHandle> own, library;
+};
+
+/// The dictionaries, and a directory for changed copies of the first one; removed at the end.
 struct Dictionaries {
   Dictionaries() {
     std::string name = (fs::temp_directory_path() / "lattice_fuzz.XXXXXX").string();
     Require(mkdtemp(name.data()) != nullptr);
     root = name;
-    fs::create_directory(root / "whole");
-    Compile(Text(), root / "whole");
+    for (const auto& [folder, made] :
+         {std::pair("whole", Text()), std::pair("unidic", SmallUnidic(40, 50))}) {
+      fs::create_directory(root / folder);
+      Compile(made, root / folder);
+      engines.emplace_back(root / folder);
+    }
     fs::copy(root / "whole", root / "changed");
-    own = MecabHandle::Open(root / "whole").value();
-    library = MecabHandle::Open(root / "whole", MecabHandle::Engine::kLibrary).value();
-    Require(own->engine() == MecabHandle::Engine::kOwn);
   }
   ~Dictionaries() { fs::remove_all(root); }
   fs::path root;
-  std::unique_ptr<MecabHandle> own, library;
+  std::vector<Engines> engines;
 };
 
-void Compare(const Dictionaries& dictionaries, std::string_view text) {
+void Compare(const Engines& engines, std::string_view text) {
   Morphemes own, library;
-  Require(dictionaries.own->NewAnalyser()->Analyse(text, own) == (text.size() <= kMostLatticeBytes));
+  Require(engines.own->NewAnalyser()->Analyse(text, own) == (text.size() <= kMostLatticeBytes));
   if (text.size() > kMostLatticeBytes) return;
-  Require(dictionaries.library->NewAnalyser()->Analyse(text, library));
+  Require(engines.library->NewAnalyser()->Analyse(text, library));
   Require(own == library);
 }
 
@@ -93,6 +107,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (size > 0 && data[0] < std::size(kFiles))
     ReadChanged(dictionaries, kFiles[data[0]], all.substr(1));
   else
-    Compare(dictionaries, all);
+    for (const Engines& engines : dictionaries.engines) Compare(engines, all);
   return 0;
 }

@@ -65,9 +65,9 @@ Result<std::unique_ptr<MecabHandle>> MecabHandle::OpenLibrary(const std::string&
   // MeCab checks the same first, and leaks memory if the check fails.
   RETURN_IF_ERROR(ReadDictionaryHeader(StrCat(directory, "/sys.dic")).status());
   // MeCab would cut one string at the spaces of a path, so it gets words. It takes char**, and changes
-  // nothing.
-  std::array<std::string, 5> words = {"mecab", "-r", "/dev/null", "-d", directory};
-  std::array<char*, 5> arguments;
+  // nothing. The format of the output, which nobody writes, goes before the one that dicrc names.
+  std::array<std::string, 6> words = {"mecab", "-r", "/dev/null", "-Owakati", "-d", directory};
+  std::array<char*, 6> arguments;
   std::transform(words.begin(), words.end(), arguments.begin(),
                  [](std::string& word) { return word.data(); });
   auto library = std::make_unique<Library>();

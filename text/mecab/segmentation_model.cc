@@ -25,7 +25,7 @@ Status CheckDicrc(const std::string& path) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos) return other;
     const std::string_view key = std::string_view(line).substr(0, line.find_first_of(" \t\v\f\r="));
-    if (key == "userdic" || key == "output-format-type") return other;
+    if (key == "userdic") return other;
     if (key == "bos-feature")
       has_ends |= line.find_first_not_of(" \t\v\f\r", equals + 1) != std::string::npos;
   }

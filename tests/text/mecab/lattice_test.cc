@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/str.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 #include "tests/text/mecab/small_dictionary.h"
+#include "tests/text/mecab/small_unidic.h"
 #include "text/mecab/mecab_handle.h"
 
 namespace pipeline {
@@ -101,6 +103,18 @@ TEST(LatticeTest, KoreanHasTheMorphemesOfMecab) {
   const std::string directory = SourceDir() + "/.dictionaries/mecab-ko-dic";
   ASSERT_TRUE(fs::exists(directory)) << "run ./dev dictionaries";
   Compared(directory).ExpectTheSameForMany();
+}
+
+TEST(LatticeTest, TheLayoutOfUnidicHasTheMorphemesOfMecab) {
+  constexpr std::uint32_t kFew = 40, kMany = 50'000;  // more than 15 bits
+  for (const auto& [right_ids, left_ids] : {std::pair(kFew, kMany), std::pair(kMany, kFew)}) {
+    const TempDir directory;
+    Compile(SmallUnidic(right_ids, left_ids), directory.path());
+    Compared compared(directory.path().string());
+    compared.ExpectTheSameForMany();
+    // `max-grouping-size` of dicrc has no say: MeCab's own 24 comes first.
+    EXPECT_EQ(compared.Own("αβγδεζηθικλμ"), "αβγδεζηθικλμ|");
+  }
 }
 
 TEST(LatticeTest, AnyBytesHaveTheMorphemesOfMecab) {
@@ -207,20 +221,23 @@ class DictionaryFilesTest : public testing::Test {
   SmallDictionary made_;
 };
 
-TEST_F(DictionaryFilesTest, ADictionaryThatOnlyMecabReadsGoesToTheLibrary) {
+TEST_F(DictionaryFilesTest, ASurfaceWithTooManyWordsForTheFormatGoesToTheLibrary) {
   EXPECT_EQ(Opened(directory(), Engine::kOwn)->engine(), Engine::kOwn);
-  // MeCab takes the settings of the output from here, too.
-  WriteFile(directory_.path() / "dicrc", "bos-feature = BOS/EOS\noutput-format-type = wakati\n");
-  EXPECT_EQ(Opening().code(), Code::kUnimplemented);
+  for (int words = 0; words < 256; ++words) made_.words += "zzz,0,0,0,*\n";
+  Compile(made_, directory_.path());
+  EXPECT_EQ(Opening().code(), Code::kUnimplemented) << Opening().message();
   const auto handle = MecabHandle::Open(directory());
   ASSERT_TRUE(handle.ok()) << handle.status().message();
   EXPECT_EQ((*handle)->engine(), Engine::kLibrary);
 }
 
-TEST_F(DictionaryFilesTest, ASurfaceWithTooManyWordsForTheFormatGoesToTheLibrary) {
-  for (int words = 0; words < 256; ++words) made_.words += "zzz,0,0,0,*\n";
-  Compile(made_, directory_.path());
-  EXPECT_EQ(Opening().code(), Code::kUnimplemented) << Opening().message();
+TEST_F(DictionaryFilesTest, TheFormatOfTheOutputIsReadByNeitherEngine) {
+  for (const char* format : {"wakati", "none", "em", "one-that-has-no-format"}) {
+    WriteFile(directory_.path() / "dicrc",
+              StrCat("bos-feature = BOS/EOS\noutput-format-type = ", format, "\n"));
+    Compared compared(directory());
+    for (const char* line : {"", "aab b1", "ああ漢 語ー7  "}) compared.ExpectTheSame(line);
+  }
 }
 
 TEST_F(DictionaryFilesTest, ADamagedFileIsNamed) {
