@@ -16,6 +16,7 @@ import language_rows
 import packed_rows
 import peer_rows
 import run_rows
+import submit_rows
 import tokenizer_rows
 import training_rows
 import upload_rows
@@ -27,6 +28,10 @@ from texts import Texts
 def network(bench):
     download_rows.rows(bench)
     upload_rows.rows(bench)
+
+
+def submit(bench):
+    submit_rows.rows(bench)
 
 
 def components(bench):
@@ -41,7 +46,7 @@ ROWS = {function.__name__: function for function in (
     run_rows.planning, run_rows.small_files, language_rows.words, language_rows.encode, packed_rows.packed, peer_rows.peers,
     tokenizer_rows.tokenizers, writer_rows.packed_writer, writer_rows.bert_writer, writer_rows.tfds, writer_rows.tfdata_writer,
     writer_rows.jsonl_writer, packed_rows.display,
-    network, training_rows.training, components)}
+    submit, network, training_rows.training, components)}
 
 
 def machine():

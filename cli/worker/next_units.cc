@@ -38,6 +38,12 @@ bool IsTemporary(const Status& why) {
          why.code() == Code::kCancelled;
 }
 
+/// Returns "12.3 s".
+std::string Seconds(std::chrono::nanoseconds time) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
+  return StrCat(tenths / 10, ".", tenths % 10, " s");
+}
+
 QueueTerms TermsOf(const std::string& who) {
   QueueTerms terms;
   terms.lease.nonce = RandomName(32);
@@ -64,6 +70,8 @@ class NextUnits {
 
   int Run() {
     const int code = Loop();
+    LogInfo(StrCat("this worker did ", units_, units_ == 1 ? " unit" : " units", "; ", Seconds(in_units_),
+                   " of its ", Seconds(std::chrono::steady_clock::now() - began_), " were theirs"));
     if (const Status left = queue_.Leave(); !left.ok())
       LogWarning(StrCat("the leases of finished units cannot be removed (", left.message(), ")"));
     return code;
@@ -115,8 +123,11 @@ class NextUnits {
       (void)queue_.Release();
       return Fail(opened);
     }
+    const auto begun = std::chrono::steady_clock::now();
     const UnitEnd end = run_->Run(unit, PackageRun::Others::kAreNotDone, stop_);
     if (end.code == kExitDone) {
+      in_units_ += std::chrono::steady_clock::now() - begun;
+      ++units_;
       tries_ = 0;
       if (const Status finished = queue_.Finished(); !finished.ok()) return Fail(finished);
       return std::nullopt;
@@ -218,6 +229,8 @@ class NextUnits {
   std::unique_ptr<PackageRun> run_;  // null: no plan is open
   std::string version_;              // of the plan that is open
   int tries_ = 0;                    // without progress, one after the other
+  std::size_t units_ = 0;            // done by this worker
+  std::chrono::nanoseconds in_units_{0};
 };
 
 }  // namespace
