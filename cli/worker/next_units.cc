@@ -194,7 +194,18 @@ class NextUnits {
         WriteObject(store_, kRunEndName, EncodeRunEnd({std::move(failures)}), Condition::ReplaceAny(), stop_)
             .status();
     if (!written.ok()) return Fail(written);
+    // Workers that died have left leases. A worker that still runs a unit needs its lease no more.
+    if (const Status removed = RemoveLeases(); !removed.ok())
+      LogWarning(StrCat("leases of units cannot be removed (", removed.message(), ")"));
     return EndTurn();
+  }
+
+  Status RemoveLeases() {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> leases, store_.List(kUnitLeasePrefix));
+    std::vector<std::string> names;
+    for (const ObjectInfo& lease : leases)
+      if (lease.name != ObjectOfLease(kPlanningLease)) names.push_back(lease.name);
+    return store_.RemoveAll(names, [] { return true; });
   }
 
   std::optional<int> EndTurn() {
