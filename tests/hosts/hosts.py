@@ -1,6 +1,7 @@
 """Hosts of an engine, for tests: machines of tests/trainer/machines.py that also have process ids, a boot id, /tmp and
 /dev/shm of their own. A directory below the root of the network is a disk that all share."""
 
+import re
 import subprocess
 import sys
 import uuid
@@ -56,6 +57,17 @@ class Host(machines.Machine):
 
     def _inside(self, directory, *more):
         return super()._inside(directory, "--pid", *more)
+
+    def own_ids(self):
+        """The ids that its living processes have on the host itself."""
+        found = set()
+        for process in self.processes():
+            try:
+                status = Path(f"/proc/{process}/status").read_text()
+            except OSError:
+                continue  # it has ended
+            found.add(int(re.search(r"^NSpid:.*\s(\d+)$", status, re.MULTILINE)[1]))
+        return found
 
     def run(self, *words, timeout=30, check=True, **variables):
         """Runs a program there to its end; returns what it printed, without the last line end."""

@@ -12,14 +12,15 @@ HEALTH = {"RAY_health_check_initial_delay_ms": "2000", "RAY_health_check_period_
 
 
 class Ray:
-    """The cluster. `cores` and `memory` (bytes) are those of each host that runs tasks."""
+    """The cluster. `cores` and `memory` (bytes) are those of each host that runs tasks; `variables`: of the environment
+    of all tasks."""
 
-    def __init__(self, environment, root, hosts, cores=1, memory=2 << 30):
+    def __init__(self, environment, root, hosts, cores=1, memory=2 << 30, **variables):
         self.python, self.program = environment / "bin/python", environment / "bin/ray"
         if not self.program.exists():
             raise SystemExit(f"{environment} has no Ray; `./dev test` makes it")
         self.root, (self.head, *self.hosts) = root, hosts
-        self.cores, self.memory = cores, memory
+        self.cores, self.memory, self.variables = cores, memory, {**HEALTH, **variables}
         self.address = f"{self.head.address}:{PORT}"
         root.mkdir()
         for host in hosts:
@@ -30,9 +31,11 @@ class Ray:
         """Starts Ray on a host that has just been made, or that was killed."""
         words = ["--head", f"--port={PORT}", "--num-cpus=0", "--include-dashboard=false"] if host is self.head else [
             f"--address={self.address}", f"--num-cpus={self.cores}"]
-        host.start([self.program, "start", *words, f"--node-ip-address={host.address}", f"--memory={self.memory}",
+        # A host that was cut off for too long ends its Ray: it joins again as a new one.
+        again = ["sh", "-c", 'while :; do "$@"; sleep 1; done', "sh"] if host is not self.head else []
+        host.start([*again, self.program, "start", *words, f"--node-ip-address={host.address}", f"--memory={self.memory}",
                     f"--object-store-memory={STORE}", "--disable-usage-stats", "--block"],
-                   self.root / f"{host.name}.log", **HEALTH)
+                   self.root / f"{host.name}.log", **self.variables)
         if host is self.head:
             self.wait("the head answers", lambda: self.alive() == 1, 60)
 
@@ -41,7 +44,7 @@ class Ray:
         told = self.head.run(self.python, "-c", "from ray._raylet import GcsClient\n"
                              f"nodes = GcsClient(address='{self.address}').get_all_node_info(timeout=2)\n"
                              "print(sum(node['state'] == 0 if isinstance(node, dict) else node.state == 0 "
-                             "for node in nodes.values()))", check=False, **HEALTH)
+                             "for node in nodes.values()))", check=False, **self.variables)
         return int(told) if re.fullmatch(r"\d+", told) else 0
 
     def log(self):

@@ -7,82 +7,31 @@ The jobs run at the same time on two hosts, of which one loses its power.
 """
 
 import sys
-import time
 from pathlib import Path
 
 from hosts import Host, machines
 
 import replan_support as support  # noqa: E402
-from engine import Workers  # noqa: E402
+from engine import Cases, check  # noqa: E402
 from ray_cluster import Ray  # noqa: E402
 
-WORKER = """\
-#!/bin/sh
-# worker CASE DIRECTORY: notes each of its starts, then ends as the case says.
-start=$2/$1
-echo "$(hostname) $$" >>$start
-starts=$(wc -l <$start)
-stopped() { echo stopped >>$start.stopped; exit 75; }
-trap stopped TERM
-wait_for() { while [ ! -e $2/$1 ]; do sleep 0.1 & wait $!; done; }
-case $1 in
-  once) [ $starts = 1 ] && exit 75; exit 0 ;;
-  never) exit 75 ;;
-  wrong) echo 'first line' >&2; echo 'the last line' >&2; exit 65 ;;
-  killed) [ $starts -ge 3 ] || kill -KILL $$; exit 0 ;;
-  endless) wait_for never-made $2 ;;
-  lost) wait_for go $2; exit 0 ;;
-esac
-"""
 
-
-def check(good, what):
-    if not good:
-        raise SystemExit(f"WRONG: {what}")
-
-
-class Cases:
+class RayCases(Cases):
     def __init__(self, program, place, ray):
-        self.program, self.root, self.ray, self.began = program, place.root, ray, time.monotonic()
-        self.worker = self.root / "worker"
-        self.worker.write_text(WORKER)
-        self.worker.chmod(0o755)
-        self.notes = self.root / "notes"
-        self.notes.mkdir()
-
-    def start(self, case, command=None, **options):
-        workers = Workers(self.program, "ray", self.ray.head, self.root / case)
-        workers.start(command or [self.worker, case, self.notes], python=self.ray.python, address=self.ray.address,
-                      memory=100 << 20, **options)
-        return workers
-
-    def starts(self, case):
-        """(host, process) of each start of a worker."""
-        path = self.notes / case
-        return [tuple(line.split()) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def say(self, what):
-        print(f"[{time.monotonic() - self.began:5.1f} s] {what}", flush=True)
-
-    def ends(self, case, job, state, *texts, starts):
-        job.wait(f"{case} ends", job.is_over, 60)
-        check(job.state() == f"over with {state}: ended", f"{case}: {job.state()}\n{job.messages()}")
-        check(len(self.starts(case)) == starts, f"{case}: {self.starts(case)}")
-        for text in texts:
-            check(text in job.messages(), f"{case} does not say {text!r}:\n{job.messages()}")
+        super().__init__(program, "ray", ray.head, place.root, {"python": ray.python, "address": ray.address})
+        self.ray = ray
 
     def run(self):
-        refused = self.ray.head.run("sh", "-c", f"'{self.program}' {self.root} ray start --python /usr/bin/python3 -- "
-                                    "/bin/true 2>&1", check=False)
-        check(refused == "/usr/bin/python3: has no Ray; name a Python that has it, in the version of the cluster's hosts",
-              refused)
+        refused = self.refused("--python", "/usr/bin/python3")
+        check(refused == "/usr/bin/python3: has no Ray; name a Python that has it, in the version of the cluster's hosts\n"
+              "code 1", refused)
 
         lost, endless = self.start("lost", workers=3), self.start("endless", workers=2)
         lost.wait("they run", lambda: len(self.starts("lost")) == 3, 60)
         endless.wait("they run", lambda: len(self.starts("endless")) == 2, 60)
         endless.cancel()
         endless.wait("the cancelled ones end", endless.is_over, 60)
-        check((self.notes / "endless.stopped").read_text() == "stopped\n" * 2, "a cancelled worker got no SIGTERM")
+        check(self.stops("endless") == 2, "a cancelled worker got no SIGTERM")
         self.say("cancelled workers get SIGTERM and stay ended")
 
         once, killed = self.start("once"), self.start("killed")
@@ -95,13 +44,13 @@ class Cases:
         self.ends("missing", missing, 78, "No such file or directory: '/no/such/pipe'", starts=0)
         self.say("75 and a signal start a worker again, at most as often as asked; 65 ends it and shows its last lines")
 
-        hosts = [host for host, _ in self.starts("lost")]
+        hosts = [host for host, *_ in self.starts("lost")]
         check(set(hosts) == {"host-1", "host-2"}, f"workers are not spread: {hosts}")
         gone = hosts.count("host-2")
         self.ray.hosts[1].kill()
         self.say(f"host-2 loses its power with {gone} workers")
         lost.wait("they run on another host", lambda: len(self.starts("lost")) == 3 + gone, 90)
-        check([host for host, _ in self.starts("lost")][3:] == ["host-1"] * gone, f"{self.starts('lost')}")
+        check([host for host, *_ in self.starts("lost")][3:] == ["host-1"] * gone, f"{self.starts('lost')}")
         said = lost.messages().count("lost (NodeDiedError), started again") + lost.messages().count(
             "lost (WorkerCrashedError), started again")
         check(said == gone, f"the engine's log says {said} losses:\n{lost.messages()}")
@@ -115,7 +64,7 @@ class Cases:
         lost.wait("it is started again", lambda: len(self.starts("lost")) == len(before) + 1, 30)
         lives = self.ray.hosts[0].run("sh", "-c", f"ps -eo args | grep -c '[/]bin/sh {self.worker} lost' || :")
         check(lives == "3", f"{lives} workers live, 3 are wanted")
-        (self.notes / "go").touch()
+        self.go()
         self.ends("lost", lost, 0, starts=len(before) + 1)
         self.say("a worker ends with the process of its task")
 
@@ -124,7 +73,7 @@ def main():
     program, fake, environment = (Path(word).absolute() for word in sys.argv[1:4])
     machines.isolate()
     with support.Sandbox() as place, machines.Network(fake, place.root) as network:
-        Cases(program, place, Ray(environment, place.root / "ray", network.add(3, Host), cores=4)).run()
+        RayCases(program, place, Ray(environment, place.root / "ray", network.add(3, Host), cores=4)).run()
 
 
 if __name__ == "__main__":

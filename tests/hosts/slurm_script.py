@@ -7,64 +7,19 @@ All jobs run at the same time on two hosts, of which one loses its power.
 """
 
 import sys
-import time
 from pathlib import Path
 
 from hosts import Host, machines
 
 import replan_support as support  # noqa: E402
-from engine import Workers  # noqa: E402
+from engine import Cases, Workers, check  # noqa: E402
 from slurm_cluster import Slurm  # noqa: E402
 
-WORKER = """\
-#!/bin/sh
-# worker CASE DIRECTORY: notes each of its starts, then ends as the case says.
-start=$2/$1-$SLURM_ARRAY_TASK_ID
-echo "$(hostname) ${SLURM_RESTART_COUNT:-0} $$" >>$start
-starts=$(wc -l <$start)
-stopped() { echo stopped >>$start.stopped; exit 75; }
-trap stopped TERM
-wait_for() { while [ ! -e $2/$1 ]; do sleep 0.1 & wait $!; done; }
-case $1 in
-  once) [ $SLURM_ARRAY_TASK_ID = 2 ] && [ $starts = 1 ] && exit 75; exit 0 ;;
-  never) exit 75 ;;
-  wrong) exit 65 ;;
-  killed) [ $starts -ge 3 ] || kill -KILL $$; exit 0 ;;
-  stops) [ $starts -ge 2 ] || wait_for go $2; exit 0 ;;
-  endless) wait_for never-made $2 ;;
-  lost) wait_for go $2; exit 0 ;;
-esac
-"""
 
-
-def check(good, what):
-    if not good:
-        raise SystemExit(f"WRONG: {what}")
-
-
-class Cases:
+class SlurmCases(Cases):
     def __init__(self, program, place, slurm):
-        self.program, self.root, self.slurm = program, place.root, slurm
-        self.began, self.told = time.monotonic(), []
-        self.worker = self.root / "worker"
-        self.worker.write_text(WORKER)
-        self.worker.chmod(0o755)
-        self.notes = self.root / "notes"
-        self.notes.mkdir()
-
-    def start(self, case, **options):
-        workers = Workers(self.program, "slurm", self.slurm.controller, self.root / case, **self.slurm.variables)
-        workers.start([self.worker, case, self.notes], memory=100 << 20, **options)
-        return workers
-
-    def starts(self, case, number):
-        """(host, restarts by Slurm, process) of each start of a worker."""
-        path = self.notes / f"{case}-{number}"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [tuple(line.split()) for line in lines]
-
-    def say(self, what):
-        print(f"[{time.monotonic() - self.began:5.1f} s] {what}", flush=True)
+        super().__init__(program, "slurm", slurm.controller, place.root, **slurm.variables)
+        self.slurm = slurm
 
     def run(self):
         jobs = {"once": self.start("once", workers=3), "never": self.start("never", starts=1),
@@ -75,8 +30,7 @@ class Cases:
         check(many.state().startswith("going on: 0 running, 9 waiting"), many.state())
         many.cancel()
         many.wait("held workers are cancelled", many.is_over, 20)
-        refused = self.slurm.controller.run("sh", "-c", f"'{self.program}' {self.root} slurm start --word "
-                                            f"--partition=none -- /bin/true 2>&1; echo code $?", **self.slurm.variables)
+        refused = self.refused("--word", "--partition=none")
         check(refused == "sbatch: invalid partition specified: none; Batch job submission failed: Invalid partition name "
               "specified\ncode 1", f"a wrong partition: {refused}")
 
@@ -87,7 +41,7 @@ class Cases:
         jobs["endless"].wait("the cancelled ones end", jobs["endless"].is_over, 30)
         check("2 CANCELLED" in jobs["endless"].state(), jobs["endless"].state())
         for number in (0, 1):
-            check((self.notes / f"endless-{number}.stopped").exists(), "a cancelled worker got no SIGTERM")
+            check(self.stops("endless", number) == 1, "a cancelled worker got no SIGTERM")
         self.say("cancelled workers get SIGTERM, end with 75 and stay ended")
 
         for case in ("once", "never", "wrong", "killed", "stops"):
@@ -100,7 +54,7 @@ class Cases:
         self.say(f"host-2 loses its power with workers {lost}")
         jobs["lost"].wait("they run on another host", lambda: all(len(self.starts("lost", number)) == 2
                                                                   for number in lost), 60)
-        (self.notes / "go").touch()
+        self.go()
         jobs["lost"].wait("they end", jobs["lost"].is_over, 60)
         for number in range(4):
             again = number in lost
@@ -120,7 +74,7 @@ class Cases:
         check(len(self.starts("wrong", 0)) == 1 and "1 FAILED" in jobs["wrong"].state(), "65 was started again")
         check([start[1] for start in self.starts("killed", 0)] == ["0", "0", "0"], f"{self.starts('killed', 0)}")
         check("1 COMPLETED" in jobs["killed"].state(), jobs["killed"].state())
-        check((self.notes / "stops-0.stopped").exists() and [start[1] for start in self.starts("stops", 0)] == ["0", "1"],
+        check(self.stops("stops") == 1 and [start[1] for start in self.starts("stops", 0)] == ["0", "1"],
               f"after SIGTERM to the script: {self.starts('stops', 0)}")
         self.say("75 requeues one worker, at most as often as asked; 65 ends it; a killed one starts again in its task")
         unknown = Workers(self.program, "slurm", self.slurm.controller, self.root, **self.slurm.variables)
@@ -133,7 +87,7 @@ def main():
     machines.isolate(as_root=True)
     with support.Sandbox() as place, machines.Network(fake, place.root) as network:
         slurm = Slurm(place.root / "slurm", network.add(3, Host), cores=8, array=8)
-        Cases(program, place, slurm).run()
+        SlurmCases(program, place, slurm).run()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Pipelines by workers of a real engine on three hosts, with faults by a seed, until there were enough of them. After each
+run the bytes are those of `pipe run`.
+
+    submit_soak.py PIPE ENGINE FAKE_GCS slurm|ray ENVIRONMENT [--seed N] [--faults N]
+
+A host loses its power inside a unit and comes back; it is frozen inside a unit for longer than its lease; its network is
+cut; a worker, or the program that keeps it, is killed; the controller of the engine dies. A line for each tells where it
+fell. Workers that were given up with their controller are started again, as a person does who attaches again.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hosts"))
+
+from hosts import Host, machines
+
+import replan_support as support  # noqa: E402
+from engine_run import BENCHES, HOSTS, EngineRun, prepare  # noqa: E402
+
+SILENCE = 6  # seconds: longer than four signs of life
+
+
+class Soak:
+    def __init__(self, words, place, network):
+        self.words, self.place, self.chance, self.began = words, place, random.Random(words.seed), time.monotonic()
+        self.counts, self.losses = Counter(), 0
+        self.inputs, self.undisturbed = prepare(words.pipe, place.root, times=16)
+        self.bench = BENCHES[words.kind](place, network.add(1 + HOSTS, Host), words.environment)
+        self.faults = [self.power, self.power, self.freeze, self.cut, self.kill_worker, self.kill_keeper,
+                       self.controller if words.kind == "slurm" else self.driver]
+
+    def say(self, what):
+        print(f"[{time.monotonic() - self.began:6.1f} s] {what}", flush=True)
+
+    def run(self):
+        number = 0
+        while self.counts.total() < self.words.faults:
+            self.round(number)
+            number += 1
+        if self.losses == 0:
+            raise SystemExit("the log of the engine has no lost worker: the faults were none for it")
+        kinds = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
+        self.say(f"done: {self.counts.total()} faults in {number} runs ({kinds}); the engine's log has {self.losses} lost "
+                 "workers; all bytes are those of `pipe run`")
+
+    def round(self, number):
+        run = EngineRun(self.bench, self.words.kind, self.words.engine, self.words.pipe,
+                        self.place.root / f"run-{number}", self.inputs)
+        self.later = []  # (when, call, host): ends of faults
+        run.start()
+        while not run.ended() and self.counts.total() < self.words.faults:
+            fault = self.chance.choice(self.faults)
+            told = fault(run)
+            if told is None:  # the run has ended, or the fault is there already
+                time.sleep(0.1)
+                continue
+            self.counts[fault.__name__] += 1
+            self.say(f"run {number}: {told}")
+            self.pause(run, self.chance.uniform(0.5, 4))
+        deadline = time.monotonic() + 300
+        while (self.later or not run.ended()) and time.monotonic() < deadline:
+            self.tend(run)
+        run.finish(self.undisturbed, 200)
+        losses = self.bench.losses(run.workers)
+        self.losses += losses
+        self.say(f"run {number}: the bytes are those of `pipe run`; the engine lost {losses} workers")
+
+    def tend(self, run):
+        """Ends faults whose time has come, and starts workers again that the engine gave up."""
+        for one in [one for one in self.later if one[0] <= time.monotonic()]:
+            self.later.remove(one)
+            one[1]()
+        if self.words.kind == "ray" and run.workers.is_over() and not run.ended():
+            self.say("attached again")
+            run.start(plan=False)
+        time.sleep(0.05)
+
+    def pause(self, run, seconds):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.tend(run)
+
+    def standing(self):
+        """Hosts without a fault."""
+        return [host for host in self.bench.hosts if host not in [one[2] for one in self.later]]
+
+    def power(self, run):
+        found = run.freeze_inside(self.standing, lambda: self.tend(run), 200)
+        if found is None:
+            return None
+        host, units = found
+        host.kill()
+        host.frozen = False
+        self.later.append((time.monotonic() + self.chance.uniform(1, 40), lambda: self.bench.cluster.boot(host), host))
+        return f"{host.name} loses its power inside {units[0]}"
+
+    def freeze(self, run):
+        found = run.freeze_inside(self.standing, lambda: self.tend(run), 200)
+        if found is None:
+            return None
+        host, units = found
+        seconds = self.chance.uniform(SILENCE, 3 * SILENCE)
+        self.later.append((time.monotonic() + seconds, host.thaw, host))
+        return f"{host.name} is frozen for {seconds:.0f} s inside {units[0]}"
+
+    def cut(self, run):
+        found = run.freeze_inside(self.standing, lambda: self.tend(run), 200)
+        if found is None:
+            return None
+        host, units = found
+        host.cut()
+        host.thaw()
+        seconds = self.chance.uniform(1, 20)
+        self.later.append((time.monotonic() + seconds, host.mend, host))
+        return f"{host.name} is cut off for {seconds:.0f} s inside {units[0]}"
+
+    def kill_in(self, run, text, what):
+        """Kills the processes on a host inside a unit whose command has this text."""
+        found = run.freeze_inside(self.standing, lambda: self.tend(run), 200)
+        if found is None:
+            return None
+        host, units = found
+        killed = 0
+        for process in host.processes():
+            try:
+                if text in Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" "):
+                    os.kill(process, signal.SIGKILL)
+                    killed += 1
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        host.thaw()
+        return f"{killed} {what} on {host.name} are killed inside {units[0]}" if killed else None
+
+    def kill_worker(self, run):
+        return self.kill_in(run, b"worker --plan", "processes of workers")
+
+    def kill_keeper(self, run):
+        if self.words.kind == "slurm":
+            return self.kill_in(run, b"slurmstepd", "step daemons")
+        return self.kill_in(run, b"ray::work", "processes of tasks")
+
+    def controller(self, _):
+        if self.bench.first in [one[2] for one in self.later]:
+            return None
+        self.bench.cluster.kill_controller()
+        until = time.monotonic() + self.chance.uniform(1, 8)
+        self.later.append((until, self.bench.cluster.start_controller, self.bench.first))
+        return "slurmctld is killed"
+
+    def driver(self, run):
+        for process in self.bench.first.processes():
+            try:
+                if b"ray_workers.py" in Path(f"/proc/{process}/cmdline").read_bytes():
+                    os.kill(process, signal.SIGKILL)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        run.workers.wait("the job is over", run.workers.is_over, 20)
+        if run.ended():
+            return None
+        run.start(plan=False)
+        return "the driver of the tasks is killed; attached again"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("pipe", "engine", "fake_gcs"):
+        parser.add_argument(name, type=lambda word: Path(word).absolute())
+    parser.add_argument("kind", choices=sorted(BENCHES))
+    parser.add_argument("environment", type=lambda word: Path(word).absolute())
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--faults", type=int, default=30)
+    words = parser.parse_args()
+    machines.isolate(as_root=words.kind == "slurm")
+    print(f"{words.kind}: seed {words.seed}, {words.faults} faults")
+    with support.Sandbox() as place, machines.Network(words.fake_gcs, place.root) as network:
+        Soak(words, place, network).run()
+
+
+if __name__ == "__main__":
+    main()
