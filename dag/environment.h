@@ -54,6 +54,9 @@ struct Environment {
   bool declared_reasons_only = false;
 };
 
+/// Opens the store of the partition outputs in `directory`, which is below artifacts/. Those of small inputs
+/// are in bundles.
+Result<std::unique_ptr<Store>> OpenOutputs(const Environment& environment, const std::string& directory);
 /// Opens the store of an artifact: at a URI, or below artifacts/ of the work directory after kWorkLocation.
 Result<std::unique_ptr<Store>> OpenLocation(const Environment& environment, const std::string& location);
 /// Returns the same location as a person writes it: a URI, or a path, perhaps relative.

@@ -53,7 +53,7 @@ Result<Artifacts> OpenArtifacts(const Graph& graph, const Plan& plan, SideInputO
                            side_input.named_input, "` is gone; run again"));
     const PlannedSegment& maker = plan.segments[*side_input.segment];
     if (!maker.publishes) {
-      ASSIGN_OR_RETURN(input.directory, scope.environment->work_store("artifacts/" + maker.directory));
+      ASSIGN_OR_RETURN(input.directory, OpenOutputs(*scope.environment, maker.directory));
       input.uri = maker.keys.stage;
       input.outputs = std::move(outputs[number]);
       note(side_input, RecordsContent(ContentOf(input.outputs), graph[maker.node].out));
@@ -224,7 +224,7 @@ class Preparer {
     if (planned.barrier) state.barrier = &StateOf(*planned.barrier);
     for (const PlannedSegment::SideInput& side_input : planned.side_inputs)
       if (side_input.segment) state.makers.push_back(&StateOf(*side_input.segment));
-    ASSIGN_OR_RETURN(state.scope.directory, environment_.work_store("artifacts/" + planned.directory));
+    ASSIGN_OR_RETURN(state.scope.directory, OpenOutputs(environment_, planned.directory));
     ASSIGN_OR_RETURN(state.scope.work, environment_.work_store(""));
     for (const LineageStage& stage : planned.output_lineage)
       if (const bool read = IsRead(planned, stage.stage); read || IsIn(planned, stage.stage))

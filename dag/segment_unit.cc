@@ -211,8 +211,7 @@ Result<bool> Reuse(const UnitContext& unit, PartitionId id, const Digest& conten
   const UnitLine* known = log.FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
   if (known == nullptr || scope.planned->forced || known->content != content || known->location.empty())
     return false;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from,
-                   scope.environment->work_store("artifacts/" + known->location));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenOutputs(*scope.environment, known->location));
   for (const StoredObject& object : known->objects) {
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
     if (!there || there->size != object.bytes) return false;

@@ -70,7 +70,7 @@ StoredOutputs StoredIn(const Environment& environment) {
   };
   stored.outputs = [&environment](const OutputKeys& keys,
                                   const std::string& directory) -> Result<PartitionOutputs> {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenOutputs(environment, directory));
     return PartitionOutputs::Load(*environment.log, keys, *store);
   };
   return stored;

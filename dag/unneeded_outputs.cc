@@ -94,7 +94,7 @@ Result<std::uint64_t> OutputBytes(const Environment& environment,
                                   const std::vector<std::string>& directories) {
   std::uint64_t bytes = 0;
   for (const std::string& directory : directories) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenOutputs(environment, directory));
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, OutputsIn(*store));
     for (const ObjectInfo& object : objects) bytes += object.size;
   }
@@ -103,7 +103,7 @@ Result<std::uint64_t> OutputBytes(const Environment& environment,
 
 Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::string& directory,
                                     const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store("artifacts/" + directory));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenOutputs(environment, directory));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, OutputsIn(*store));
   RETURN_IF_ERROR(store->Sweep(""));  // a killed run left its temporaries there
   if (!objects.empty()) PassCommitPoint("outputs.unneeded");

@@ -161,9 +161,9 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
       PrintCounts(segment.lineage, gone->second.summary.counts);
       continue;
     }
-    const Result<std::unique_ptr<Store>> store =
-        segment.publishes ? OpenLocation(environment, segment.location)
-                          : environment.work_store("artifacts/" + segment.directory);
+    const Result<std::unique_ptr<Store>> store = segment.publishes
+                                                     ? OpenLocation(environment, segment.location)
+                                                     : OpenOutputs(environment, segment.directory);
     if (!store.ok()) continue;
     const Result<Manifest> manifest = ReadManifest(**store, segment.location);
     if (!manifest.ok()) continue;

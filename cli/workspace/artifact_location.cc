@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "dag/location/marker.h"
 #include "dag/records/partition_output.h"
+#include "storage/bundle_store.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
 
@@ -57,6 +58,8 @@ Result<ArtifactLocation> OpenArtifactLocation(const std::string& location) {
   ArtifactLocation opened;
   opened.name = uri.ToString();
   ASSIGN_OR_RETURN(opened.store, OpenStore(location));
+  // It may be a directory of partition outputs.
+  if (uri.is_local()) opened.store = std::make_unique<BundleStore>(std::move(opened.store));
   return opened;
 }
 

@@ -52,9 +52,9 @@ class Locations {
     const bool in_work = unit && std::holds_alternative<PartitionId>(unit->part);
     const auto [known, is_new] = listed_.try_emplace({in_work, line.location});
     if (is_new) {
-      ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
-                       in_work ? environment_.work_store(StrCat("artifacts/", line.location))
-                               : OpenLocation(environment_, line.location));
+      ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, in_work
+                                                               ? OpenOutputs(environment_, line.location)
+                                                               : OpenLocation(environment_, line.location));
       ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
       for (const ObjectInfo& there : objects) known->second.emplace(there.name, there.size);
     }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -116,6 +117,63 @@ TEST(SmallInputsTest, AFailureThatEndsTheRunKeepsWhatItsGroupHasRead) {
   place.watch = nullptr;
   WriteFile(path, then);
   EXPECT_EQ(place.Ok(kText).Count("end text/"), kFiles + 3 - ended);
+}
+
+/// The bundles of the partition outputs of `stage`, and the number of its files.
+std::vector<std::string> Bundles(const ToyPlace& place, const std::string& stage, std::size_t& files) {
+  std::vector<std::string> bundles;
+  files = 0;
+  for (const std::string& file : place.Files("work/artifacts")) {
+    if (!file.starts_with(stage + "-")) continue;
+    ++files;
+    const std::string name = file.substr(0, file.find('\n'));
+    if (name.find(".bundle-") != std::string::npos) bundles.push_back(place.path("work/artifacts/" + name));
+  }
+  return bundles;
+}
+
+TEST(SmallInputsTest, OutputsOfAGroupShareAFileThatLaterRunsRead) {
+  ToyPlace place, undisturbed;
+  WriteSmallFiles(place);
+  WriteSmallFiles(undisturbed);
+  place.keep_intermediates = true;
+  place.Ok(kText);
+  std::size_t files = 0;
+  EXPECT_FALSE(Bundles(place, "text", files).empty());
+  EXPECT_LT(files, static_cast<std::size_t>(kFiles * 2 / 3));
+
+  std::filesystem::remove_all(place.path("out"));
+  const ToyOutcome again = place.Ok(kText);
+  EXPECT_EQ(again.Count("end text/"), 0);  // nothing is read again
+  undisturbed.Ok(kText);
+  EXPECT_TRUE(place.Files("out") == undisturbed.Files("out"));
+}
+
+TEST(SmallInputsTest, OutputsInADamagedBundleAreMadeAgain) {
+  ToyPlace place, undisturbed;
+  WriteSmallFiles(place);
+  WriteSmallFiles(undisturbed);
+  place.keep_intermediates = true;
+  place.Ok(kText);
+  std::size_t files = 0;
+  const std::vector<std::string> bundles = Bundles(place, "text", files);
+  ASSERT_GT(bundles.size(), 2u);
+  WriteFile(bundles[0], ReadFile(bundles[0]).substr(1));  // its list
+  std::string bytes = ReadFile(bundles[1]);
+  bytes[10] ^= 1;  // its first output
+  WriteFile(bundles[1], bytes);
+  std::filesystem::remove(bundles[2]);
+
+  std::filesystem::remove_all(place.path("out"));
+  place.keep_intermediates = false;
+  const ToyOutcome again = place.Ok(kText);
+  EXPECT_GT(again.Count("done text/0"), 2);
+  EXPECT_LT(again.Count("done text/0"), kFiles);
+  EXPECT_EQ(again.Count("void text/"), 1);
+  undisturbed.Ok(kText);
+  EXPECT_TRUE(place.Files("out") == undisturbed.Files("out"));
+  Bundles(place, "text", files);
+  EXPECT_EQ(files, 0u);  // also those of earlier runs
 }
 
 TEST(SmallInputsTest, OtherProcessesAreOfferedSingleInputs) {

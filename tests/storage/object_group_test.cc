@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/str.h"
+#include "storage/bundle_store.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
 #include "tests/support/temp_dir.h"
@@ -51,6 +53,43 @@ TEST(ObjectGroupTest, ObjectsOfADirectoryAppearTogetherAndOneThatFailsStopsNoOth
 TEST(ObjectGroupTest, SoDoObjectsInMemory) {
   MemoryStore store;
   CommitsTogether(store);
+}
+
+TEST(ObjectGroupTest, SmallObjectsBecomeOneBundleAndOthersFilesOfTheirOwn) {
+  const TempDir dir;
+  LocalStore files(dir / "objects");
+  BundleStore store(std::make_unique<LocalStore>(dir / "objects"));
+  CommitsTogether(store);
+  ObjectGroup group;
+  const std::unique_ptr<Store> joined = group.Join(store);
+  const std::string large((256 << 10) + 1, 'x');
+  ASSERT_TRUE(WriteObject(*joined, "large", large, Condition::ReplaceAny()).ok());
+  ASSERT_TRUE(WriteObject(*joined, "small", "12345", Condition::ReplaceAny()).ok());
+  ASSERT_TRUE(WriteObject(*joined, "new", "12", Condition::CreateOnly()).ok());
+  ASSERT_TRUE(WriteObject(*joined, "tiny", "", Condition::ReplaceAny()).ok());
+  for (const Status& outcome : group.Commit()) EXPECT_TRUE(outcome.ok()) << outcome.message();
+  EXPECT_EQ(Bytes(files, "large"), large);
+  EXPECT_EQ(Bytes(files, "new"), "12");
+  EXPECT_FALSE(files.Stat("small")->has_value());
+  EXPECT_EQ(Bytes(store, "small"), "12345");
+  EXPECT_EQ(Bytes(store, "tiny"), "");
+}
+
+TEST(ObjectGroupTest, HoldsFourMebibytesAtMost) {
+  const TempDir dir;
+  LocalStore files(dir / "objects");
+  BundleStore store(std::make_unique<LocalStore>(dir / "objects"));
+  ObjectGroup group;
+  const std::unique_ptr<Store> joined = group.Join(store);
+  for (int round = 0; round < 2; ++round) {
+    for (int number = 0; number < 20; ++number)
+      ASSERT_TRUE(WriteObject(*joined, StrCat("o", round, "-", number), std::string(256 << 10, 'x'),
+                              Condition::ReplaceAny())
+                      .ok());
+    for (const Status& outcome : group.Commit()) EXPECT_TRUE(outcome.ok()) << outcome.message();
+  }
+  EXPECT_EQ(files.List("")->size(), 2u * (1 + 4));  // 16 are in the bundle
+  EXPECT_EQ(store.List("")->size(), 40u);
 }
 
 TEST(ObjectGroupTest, WithoutCommitNothingIsLeft) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "storage/bundle_file.h"
 #include "storage/digest_cache.h"
 #include "storage/local_names.h"
 #include "storage/remote/gcs/gcs_object.h"
@@ -33,6 +34,9 @@ TEST(OutsideStringsOfStorageTest, FilesOfOtherProcesses) {
   ASSERT_TRUE(parsed);
   strings.Add("front of a temporary", temporary.substr(0, temporary.find(parsed->boot)));
   strings.Add("part file", KeptPartName("<object>"));
+
+  strings.Add("bundle", "<bytes>" + EncodeBundleEnd(std::vector<BundledPart>{{"<object>", 0, 7}}));
+  strings.Add("bundle's name", BundleName("<object>", 1));
 
   PartState state;
   state.identity = "<identity>";

@@ -1,0 +1,107 @@
+#include "storage/bundle_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "storage/object_name.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kSuffix = ".bundle-";
+constexpr std::string_view kMark = "pipe bundle 1 ";
+constexpr int kHexDigits = 8;
+constexpr std::size_t kLastLine = kMark.size() + kHexDigits + 1 + kHexDigits + 1;  // two numbers, SP, LF
+constexpr std::size_t kMostNamed = 200;  // bytes of a name; the file system takes 255, and more is added
+constexpr std::size_t kFirstRead = 4096;
+
+std::string Hex(std::uint32_t number) {
+  std::string digits(kHexDigits, '0');
+  for (int at = kHexDigits; at-- > 0; number >>= 4)
+    digits[static_cast<std::size_t>(at)] = "0123456789abcdef"[number & 15];
+  return digits;
+}
+
+/// Takes a number from the front of `text`, as it is written there in `base`.
+std::optional<std::uint64_t> TakeNumber(std::string_view& text, int base) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+Status Damaged(std::string_view why) { return Status(Code::kDataLoss, StrCat("as a bundle, ", why)); }
+
+Result<std::string> ReadTail(const ByteFile& file, std::uint64_t bytes, std::stop_token stop) {
+  std::string tail(static_cast<std::size_t>(std::min(bytes, file.size())), '\0');
+  if (tail.empty()) return tail;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
+                   file.Open(file.size() - tail.size(), std::move(stop)));
+  RETURN_IF_ERROR(ReadExactly(*reader, tail));
+  return tail;
+}
+
+}  // namespace
+
+bool CanBeBundled(std::string_view name) {
+  return CheckObjectName(name).ok() && name.size() <= kMostNamed &&
+         name.find_first_of("/\n") == std::string_view::npos;
+}
+
+std::string BundleName(std::string_view first, std::uint64_t number) {
+  return StrCat(first, kSuffix, number);
+}
+
+std::optional<std::uint64_t> NumberOfBundle(std::string_view name) {
+  const std::size_t suffix = name.rfind(kSuffix);
+  if (suffix == std::string_view::npos || !CanBeBundled(name.substr(0, suffix))) return std::nullopt;
+  std::string_view digits = name.substr(suffix + kSuffix.size());
+  const std::optional<std::uint64_t> number = TakeNumber(digits, 10);
+  return digits.empty() ? number : std::nullopt;
+}
+
+std::string EncodeBundleEnd(std::span<const BundledPart> parts) {
+  std::string list;
+  for (const BundledPart& part : parts) list += StrCat(part.size, " ", part.name, "\n");
+  return StrCat(list, kMark, Hex(static_cast<std::uint32_t>(list.size())), " ", Hex(Crc32c(list)), "\n");
+}
+
+Result<std::vector<BundledPart>> ReadBundleParts(const ByteFile& file, std::stop_token stop) {
+  ASSIGN_OR_RETURN(std::string tail, ReadTail(file, kFirstRead, stop));
+  if (tail.size() < kLastLine) return Damaged("it is too short");
+  std::string_view last = std::string_view(tail).substr(tail.size() - kLastLine);
+  const std::string line(last);
+  last.remove_prefix(kMark.size());
+  const std::optional<std::uint64_t> bytes = TakeNumber(last, 16);
+  if (!bytes || *bytes > file.size() - kLastLine) return Damaged("it has no last line");
+  if (*bytes > tail.size() - kLastLine) {
+    ASSIGN_OR_RETURN(tail, ReadTail(file, *bytes + kLastLine, std::move(stop)));
+  }
+  std::string_view list = std::string_view(tail).substr(tail.size() - kLastLine - *bytes, *bytes);
+  if (line != StrCat(kMark, Hex(static_cast<std::uint32_t>(*bytes)), " ", Hex(Crc32c(list)), "\n"))
+    return Damaged("its list is damaged");
+  std::vector<BundledPart> parts;
+  std::uint64_t end = 0;
+  const std::uint64_t whole = file.size() - kLastLine - *bytes;
+  while (!list.empty()) {
+    const std::optional<std::uint64_t> size = TakeNumber(list, 10);
+    const std::size_t line_end = list.find('\n');
+    if (!size || *size > whole - end || line_end == std::string_view::npos || list.front() != ' ')
+      return Damaged("its list is damaged");
+    const std::string_view name = list.substr(1, line_end - 1);
+    if (!CanBeBundled(name)) return Damaged("its list has a name that no part can have");
+    parts.push_back({std::string(name), end, *size});
+    end += *size;
+    list.remove_prefix(line_end + 1);
+  }
+  if (end != whole) return Damaged("its parts have other sizes than its list says");
+  return parts;
+}
+
+}  // namespace pipeline
