@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "base/str.h"
 #include "storage/memory_store.h"
 
@@ -47,10 +46,7 @@ Status BundleStore::TakeIn(const std::vector<ObjectInfo>& listed) {
     Result<std::vector<BundledPart>> parts = ReadBundleParts(**file);
     if (!parts.ok() && parts.status().code() != Code::kDataLoss) return parts.status();
     bundle.damaged = !parts.ok();
-    if (parts.ok())
-      bundle.parts = std::move(*parts);
-    else
-      LogWarning(StrCat(object.name, ": ", parts.status().message(), "; its objects count as missing"));
+    if (parts.ok()) bundle.parts = std::move(*parts);
     const Lock lock(mutex_);
     Add(object.name, std::move(bundle));
   }
