@@ -14,6 +14,7 @@ from pathlib import Path
 import places
 import numpy as np
 import tiny_tokenizer
+import xla_flags
 from packed_rows import stream_rows, write_packed
 
 EOS, VOCAB, SEQ_LEN = 2, 61, 32
@@ -78,7 +79,7 @@ class WithRows(unittest.TestCase):
         for step, loss in again.losses().items():
             self.assertEqual(loss, whole.losses()[step])
         self.assertEqual(again.result()["final"], whole.result()["final"])
-        parted = self.run_here("parted", **begins, environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        parted = self.run_here("parted", **begins, environ={"XLA_FLAGS": xla_flags.with_devices(4)},
                                config={**self.config, "mesh": {"fsdp": 2, "tensor": 2}})
         self.assertEqual(parted.end(), 0, parted.log_end())
         for step, loss in parted.losses().items():

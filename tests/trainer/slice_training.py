@@ -22,6 +22,7 @@ from bucket_training import pipeline  # noqa: E402
 from fake_buckets import BUCKET  # noqa: E402
 from slice_faults import Slice, strike  # noqa: E402
 from slice_runs import Training, apart, check, check_markers, figures, samples  # noqa: E402
+import xla_flags  # noqa: E402
 
 HOSTS, DEVICES, STEPS, EVERY = 4, 2, 20, 5
 FACTOR = 0.15  # of the times of hosts.md, section 4
@@ -42,11 +43,9 @@ def main():
         slice_ = network.add(HOSTS)
 
         def training(name, hosts, *words):
-            flags = (f"--xla_force_host_platform_device_count={HOSTS * DEVICES // len(hosts)}",
-                     "--xla_backend_optimization_level=0")  # it compiles more than it computes
-            return Training(name, place.root, place.file, network.bucket, hosts, name, words,
-                            XLA_FLAGS=" ".join(flags), JAX_PLATFORMS="cpu", PIPE_TEST_HOST_TIMES=str(FACTOR),
-                            PIPE_LEASE="0.5")
+            flags = xla_flags.with_devices(HOSTS * DEVICES // len(hosts))
+            return Training(name, place.root, place.file, network.bucket, hosts, name, words, XLA_FLAGS=flags,
+                            JAX_PLATFORMS="cpu", PIPE_TEST_HOST_TIMES=str(FACTOR), PIPE_LEASE="0.5")
         began = time.monotonic()
 
         def tell(line):

@@ -5,9 +5,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import xla_flags
+
 # Four devices on two busy cores may wait for each other longer than the default of 40 seconds.
-os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), "--xla_cpu_collective_timeout_seconds=600",
-                                    "--xla_cpu_collective_call_terminate_timeout_seconds=600"])
+os.environ["XLA_FLAGS"] = xla_flags.and_these("--xla_cpu_collective_timeout_seconds=600",
+                                              "--xla_cpu_collective_call_terminate_timeout_seconds=600")
 
 import runs  # noqa: E402
 import session  # noqa: E402

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins/train/python"))
 
+import xla_flags  # noqa: E402
 from pipe_trainer import crc32c  # noqa: E402
 
 STEP = 5
@@ -90,7 +91,7 @@ class Slice:
         for number in range(len(self.ends)):
             host = number // self.workers
             self.disk(host).mkdir(parents=True, exist_ok=True)
-            env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+            env = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": xla_flags.with_devices(2),
                    "PIPE_HOST_INDEX": str(host), "PIPE_HOST_COUNT": str(self.hosts), "PIPE_WORKER_INDEX": str(number),
                    "PIPE_WORKER_COUNT": str(len(self.ends)), "PIPE_COORDINATOR": coordinator, "PIPE_RESUME": resume,
                    "PIPE_ATTEMPT": "3"}

@@ -9,6 +9,7 @@ from pathlib import Path
 import runs
 import session
 import tiny_tokenizer
+import xla_flags
 
 import jax
 import numpy as np
@@ -160,7 +161,7 @@ class WholeRuns(runs.WithTokenizer):
         self.assertIn("| began with | `first/run` |", card)
         # With no rate to speak of, it is still the model that it began with.
         self.assertAlmostEqual(second.result()["final"]["loss"], first.result()["final"]["loss"], places=5)
-        parted = self.run_here("parted", environ={"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        parted = self.run_here("parted", environ={"XLA_FLAGS": xla_flags.with_devices(4)},
                                **{**more, "config": {**more["config"], "mesh": {"fsdp": 2, "tensor": 2}}})
         self.assertEqual(parted.end(), 0, parted.log_end())
         self.assertAlmostEqual(parted.result()["final"]["loss"], first.result()["final"]["loss"], places=4)
