@@ -16,6 +16,7 @@ import session
 from pipe_trainer import atomic, ckpt, digests, exits
 from pipe_trainer import events as told
 from pipe_trainer.loop import Loop
+from pipe_trainer.programs import Programs
 from pipe_trainer.setup import prepare
 from pipe_trainer.signals import Stop
 
@@ -25,6 +26,31 @@ WSD = {"schedule": {"name": "wsd", "warmup": 0, "decay": 0.4}}
 def job(place, **members):
     return session.small_job(place, members.pop("config", WSD), **{
         "steps": 10, "checkpoint_every": 4, "keep_checkpoints": 1, **members})
+
+
+class Compiled(Programs):
+    """Programs that are compiled once, and then used by all trainings with the same config and seed. One that begins
+    with a model has programs of its own: they hold its parameters."""
+
+    _all = {}
+
+    @classmethod
+    def of(cls, setup):
+        if setup.start is not None:
+            return Programs(setup)
+        key = repr((setup.config, setup.job.seed))
+        if key not in cls._all:
+            cls._all[key] = cls(setup)
+        return cls._all[key]
+
+    def __init__(self, setup):
+        super().__init__(setup)
+        self._is_compiled = False
+
+    def compile(self, state, batch):
+        if not self._is_compiled:
+            super().compile(state, batch)
+        self._is_compiled = True
 
 
 def trained(job_, rows, losses=None, stop_at=None):
@@ -37,8 +63,9 @@ def trained(job_, rows, losses=None, stop_at=None):
             super()._take(batch)
             stop.asked = stop.asked or self.done == stop_at
 
-    loop = Stopped(prepare(job_, rows, rows), events, told.Clock(), stop,
-                   lambda params: {"loss": float((losses or {}).get(loop.done, loop.done))})
+    with mock.patch("pipe_trainer.loop.Programs", Compiled.of):
+        loop = Stopped(prepare(job_, rows, rows), events, told.Clock(), stop,
+                       lambda params: {"loss": float((losses or {}).get(loop.done, loop.done))})
     try:
         loop.begin()
         loop.run()
