@@ -16,7 +16,7 @@ from pathlib import Path
 from pipe_run import Run, corpus, differences, fail, write_corpora
 from workers import new_run
 
-DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, REFUSED, INTERRUPTED, KILLED = 0, 1, 2, 130, -9
 
 
 class Submitted(Run):
@@ -95,6 +95,20 @@ def main():
         expect(run, run.submit("--cancel"), DONE, "no workers to end")
         expect(run, run.on_local(), DONE)
         same(one, run)
+
+        # A run begins with `pipe run`, goes on by workers, and ends with `pipe run`; each is killed on its way.
+        run = new_run(Submitted, program, root / "handed_on", inputs)
+        if run.finish("-j", "2", kill_at="partition.logged:4") != KILLED:
+            fail("`pipe run` was not killed", run)
+        watch = run.on_local()
+        wait_for(run, "a result of a worker", lambda: [*run.work.glob("package/done/**/*.json")])
+        watch.kill()
+        watch.wait()
+        expect(run, run.submit("--cancel"), DONE)
+        if run.finish("-j", "2") != 0:
+            fail("`pipe run` does not go on", run)
+        if found := differences(one.published(), run.published()):
+            fail("a run that was handed on made other bytes: " + "; ".join(found), run)
 
         # Another state of the file is not mixed with the one that runs.
         run = new_run(Submitted, program, root / "edited", inputs)
