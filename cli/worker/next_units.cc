@@ -30,6 +30,8 @@ namespace {
 constexpr int kMostTries =
     5;  // that end with "try again", one after the other, before the worker does so, too
 constexpr std::chrono::seconds kBetweenTries{2};
+constexpr int kMostPlans =
+    20;  // that this worker makes without a unit of its own between them; then it waits
 
 /// Errors that another try may not have.
 bool IsTemporary(const Status& why) {
@@ -134,7 +136,7 @@ class NextUnits {
     }
     if (stop_.stop_requested() || end.code == kExitTryAgain) return TryAgain();
     if (end.plan_again) {
-      if (const Status released = queue_.Release(); !released.ok()) return Fail(released);
+      if (const Status released = queue_.NeedsPlan(); !released.ok()) return Fail(released);
       return std::nullopt;
     }
     // This machine is not one for the run, so other workers try the unit.
@@ -187,7 +189,10 @@ class NextUnits {
       const bool goes_on =
           std::any_of(planning.offered.begin(), planning.offered.end(),
                       [this](const OfferedUnit& unit) { return !queue_.view().GaveUp(unit.unit); });
-      if (goes_on) tries_ = 0;
+      plans_without_units_ = units_ == units_before_plan_ ? plans_without_units_ + 1 : 0;
+      units_before_plan_ = units_;
+      if (plans_without_units_ < kMostPlans && goes_on) tries_ = 0;
+      if (goes_on && plans_without_units_ >= kMostPlans) return TryAgain();
       if (goes_on || temporary) return goes_on ? EndTurn() : TryAgain();
     }
     const Status written =
@@ -240,7 +245,9 @@ class NextUnits {
   std::unique_ptr<PackageRun> run_;  // null: no plan is open
   std::string version_;              // of the plan that is open
   int tries_ = 0;                    // without progress, one after the other
-  std::size_t units_ = 0;            // done by this worker
+  int plans_without_units_ = 0;      // one after the other
+  std::size_t units_before_plan_ = 0;
+  std::size_t units_ = 0;  // done by this worker
   std::chrono::nanoseconds in_units_{0};
 };
 

@@ -110,6 +110,13 @@ Status PackageRun::AddRecords(const std::string& unit, Others others) {
   return added;
 }
 
+std::string PackageRun::ChangedFile() const {
+  for (const WorkPackage::File& now : workspace_->hashed())
+    for (const WorkPackage::File& then : work_package_.files)
+      if (then.path == now.path && then.digest != now.digest) return now.path;
+  return {};
+}
+
 Status PackageRun::CheckRecipe(const std::string& unit, std::string_view stage) const {
   const PlannedSegment* segment = SegmentOf(*plan_, stage);
   for (const OfferedUnit& offered : work_package_.units)
@@ -131,7 +138,14 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
   if (!plan_)
     if (const Status planned = MakeItsPlan(); !planned.ok()) return Fail(unit, planned);
-  if (const Status fits = CheckRecipe(unit, unit.substr(0, slash)); !fits.ok()) return Fail(unit, fits);
+  if (const Status fits = CheckRecipe(unit, unit.substr(0, slash)); !fits.ok()) {
+    const std::string changed = ChangedFile();
+    if (changed.empty()) return Fail(unit, fits);
+    UnitEnd end =
+        Fail(unit, Status(Code::kNotFound, StrCat(changed, ": was changed since the plan; plan again")));
+    end.plan_again = true;
+    return end;
+  }
 
   RunOptions options;
   options.threads = threads_;

@@ -59,6 +59,8 @@ class PackageRun {
   Status MakeItsPlan();
   /// Adds the results of other workers to the log, as far as they matter to `unit`.
   Status AddRecords(const std::string& unit, Others others);
+  /// Returns the path of a file that has other bytes than in the plan; empty: there is none.
+  std::string ChangedFile() const;
   /// OK: this program makes the same recipe of the file as the plan.
   Status CheckRecipe(const std::string& unit, std::string_view stage) const;
   /// Stores a work result for a line of the unit that runs; a failure only ends this unit.

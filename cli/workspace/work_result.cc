@@ -68,7 +68,7 @@ class Locations {
 };
 
 /// OK: the objects of all units that are done according to the records exist.
-Status CheckOutputs(const Workspace& workspace, const std::vector<UnitRecord>& records,
+Status CheckOutputs(Workspace& workspace, const std::vector<UnitRecord>& records,
                     const std::string& work_package) {
   // Records of damaged units come before those of finished units.
   std::set<std::string> damaged;
@@ -76,6 +76,10 @@ Status CheckOutputs(const Workspace& workspace, const std::vector<UnitRecord>& r
   for (const UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     if (record.line.state != UnitState::kDone || damaged.contains(record.line.unit)) continue;
+    // `pipe run` may have made the same meanwhile, and removed it once nothing needed it.
+    if (const UnitLine* known = workspace.log().FindDone(record.line.unit);
+        known != nullptr && known->recipe == record.line.recipe && known->digest == record.line.digest)
+      continue;
     for (const StoredObject& object : record.line.objects) {
       ASSIGN_OR_RETURN(const bool is_here, locations.Hold(record.line, object));
       if (is_here) continue;

@@ -26,6 +26,7 @@ UnitQueue::UnitQueue(Store& package, QueueTerms terms, const Clock& clock)
 Status UnitQueue::Look(const std::stop_token& stop) {
   Result<PackageView> seen = LookAt(package_, view_ ? &*view_ : nullptr, clock_, stop);
   if (!seen.ok()) return std::move(seen).status();
+  if (view_ && view_->version != seen->version) blocked_.clear();
   view_ = std::move(*seen);
   stale_ = false;
   tried_.clear();
@@ -46,7 +47,7 @@ bool UnitQueue::IsOld() const { return clock_.Monotonic() - view_->seen > terms_
 
 bool UnitQueue::IsFree(const std::string& unit) const {
   return !view_->done.contains(unit) && !view_->leases.contains(unit) && !view_->GaveUp(unit) &&
-         !tried_.contains(unit);
+         !tried_.contains(unit) && !blocked_.contains(unit);
 }
 
 std::string UnitQueue::NextFree() {
@@ -158,7 +159,7 @@ Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
 }
 
 bool UnitQueue::NeedsPlanning() const {
-  if (!view_->done.empty() || !view_->damaged.empty()) return true;
+  if (!view_->done.empty() || !view_->damaged.empty() || !blocked_.empty()) return true;
   return std::all_of(view_->package->units.begin(), view_->package->units.end(),
                      [this](const OfferedUnit& unit) { return view_->GaveUp(unit.unit); });
 }
@@ -216,6 +217,11 @@ Status UnitQueue::Release() {
   held_.reset();
   stale_ = true;
   return lease.GiveBack();
+}
+
+Status UnitQueue::NeedsPlan() {
+  blocked_.insert(held_unit_);
+  return Release();
 }
 
 Result<bool> UnitQueue::Failed(int code, std::string why, const std::stop_token& stop) {

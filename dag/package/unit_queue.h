@@ -59,6 +59,8 @@ class UnitQueue {
   Status Finished();
   /// The unit was not done, and others may take it now.
   Status Release();
+  /// The unit needs something that only the next plan has made. This worker does not take it before.
+  Status NeedsPlan();
   /// The unit failed: counts the attempt. Returns whether it is given up.
   Result<bool> Failed(int code, std::string why, const std::stop_token& stop);
 
@@ -107,6 +109,7 @@ class UnitQueue {
   bool stale_ = true;                                    // the view has to be renewed before a unit is taken
   std::map<std::string, Watched, std::less<>> watched_;  // by lease
   std::set<std::string, std::less<>> tried_;             // units that this worker took since its view
+  std::set<std::string, std::less<>> blocked_;           // units that wait for the next plan
   std::set<std::string, std::less<>> failed_here_;       // units that failed here
   std::map<std::string, FinishedUnit, std::less<>> finished_;  // by name of the lease, which is still there
   std::size_t place_ = 0;                                      // in the list of units

@@ -173,6 +173,37 @@ def failures(program, root):
     if list(end_of(shared)) != ["docs/0000-*"]:
         fail(f"the run ended with {end_of(shared)}", shared)
 
+    # A damaged intermediate, an edited source and a `pipe run` beside the workers end well, too.
+    text = corpus(seed=3, size=2_000_000)
+    for name in ("damaged", "edited", "beside"):
+        inputs = write_corpora(root / f"{name}_corpora", [text], "gzip")
+        shared = new_run(Pulled, program, root / name, inputs)
+        shared.plan()
+        workers = [shared.pull() for _ in range(2)]
+        while not (parts := [*shared.work.glob("artifacts/docs-*/*.part")]):
+            time.sleep(0.002)
+        for worker in workers:
+            worker.send_signal(signal.SIGSTOP)
+        if name == "damaged":
+            data = bytearray(parts[0].read_bytes())
+            data[len(data) // 2] ^= 0x20
+            parts[0].write_bytes(data)
+        elif name == "edited":
+            write_corpora(root / "other_corpora", [corpus(seed=9, size=200_000)], "gzip")[0].rename(inputs[0])
+        elif shared.finish("-j", "1") != 0:
+            fail("a run beside workers failed", shared)
+        for worker in workers:
+            worker.send_signal(signal.SIGCONT)
+        for worker in workers:
+            ends(shared, worker, DONE)
+        whole = new_run(Run, program, root / f"whole_{name}", inputs)
+        if whole.finish() != 0:
+            fail("a run of one process failed", whole)
+        if found := differences(whole.published(), shared.published()):
+            fail(f"{name}: workers made other bytes than one run: " + "; ".join(found), shared)
+        if shared.plan():
+            fail(f"{name}: something is left", shared)
+
     # `pipe status` names each worker at work.
     shared = new_run(Pulled, program, root / "seen", inputs[:1])
     shared.plan()
@@ -199,7 +230,10 @@ def failures(program, root):
     if shared.records() != ["plan.json"]:
         fail(f"a worker that does not fit left {shared.records()}", shared)
     plan.write_text(text)
-    ends(shared, shared.pull("--for", "1s", kill_at=None), DONE)
+    while (code := shared.pull("--for", "1s").wait(timeout=60)) == TRY_AGAIN:
+        pass
+    if code != DONE or not (shared.package / "end.json").exists():
+        fail(f"a worker with a bound of time ended with {code}", shared)
     print("as designed")
 
 

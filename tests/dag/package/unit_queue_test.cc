@@ -155,6 +155,17 @@ TEST(UnitQueueTest, AFailedUnitIsTriedElsewhereAndGivenUpAfterThreeAttempts) {
   EXPECT_EQ(a.view().failed.at("text/0000-00000").attempts.size(), 3u);
 }
 
+TEST(UnitQueueTest, AUnitWithADamagedInputWaitsForTheNextPlan) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  ASSERT_EQ(Next(a).kind, Kind::kUnit);
+  ASSERT_TRUE(a.NeedsPlan().ok());
+  EXPECT_EQ(Next(a).kind, Kind::kPlan);
+  package.Plan(1);
+  ASSERT_TRUE(a.Release().ok());
+  EXPECT_EQ(Next(a).kind, Kind::kUnit);
+}
+
 TEST(UnitQueueTest, AWorkerThatIsAloneTriesAFailedUnitAgain) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);
