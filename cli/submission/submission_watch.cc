@@ -21,7 +21,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kLeastWait{500}, kMostWait{5'000}, kBetweenLines{10'000},
     kMostWaitForWorkers{30'000};
-constexpr int kShare = 200;  // the watch takes 1/200 of the time, 1/100 if a look takes long
+// The watch takes 1/200 of the time, 1/100 if a look takes long; a minute also after a look at a server that
+// hardly answers.
+constexpr int kShare = 200;
+constexpr std::chrono::milliseconds kLongestWait{60'000};
 constexpr int kLooksAfterEnd =
     4;  // at a work package whose workers have ended: the last one may have written the end
 constexpr std::size_t kMostHosts = 8;  // that a line names
@@ -114,6 +117,7 @@ Result<WatchOutcome> WatchRun(Store& package, Engine& engine, const Submission& 
     const Time::time_point begun = Time::now();
     Result<PackageView> seen = LookAt(package, view ? &*view : nullptr, SystemClock(), stop);
     if (!seen.ok() && seen.status().code() != Code::kUnavailable) return std::move(seen).status();
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
     if (seen.ok()) {
       view = std::move(*seen);
       TellAttempts(*view, told);
@@ -132,8 +136,8 @@ Result<WatchOutcome> WatchRun(Store& package, Engine& engine, const Submission& 
       last = std::move(line);
       next_line = Time::now() + kBetweenLines;
     }
-    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
-    if (!WaitFor(std::clamp(kShare * took, kLeastWait, std::max(kMostWait, 100 * took)), stop))
+    const std::chrono::milliseconds most = std::min(std::max(kMostWait, 100 * took), kLongestWait);
+    if (!WaitFor(std::clamp<std::chrono::milliseconds>(kShare * took, kLeastWait, most), stop))
       return Status(Code::kCancelled, "stopped");
   }
 }

@@ -1,26 +1,16 @@
 #!/usr/bin/env python3
-"""The script of workers on this machine, with programs that end as a worker can, and with a pipeline whose workers are
-killed.
+"""The script of workers on this machine, with programs that end as a worker can.
 
-    local_script.py PIPE ENGINE
+    local_script.py ENGINE
 """
 
 import os
 import signal
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from hosts import machines  # noqa: F401
-
-from engine import Cases, ThisMachine, Workers, check  # noqa: E402
-from engine_run import EngineRun, prepare  # noqa: E402
-
-
-class LocalBench:
-    def __init__(self):
-        self.first, self.variables, self.options = ThisMachine(), {"PIPE_LEASE": "1"}, {}
+from engine import Cases, ThisMachine, Workers, check
 
 
 def alive(process):
@@ -61,34 +51,9 @@ def cases(program, root):
     cases.say("as designed")
 
 
-def killed(pipe, program, root):
-    """A worker is killed inside a unit; the script starts it again."""
-    inputs, undisturbed = prepare(pipe, root)
-    run = EngineRun(LocalBench(), "local", program, pipe, root / "run", inputs)
-    run.start()
-    deadline = time.monotonic() + 60
-    for _ in range(2):
-        while not (units := run.open_units(lambda _, process: alive(process))):
-            check(time.monotonic() < deadline and not run.ended(), "no worker takes a unit")
-            time.sleep(0.01)
-        unit, process = units[0]
-        os.kill(process, signal.SIGKILL)
-        while alive(process):
-            time.sleep(0.01)
-        print(f"process {process} is killed inside {unit}")
-    run.finish(undisturbed, 60)
-    said = run.workers.messages().count("ended by signal 9, started again")
-    check(said == 2, f"the script says {said} kills:\n{run.workers.messages()}")
-    check(run.workers.state() == "over with 0: ended", run.workers.state())
-
-
 def main():
-    pipe, program = (Path(word).absolute() for word in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as root:
-        for part in ("cases", "killed"):
-            (Path(root) / part).mkdir()
-        cases(program, Path(root) / "cases")
-        killed(pipe, program, Path(root) / "killed")
+        cases(Path(sys.argv[1]).absolute(), Path(root))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Pipelines by workers of a real engine on three hosts, with faults by a seed, until there were enough of them. After each
+"""`pipe submit` with a real engine on three hosts, with faults by a seed, until there were enough of them. After each
 run the bytes are those of `pipe run`.
 
-    submit_soak.py PIPE ENGINE FAKE_GCS slurm|ray ENVIRONMENT [--seed N] [--faults N]
+    submit_soak.py PIPE FAKE_GCS slurm|ray ENVIRONMENT [--seed N] [--faults N]
 
 A host loses its power inside a unit and comes back; it is frozen inside a unit for longer than its lease; its network is
-cut; a worker, or the program that keeps it, is killed; the controller of the engine dies. A line for each tells where it
-fell. Workers that were given up with their controller are started again, as a person does who attaches again.
+cut; a worker, or the program that keeps it, is killed; `pipe submit` is killed, and called again; the controller of
+Slurm, or the driver of Ray's tasks, is killed. A line for each tells where it fell.
 """
 
 import argparse
@@ -31,10 +31,10 @@ SILENCE = 6  # seconds: longer than four signs of life
 class Soak:
     def __init__(self, words, place, network):
         self.words, self.place, self.chance, self.began = words, place, random.Random(words.seed), time.monotonic()
-        self.counts, self.losses = Counter(), 0
+        self.counts, self.losses, self.next_repair = Counter(), 0, 0
         self.inputs, self.undisturbed = prepare(words.pipe, place.root, times=16)
         self.bench = BENCHES[words.kind](place, network.add(1 + HOSTS, Host), words.environment)
-        self.faults = [self.power, self.power, self.freeze, self.cut, self.kill_worker, self.kill_keeper,
+        self.faults = [self.power, self.power, self.freeze, self.cut, self.kill_worker, self.kill_keeper, self.command,
                        self.controller if words.kind == "slurm" else self.driver]
 
     def say(self, what):
@@ -52,8 +52,7 @@ class Soak:
                  "workers; all bytes are those of `pipe run`")
 
     def round(self, number):
-        run = EngineRun(self.bench, self.words.kind, self.words.engine, self.words.pipe,
-                        self.place.root / f"run-{number}", self.inputs)
+        run = EngineRun(self.bench, self.words.kind, self.words.pipe, self.place.root / f"run-{number}", self.inputs)
         self.later = []  # (when, call, host): ends of faults
         run.start()
         while not run.ended() and self.counts.total() < self.words.faults:
@@ -66,22 +65,25 @@ class Soak:
             self.say(f"run {number}: {told}")
             self.pause(run, self.chance.uniform(0.5, 4))
         deadline = time.monotonic() + 300
-        while (self.later or not run.ended()) and time.monotonic() < deadline:
+        while (self.later or run.watch.poll() is None) and time.monotonic() < deadline:
             self.tend(run)
-        run.finish(self.undisturbed, 200)
-        losses = self.bench.losses(run.workers)
+        run.finish(self.undisturbed, 1)
+        losses = self.bench.losses(run)
         self.losses += losses
         self.say(f"run {number}: the bytes are those of `pipe run`; the engine lost {losses} workers")
 
     def tend(self, run):
-        """Ends faults whose time has come, and starts workers again that the engine gave up."""
+        """Ends faults whose time has come, and calls the command again where it says so."""
         for one in [one for one in self.later if one[0] <= time.monotonic()]:
             self.later.remove(one)
             one[1]()
-        if self.words.kind == "ray" and run.workers.is_over() and not run.ended():
-            self.say("attached again")
-            run.start(plan=False)
-        time.sleep(0.05)
+        if time.monotonic() > self.next_repair:
+            self.next_repair = time.monotonic() + 3
+            self.bench.repair()
+        if run.watch.poll() == 1 and run.said().rstrip().endswith("the same command continues"):
+            self.say("the workers have ended before the run: the command is called again")
+            run.start()
+        time.sleep(0.2)
 
     def pause(self, run, seconds):
         until = time.monotonic() + seconds
@@ -155,23 +157,31 @@ class Soak:
         self.later.append((until, self.bench.cluster.start_controller, self.bench.first))
         return "slurmctld is killed"
 
-    def driver(self, run):
+    def kill_first(self, word):
+        """Kills the processes on the first host that have this word in their command."""
         for process in self.bench.first.processes():
             try:
-                if b"ray_workers.py" in Path(f"/proc/{process}/cmdline").read_bytes():
+                if word in Path(f"/proc/{process}/cmdline").read_bytes():
                     os.kill(process, signal.SIGKILL)
             except (FileNotFoundError, ProcessLookupError):
                 continue
-        run.workers.wait("the job is over", run.workers.is_over, 20)
-        if run.ended():
+
+    def driver(self, _):
+        self.kill_first(b"ray_workers.py")
+        return "the driver of the tasks is killed"
+
+    def command(self, run):
+        if run.watch.poll() is not None:
             return None
-        run.start(plan=False)
-        return "the driver of the tasks is killed; attached again"
+        self.kill_first(b"submit\0")
+        run.watch.wait(20)
+        run.start()
+        return "`pipe submit` is killed and called again"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("pipe", "engine", "fake_gcs"):
+    for name in ("pipe", "fake_gcs"):
         parser.add_argument(name, type=lambda word: Path(word).absolute())
     parser.add_argument("kind", choices=sorted(BENCHES))
     parser.add_argument("environment", type=lambda word: Path(word).absolute())
