@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/wait.h"
 #include "cli/live/status_display.h"
 #include "cli/submission/submission_watch.h"
 #include "cli/submit/batch_job.h"
@@ -34,6 +36,9 @@ namespace pipeline {
 namespace {
 
 constexpr int kWorkers = 4;
+constexpr std::chrono::milliseconds kLook{500}, kLongestStart{30'000};
+constexpr std::uint64_t kScratch = std::uint64_t{100}
+                                   << 30;  // of a container, if the file has no limits.disk
 constexpr std::string_view kPackageBelow = "package";
 constexpr std::string_view kEngineBelow = "submit";
 
@@ -98,6 +103,14 @@ class Submitted {
   /// Returns whether workers of an earlier call run this very file. kFailedPrecondition: they run another
   /// one.
   Result<bool> Attach() {
+    // Another call is starting the workers, or was killed while it did.
+    for (std::chrono::milliseconds waited{0}; submission_->job.empty(); waited += kLook) {
+      if (waited >= kLongestStart || !WaitFor(kLook, stop())) break;
+      ASSIGN_OR_RETURN(std::optional<Submission> now, ReadSubmission(*package_, stop()));
+      if (!now) return false;
+      submission_ = std::move(now);
+    }
+    if (submission_->job.empty()) return false;
     const std::unique_ptr<Engine> engine = TheirEngine();
     Result<EngineState> state = engine->State(submission_->job, stop());
     if (!state.ok()) return std::move(state).status();
@@ -162,8 +175,9 @@ class Submitted {
     WorkerSet set = Workers();
     if (request_.scratch.empty())
       set.argv.insert(set.argv.end(), {"--scratch", std::string(kScratchInContainer)});
-    const std::string text =
-        request_.emit == "batch" ? BatchJob(set, request_.cloud) : KubernetesJob(set, request_.cloud);
+    CloudOptions cloud = request_.cloud;
+    cloud.scratch = loaded_.spec.disk_limit.value_or(kScratch);
+    const std::string text = request_.emit == "batch" ? BatchJob(set, cloud) : KubernetesJob(set, cloud);
     std::fputs(text.c_str(), stdout);
     return kExitDone;
   }
@@ -224,7 +238,8 @@ class Submitted {
       LogInfo(StrCat(place_, ": no workers to end"));
       return kExitDone;
     }
-    const Status cancelled = TheirEngine()->Cancel(submission_->job, stop());
+    const Status cancelled =
+        submission_->job.empty() ? Status() : TheirEngine()->Cancel(submission_->job, stop());
     if (!cancelled.ok()) return Refuse(cancelled);
     if (const Status removed = package_->Remove(kSubmissionName); !removed.ok()) return Refuse(removed);
     LogInfo(StrCat(submission_->engine, " job ", submission_->job, " was ended; finished work is kept"));

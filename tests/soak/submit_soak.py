@@ -53,6 +53,7 @@ class Soak:
 
     def round(self, number):
         run = EngineRun(self.bench, self.words.kind, self.words.pipe, self.place.root / f"run-{number}", self.inputs)
+        self.calls = 0  # of the command after it ended by itself
         self.later = []  # (when, call, host): ends of faults
         run.start()
         while not run.ended() and self.counts.total() < self.words.faults:
@@ -80,8 +81,12 @@ class Soak:
         if time.monotonic() > self.next_repair:
             self.next_repair = time.monotonic() + 3
             self.bench.repair()
-        if run.watch.poll() == 1 and run.said().rstrip().endswith("the same command continues"):
-            self.say("the workers have ended before the run: the command is called again")
+        if run.watch.poll() not in (None, 0):
+            if self.calls == 30:
+                raise SystemExit(f"`pipe submit` ended too often\n{run.said()[-4000:]}")
+            self.calls += 1
+            self.say(f"called again after: {run.said().splitlines()[-1]}")
+            time.sleep(1)
             run.start()
         time.sleep(0.2)
 
