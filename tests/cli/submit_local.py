@@ -96,6 +96,13 @@ def main():
         expect(run, run.on_local(), DONE)
         same(one, run)
 
+        # A call that was killed while it started workers leaves a record without a job.
+        record = {"pipe_submit": 1, "engine": "local", "job": "", "directory": str(run.work / "submit"),
+                  "host": "vm-2, process 7", "workers": 2}
+        run.package("submit.json").write_text(json.dumps(record))
+        expect(run, run.submit("--cancel"), DONE, "was ended")
+        expect(run, run.on_local(), DONE, "nothing to do")
+
         # A run begins with `pipe run`, goes on by workers, and ends with `pipe run`; each is killed on its way.
         run = new_run(Submitted, program, root / "handed_on", inputs)
         if run.finish("-j", "2", kill_at="partition.logged:4") != KILLED:
