@@ -13,10 +13,10 @@
 #include "base/result.h"
 #include "dag/books/run_log.h"
 #include "dag/location/lease.h"
+#include "dag/pipeline_file/source_file.h"
 #include "dag/progress.h"
 #include "dag/records/intermediate.h"
 #include "dag/records/job_position.h"
-#include "dag/source_file.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -77,8 +77,10 @@ struct RunOptions {
   std::size_t batch_bytes = 256 << 10;
   std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
   ExecutionMode mode = ExecutionMode::kAll;
-  std::string unit = {};            // with kOneUnit
-  bool keep_intermediates = false;  // also those that nothing unfinished needs; with kAll
+  std::string unit = {};    // with kOneUnit
+  bool cut_inputs = false;  // with kOneUnit: a large input is scanned, and others make its partitions
+  std::uint64_t least_cut_bytes = 32 << 20;  // of decoded input; below it a scan costs more than it gives
+  bool keep_intermediates = false;           // also those that nothing unfinished needs; with kAll
   /// By stage, for Jobs that several machines may run together.
   std::map<std::string, JobPosition, std::less<>> positions = {};
 };

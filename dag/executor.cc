@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/books/unit_id.h"
+#include "dag/cut_inputs.h"
 #include "dag/publisher.h"
 #include "dag/records/partition_output.h"
 #include "dag/run_state.h"
@@ -36,7 +37,10 @@ class Executor::Coordinator {
 
   Status Prepare() {
     ASSIGN_OR_RETURN(run_.prepared, PrepareSegments(run_.graph, run_.plan, run_.environment, run_.options));
-    for (const std::unique_ptr<SegmentState>& state : run_.prepared.states) FindSmallInputs(*state);
+    for (const std::unique_ptr<SegmentState>& state : run_.prepared.states) {
+      FindSmallInputs(*state);
+      cut_inputs_.Find(*state);
+    }
     // One slot more for each unit that may wait for a decoder or a command, so that no core is idle.
     run_.arena =
         std::make_unique<Arena>(run_.options.threads + run_.prepared.streams + run_.prepared.readers);
@@ -149,14 +153,33 @@ class Executor::Coordinator {
 
   bool StartStream(SegmentState& state) REQUIRES(run_.mutex) {
     if (state.barrier != nullptr && !state.barrier->done()) return false;
+    if (StartCut(state)) return true;
     const std::vector<std::uint32_t> numbers = TakeInputs(state);
     if (numbers.empty()) return false;
     const std::string unit = ToString(UnitId{state.name(), StreamId{numbers.front()}});
-    if (numbers.size() == 1)
+    const bool reads_file = state.planned->files && state.barrier == nullptr;
+    if (run_.Does(ExecutionMode::kOneUnit) && run_.options.cut_inputs && reads_file)
+      Launch(state, unit, unit,
+             [this, &state, number = numbers.front()] { return cut_inputs_.Scan(state, number); });
+    else if (numbers.size() == 1)
       Launch(state, unit, unit,
              [this, &state, number = numbers.front()] { return units_.Stream(state, number); });
     else
       Launch(state, unit, unit, [this, &state, numbers] { return units_.StreamGroup(state, numbers); });
+    return true;
+  }
+
+  /// Starts work on an input that is cut.
+  bool StartCut(SegmentState& state) REQUIRES(run_.mutex) {
+    if (const std::optional<std::uint32_t> number = state.TakeUnlooked()) {
+      Start(state, ToString(UnitId{state.name(), StreamId{*number}}),
+            [this, &state, number = *number] { return cut_inputs_.Look(state, number); });
+      return true;
+    }
+    const std::optional<PartitionId> id = state.TakeCut();
+    if (!id) return false;
+    const std::string unit = ToString(UnitId{state.name(), *id});
+    Launch(state, unit, unit, [this, &state, id = *id] { return cut_inputs_.Partition(state, id); });
     return true;
   }
 
@@ -275,6 +298,7 @@ class Executor::Coordinator {
 
   RunState run_;
   UnitRunner units_{run_};
+  CutInputs cut_inputs_{run_, units_};
   UnitId only_;  // RunOptions::unit; if absent: the stage is empty
 
   UnitThreads threads_ GUARDED_BY(run_.mutex);

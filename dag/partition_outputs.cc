@@ -34,6 +34,19 @@ const UnitLine* FindEnd(const RunLog& log, const OutputKeys& keys, std::uint32_t
   return nullptr;
 }
 
+std::shared_ptr<const InputCuts> FindCuts(const RunLog& log, const OutputKeys& keys, std::uint32_t input) {
+  for (const std::string& stage : keys.end_stages) {
+    const UnitLine* line = log.FindCuts(ToString(UnitId{stage, StreamId{input}}));
+    if (line == nullptr || line->recipe != keys.end_recipes[input] || line->cuts.size() != line->partitions)
+      continue;
+    InputEnd end{line->partitions, line->raw_bytes, line->documents, {}};
+    // It has only the counts of the stage that cuts partitions, whatever its name was.
+    for (const auto& [its_name, counts] : line->counts) end.outside += counts;
+    return std::make_shared<const InputCuts>(InputCuts{line->cuts, line->note, std::move(end)});
+  }
+  return nullptr;
+}
+
 bool PartitionOutputs::complete() const {
   return !inputs_.empty() && std::all_of(inputs_.begin(), inputs_.end(),
                                          [](const OutputsOfInput& input) { return input.complete(); });
@@ -65,6 +78,7 @@ Result<PartitionOutputs> PartitionOutputs::Load(const RunLog& log, const OutputK
   for (std::uint32_t number = 0; number < keys.end_recipes.size(); ++number) {
     if (const UnitLine* line = FindEnd(log, keys, number))
       outputs.inputs_[number].end = InputEnd{line->partitions, line->raw_bytes, line->documents, {}};
+    outputs.inputs_[number].cuts = FindCuts(log, keys, number);
   }
   for (const UnitLine* last : log.List(keys.stage + "/")) {
     const std::optional<PartitionId> id = PartitionOf(last->unit, keys.stage);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/result.h"
 #include "dag/books/run_log.h"
 #include "dag/records/partition_output.h"
+#include "dag/records/source.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -23,6 +25,7 @@ struct OutputsOfInput {
     PartitionEnd end;
   };
   std::optional<InputEnd> end;                 // absent until the input was read to its end
+  std::shared_ptr<const InputCuts> cuts;       // null: unknown
   std::map<std::uint32_t, Existing> existing;  // by partition
 
   bool complete() const { return end && existing.size() >= end->partitions; }
@@ -50,6 +53,9 @@ struct OutputKeys {
 
 /// Returns the line about the end of `input`. Null: it was never read to its end.
 const UnitLine* FindEnd(const RunLog& log, const OutputKeys& keys, std::uint32_t input);
+
+/// Returns the cuts of `input` that `log` has. Null: it has none.
+std::shared_ptr<const InputCuts> FindCuts(const RunLog& log, const OutputKeys& keys, std::uint32_t input);
 
 /// One thread at a time.
 class PartitionOutputs {

@@ -11,7 +11,7 @@
 #include "dag/books/lineage.h"
 #include "dag/partition_outputs.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/stage_location.h"
+#include "dag/pipeline_file/stage_location.h"
 
 namespace pipeline {
 

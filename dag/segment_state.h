@@ -48,15 +48,20 @@ struct SegmentState {
     bool running = false;             // its stream unit runs
     bool given_up = false;            // its stream unit failed; not tried again in this run
     bool small = false;               // a file so small that it is read in a group
+    bool cut = false;                 // each of its partitions is a unit; no unit reads it to its end
+    bool looked_at = false;           // cut: its bounds were checked, and its end was logged if all exist
+    std::uint32_t next_cut = 0;       // cut: no unit has to be started for a partition before this one
     std::deque<std::uint32_t> ready;  // upstream partitions that can be read now
     std::set<std::uint32_t> begun;    // partitions whose unit was started
   };
   std::vector<Input> inputs;
-  std::size_t first_waiting = 0;  // no stream unit has to be started for an input before this one
-  std::size_t small_inputs = 0;   // number of small inputs that wait to be read
-  std::size_t first_ready = 0;    // no input before this one has ready partitions
-  std::set<PartitionId> failed;   // partitions that failed in this run
-  std::set<PartitionId> remade;   // partitions that were found damaged once before
+  std::size_t first_waiting = 0;   // no stream unit has to be started for an input before this one
+  std::size_t first_unlooked = 0;  // no cut input before this one has to be looked at
+  std::size_t first_cut = 0;       // the same for the partitions of cut inputs
+  std::size_t small_inputs = 0;    // number of small inputs that wait to be read
+  std::size_t first_ready = 0;     // no input before this one has ready partitions
+  std::set<PartitionId> failed;    // partitions that failed in this run
+  std::set<PartitionId> remade;    // partitions that were found damaged once before
   /// Partitions that this run logged of an input that is still being read: its source may turn out changed.
   std::set<PartitionId> unsettled;
   /// Partitions that units which run now make from bytes that are void, and why: they are void once logged.
@@ -130,12 +135,36 @@ struct SegmentState {
     first_ready = std::min<std::size_t>(first_ready, id.input);
   }
   /// Notes that input `number` may have to be read, once more or at all.
-  void LookAgainAt(std::uint32_t number) { first_waiting = std::min<std::size_t>(first_waiting, number); }
+  void LookAgainAt(std::uint32_t number) {
+    first_waiting = std::min<std::size_t>(first_waiting, number);
+    first_cut = std::min<std::size_t>(first_cut, number);
+    inputs[number].next_cut = 0;
+  }
+  /// Takes the next cut input that was not looked at. Absent: there is none.
+  std::optional<std::uint32_t> TakeUnlooked() {
+    for (; first_unlooked < inputs.size(); ++first_unlooked)
+      if (inputs[first_unlooked].cut && !inputs[first_unlooked].looked_at)
+        return static_cast<std::uint32_t>(first_unlooked++);
+    return std::nullopt;
+  }
+  /// Takes the next missing partition of a cut input. Absent: there is none now.
+  std::optional<PartitionId> TakeCut() {
+    for (; first_cut < inputs.size(); ++first_cut) {
+      Input& input = inputs[first_cut];
+      if (!input.cut || !input.looked_at || input.given_up) continue;
+      while (input.next_cut < input.outputs.cuts->ends.size()) {
+        const std::uint32_t partition = input.next_cut++;
+        if (input.outputs.existing.contains(partition) || !input.begun.insert(partition).second) continue;
+        return PartitionId{static_cast<std::uint32_t>(first_cut), partition};
+      }
+    }
+    return std::nullopt;
+  }
   /// Takes the next input that has to be read and is not. Absent: there is none now. `small`: only if it is.
   std::optional<std::uint32_t> TakeWaiting(bool small) {
     for (; first_waiting < inputs.size(); ++first_waiting) {
       Input& input = inputs[first_waiting];
-      if (input.running || input.given_up || input.outputs.complete()) continue;
+      if (input.running || input.given_up || input.cut || input.outputs.complete()) continue;
       if (small && !input.small) return std::nullopt;
       input.running = true;
       return static_cast<std::uint32_t>(first_waiting++);

@@ -1,5 +1,6 @@
 #include "dag/segment_unit.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -16,39 +17,22 @@
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/publisher.h"
+#include "dag/unit_lines.h"
 
 namespace pipeline {
 
 namespace {
 
+constexpr std::uint64_t kLeastPartitions = 4;  // of an input that is cut
+constexpr std::uint64_t kTextPerByte = 3;      // about, of compressed text
+constexpr std::string_view kWhole =
+    ": one process decodes all of it, from its front; compressed by `xz -T0` or `pzstd`, or not at all, its "
+    "partitions are units that many processes share";
+
 std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
   std::uint64_t bytes = 0;
   for (const StoredObject& object : objects) bytes += object.bytes;
   return bytes;
-}
-
-/// Fails if the stage at this position of the chain counted a reason that its type does not declare.
-Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCounts& counts) {
-  const StageType* const type = scope.assembly.types[stage];
-  if (!scope.environment->declared_reasons_only || type == nullptr) return {};
-  const std::string_view reason = UndeclaredReason(type->reasons, counts);
-  if (reason.empty()) return {};
-  return Status(Code::kInternal, StrCat("a stage of type ", type->name, " counted '", reason,
-                                        "', which is not among the reasons of its type [this is a bug]"));
-}
-
-/// Logs and reports the failure of a partition; returns an error if it stops the unit.
-Status LogFailure(const SegmentScope& scope, const UnitEvents& events, const std::string& unit,
-                  PartitionId id, const Status& why, std::uint64_t index) {
-  UnitLine line;
-  line.state = UnitState::kFailed;
-  line.unit = unit;
-  line.segment = scope.log_segment;
-  line.reason = std::string(why.message());
-  line.origin = StrCat(PartitionName(id), ":", index);
-  RETURN_IF_ERROR(scope.environment->log->Append(line));
-  if (events.failed(id, why)) return {};
-  return Status(Code::kCancelled, "stopped after a failure");
 }
 
 /// Commits and logs the partitions of one unit.
@@ -189,62 +173,10 @@ class Committer final : public SegmentOutput {
   std::map<PartitionId, QuarantineWriter> quarantines_ GUARDED_BY(mutex_);  // partitions not closed yet
 };
 
-Result<UnitLine> EndLine(const SegmentScope& scope, std::uint32_t input, const InputEnd& end) {
-  RETURN_IF_ERROR(CheckDeclared(scope, 0, end.outside));
-  UnitLine line;
-  line.state = UnitState::kEnd;
-  line.unit = ToString(UnitId{scope.planned->keys.stage, StreamId{input}});
-  line.segment = scope.log_segment;
-  line.recipe = scope.planned->keys.end_recipes[input];
-  line.partitions = end.partitions;
-  line.raw_bytes = end.raw_bytes;
-  line.documents = end.documents;
-  line.counts.emplace(scope.assembly.stages.front(), end.outside);
-  return line;
-}
-
-/// Reuses the partition output of an earlier run that has the content key of this run, although its recipe
-/// may be another one. False: there is none.
-Result<bool> Reuse(const UnitContext& unit, PartitionId id, const Digest& content) {
-  const SegmentScope& scope = unit.scope;
-  RunLog& log = *scope.environment->log;
-  const UnitLine* known = log.FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
-  if (known == nullptr || scope.planned->forced || known->content != content || known->location.empty())
-    return false;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenOutputs(*scope.environment, known->location));
-  for (const StoredObject& object : known->objects) {
-    ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
-    if (!there || there->size != object.bytes) return false;
-  }
-  for (const StoredObject& object : known->objects)
-    RETURN_IF_ERROR(CopyObject(*from, *scope.directory, object, unit.stop));
-  UnitLine line = *known;
-  PartitionCounts(log).Rename(scope.planned->lineage, line);
-  line.segment = scope.log_segment;
-  line.recipe = PartitionRecipe(scope.planned->keys.recipe, id);
-  line.location = scope.planned->directory;
-  RETURN_IF_ERROR(log.Append(line));
-  unit.events.logged({PartitionOutput{id, {line.digest, line.objects}, line.splits}, line.end});
-  return true;
-}
-
 Status ChangedSource(const std::string& path) {
   return Status(Code::kFailedPrecondition,
                 StrCat(path, ": was changed since this run began; its outputs are void; run again"))
       .With(std::make_shared<SourceChanged>());
-}
-
-/// Ends the recorded failure of an input that was read now: its end line is logged again; if there is none, a
-/// void line.
-Status ForgetFailure(RunLog& log, const std::string& unit) {
-  const UnitLine* last = log.Find(unit);
-  if (last == nullptr || last->state != UnitState::kFailed) return {};
-  UnitLine line;
-  line.state = UnitState::kVoid;
-  line.unit = unit;
-  line.reason = "read since";
-  if (const UnitLine* end = log.FindDone(unit)) line = *end;
-  return log.Append(line);
 }
 
 SegmentSpec SpecOf(const SegmentScope& scope) {
@@ -372,13 +304,21 @@ Publishing SegmentScope::publishing() const {
 
 namespace {
 
-/// Opens the file and calls `read` with it. `group`: see OpenInput.
-Status ReadFile(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
-                const OutputsOfInput& made, InputGroup* group,
+/// What a unit reads of a file.
+struct FileUnit {
+  std::string name;
+  std::uint32_t number;
+  const OutputsOfInput& made;
+  InputGroup* group = nullptr;                      // see OpenInput
+  std::function<void(SourceRequest&)> narrow = {};  // empty: it reads the whole file, whose bounds it checks
+};
+
+/// Opens the file and calls `read` with it.
+Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit& what,
                 const std::function<Status(const OpenInput&)>& read) {
   const SegmentScope& scope = unit.scope;
   const std::stop_token& stop = unit.stop;
-  const ChildOwner owner(StreamUnitOf(scope, number));
+  const ChildOwner owner(what.name);
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
     ASSIGN_OR_RETURN(const bool is_unchanged, scope.environment->is_unchanged(file, before, stop));
@@ -386,46 +326,116 @@ Status ReadFile(const UnitContext& unit, const SourceFile& file, std::uint32_t n
   };
   if (!file.identity.empty()) RETURN_IF_ERROR(unchanged_since(file.identity));
   ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path, stop));
-  const auto running =
-      std::make_shared<RunningUnit>(StreamUnitOf(scope, number), scope.assembly.stages, opened->size());
+  const auto running = std::make_shared<RunningUnit>(what.name, scope.assembly.stages, opened->size());
 
-  const ExistingEnds ends(made);
+  const ExistingEnds ends(what.made);
   SourceRequest request;
   request.input = {file.input.name,
                    std::make_shared<CountingFile>(std::move(opened), [running](std::size_t bytes) {
                      running->input_read.fetch_add(bytes, std::memory_order_relaxed);
                    })};
-  request.number = number;
+  request.number = what.number;
   request.wanted = [&ends](std::uint32_t partition) { return ends.Lacks(partition); };
-  request.last_wanted = made.last_missing();
+  request.last_wanted = what.made.last_missing();
   request.known_end = [&ends](std::uint32_t partition) { return ends.EndOf(partition); };
+  if (what.made.cuts) request.note = what.made.cuts->note;
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
-  request.is_small = group != nullptr;
+  request.is_small = what.group != nullptr;
   request.stop = stop;
-  InputBounds bounds(scope, number, file.input.name, made);
-  RETURN_IF_ERROR(bounds.Begin());
+  if (what.narrow) what.narrow(request);
+  InputBounds bounds(scope, what.number, file.input.name, what.made);
+  if (!what.narrow) RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-  return read({number, made, *source, running, [&] { return unchanged_since(identity); }, &bounds, group});
+  return read({what.number, what.made, *source, running, [&] { return unchanged_since(identity); },
+               what.narrow ? nullptr : &bounds, what.group});
 }
 
 }  // namespace
 
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made) {
-  return ReadFile(unit, file, number, made, nullptr,
+  return ReadFile(unit, file, {StreamUnitOf(unit.scope, number), number, made},
                   [&unit](const OpenInput& input) { return ReadToEnd(unit, input); });
 }
 
 void RunSmallInput(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                    const OutputsOfInput& made, InputGroup& group,
                    const std::function<void(Status)>& settled) {
-  Status opened = ReadFile(unit, file, number, made, &group, [&](const OpenInput& input) {
-    ReadInGroup(unit, input, settled);
-    return Status();
-  });
+  Status opened = ReadFile(unit, file, {StreamUnitOf(unit.scope, number), number, made, &group},
+                           [&](const OpenInput& input) {
+                             ReadInGroup(unit, input, settled);
+                             return Status();
+                           });
   if (!opened.ok()) settled(std::move(opened));
+}
+
+Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id,
+                  const OutputsOfInput& made) {
+  const std::string name = ToString(UnitId{unit.scope.planned->keys.stage, id});
+  const auto narrow = [id, &made](SourceRequest& request) {
+    request.wanted = [only = id.partition](std::uint32_t partition) { return partition == only; };
+    request.last_wanted = id.partition;
+    request.known_end = [&ends = made.cuts->ends](std::uint32_t partition) {
+      return partition < ends.size() ? std::optional(ends[partition]) : std::nullopt;
+    };
+  };
+  return ReadFile(unit, file, {name, id.input, made, nullptr, narrow}, [&unit](const OpenInput& input) {
+    const Status outcome = ReadPartitions(unit, input).status();
+    unit.scope.environment->progress->Finished(input.running->unit, outcome);
+    return outcome;
+  });
+}
+
+namespace {
+
+/// Reads an input of which nothing is wanted.
+Status PassOver(const UnitContext& unit, const OpenInput& input) {
+  Progress& progress = *unit.scope.environment->progress;
+  progress.Started(input.running);
+  Batch batch;
+  batch.Clear(unit.scope.assembly.spec.stages);
+  Status outcome = input.source.Next(batch).status();
+  // A source that changed meanwhile is not read once more.
+  Status unchanged = input.check_unchanged();
+  if (outcome.ok() || unchanged.Detail<SourceChanged>() != nullptr) outcome = std::move(unchanged);
+  progress.Finished(input.running->unit, outcome);
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const InputCuts>> ScanInput(const UnitContext& unit, const SourceFile& file,
+                                                   std::uint32_t number) {
+  const SegmentScope& scope = unit.scope;
+  InputCuts cuts;
+  bool found = false;
+  const auto narrow = [&cuts](SourceRequest& request) {
+    request.wanted = [](std::uint32_t) { return false; };
+    request.passed = [&cuts](std::uint32_t, const PartitionEnd& end) { cuts.ends.push_back(end); };
+  };
+  const auto scan = [&](const OpenInput& input) -> Status {
+    const std::uint64_t least =
+        std::max(scope.options->least_cut_bytes, kLeastPartitions * scope.source_partition_bytes);
+    if (input.source.bytes_to_cut().value_or(0) >= least) {
+      RETURN_IF_ERROR(PassOver(unit, input));
+      const std::optional<InputEnd> end = input.source.End();
+      found = input.source.bytes_to_cut() && end && end->partitions == cuts.ends.size();
+      if (found) cuts = {std::move(cuts.ends), input.source.note(), *end};
+    }
+    if (!found && input.source.decodes_on_one_thread() && input.running->input_bytes >= least / kTextPerByte)
+      scope.environment->progress->Note(StrCat(file.input.name, kWhole));
+    return {};
+  };
+  const OutputsOfInput none;
+  const Status read =
+      ReadFile(unit, file, {StreamUnitOf(scope, number), number, none, nullptr, narrow}, scan);
+  if (read.code() == Code::kCancelled || read.Detail<SourceChanged>() != nullptr) return read;
+  if (!read.ok() || !found) return std::shared_ptr<const InputCuts>();
+  ASSIGN_OR_RETURN(const UnitLine line, CutsLine(scope, number, cuts));
+  RETURN_IF_ERROR(scope.environment->log->Append(line));
+  return std::make_shared<const InputCuts>(std::move(cuts));
 }
 
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,
@@ -458,7 +468,7 @@ Status RunPartitionUnit(const UnitContext& unit, Store& upstream_directory, cons
   const ChildOwner owner(name);
   const Digest content = PartitionContent(
       scope.contents, RecordsContent(upstream.committed.digest, upstream_schema), upstream.id);
-  ASSIGN_OR_RETURN(const bool reused, Reuse(unit, upstream.id, content));
+  ASSIGN_OR_RETURN(const bool reused, ReuseOutput(unit, upstream.id, content));
   if (reused) return {};
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    scope.environment->intermediate->Open(upstream_directory, upstream, upstream_schema,

@@ -14,9 +14,9 @@
 #include "dag/environment.h"
 #include "dag/input_group.h"
 #include "dag/location/publishing.h"
+#include "dag/pipeline_file/source_file.h"
 #include "dag/plan.h"
 #include "dag/segment.h"
-#include "dag/source_file.h"
 
 namespace pipeline {
 
@@ -72,8 +72,18 @@ struct UnitContext {
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made);
 
-/// Does the same on this thread alone, for a small input of `group`. `settled` is called once with the
-/// outcome: before this returns, or when the group is flushed. `unit` stays valid until then.
+/// Finds the cuts of an input that a Source can begin inside, if it has so many bytes that this is worth it,
+/// and logs them. Makes no partition. Null: the input has to be read as a whole, which also reports why it
+/// cannot be read.
+Result<std::shared_ptr<const InputCuts>> ScanInput(const UnitContext& unit, const SourceFile& file,
+                                                   std::uint32_t number);
+
+/// Makes one partition of an input whose cuts are known. The input gets no end line.
+Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id,
+                  const OutputsOfInput& made);
+
+/// Does the same as RunStreamUnit on this thread alone, for a small input of `group`. `settled` is called
+/// once with the outcome: before this returns, or when the group is flushed. `unit` stays valid until then.
 void RunSmallInput(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                    const OutputsOfInput& made, InputGroup& group, const std::function<void(Status)>& settled);
 

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "dag/books/lineage.h"
 #include "dag/books/manifest.h"
-#include "dag/source_file.h"
+#include "dag/pipeline_file/source_file.h"
 
 namespace pipeline {
 

@@ -19,12 +19,6 @@
 
 namespace pipeline {
 
-namespace {
-
-constexpr std::string_view kSourceChanged = "its source was changed while it was read";
-
-}  // namespace
-
 Status UnitRunner::Make(SegmentState& state) {
   SideInputOutputs outputs;
   {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "dag/publisher.h"
@@ -12,6 +13,9 @@
 #include "dag/segment_unit.h"
 
 namespace pipeline {
+
+/// Why the outputs of an input are void whose source changed.
+inline constexpr std::string_view kSourceChanged = "its source was changed while it was read";
 
 /// Safe from any thread: each unit calls one of these methods on its own thread without the lock, which
 /// they take for reporting only. An error is a failure of the whole unit. A damaged partition output that
@@ -41,6 +45,8 @@ class UnitRunner {
   void RemoveUnneeded();
 
  private:
+  friend class CutInputs;
+
   void RemoveOutputsOf(const SegmentState& state) const;
   /// `input`: the input that the unit reads to its end. Absent: it reads a partition.
   UnitContext ContextOf(SegmentState& state, std::optional<std::uint32_t> input = std::nullopt);

@@ -55,6 +55,7 @@ class Bzip2Reader : public StreamDecoder {
     if (code == BZ_STREAM_END) {
       EndStream();
       ++streams_;
+      EndMember();
       return false;
     }
     if (code != BZ_OK) return ReasonFor(code);

@@ -8,6 +8,7 @@
 #include "formats/bzip2_reader.h"
 #include "formats/gzip_reader.h"
 #include "formats/lz4_reader.h"
+#include "formats/stream_decoder.h"
 #include "formats/xz.h"
 #include "formats/zstd_reader.h"
 
@@ -70,6 +71,14 @@ std::optional<Compression> Compression::Named(std::string_view name) {
 Result<std::unique_ptr<ByteReader>> Compression::Decode(std::unique_ptr<ByteReader> input) const {
   if (is_plain()) return input;
   return format_->decode(std::move(input));
+}
+
+Result<std::unique_ptr<ByteReader>> Compression::Decode(std::unique_ptr<ByteReader> input,
+                                                        const StreamPosition& begin,
+                                                        std::shared_ptr<MemberEnds> ends) const {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, Decode(std::move(input)));
+  if (!is_plain()) static_cast<StreamDecoder&>(*reader).Begin(begin, std::move(ends));
+  return reader;
 }
 
 Result<Compression> DetectCompression(std::string_view front, std::string_view name) {

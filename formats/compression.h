@@ -11,6 +11,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "formats/member_ends.h"
 
 namespace pipeline {
 
@@ -20,7 +21,7 @@ struct CompressedFormat {
   std::span<const std::string_view> endings;  // of file names: ".xz"
   /// Returns true if data of this format begins with `front`, which has kMagicBytes bytes or is whole.
   bool (*is_front)(std::string_view front);
-  /// Decodes `input` front to back.
+  /// Decodes `input` front to back, by a StreamDecoder.
   Result<std::unique_ptr<ByteReader>> (*decode)(std::unique_ptr<ByteReader> input);
 };
 
@@ -39,6 +40,10 @@ class Compression {
   std::string_view name() const { return format_ ? format_->name : "plain"; }
   /// Decodes `input` front to back; returns plain `input` itself.
   Result<std::unique_ptr<ByteReader>> Decode(std::unique_ptr<ByteReader> input) const;
+  /// Does the same with an `input` that begins at `begin` of the file: at its front, or at the end of a
+  /// member that `ends` had. `ends` receives those that are passed; null: nobody needs them.
+  Result<std::unique_ptr<ByteReader>> Decode(std::unique_ptr<ByteReader> input, const StreamPosition& begin,
+                                             std::shared_ptr<MemberEnds> ends) const;
 
   bool operator==(const Compression&) const = default;
 

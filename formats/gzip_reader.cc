@@ -58,6 +58,7 @@ class GzipReader : public StreamDecoder {
     if (!in_header && state_->block_state == ISAL_BLOCK_FINISH) {
       in_member_ = false;
       ++members_;
+      EndMember();
     } else if (last && state_->avail_in == given && state_->avail_out == room) {
       return Status(Code::kDataLoss, "ends inside a member: truncated");
     }

@@ -36,7 +36,10 @@ class Lz4Reader : public StreamDecoder {
     if (LZ4F_isError(code)) return Status(Code::kDataLoss, LZ4F_getErrorName(code));
     const bool flushed = std::exchange(full_, out.empty());
     frame_begun_ = code != 0 && (frame_begun_ || taken > 0);
-    if (code == 0) ++frames_;
+    if (code == 0) {
+      ++frames_;
+      EndMember();
+    }
     hint_ = code == 0 ? kFirstHint : code;
     if (!last || flushed || given > 0 || taken > 0) return false;
     if (frame_begun_) return Status(Code::kDataLoss, "ends inside a frame: truncated");

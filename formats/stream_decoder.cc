@@ -31,6 +31,7 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
     const std::size_t before = pending_.size();
     Result<bool> step = Step(pending_, input_ended_, left);
     taken_ += before - pending_.size();
+    if (std::exchange(member_ended_, false) && ends_) ends_->Add({taken_, given_ + out.size() - left.size()});
     hungry_ = !left.empty();
     if (step.ok()) {
       ended_ = *step;
@@ -43,6 +44,7 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
   }
   const std::size_t given = out.size() - left.size();
   if (given == 0 && !failure_.ok()) return failure_;
+  given_ += given;
   return given;
 }
 

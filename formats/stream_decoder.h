@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/byte_reader.h"
+#include "formats/member_ends.h"
 
 namespace pipeline {
 
@@ -16,6 +18,14 @@ namespace pipeline {
 class StreamDecoder : public ByteReader {
  public:
   Result<std::size_t> Read(std::span<char> out) final;
+
+  /// Call before the first Read. `begin`: where the input begins in the file. `ends` receives the ends of
+  /// members; null: nobody needs them.
+  void Begin(const StreamPosition& begin, std::shared_ptr<MemberEnds> ends) {
+    taken_ = begin.stored;
+    given_ = begin.raw;
+    ends_ = std::move(ends);
+  }
 
  protected:
   /// `format` is for messages and must live until the program ends.
@@ -27,6 +37,9 @@ class StreamDecoder : public ByteReader {
   /// message is the reason alone.
   virtual Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) = 0;
 
+  /// Call in a Step that has decoded the last byte of a member and has given all of it.
+  void EndMember() { member_ended_ = true; }
+
   /// Call after a whole stream. Skips the zero bytes with which tapes and block devices fill a file.
   /// kDataLoss: other bytes follow the zeros.
   Status PassPadding(std::string_view& in);
@@ -36,8 +49,11 @@ class StreamDecoder : public ByteReader {
   const std::unique_ptr<ByteReader> input_;
   std::string buffer_;
   std::string_view pending_;  // part of buffer_ that is not yet decoded
-  std::uint64_t taken_ = 0;   // bytes decoded from the input, for messages
-  bool hungry_ = true;        // the last step left room in its output, so it held nothing back
+  std::uint64_t taken_ = 0;   // position in the file, also for messages
+  std::uint64_t given_ = 0;   // position in the decoded bytes, before the current Read
+  std::shared_ptr<MemberEnds> ends_;
+  bool member_ended_ = false;  // in this step
+  bool hungry_ = true;         // the last step left room in its output, so it held nothing back
   bool input_ended_ = false;
   bool padded_ = false;
   bool ended_ = false;

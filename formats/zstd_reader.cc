@@ -53,6 +53,7 @@ class ZstdReader : public StreamDecoder {
     hint_ = code;
     if (code == 0) {
       ++frames_;
+      EndMember();
       frame_begun_ = false;
       header_.clear();
       return false;

@@ -153,6 +153,7 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   options.group_bytes = work_package_.group_memory;
   options.mode = ExecutionMode::kOneUnit;
   options.unit = unit;
+  options.cut_inputs = work_package_.cuts;
   Executor executor(loaded_.graph, *plan_, *snapshot_, workspace_->environment(), options);
   if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(unit, prepared);
   display_.Start();
@@ -210,7 +211,8 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) co
     end.plan_again = true;
     return end;
   }
-  if (workspace_->log().FindDone(unit) != nullptr) return {};
+  const RunLog& log = workspace_->log();
+  if (log.FindDone(unit) != nullptr || log.FindCuts(unit) != nullptr) return {};
   if (!outcome.ran)
     return Fail(unit, Status(Code::kInvalidArgument, "the plan has no such unit that can run now"),
                 kExitUsage);

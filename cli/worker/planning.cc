@@ -135,6 +135,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   work_package.files = workspace->hashed();
   work_package.units = outcome.offered;
   work_package.from_log = request.selection.from_log;
+  work_package.cuts = true;
   // Workers need the secrets; other users of this machine must not read them.
   if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
   RETURN_IF_ERROR(Write(*store, std::move(work_package), taken, workspace->directory().log()));

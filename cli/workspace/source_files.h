@@ -12,8 +12,8 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "dag/pipeline_file/source_file.h"
 #include "dag/progress.h"
-#include "dag/source_file.h"
 #include "storage/digest_cache.h"
 #include "storage/remote/http/arriving_file.h"
 #include "storage/remote/http/rate_limit.h"

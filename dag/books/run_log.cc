@@ -76,6 +76,7 @@ struct RunLog::State {
   std::deque<std::string> texts
       GUARDED_BY(mutex);  // the file as it was read, then each line appended; never shrinks
   std::unordered_map<std::string_view, UnitEntry> units GUARDED_BY(mutex);  // keys live in `texts`
+  std::unordered_map<std::string_view, Kept> cuts GUARDED_BY(mutex);        // the same
   std::map<std::uint32_t, SegmentLine> segments GUARDED_BY(mutex);
   std::map<std::string, std::uint32_t> segment_numbers GUARDED_BY(mutex);  // by lineage
   std::uint32_t highest_segment GUARDED_BY(mutex) = 0;  // also counts segments that only unit lines name
@@ -144,6 +145,10 @@ bool RunLog::State::ApplyUnit(const LineHead& head, UnitState unit_state, std::s
   highest_segment = std::max(highest_segment, head.segment);
   if (unit_state == UnitState::kVoid) {
     units.erase(*unit);
+    return true;
+  }
+  if (unit_state == UnitState::kCuts) {
+    cuts.insert_or_assign(*unit, Kept{line, head.segment});
     return true;
   }
   UnitEntry& entry = units[*unit];
@@ -261,6 +266,12 @@ const UnitLine* RunLog::FindDone(std::string_view unit) const {
   return found->second.finished->line();
 }
 
+const UnitLine* RunLog::FindCuts(std::string_view unit) const {
+  const Lock lock(state_->mutex);
+  const auto found = state_->cuts.find(unit);
+  return found == state_->cuts.end() ? nullptr : found->second.line();
+}
+
 std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
   const Lock lock(state_->mutex);
   std::vector<std::pair<std::string_view, const UnitEntry*>> found;
@@ -368,6 +379,10 @@ RunLog::State::Essence RunLog::State::Compacted() const {
   for (const auto& [number, segment] : segments) add(EncodeLine(segment));
   for (const RunLine& run : runs) add(EncodeLine(run));
   for (const std::string_view line : unknown) essence.Add(line);
+  std::vector<std::string_view> sorted_cuts;
+  for (const auto& [unit, kept] : cuts) sorted_cuts.push_back(kept.text);
+  std::sort(sorted_cuts.begin(), sorted_cuts.end());
+  for (const std::string_view line : sorted_cuts) essence.Add(line);
   std::vector<std::pair<std::string_view, const UnitEntry*>> sorted;
   for (const auto& [unit, entry] : units) sorted.emplace_back(unit, &entry);
   std::sort(sorted.begin(), sorted.end());

@@ -18,14 +18,14 @@
 
 namespace pipeline {
 
-enum class UnitState : std::uint8_t { kDone, kFailed, kVoid, kEnd };
+enum class UnitState : std::uint8_t { kDone, kFailed, kVoid, kEnd, kCuts };
 
 /// One line about a unit. Members that its state does not have stay empty.
 struct UnitLine {
   UnitState state = UnitState::kDone;
   std::string unit;                   // "text/0000-00012", "text/0000-*", "text/train.s00003-of-00010"
   std::uint32_t segment = 0;          // number of the `segment` line it belongs to
-  Digest recipe;                      // done, end
+  Digest recipe;                      // done, end, cuts
   Digest content;                     // done
   Digest digest;                      // done: of the records, or of the shard's bytes
   std::vector<StoredObject> objects;  // done: objects that it wrote, relative to `location`
@@ -34,10 +34,12 @@ struct UnitLine {
   std::vector<std::uint64_t> sums;  // done: of a shard's index
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
   PartitionEnd end;                                        // done, partitions
-  std::uint32_t partitions = 0;                            // end
-  std::uint64_t raw_bytes = 0;                             // end
-  std::uint64_t documents = 0;                             // end
-  std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end: counts outside of any partition
+  std::uint32_t partitions = 0;                            // end, cuts
+  std::uint64_t raw_bytes = 0;                             // end, cuts
+  std::uint64_t documents = 0;                             // end, cuts
+  std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end, cuts: those outside of partitions
+  std::vector<PartitionEnd> cuts;                          // cuts: the end of each partition
+  std::string note;                                        // cuts: of the Source, for itself
   std::string whole_from;  // done, partitions: the first stage whose counts are complete in this line
   std::string continues;   // done, jobs: JSON of the keys with Effect::kContinue
   std::string facts;       // done, jobs: JSON of JobOutput::facts
@@ -85,6 +87,8 @@ class RunLog {
   const UnitLine* Find(std::string_view unit) const;
   /// Does the same but skips a `failed` last line: returns the earlier line that still holds.
   const UnitLine* FindDone(std::string_view unit) const;
+  /// Returns the last line about the cuts of an input, which is no outcome of its unit. Null: there is none.
+  const UnitLine* FindCuts(std::string_view unit) const;
   /// Returns the last lines of all units that begin with `prefix`, by name.
   std::vector<const UnitLine*> List(std::string_view prefix) const;
   /// Calls `visit` with each unit that begins with `prefix` and the segment of its last line, in no order.

@@ -12,10 +12,11 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kChecksumDigits = 8;
-constexpr std::array<std::pair<std::string_view, UnitState>, 4> kUnitKinds = {{{"done", UnitState::kDone},
+constexpr std::array<std::pair<std::string_view, UnitState>, 5> kUnitKinds = {{{"done", UnitState::kDone},
                                                                                {"failed", UnitState::kFailed},
                                                                                {"void", UnitState::kVoid},
-                                                                               {"end", UnitState::kEnd}}};
+                                                                               {"end", UnitState::kEnd},
+                                                                               {"cuts", UnitState::kCuts}}};
 
 std::string_view KindOf(UnitState state) {
   for (const auto& [kind, its_state] : kUnitKinds)
@@ -162,6 +163,20 @@ bool ParseSums(std::string_view words, UnitLine& line) {
   return true;
 }
 
+bool ParseCuts(std::string_view words, UnitLine& line) {
+  PartitionEnd end;
+  while (!words.empty()) {
+    PartitionEnd size;
+    if (!ParseNumber(TakeUntil(words, ' '), size.raw_end) ||
+        !ParseNumber(TakeUntil(words, ' '), size.document_end))
+      return false;
+    end.raw_end += size.raw_end;
+    end.document_end += size.document_end;
+    line.cuts.push_back(end);
+  }
+  return true;
+}
+
 bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line) {
   if (key == "unit") return ParseText(value, line.unit);
   if (key == "segment") return ParseNumber(value, line.segment);
@@ -178,6 +193,8 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "raw_bytes") return ParseNumber(value, line.raw_bytes);
   if (key == "documents") return ParseNumber(value, line.documents);
   if (key == "counts") return ParseCounts(value, line);
+  if (key == "cuts") return ParseCuts(value, line);
+  if (key == "note") return ParseText(value, line.note);
   if (key == "whole_from") return ParseText(value, line.whole_from);
   if (key == "object") return ParseObject(value, line);
   if (key == "continue") return ParseText(value, line.continues);
@@ -275,7 +292,14 @@ std::string EncodeLine(const UnitLine& line) {
     writer.Word(counts.bytes_in).Word(counts.bytes_out);
     for (const auto& [reason, count] : counts.reasons) writer.Word(reason).Word(count);
   }
-  writer.Text("whole_from", line.whole_from);
+  PartitionEnd before;
+  for (const PartitionEnd& end : line.cuts) {
+    const std::string bytes = std::to_string(end.raw_end - before.raw_end);
+    (before.raw_end == 0 ? writer.Words("cuts", bytes) : writer.Word(bytes))
+        .Word(end.document_end - before.document_end);
+    before = end;
+  }
+  writer.Text("note", line.note).Text("whole_from", line.whole_from);
   for (const StoredObject& object : line.objects) {
     writer.Words("object", object.name).Word(object.bytes);
     writer.Word(Hex32(object.crc32c)).Word(object.digest.ToHex());

@@ -53,6 +53,7 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   json["files"] = std::move(files);
   json["units"] = std::move(units);
   if (work_package.from_log) json["from_log"] = true;
+  if (work_package.cuts) json["cuts"] = true;
   for (const auto& [stage, time] : work_package.pace)
     json["pace_ms"][stage] = static_cast<std::int64_t>(time.count());
   return json.Dump();
@@ -102,6 +103,7 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   }
   if (!status.ok()) return status;
   work_package.from_log = std::as_const(*json)["from_log"].AsBool();
+  work_package.cuts = std::as_const(*json)["cuts"].AsBool();
   for (const auto& [stage, time] : std::as_const(*json)["pace_ms"].AsObject())
     work_package.pace.emplace(stage, std::clamp<std::int64_t>(time.AsInt(), 0, kLongestUnit));
   return work_package;

@@ -42,6 +42,7 @@ struct WorkPackage {
   std::vector<File> files;
   std::vector<OfferedUnit> units;
   bool from_log = false;  // --from-log was given
+  bool cuts = false;      // the program that plans knows cuts, so a worker may scan an input
   /// By stage: the time in which 95 % of its units were done. Absent: too few are known.
   std::map<std::string, std::chrono::milliseconds, std::less<>> pace{};
   bool operator==(const WorkPackage&) const = default;

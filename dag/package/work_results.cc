@@ -35,6 +35,13 @@ bool SameWork(const UnitLine& a, const UnitLine& b) {
          a.partitions == b.partitions;
 }
 
+/// Returns whether one has the cuts and the other the end of an input. Either is enough.
+bool BothEnd(const UnitLine& a, const UnitLine& b) {
+  const auto is = [](const UnitLine& one, UnitState state) { return one.state == state; };
+  return a.recipe == b.recipe && ((is(a, UnitState::kCuts) && is(b, UnitState::kEnd)) ||
+                                  (is(a, UnitState::kEnd) && is(b, UnitState::kCuts)));
+}
+
 /// The lineages of a work package, each read once. Safe from any thread.
 class Lineages {
  public:
@@ -128,7 +135,7 @@ Status ResultWriter::Write(const UnitRecord& record) {
   const Result<std::string> there = ReadObject(location_, object, kMaxRecord);
   if (!there.ok()) return there.status();
   const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
-  if (other.ok() && SameWork(other->line, record.line)) return {};
+  if (other.ok() && (SameWork(other->line, record.line) || BothEnd(other->line, record.line))) return {};
   if (other.ok() && other->line.recipe == record.line.recipe && record.line.state != UnitState::kVoid)
     return Status(Code::kInternal, StrCat(object, ": another worker made other bytes by the same recipe, or ",
                                           "this one did; a stage is not deterministic [this is a bug]"));

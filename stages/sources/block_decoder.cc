@@ -19,9 +19,12 @@ constexpr std::uint64_t kReadOver = 1 << 20;  // for a longer gap, opening the f
 
 class BlockDecoder : public ByteReader {
  public:
-  BlockDecoder(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset, int threads,
-               std::stop_token stop)
-      : file_(file), index_(index), stop_with_(std::move(stop), [this] { stop_.request_stop(); }) {
+  BlockDecoder(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset,
+               std::uint64_t probable_end, int threads, std::stop_token stop)
+      : file_(file),
+        index_(index),
+        probable_end_(probable_end),
+        stop_with_(std::move(stop), [this] { stop_.request_stop(); }) {
     const auto after = std::upper_bound(index.blocks.begin(), index.blocks.end(), raw_offset,
                                         [](std::uint64_t offset, const XzBlock& block) {
                                           return offset < block.raw_offset + block.raw_bytes;
@@ -67,7 +70,8 @@ class BlockDecoder : public ByteReader {
 
   // Reads ahead into every free slot. A failure takes the slot of its block, in order.
   void ReadBlocks() {
-    while (used_ < slots_.size() && next_ < index_.blocks.size()) {
+    while (used_ < slots_.size() && next_ < index_.blocks.size() &&
+           (used_ == 0 || index_.blocks[next_].raw_offset < probable_end_)) {
       Slot& slot = slots_[(front_ + used_) % slots_.size()];
       slot.block = &index_.blocks[next_];
       slot.status = ReadBlock(slot);
@@ -118,6 +122,7 @@ class BlockDecoder : public ByteReader {
 
   const ByteFile& file_;
   const XzIndex& index_;
+  const std::uint64_t probable_end_;
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
 
@@ -153,8 +158,9 @@ int BlockDecoderThreads(const XzIndex& index, int threads, std::uint64_t memory)
 }
 
 std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index,
-                                            std::uint64_t raw_offset, int threads, std::stop_token stop) {
-  return std::make_unique<BlockDecoder>(file, index, raw_offset, threads, std::move(stop));
+                                            std::uint64_t raw_offset, std::uint64_t probable_end, int threads,
+                                            std::stop_token stop) {
+  return std::make_unique<BlockDecoder>(file, index, raw_offset, probable_end, threads, std::move(stop));
 }
 
 }  // namespace pipeline

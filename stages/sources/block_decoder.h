@@ -15,8 +15,10 @@ namespace pipeline {
 int BlockDecoderThreads(const XzIndex& index, int threads, std::uint64_t memory);
 
 /// Reads `file` front to back from the block that contains `raw_offset`, on `threads` threads (at least 1).
-/// `file` and `index` must outlive the reader. Destroying it stops each thread within 1 MiB of output.
+/// Blocks that begin at `probable_end` or later are decoded only when they are read. `file` and `index` must
+/// outlive the reader. Destroying it stops each thread within 1 MiB of output.
 std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index,
-                                            std::uint64_t raw_offset, int threads, std::stop_token stop);
+                                            std::uint64_t raw_offset, std::uint64_t probable_end, int threads,
+                                            std::stop_token stop);
 
 }  // namespace pipeline

@@ -9,11 +9,15 @@
 #include "base/damaged_bytes.h"
 #include "base/str.h"
 #include "formats/known_format.h"
+#include "formats/line_rules.h"
 #include "stages/sources/block_decoder.h"
 
 namespace pipeline {
 
 namespace {
+
+constexpr std::uint64_t kTextPerByte = 3;       // about, of compressed text
+constexpr std::size_t kPassedBytes = 64 << 10;  // at a time, of those before the wanted ones
 
 /// Gives at least kEnoughBytes at once, as long as there are so many. Each read is passed from thread to
 /// thread, which takes longer than to read a small member.
@@ -94,6 +98,9 @@ Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRul
     }
   }
   RETURN_IF_ERROR(decoded.FindArchive(rules, input.name, stop));
+  const bool has_members = !decoded.compression_.is_plain() && decoded.compression_.name() != kXzName;
+  if (has_members && !decoded.archive_ && decoded.fixed_.value_or(Encoding::kUtf8) == Encoding::kUtf8)
+    decoded.member_ends_ = std::make_shared<MemberEnds>();
   return decoded;
 }
 
@@ -144,20 +151,25 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
   return RefuseKnownFormat(*front, rules.markup_is_text);
 }
 
-Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
-                                                       std::optional<Encoding> known,
+std::optional<std::uint64_t> DecodedInput::bytes_to_cut() const {
+  if (!seekable()) return member_ends_ ? std::optional(kTextPerByte * file_->size()) : std::nullopt;
+  return index_ ? index_->raw_bytes : file_->size();
+}
+
+Result<std::unique_ptr<ByteReader>> DecodedInput::Read(RawRange range, std::optional<Encoding> known,
                                                        std::shared_ptr<EncodingChoice> choice,
-                                                       const std::stop_token& stop) const {
+                                                       const std::stop_token& stop,
+                                                       const StreamPosition& from) const {
   if (!archive_) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(raw_offset, stop));
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(range, from, stop));
     if (!compression_.is_plain()) bytes = std::make_unique<CheckedReads>(std::move(bytes));
-    return NewEncodingReader(std::move(bytes), {fixed_, known}, raw_offset, std::move(choice));
+    return NewEncodingReader(std::move(bytes), {fixed_, known}, range.begin, std::move(choice));
   }
   std::unique_ptr<ArchiveReader> archive;
   if (archive_ == ArchiveKind::kZip) {
     ASSIGN_OR_RETURN(archive, OpenZip(*file_, stop));
   } else {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(0, stop));
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes({0, kNoLimit}, {}, stop));
     ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
   }
   auto text = std::make_unique<ArchiveText>(
@@ -167,11 +179,20 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(std::uint64_t raw_offset,
       std::make_unique<CheckedReads>(std::make_unique<WholeReads>(std::move(text))));
 }
 
-Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(std::uint64_t raw_offset,
+Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(RawRange range, const StreamPosition& from,
                                                             const std::stop_token& stop) const {
-  if (threads_ > 0) return NewBlockDecoder(*file_, *index_, raw_offset, threads_, stop);
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(raw_offset, stop));
-  return compression_.Decode(std::move(bytes));
+  if (threads_ > 0) return NewBlockDecoder(*file_, *index_, range.begin, range.probable_end, threads_, stop);
+  const StreamPosition begin = compression_.is_plain() ? StreamPosition{range.begin, range.begin} : from;
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(begin.stored, stop));
+  ASSIGN_OR_RETURN(bytes, compression_.Decode(std::move(bytes), begin, member_ends_));
+  std::string passed(kPassedBytes, '\0');
+  for (std::uint64_t left = range.begin - begin.raw; left > 0;) {
+    const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(left, passed.size()));
+    ASSIGN_OR_RETURN(const std::size_t got, bytes->Read(std::span(passed).first(most)));
+    if (got == 0) break;  // the reader finds the end, too
+    left -= got;
+  }
+  return bytes;
 }
 
 }  // namespace pipeline

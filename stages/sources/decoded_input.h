@@ -13,6 +13,7 @@
 #include "formats/archive_text.h"
 #include "formats/compression.h"
 #include "formats/encoding_reader.h"
+#include "formats/member_ends.h"
 #include "formats/xz.h"
 #include "stages/sources/file_splits.h"
 
@@ -29,6 +30,13 @@ struct InputRules {
   bool from_front = false;           // the end may never arrive: do not read there
   std::optional<Encoding> encoding;  // of files and members; absent: detected
   bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
+};
+
+/// The part of the decoded text that is needed.
+struct RawRange {
+  std::uint64_t begin = 0;
+  /// Little or nothing is read from here on, so nothing is decoded ahead there. It can be read all the same.
+  std::uint64_t probable_end = 0;
 };
 
 /// Immutable; must outlive its readers. Messages do not contain the input's name.
@@ -48,11 +56,19 @@ class DecodedInput {
   bool decodes_on_one_thread() const {
     return threads_ == 0 && (!compression_.is_plain() || archive_ == ArchiveKind::kZip);
   }
-  /// Reads from `raw_offset`, which is 0 unless seekable(); then the bytes before it are UTF-8, as `known`
-  /// says, or ASCII. `choice` receives the detected encoding, except for archives; may be null.
-  Result<std::unique_ptr<ByteReader>> Read(std::uint64_t raw_offset, std::optional<Encoding> known,
+  /// The ends of the members that readers of a compressed file pass, if they can begin at one. Null: they
+  /// cannot.
+  const std::shared_ptr<MemberEnds>& member_ends() const { return member_ends_; }
+  /// Bytes of the text, about as many if the file has members, if readers can begin inside. Absent: they
+  /// cannot.
+  std::optional<std::uint64_t> bytes_to_cut() const;
+  /// Reads from `range.begin`, which is 0 unless seekable() or `from` is the end of a member before it; then
+  /// the bytes before it are UTF-8, as `known` says, or ASCII. `choice` receives the detected encoding,
+  /// except for archives; may be null.
+  Result<std::unique_ptr<ByteReader>> Read(RawRange range, std::optional<Encoding> known,
                                            std::shared_ptr<EncodingChoice> choice,
-                                           const std::stop_token& stop) const;
+                                           const std::stop_token& stop,
+                                           const StreamPosition& from = {}) const;
 
   /// The offsets at which archive members begin in the text; null: the input is not an archive. An archive
   /// can be read only once.
@@ -64,7 +80,8 @@ class DecodedInput {
                                      std::uint64_t memory, const std::stop_token& stop);
   Status FindArchive(const InputRules& rules, std::string_view name, const std::stop_token& stop);
   Status LookAtText(const InputRules& rules, std::string_view name, const std::stop_token& stop);
-  Result<std::unique_ptr<ByteReader>> ReadBytes(std::uint64_t raw_offset, const std::stop_token& stop) const;
+  Result<std::unique_ptr<ByteReader>> ReadBytes(RawRange range, const StreamPosition& from,
+                                                const std::stop_token& stop) const;
 
   std::shared_ptr<const ByteFile> file_;
   Compression compression_;
@@ -74,6 +91,7 @@ class DecodedInput {
   std::optional<ArchiveKind> archive_;
   ArchiveRules archive_rules_;
   std::shared_ptr<MemberBorders> members_;
+  std::shared_ptr<MemberEnds> member_ends_;
   std::shared_ptr<std::atomic<std::uint64_t>> bytes_read_;  // from the archive file
 };
 

@@ -51,6 +51,10 @@ class ExampleSource : public Source {
   }
 
   std::optional<InputEnd> End() const override { return end_; }
+  std::optional<std::uint64_t> bytes_to_cut() const override {
+    if (rules_.subset.is_beginning()) return std::nullopt;
+    return request_.input.file->size();
+  }
 
  private:
   struct Bad {
@@ -106,6 +110,7 @@ class ExampleSource : public Source {
     const std::uint32_t partition = partition_++;
     in_partition_ = false;
     done_ = done_ || IsPastLast(partition_);
+    if (!wanted_ && request_.passed) request_.passed(partition, {at(), document_});
     if (!wanted_) return false;
     batch.partition = {request_.number, partition};
     batch.closes = true;

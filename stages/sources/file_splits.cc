@@ -32,6 +32,8 @@ class SplitSource final : public Source {
     return end;
   }
   bool decodes_on_one_thread() const override { return source_->decodes_on_one_thread(); }
+  std::optional<std::uint64_t> bytes_to_cut() const override { return source_->bytes_to_cut(); }
+  std::string note() const override { return source_->note(); }
 
  private:
   const std::unique_ptr<Source> source_;

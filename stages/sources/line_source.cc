@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/read_ahead.h"
+#include "stages/sources/scan_note.h"
 
 namespace pipeline {
 
@@ -49,6 +50,7 @@ class LineSource : public Source {
         fixed_(opened.encoding),
         cutter_(rules),
         columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
+        before_(request_.note ? std::optional(ParseScanNote(*request_.note)) : std::nullopt),
         stop_with_(request_.stop, [this] { stop_.request_stop(); }) {}
 
   // Chooses where to begin, and begins.
@@ -58,7 +60,7 @@ class LineSource : public Source {
     done_ = IsPastLast(first);
     if (done_) return {};
     std::unique_ptr<ByteReader> reader;
-    if (input_.seekable() && first > 0) {
+    if ((input_.seekable() || HasPositionOf(first)) && first > 0) {
       ASSIGN_OR_RETURN(const std::optional<Encoding> known, EncodingBefore(KnownEnd(first - 1)->raw_end));
       if (known.value_or(Encoding::kUtf8) == Encoding::kUtf8) {
         ASSIGN_OR_RETURN(reader, ReaderBefore(first, known));
@@ -66,7 +68,7 @@ class LineSource : public Source {
     }
     if (begins_inside_ && rules_.header) RETURN_IF_ERROR(LookAtFront());
     if (reader == nullptr) {
-      ASSIGN_OR_RETURN(reader, input_.Read(0, std::nullopt, choice_, stop_.get_token()));
+      ASSIGN_OR_RETURN(reader, input_.Read({0, LastByte()}, std::nullopt, choice_, stop_.get_token()));
     }
     text_ = std::make_unique<ReadAhead>(
         std::move(reader), stop_,
@@ -82,6 +84,13 @@ class LineSource : public Source {
 
   std::optional<InputEnd> End() const override { return end_; }
   bool decodes_on_one_thread() const override { return input_.decodes_on_one_thread(); }
+  std::optional<std::uint64_t> bytes_to_cut() const override {
+    const bool is_utf8 = !made_ || made_->encoding == Encoding::kUtf8;
+    return is_utf8 && !members_are_long_ && !subset_.is_beginning() ? input_.bytes_to_cut() : std::nullopt;
+  }
+  std::string note() const override {
+    return ToString(ScanNote{made_ ? std::optional(made_->offset) : std::nullopt, positions_});
+  }
 
  private:
   bool IsPastLast(std::uint32_t partition) const {
@@ -91,11 +100,37 @@ class LineSource : public Source {
     return request_.known_end ? request_.known_end(partition) : std::nullopt;
   }
 
+  // Whether it is known where decoding can begin for `partition`.
+  bool HasPositionOf(std::uint32_t partition) const {
+    return before_ && partition > 0 && partition <= before_->positions.size();
+  }
+  StreamPosition PositionOf(std::uint32_t partition) const {
+    return HasPositionOf(partition) ? before_->positions[partition - 1] : StreamPosition();
+  }
+
+  // Notes where decoding can begin for the partition that begins at `border`. False: readers of single
+  // partitions would decode more than twice as much as one reader.
+  bool NotePosition(std::uint64_t border) {
+    if (!input_.member_ends()) return true;
+    positions_.push_back(
+        input_.member_ends()->LastUpTo(border - std::min<std::uint64_t>(border, kBorderBytes)));
+    decoded_beside_ += border - positions_.back().raw;
+    return positions_.size() < 2 || decoded_beside_ <= border;
+  }
+
+  // The offset up to which the text is probably needed.
+  std::uint64_t LastByte() const {
+    const auto end = request_.last_wanted ? KnownEnd(*request_.last_wanted) : std::nullopt;
+    return end ? end->raw_end : kNoLimit;
+  }
+
   // What the bytes in front of `border` decide on; absent where all of them are ASCII.
   Result<std::optional<Encoding>> EncodingBefore(std::uint64_t border) {
     if (fixed_) return fixed_;
+    if (before_)
+      return before_->offset && *before_->offset < border ? std::optional(Encoding::kUtf8) : std::nullopt;
     const auto choice = std::make_shared<EncodingChoice>();
-    ASSIGN_OR_RETURN(const auto reader, input_.Read(0, std::nullopt, choice, stop_.get_token()));
+    ASSIGN_OR_RETURN(const auto reader, input_.Read({0, border}, std::nullopt, choice, stop_.get_token()));
     std::string buffer(kFrontBytes, '\0');
     for (std::uint64_t at = 0; at < border && !choice->made();) {
       ASSIGN_OR_RETURN(const std::size_t got, reader->Read(buffer));
@@ -113,7 +148,8 @@ class LineSource : public Source {
       const std::optional<PartitionEnd> end = KnownEnd(partition - 1);
       if (!end || end->raw_end < kBorderBytes) continue;
       ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
-                       input_.Read(end->raw_end - kBorderBytes, known, choice_, stop_.get_token()));
+                       input_.Read({end->raw_end - kBorderBytes, LastByte()}, known, choice_,
+                                   stop_.get_token(), PositionOf(partition)));
       std::string before(kBorderBytes, '\0');
       RETURN_IF_ERROR(ReadExactly(*reader, before));
       if (!EndsDocument(before, rules_.documents)) continue;
@@ -150,6 +186,12 @@ class LineSource : public Source {
           held_.reset();
           const CutEnd& end = cutter_.partition_end();
           done_ = IsPastLast(end.partition + 1);
+          if (!wanted_ && request_.passed) {
+            request_.passed(end.partition, {end.raw_end, end.document_end});
+            members_are_long_ = !NotePosition(end.raw_end);
+            if (members_are_long_) return false;
+          }
+          RETURN_IF_ERROR(CheckBorder(end));
           if (wanted_) {
             batch.partition = {request_.number, end.partition};
             batch.closes = true;
@@ -157,7 +199,6 @@ class LineSource : public Source {
             return Finish(batch);
           }
           cutter_.TakeCounts();
-          RETURN_IF_ERROR(CheckBorder(end));
           break;
         }
         case Event::kInputEnd: {
@@ -179,7 +220,7 @@ class LineSource : public Source {
     return false;
   }
 
-  // Of a partition that is passed over: that it is the one which an earlier run made.
+  // That a partition is the one which an earlier run made or saw.
   Status CheckBorder(const CutEnd& cut) const {
     const std::optional<PartitionEnd> known = KnownEnd(cut.partition);
     if (!known || (known->raw_end == cut.raw_end && known->document_end == cut.document_end)) return {};
@@ -329,7 +370,7 @@ class LineSource : public Source {
   Status LookAtFront() {
     LineCutter cutter(rules_);
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
-                     input_.Read(0, Encoding::kUtf8, nullptr, stop_.get_token()));
+                     input_.Read({0, kFrontBytes}, Encoding::kUtf8, nullptr, stop_.get_token()));
     std::string buffer(kFrontBytes, '\0');
     while (true) {
       ASSIGN_OR_RETURN(const Event event, cutter.Next());
@@ -366,6 +407,10 @@ class LineSource : public Source {
   std::optional<EncodingChoice::Made> made_;  // of the file, or the member; where it is known
   LineCutter cutter_;
   std::optional<RowColumns> columns_;
+  const std::optional<ScanNote> before_;   // of an earlier run
+  std::vector<StreamPosition> positions_;  // by partition: where decoding can begin for the one behind it
+  std::uint64_t decoded_beside_ = 0;       // bytes that readers of single partitions would decode beside them
+  bool members_are_long_ = false;
   StageCounts reasons_;               // of rows and records, since the last batch
   std::uint64_t outside_subset_ = 0;  // records, since then
   std::stop_source stop_;

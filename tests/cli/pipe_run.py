@@ -79,6 +79,7 @@ def zipped(data):
 CONTAINERS = {
     "xz, one block": (".xz", lzma.compress),
     "xz, blocks of 100 KiB": (".xz", lambda data: tool(data, "xz", "-c", "-T1", "--block-size=100KiB")),
+    "xz, quick blocks": (".xz", lambda data: tool(data, "xz", "-c", "-0", "-T1", "--block-size=2MiB")),
     "xz, two streams": (".xz", lambda data: halves(data, lzma.compress)),
     "gzip": (".gz", lambda data: gzip.compress(data, mtime=0)),
     "bzip2": (".bz2", lambda data: halves(data, bz2.compress)),

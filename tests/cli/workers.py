@@ -2,6 +2,7 @@
 """Worker processes alone make the same bytes as one run, whatever kills them.
 
     workers.py PIPE kills     two at a time, killed at commit points and from outside, some of them twins
+    workers.py PIPE cuts      the same with large inputs, whose partitions are units
     workers.py PIPE answers   exit codes of a worker for units that are done, unknown, damaged
     workers.py PIPE elsewhere workers and plans whose work directories are different ones
 
@@ -144,6 +145,44 @@ def kills(program, root):
           + ", ".join(f"{number} {point}" for point, number in shared.kills.most_common()))
 
 
+def lines_of(run, stage):
+    """The lines about finished work of a stage, without the numbers of segments."""
+    return sorted((kind, sorted((key, value) for key, value in fields.items() if value and key != "segment"))
+                  for kind, fields in run.log().lines
+                  if kind in ("done", "end") and fields["unit"].startswith(stage + "/"))
+
+
+def cuts(program, root):
+    """Two large inputs whose partitions are units, and a small one."""
+    text = corpus(seed=8, size=400_000) * 88
+    inputs = write_corpora(root / "plain", [text], "plain")
+    inputs += write_corpora(root / "blocks", [text[1000:]], "xz, quick blocks")
+    inputs += write_corpora(root / "small", [text[:100_000]], "plain")
+    undisturbed, shared = (new_run(kind, program, root / name, inputs) for kind, name in ((Run, "one"), (Shared, "many")))
+    for run in (undisturbed, shared):
+        run.file.write_text(run.file.read_text().replace("partition: 48KiB", "partition: 7MiB"))
+    if undisturbed.finish("-j", "2") != 0:
+        fail("a run of one process failed", undisturbed)
+    chance = random.Random(9)
+    rounds = []
+    while units := shared.plan():
+        rounds.append(units)
+        shared.work_off(units, chance)
+    if rounds[0] != [f"docs/{number:04}-*" for number in range(len(inputs))]:
+        fail(f"the first plan has {rounds[0]}", shared)
+    parts = [unit for unit in rounds[1] if unit.startswith("docs/")]
+    if parts != [f"docs/{number:04}-{partition:05}" for number in range(2) for partition in range(6)]:
+        fail(f"the second plan has {rounds[1]}", shared)
+    found = differences(undisturbed.published(), shared.published())
+    if found:
+        fail("workers made other bytes than one run: " + "; ".join(found), shared)
+    if lines_of(undisturbed, "docs") != lines_of(shared, "docs"):
+        fail("the lines of the logs differ", shared)
+    if left := [path for path in shared.package.rglob("*.json") if path.parent != shared.package]:
+        fail(f"records are left: {left}", shared)
+    print(f"rounds of {[len(units) for units in rounds]} units, {shared.kills.total()} kills")
+
+
 def expect(shared, unit, code, text=""):
     process = shared.worker(unit)
     process.communicate(timeout=100)
@@ -258,7 +297,7 @@ def elsewhere(program, root):
 def main():
     program, part = os.path.abspath(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as root:
-        {"kills": kills, "answers": answers, "elsewhere": elsewhere}[part](program, Path(root))
+        {"kills": kills, "cuts": cuts, "answers": answers, "elsewhere": elsewhere}[part](program, Path(root))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@
 #include "dag/package/unit_queue.h"
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
-#include "dag/stage_location.h"
+#include "dag/pipeline_file/stage_location.h"
 #include "storage/memory_store.h"
 #include "tests/support/toy_run.h"
 
@@ -77,11 +77,12 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
                             {file},
                             {unit},
                             true,
+                            true,
                             {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, directory, work, holder, log, group_memory,
-                                files, units, from_log, pace] = package;
+                                files, units, from_log, cuts, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, package);

@@ -107,6 +107,8 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.mode = mode;
   options.unit = unit;
   options.keep_intermediates = keep_intermediates;
+  options.cut_inputs = cut_inputs;
+  options.least_cut_bytes = 0;
   Environment environment = (*workspace)->environment();
   environment.watch = watch;
   if (adjust) adjust(environment);

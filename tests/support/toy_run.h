@@ -52,6 +52,7 @@ class ToyPlace {
   int threads = 3;
   std::function<void(Environment&)> adjust{};  // changes the environment of the next runs; may be empty
   bool keep_intermediates = false;             // in the next runs
+  bool cut_inputs = false;                     // of four partitions or more, by the next units
   RecordObserver* watch = nullptr;             // sees the batches of the next runs; null: nobody does
 
  private:

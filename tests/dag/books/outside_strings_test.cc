@@ -87,10 +87,11 @@ UnitLine FullLine(UnitState state) {
   line.raw_bytes = 7;
   line.documents = 8;
   line.counts = {{"<stage>", FullCounts()}};
-  line.whole_from = line.continues = line.facts = line.reason = line.origin = "<text>";
+  line.cuts = {{1, 2}, {4, 6}};
+  line.note = line.whole_from = line.continues = line.facts = line.reason = line.origin = "<text>";
   [[maybe_unused]] const auto& [its_state, unit, segment, recipe, content, digest, objects, location, records,
-                                sums, splits, end, partitions, raw_bytes, documents, counts, whole_from,
-                                continues, facts, reason, origin] = line;
+                                sums, splits, end, partitions, raw_bytes, documents, counts, cuts, note,
+                                whole_from, continues, facts, reason, origin] = line;
   [[maybe_unused]] const auto& [raw_end, document_end] = end;
   return line;
 }
@@ -130,7 +131,8 @@ TEST(OutsideStringsOfBooksTest, Manifest) {
 
 TEST(OutsideStringsOfBooksTest, RunLog) {
   OutsideStrings strings;
-  for (const UnitState state : {UnitState::kDone, UnitState::kFailed, UnitState::kVoid, UnitState::kEnd})
+  for (const UnitState state :
+       {UnitState::kDone, UnitState::kFailed, UnitState::kVoid, UnitState::kEnd, UnitState::kCuts})
     AddLine(strings, EncodeLine(FullLine(state)));
   const SegmentLine segment{1, "<lineage>", 2};
   const RunLine run{"<id>", 1, "<command>", 2, 3, "<outcome>"};

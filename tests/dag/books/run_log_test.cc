@@ -53,6 +53,17 @@ class RunLogTest : public testing::Test {
     EXPECT_TRUE(log.ok()) << log.status().message();
     return log.ok() ? std::move(log).value() : nullptr;
   }
+  static UnitLine Cuts(std::string unit) {
+    UnitLine line;
+    line.state = UnitState::kCuts;
+    line.unit = std::move(unit);
+    line.partitions = 3;
+    line.raw_bytes = 64;
+    line.documents = 4;
+    line.cuts = {{10, 1}, {31, 1}, {64, 4}};
+    line.note = "17 %\t";
+    return line;
+  }
   static UnitLine Done(std::string unit, std::uint64_t records = 1) {
     UnitLine line;
     line.unit = std::move(unit);
@@ -389,6 +400,33 @@ TEST_F(RunLogTest, CompactionKeepsWhatStandsAndGoesOn) {
   EXPECT_NE(again->FindDone("c/-"), nullptr);
   EXPECT_EQ(again->Find("gone/-"), nullptr);
   EXPECT_NE(again->FindSegment(1), nullptr);
+}
+
+TEST_F(RunLogTest, CutsAreNoOutcomeOfTheirUnit) {
+  {
+    const auto log = OpenLog();
+    ASSERT_TRUE(log->Append(Cuts("a/0000-*")).ok());
+    EXPECT_EQ(log->Find("a/0000-*"), nullptr);
+    EXPECT_EQ(log->FindDone("a/0000-*"), nullptr);
+    EXPECT_TRUE(log->List("").empty());
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(log->Append(Done("a/0000-00000")).ok());
+    ASSERT_TRUE(log->CompactIfWorthwhile().ok());
+  }
+  const auto log = OpenLog();
+  EXPECT_EQ(log->damaged_lines(), 0u);
+  ASSERT_TRUE(log->Append(WithState(UnitState::kFailed, "a/0000-*")).ok());
+  const UnitLine* line = log->FindCuts("a/0000-*");
+  ASSERT_NE(line, nullptr);
+  EXPECT_EQ(EncodeLine(*line), EncodeLine(Cuts("a/0000-*")));
+  EXPECT_EQ(line->cuts.at(1).raw_end, 31u);
+  EXPECT_EQ(line->cuts.at(2).document_end, 4u);
+  EXPECT_EQ(line->note, "17 %\t");
+  EXPECT_EQ(log->FindCuts("a/0000-00000"), nullptr);
+}
+
+TEST_F(RunLogTest, CutsThatDoNotParseAreUnknown) {
+  WriteFile(path_, StrCat("# pipe run log v1\n", SealLine("cuts\tunit=a/0000-*\tpartitions=1\tcuts=5")));
+  EXPECT_EQ(OpenLog()->FindCuts("a/0000-*"), nullptr);
 }
 
 TEST_F(RunLogTest, ASmallGainIsNotWorthACompaction) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
+#include "base/counting_file.h"
+#include "formats/line_rules.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
 
@@ -22,7 +25,7 @@ TEST(BlockDecoderTest, AnyNumberOfThreadsGivesTheText) {
                         XzCompress("x"));
   const XzIndex index = *ReadXzIndex(file, {});
   for (const int threads : {1, 2, 5}) {
-    const auto reader = NewBlockDecoder(file, index, 0, threads, {});
+    const auto reader = NewBlockDecoder(file, index, 0, kNoLimit, threads, {});
     Status status;
     EXPECT_TRUE(ReadAll(*reader, status, 1001) == text + text + "x");
     EXPECT_TRUE(status.ok()) << status.message();
@@ -35,10 +38,27 @@ TEST(BlockDecoderTest, StartsAtAnyOffset) {
   const XzIndex index = *ReadXzIndex(file, {});
   for (const std::size_t offset : {std::size_t{1}, std::size_t{9999}, std::size_t{10'000},
                                    std::size_t{10'001}, text.size() - 1, text.size(), text.size() + 5}) {
-    const auto reader = NewBlockDecoder(file, index, offset, 2, {});
+    const auto reader = NewBlockDecoder(file, index, offset, kNoLimit, 2, {});
     Status status;
     EXPECT_TRUE(ReadAll(*reader, status) == text.substr(std::min(offset, text.size()))) << offset;
     EXPECT_TRUE(status.ok());
+  }
+}
+
+TEST(BlockDecoderTest, BlocksBehindTheProbableEndAreNotReadAhead) {
+  const std::string text = Text();
+  const std::string bytes = XzCompress(text, 10'000);
+  std::size_t read = 0;
+  const CountingFile file(std::make_shared<MemoryFile>(bytes), [&read](std::size_t more) { read += more; });
+  const XzIndex index = *ReadXzIndex(file, {});
+  for (const std::uint64_t probable_end : {std::uint64_t{15'000}, kNoLimit}) {
+    read = 0;
+    const auto reader = NewBlockDecoder(file, index, 0, probable_end, 8, {});
+    std::string some(100, '\0');
+    ASSERT_TRUE(reader->Read(some).ok());
+    EXPECT_EQ(read < index.blocks[3].offset, probable_end < kNoLimit) << read;
+    Status status;
+    EXPECT_EQ(ReadAll(*reader, status).size(), text.size() - 100) << "they can be read all the same";
   }
 }
 
@@ -50,7 +70,7 @@ TEST(BlockDecoderTest, DamageComesAfterTheBlocksBefore) {
   bytes[at] = static_cast<char>(bytes[at] ^ 1);
   const MemoryFile file(bytes);
   for (const int threads : {1, 4}) {
-    const auto reader = NewBlockDecoder(file, index, 0, threads, {});
+    const auto reader = NewBlockDecoder(file, index, 0, kNoLimit, threads, {});
     Status status;
     const std::string good = ReadAll(*reader, status);
     EXPECT_GE(good.size(), 70'000u);
@@ -66,7 +86,7 @@ TEST(BlockDecoderTest, TruncatedFileFailsAtTheMissingBlock) {
   const std::string bytes = XzCompress(text, 10'000);
   const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
   const MemoryFile file(bytes.substr(0, index.blocks[3].offset + 10));
-  const auto reader = NewBlockDecoder(file, index, 0, 2, {});
+  const auto reader = NewBlockDecoder(file, index, 0, kNoLimit, 2, {});
   Status status;
   EXPECT_TRUE(ReadAll(*reader, status) == text.substr(0, 30'000));
   EXPECT_EQ(status.code(), Code::kDataLoss);
@@ -76,14 +96,14 @@ TEST(BlockDecoderTest, StopsWhenToldAndWhenDestroyed) {
   const MemoryFile file(XzCompress(Text(), 10'000));
   const XzIndex index = *ReadXzIndex(file, {});
   std::stop_source stop;
-  const auto reader = NewBlockDecoder(file, index, 0, 2, stop.get_token());
+  const auto reader = NewBlockDecoder(file, index, 0, kNoLimit, 2, stop.get_token());
   std::string some(100, '\0');
   EXPECT_TRUE(reader->Read(some).ok());
   stop.request_stop();
   Status status;
   ReadAll(*reader, status);
   EXPECT_EQ(status.code(), Code::kCancelled);
-  EXPECT_TRUE(NewBlockDecoder(file, index, 0, 3, {})->Read(some).ok());
+  EXPECT_TRUE(NewBlockDecoder(file, index, 0, kNoLimit, 3, {})->Read(some).ok());
 }
 
 TEST(BlockDecoderTest, ThreadsAreFewerWhereMemoryIsShort) {

@@ -234,6 +234,134 @@ TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
   }
 }
 
+std::string Times(const std::string& line, int times) {
+  std::string lines;
+  for (int i = 0; i < times; ++i) lines += line;
+  return lines;
+}
+
+/// The cuts of an input as a scan finds them. Absent: it is not worth it, before or after the reading.
+std::optional<InputCuts> Scan(const Json& config, SourceRequest request) {
+  InputCuts cuts;
+  request.wanted = [](std::uint32_t) { return false; };
+  request.passed = [&cuts](std::uint32_t partition, const PartitionEnd& end) {
+    EXPECT_EQ(partition, cuts.ends.size());
+    cuts.ends.push_back(end);
+  };
+  const auto stage = DecompressType().source()->make({"lines", config, {}});
+  EXPECT_TRUE(stage.ok());
+  const auto source = (*stage)->Open(std::move(request));
+  EXPECT_TRUE(source.ok()) << source.status().message();
+  if (!(*source)->bytes_to_cut()) return std::nullopt;
+  Batch batch;
+  batch.Clear(1);
+  const Result<bool> more = (*source)->Next(batch);
+  EXPECT_TRUE(more.ok() && !*more);
+  if (!(*source)->bytes_to_cut()) return std::nullopt;
+  cuts.note = (*source)->note();
+  cuts.end = *(*source)->End();
+  return cuts;
+}
+
+/// Members of `bytes` of text each, one after the other.
+std::string InMembers(const std::string& text, std::size_t bytes, std::string (*compress)(std::string_view)) {
+  std::string members;
+  for (std::size_t at = 0; at < text.size(); at += bytes) members += compress(text.substr(at, bytes));
+  return members;
+}
+
+TEST(DecompressTest, AScanFindsTheCutsFromWhichEachPartitionIsReadAlone) {
+  const std::string text = Corpus(200'000), ascii = std::string(70'000, 'a');
+  for (const bool cut_documents : {false, true})
+    for (const std::string& front : {std::string(), "a line\n\n" + ascii + "\n\n"}) {
+      Json config = SmallPartitions();
+      if (cut_documents) config["max_document_bytes"] = Json(3000);
+      const Outcome whole = RunSource(config, RequestFor(front + text));
+      for (const std::string& bytes :
+           {front + text, XzCompress(front + text, 30'000), InMembers(front + text, 3000, &GzipCompress)}) {
+        SourceRequest scan = RequestFor(bytes);
+        scan.decoder_threads = 2;
+        const std::optional<InputCuts> cuts = Scan(config, std::move(scan));
+        ASSERT_TRUE(cuts);
+        ASSERT_EQ(cuts->ends.size(), whole.partitions.size());
+        EXPECT_EQ(cuts->end.partitions, whole.end->partitions);
+        EXPECT_EQ(cuts->end.raw_bytes, whole.end->raw_bytes);
+        EXPECT_EQ(cuts->end.documents, whole.end->documents);
+        EXPECT_TRUE(cuts->end.outside == whole.end->outside);
+        for (const auto& [p, partition] : whole.partitions) {
+          SourceRequest request = RequestFor(bytes);
+          request.decoder_threads = 2;
+          request.wanted = [only = p](std::uint32_t each) { return each == only; };
+          request.last_wanted = p;
+          request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
+          request.note = cuts->note;
+          const Outcome alone = RunSource(config, std::move(request));
+          ASSERT_TRUE(alone.status.ok()) << alone.status.message();
+          ASSERT_EQ(alone.partitions.size(), 1u);
+          EXPECT_TRUE(alone.partitions.at(p) == partition) << p;
+        }
+      }
+    }
+}
+
+TEST(DecompressTest, AnInputIsCutIfItsPartitionsCanBeReadAlone) {
+  const std::string text = Corpus(100'000);
+  const std::string sjis =
+      Times("\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n", 4000);
+  const std::vector<std::tuple<std::string, std::string, bool>> inputs = {
+      {"one block", XzCompress(text), false},
+      {"many blocks", XzCompress(text, 30'000), true},
+      {"gzip", GzipCompress(text), false},
+      {"tar", Tar({{"a.txt", text}}), false},
+      {"another encoding", sjis, false},
+      {"plain", text, true},
+      {"short frames", InMembers(text, 5000, [](std::string_view part) { return ZstdCompress(part); }), true},
+      {"long frames", InMembers(text, 60'000, [](std::string_view part) { return ZstdCompress(part); }),
+       false}};
+  for (const auto& [name, bytes, is_cut] : inputs)
+    EXPECT_EQ(Scan(SmallPartitions(), RequestFor(bytes)).has_value(), is_cut) << name;
+  Json beginning = SmallPartitions();
+  beginning["subset"] = Json("10");
+  EXPECT_FALSE(Scan(beginning, RequestFor(text)));
+}
+
+TEST(DecompressTest, AReaderOfOnePartitionDecodesNothingBeforeItsMember) {
+  const std::string text = Corpus(400'000);
+  std::string bytes = InMembers(text, 3000, &GzipCompress);
+  const std::optional<InputCuts> cuts = Scan(SmallPartitions(), RequestFor(bytes));
+  ASSERT_TRUE(cuts);
+  const auto last = static_cast<std::uint32_t>(cuts->ends.size() - 1);
+  const auto read_last = [&] {
+    SourceRequest request = RequestFor(bytes);
+    request.wanted = [last](std::uint32_t partition) { return partition == last; };
+    request.last_wanted = last;
+    request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
+    request.note = cuts->note;
+    return RunSource(SmallPartitions(), std::move(request));
+  };
+  const std::size_t before = bytes.size() / 2, inside = bytes.size() - 100;
+  bytes[before] = static_cast<char>(~bytes[before]);
+  EXPECT_TRUE(read_last().status.ok()) << read_last().status.message();
+  bytes[inside] = static_cast<char>(~bytes[inside]);
+  const std::string message(read_last().status.message());
+  const std::string_view words = "damaged gzip data at byte ";
+  const std::size_t at = message.find(words);
+  ASSERT_NE(at, std::string::npos) << message;
+  EXPECT_GT(std::stoul(message.substr(at + words.size())), bytes.size() * 9 / 10) << "of the file";
+}
+
+TEST(DecompressTest, ATextOfAnotherLengthThanItsCutsIsRefused) {
+  const std::string text = Corpus(100'000);
+  std::optional<InputCuts> cuts = Scan(SmallPartitions(), RequestFor(text));
+  ASSERT_TRUE(cuts);
+  ++cuts->ends.at(3).raw_end;
+  SourceRequest request = RequestFor(text);
+  request.wanted = [](std::uint32_t partition) { return partition == 3; };
+  request.last_wanted = 3;
+  request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
+  EXPECT_EQ(RunSource(SmallPartitions(), std::move(request)).status.code(), Code::kInvalidArgument);
+}
+
 TEST(DecompressTest, SeekableInputIsNotDecodedFromItsStart) {
   const std::string text = Corpus(4'000'000);
   Json config = SmallPartitions();
@@ -261,12 +389,6 @@ void PassOver(const Outcome& whole, std::uint32_t done, SourceRequest& request) 
   request.known_end = [&whole, done](std::uint32_t p) {
     return p < done ? std::optional(whole.partitions.at(p).end) : std::nullopt;
   };
-}
-
-std::string Times(const std::string& line, int times) {
-  std::string lines;
-  for (int i = 0; i < times; ++i) lines += line;
-  return lines;
 }
 
 TEST(DecompressTest, DecodedTextIsWhatItsUtf8IsAlsoWhereItIsResumed) {

@@ -228,6 +228,35 @@ TEST(ReadExamplesTest, AnyBatchAndResumeGivesTheSame) {
   }
 }
 
+TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
+  std::vector<TfExample> examples;
+  for (int i = 0; i < 400; ++i) examples.push_back(TextOf("document " + std::to_string(i)));
+  const std::string file = File(examples);
+  Json config = Config();
+  config["partition"] = 1000;
+  const SourceOutcome whole = Read(config, file);
+  ASSERT_GT(whole.partitions.size(), 8u);
+  std::vector<PartitionEnd> ends;
+  SourceRequest request = RequestFor(file, "rows");
+  request.wanted = [](std::uint32_t) { return false; };
+  request.passed = [&ends](std::uint32_t, const PartitionEnd& end) { ends.push_back(end); };
+  const SourceOutcome scan = RunSource(ReadExamplesType(), config, std::move(request));
+  EXPECT_TRUE(scan.partitions.empty());
+  ASSERT_EQ(ends.size(), whole.partitions.size());
+  EXPECT_EQ(scan.end->documents, whole.end->documents);
+  for (const auto& [p, partition] : whole.partitions) {
+    EXPECT_EQ(ends[p].raw_end, partition.raw_end);
+    EXPECT_EQ(ends[p].document_end, partition.document_end);
+    SourceRequest alone = RequestFor(file, "rows");
+    alone.wanted = [only = p](std::uint32_t each) { return each == only; };
+    alone.last_wanted = p;
+    alone.known_end = [&ends](std::uint32_t each) { return std::optional(ends.at(each)); };
+    const SourceOutcome outcome = RunSource(ReadExamplesType(), config, std::move(alone));
+    ASSERT_EQ(outcome.partitions.size(), 1u);
+    EXPECT_TRUE(outcome.partitions.at(p) == partition);
+  }
+}
+
 TEST(ReadExamplesTest, PartitionsCloseWithTheRecordThatReachesTheirSize) {
   const std::string file = File({TextOf("one"), TextOf("two"), TextOf("six")});
   Json config = Config();

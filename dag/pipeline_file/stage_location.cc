@@ -1,4 +1,4 @@
-#include "dag/stage_location.h"
+#include "dag/pipeline_file/stage_location.h"
 
 #include "base/str.h"
 #include "dag/pipeline_file/stage_type.h"

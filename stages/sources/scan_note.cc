@@ -1,0 +1,42 @@
+#include "stages/sources/scan_note.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+/// Takes the next number from the front of `text`. Absent: none stands there.
+std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::string ToString(const ScanNote& note) {
+  std::string text = note.offset ? std::to_string(*note.offset) : "-";
+  for (const StreamPosition& position : note.positions)
+    text += StrCat(" ", position.stored, " ", position.raw);
+  return text;
+}
+
+ScanNote ParseScanNote(std::string_view text) {
+  ScanNote note;
+  note.offset = TakeNumber(text);
+  while (!text.empty()) {
+    const std::optional<std::uint64_t> stored = TakeNumber(text), raw = TakeNumber(text);
+    if (!stored || !raw) break;
+    note.positions.push_back({*stored, *raw});
+  }
+  return note;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,25 @@
+// What a scan of a text notes beside the cuts, for the readers of single partitions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/member_ends.h"
+
+namespace pipeline {
+
+/// In the run log, so that its form does not change: numbers with a space between them, and "-" for an absent
+/// one. The offset, then two numbers for each position.
+struct ScanNote {
+  std::optional<std::uint64_t> offset;    // of the first byte that is no ASCII; absent: there is none
+  std::vector<StreamPosition> positions;  // by partition: where decoding can begin for the one behind it
+};
+
+std::string ToString(const ScanNote& note);
+/// Reads as much as parses.
+ScanNote ParseScanNote(std::string_view text);
+
+}  // namespace pipeline

@@ -1,0 +1,293 @@
+// A large input is scanned by one process, and others make its partitions: the same bytes and lines as in a
+// run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/str.h"
+#include "tests/support/compress.h"
+#include "tests/support/toy_run.h"
+
+namespace pipeline {
+namespace {
+
+const std::string kText = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
+constexpr std::uint32_t kPartitions = 20;  // of the large input, which is number 0
+
+/// Documents of different lengths; one is longer than a partition.
+std::string LargeText() {
+  std::mt19937 chance(3);
+  std::string text = "\n\n";
+  for (int document = 0; document < 60; ++document) {
+    for (std::size_t line = 0; line < 1 + chance() % 5; ++line)
+      text += StrCat("line ", document, " ", std::string(chance() % 20, 'x'), "\n");
+    text += document % 7 == 0 ? "\n\n" : "\n";
+  }
+  return text;
+}
+
+/// A place with one large input, in several blocks, and three small ones.
+class LargePlace : public ToyPlace {
+ public:
+  explicit LargePlace(std::string bytes = LargeText()) {
+    WriteFile(path("corpus-+.txt"), bytes);  // the first of the names
+    cut_inputs = true;
+  }
+
+  ToyOutcome Plan() { return Run(kText, {}, 1, ExecutionMode::kPlanning); }
+  ToyOutcome Unit(const std::string& unit) { return Run(kText, {}, 1, ExecutionMode::kOneUnit, unit); }
+
+  /// Plans and runs all units until nothing is left; returns the number of plans.
+  int WorkOff(std::mt19937 chance = std::mt19937(5)) {
+    for (int plans = 1; plans < 10; ++plans) {
+      ToyOutcome plan = Plan();
+      EXPECT_EQ(plan.failures, std::vector<std::string>());
+      for (const std::string& line : plan.units) lines.insert(line);
+      if (plan.offered.empty()) return plans;
+      std::shuffle(plan.offered.begin(), plan.offered.end(), chance);
+      for (const std::string& unit : plan.offered) {
+        const ToyOutcome outcome = Unit(unit);
+        EXPECT_EQ(outcome.failures, std::vector<std::string>()) << unit;
+        for (const std::string& line : outcome.units) lines.insert(line);
+        for (const std::string& note : outcome.notes) notes.insert(note.substr(0, note.find(',')));
+      }
+    }
+    ADD_FAILURE() << "no end";
+    return 0;
+  }
+  std::multiset<std::string> notes;  // the first half of each note of a unit
+  std::multiset<std::string> lines;  // "done text/0000-00000" of each line that WorkOff logged
+};
+
+/// The lines about finished inputs and partitions of a log, sorted.
+std::vector<std::string> LinesOf(const ToyPlace& place) {
+  std::vector<std::string> lines;
+  std::string log = ReadFile(place.path("work/run.log"));
+  for (std::size_t at = 0; at < log.size(); at = log.find('\n', at) + 1) {
+    std::string line = log.substr(at, log.find('\n', at) - at);
+    const bool is_shard = line.find("unit=text/train.") != std::string::npos;  // it names the place
+    if (!is_shard && (line.starts_with("done") || line.starts_with("end"))) lines.push_back(std::move(line));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(CutInputsTest, UnitsOfPartitionsGiveTheBytesAndLinesOfOneRun) {
+  LargePlace one, many;
+  one.keep_intermediates = true;
+  const ToyOutcome whole = one.Ok(kText);
+  ASSERT_EQ(whole.Count("done text/0000-"), static_cast<int>(kPartitions));
+  many.WorkOff();
+  EXPECT_TRUE(one.Files("out") == many.Files("out"));
+  EXPECT_TRUE(one.Files("work/artifacts") == many.Files("work/artifacts"));
+  EXPECT_EQ(LinesOf(one), LinesOf(many));
+  EXPECT_EQ(many.lines.count("cuts text/0000-*"), 1u);
+  EXPECT_EQ(many.lines.count("end text/0000-*"), 1u);
+  EXPECT_EQ(many.lines.count("cuts text/0001-*"), 0u) << "it is too small";
+}
+
+TEST(CutInputsTest, APlanOffersTheMissingPartitionsOfACutInput) {
+  LargePlace place;
+  EXPECT_EQ(place.Plan().offered,
+            (std::vector<std::string>{"text/0000-*", "text/0001-*", "text/0002-*", "text/0003-*"}));
+  const ToyOutcome scan = place.Unit("text/0000-*");
+  EXPECT_EQ(scan.units, (std::vector<std::string>{"cuts text/0000-*"}));
+  EXPECT_EQ(place.Unit("text/0000-00003").units, (std::vector<std::string>{"done text/0000-00003"}));
+  const ToyOutcome plan = place.Plan();
+  EXPECT_EQ(plan.offered.size(), kPartitions - 1 + 3u);
+  EXPECT_EQ(std::count(plan.offered.begin(), plan.offered.end(), "text/0000-00003"), 0);
+  EXPECT_EQ(std::count(plan.offered.begin(), plan.offered.end(), "text/0000-00004"), 1);
+}
+
+TEST(CutInputsTest, BlocksOfXzAreCutAtAnyBorder) {
+  const std::string text = LargeText();
+  LargePlace plain, blocks(XzCompress(text, 100)), one_block(XzCompress(text, 0));
+  plain.Ok(kText);
+  blocks.WorkOff();
+  EXPECT_EQ(blocks.lines.count("cuts text/0000-*"), 1u);
+  EXPECT_TRUE(plain.Files("out/toy/1.0.0").size() == blocks.Files("out/toy/1.0.0").size());
+  one_block.WorkOff();
+  EXPECT_EQ(one_block.lines.count("cuts text/0000-*"), 0u);
+  EXPECT_EQ(one_block.lines.count("end text/0000-*"), 1u);
+  LargePlace run(XzCompress(text, 100));
+  run.Ok(kText);
+  EXPECT_TRUE(run.Files("out") == blocks.Files("out"));
+}
+
+/// Members of about `bytes` of text each.
+std::string InMembers(const std::string& text, std::size_t bytes, std::string (*compress)(std::string_view)) {
+  std::string members;
+  for (std::size_t at = 0; at < text.size(); at += bytes) members += compress(text.substr(at, bytes));
+  return members;
+}
+
+TEST(CutInputsTest, MembersOfCompressedFilesAreCutIfTheyAreShort) {
+  const std::string text = LargeText() + LargeText();  // compressed, it is still large enough
+  struct Packing {
+    std::string (*compress)(std::string_view);
+    std::size_t member;
+  };
+  const auto zstd = [](std::string_view part) { return ZstdCompress(part); };
+  for (const auto& [compress, member] : {Packing{zstd, 200},
+                                         {zstd, 1'000'000},
+                                         {&GzipCompress, 70},
+                                         {&Bzip2Compress, 200},
+                                         {&Lz4Compress, 200}}) {
+    const std::string bytes = InMembers(text, member, compress);
+    LargePlace run(bytes), place(bytes);
+    run.Ok(kText);
+    place.WorkOff();
+    const bool is_short = member < 1000;
+    EXPECT_EQ(place.lines.count("cuts text/0000-*"), is_short ? 1u : 0u) << member;
+    EXPECT_EQ(place.notes.count("corpus-+.txt: one process decodes all of it"), is_short ? 0u : 1u);
+    EXPECT_TRUE(run.Files("out") == place.Files("out")) << member;
+  }
+}
+
+TEST(CutInputsTest, ARunFinishesWhatUnitsBegan) {
+  LargePlace undisturbed, place;
+  undisturbed.Ok(kText);
+  place.Unit("text/0000-*");
+  for (const char* unit : {"text/0000-00002", "text/0000-00009", "text/0000-00019"})
+    EXPECT_EQ(place.Unit(unit).Count("done"), 1);
+  const ToyOutcome rest = place.Ok(kText);
+  EXPECT_EQ(rest.Count("done text/0000-"), static_cast<int>(kPartitions) - 3);
+  EXPECT_EQ(rest.Count("end text/0000-*"), 1);
+  EXPECT_TRUE(undisturbed.Files("out") == place.Files("out"));
+}
+
+TEST(CutInputsTest, UnitsFinishWhatARunBegan) {
+  LargePlace undisturbed, place;
+  undisturbed.Ok(kText);
+  int batches = 0;
+  class StopAt final : public RecordObserver {
+   public:
+    explicit StopAt(std::function<void()> then) : then_(std::move(then)) {}
+    std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>&) override {
+      if (batch.partition == PartitionId{0, 12}) then_();
+      return nullptr;
+    }
+
+   private:
+    const std::function<void()> then_;
+  };
+  const std::string path = place.path("corpus-+.txt"), text = ReadFile(path);
+  StopAt stop([&] { ++batches; });
+  place.watch = &stop;
+  place.adjust = [&](Environment& environment) {
+    environment.free_bytes = [&]() -> Result<std::uint64_t> { return batches > 0 ? 0u : 1u << 30; };
+  };
+  EXPECT_NE(place.Run(kText).code, Code::kOk) << "the disk is full in the middle";
+  place.watch = nullptr;
+  place.adjust = nullptr;
+  place.WorkOff();
+  EXPECT_EQ(place.lines.count("cuts text/0000-*"), 1u);
+  EXPECT_LT(std::count_if(place.lines.begin(), place.lines.end(),
+                          [](const std::string& line) { return line.starts_with("done text/0000-"); }),
+            static_cast<int>(kPartitions));
+  EXPECT_TRUE(undisturbed.Files("out") == place.Files("out"));
+}
+
+TEST(CutInputsTest, IfAllPartitionsExistARunLogsTheEndWithoutReading) {
+  LargePlace place;
+  place.Unit("text/0000-*");
+  for (std::uint32_t partition = 0; partition < kPartitions; ++partition)
+    place.Unit(StrCat("text/0000-", partition < 10 ? "0000" : "000", partition));
+  std::set<PartitionId> seen;
+  class Sees final : public RecordObserver {
+   public:
+    explicit Sees(int& of_large) : of_large_(of_large) {}
+    std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>&) override {
+      if (batch.partition.input == 0) ++of_large_;
+      return nullptr;
+    }
+
+   private:
+    int& of_large_;
+  };
+  int of_large = 0;
+  Sees sees(of_large);
+  place.watch = &sees;
+  place.threads = 1;
+  const ToyOutcome outcome = place.Ok(kText);
+  EXPECT_EQ(of_large, 0);
+  EXPECT_EQ(outcome.Count("end text/0000-*"), 1);
+  EXPECT_EQ(outcome.Count("done text/0000-"), 0);
+}
+
+TEST(CutInputsTest, ADamagedBlockGivesThePartitionsAndTheMessageOfARun) {
+  std::string bytes = XzCompress(LargeText(), 100);
+  bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
+  LargePlace one(bytes), many(bytes);
+  const ToyOutcome whole = one.Run(kText);
+  const ToyOutcome unit = many.Unit("text/0000-*");
+  ASSERT_EQ(whole.failures.size(), 1u);
+  EXPECT_EQ(whole.failures, unit.failures);
+  EXPECT_NE(whole.failures[0].find("damaged xz data at byte"), std::string::npos) << whole.failures[0];
+  EXPECT_GT(unit.Count("done text/0000-"), 2);
+  EXPECT_EQ(whole.Count("done text/0000-"), unit.Count("done text/0000-"));
+  EXPECT_EQ(unit.Count("cuts"), 0);
+}
+
+TEST(CutInputsTest, APlanChecksTheBoundsOfACutInput) {
+  std::string text = LargeText();
+  for (std::size_t at = text.find("line"); at != std::string::npos; at = text.find("line", at + 60))
+    text[at] = '\xff';
+  LargePlace one(text), many(text);
+  const ToyOutcome whole = one.Run(kText, {}, 100);
+  ASSERT_EQ(whole.failures.size(), 1u);
+  EXPECT_NE(whole.failures[0].find("invalid_lines"), std::string::npos) << whole.failures[0];
+  many.Unit("text/0000-*");
+  const ToyOutcome plan = many.Plan();
+  EXPECT_EQ(plan.failures, std::vector<std::string>());
+  for (const std::string& unit : plan.offered)
+    EXPECT_EQ(many.Unit(unit).failures, std::vector<std::string>()) << unit;
+  const ToyOutcome again = many.Plan();
+  EXPECT_EQ(again.failures, whole.failures);
+  EXPECT_EQ(again.offered, std::vector<std::string>());
+  EXPECT_EQ(again.Count("end text/0000-*"), 0);
+}
+
+TEST(CutInputsTest, ASourceThatChangesAfterItsScanIsScannedAgain) {
+  LargePlace place;
+  place.Unit("text/0000-*");
+  place.Unit("text/0000-00001");
+  std::ofstream(place.path("corpus-+.txt"), std::ios::app) << "one more\n";
+  EXPECT_EQ(place.Plan().offered.front(), "text/0000-*");
+  place.WorkOff();
+  LargePlace fresh(LargeText() + "one more\n");
+  fresh.Ok(kText);
+  EXPECT_TRUE(fresh.Files("out") == place.Files("out"));
+}
+
+TEST(CutInputsTest, AUnitWhoseSourceChangesWhileItReadsTakesItsPartitionBack) {
+  LargePlace place;
+  place.Unit("text/0000-*");
+  class Changes final : public RecordObserver {
+   public:
+    explicit Changes(std::string path) : path_(std::move(path)) {}
+    std::unique_ptr<BatchProbe> Watch(const Batch&, const std::vector<std::string>&) override {
+      std::ofstream(path_, std::ios::app) << "one more\n";
+      return nullptr;
+    }
+
+   private:
+    const std::string path_;
+  };
+  Changes changes(place.path("corpus-+.txt"));
+  place.watch = &changes;
+  const ToyOutcome outcome = place.Unit("text/0000-00005");
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos);
+  EXPECT_EQ(outcome.Count("void text/0000-00005"), 1);
+}
+
+}  // namespace
+}  // namespace pipeline
