@@ -42,14 +42,19 @@ struct Environment {
   /// them.
   std::function<Result<bool>(const SourceFile& file, const std::string& before, std::stop_token stop)>
       is_unchanged;
-  /// Returns the free bytes on the disk of the work directory.
+  /// Returns the free bytes on the disk of the work directory, or of the scratch.
   std::function<Result<std::uint64_t>()> free_bytes;
   /// Returns the free bytes at the location of an artifact. Absent: unknown, as for a bucket.
   std::function<Result<std::optional<std::uint64_t>>(const std::string& uri)> location_free_bytes;
+  /// Has the function called, from any thread, when this process loses the home that it holds; null: no more,
+  /// and no call is running. Empty: the work directory is on this machine.
+  std::function<void(std::function<void(Status)> lost)> watch_home;
   LeaseTerms lease;       // of runs in this work directory
   std::string scratch;    // path of a directory in which each Job has its own directory
   std::string kept;       // path of a directory for copies that Jobs keep from one run to the next
-  std::string artifacts;  // path of artifacts/ of the work directory
+  std::string artifacts;  // path or URI of artifacts/ of the work directory
+  /// artifacts/ is in a bucket, and `scratch` and `kept` are in the scratch of this machine.
+  bool has_scratch = false;
   /// For tests: a stage that counts an undeclared reason fails its partition.
   bool declared_reasons_only = false;
 };

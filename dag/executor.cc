@@ -53,6 +53,34 @@ class Executor::Coordinator {
   }
 
   RunOutcome Run(std::stop_token stop) {
+    const HomeWatch watch(run_.environment, [this](Status why) { LoseLease(std::move(why)); });
+    RunOutcome outcome = RunUnits(stop);
+    // Facts that are on this machine alone are of no use to the next one.
+    if (const Status flushed = run_.environment.log->Flush(stop); !flushed.ok() && outcome.status.ok()) {
+      outcome.status = flushed;
+      outcome.lost_lease = flushed.Detail<LostLease>() != nullptr;
+    }
+    return outcome;
+  }
+
+ private:
+  /// Hears of the loss of the home during its lifetime.
+  class HomeWatch {
+   public:
+    HomeWatch(const Environment& environment, std::function<void(Status)> lost) : environment_(environment) {
+      if (environment_.watch_home) environment_.watch_home(std::move(lost));
+    }
+    ~HomeWatch() {
+      if (environment_.watch_home) environment_.watch_home(nullptr);
+    }
+    HomeWatch(const HomeWatch&) = delete;
+    HomeWatch& operator=(const HomeWatch&) = delete;
+
+   private:
+    const Environment& environment_;
+  };
+
+  RunOutcome RunUnits(const std::stop_token& stop) {
     const std::stop_callback relay(stop, [this] {
       run_.stop.request_stop();
       // The lock is taken and given back, so that the coordinator is either before its check or really
@@ -79,7 +107,6 @@ class Executor::Coordinator {
     return Outcome(stop);
   }
 
- private:
   /// A file elsewhere may let its reader wait, and others are not to wait with it.
   void FindSmallInputs(SegmentState& state) const {
     if (!state.planned->files || state.barrier != nullptr) return;

@@ -129,8 +129,10 @@ class Committer final : public SegmentOutput {
     if (*free >= need) return {};
     return Status(
         Code::kResourceExhausted,
-        StrCat("the work directory's disk has ", HumanBytes(*free), " left and the next partition may need ",
-               HumanBytes(need), "; free some space and run again, or name another --work"));
+        StrCat(scope_.environment->has_scratch ? "the scratch's disk has " : "the work directory's disk has ",
+               HumanBytes(*free), " left and the next partition may need ", HumanBytes(need),
+               "; free some space and run again, or name another ",
+               scope_.environment->has_scratch ? "--scratch" : "--work"));
   }
 
   /// Returns whether the partition has a quarantine.

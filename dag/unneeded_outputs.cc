@@ -105,6 +105,7 @@ Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::s
                                     const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenOutputs(environment, directory));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, OutputsIn(*store));
+  if (!objects.empty()) RETURN_IF_ERROR(environment.log->Flush(stop));  // the facts come first
   RETURN_IF_ERROR(store->Sweep(""));  // a killed run left its temporaries there
   if (!objects.empty()) PassCommitPoint("outputs.unneeded");
   std::vector<std::string> names;

@@ -77,7 +77,8 @@ int Clean(const CleanOptions& options) {
   StatusDisplay display(false);
   const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
   Result<std::unique_ptr<Workspace>> workspace =
-      Workspace::Open(WorkPath(options.pipeline, loaded->spec), access, display);
+      Workspace::Open(WorkPlaceOf(options.pipeline, loaded->spec), access, display,
+                      SourceFiles::Network::kMayAsk, signals.token());
   if (!workspace.ok()) return Refuse(workspace.status());
   std::set<std::string> needed;
   bool needs_sources = false;

@@ -104,8 +104,9 @@ std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const Load
   StatusDisplay display(false);
   const LogSink former = SetLogSink([](Level, std::string_view) {});
   const auto need = [&]() -> std::optional<std::uint64_t> {
-    const Result<std::unique_ptr<Workspace>> workspace = Workspace::Open(
-        WorkPath(options, loaded.spec), Workspace::Access::kLook, display, SourceFiles::Network::kOffline);
+    const Result<std::unique_ptr<Workspace>> workspace =
+        Workspace::Open(WorkPlaceOf(options, loaded.spec), Workspace::Access::kLook, display,
+                        SourceFiles::Network::kOffline, stop);
     if (!workspace.ok()) return std::nullopt;
     const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, stop);
     if (!snapshot.ok()) return std::nullopt;
@@ -273,8 +274,10 @@ int Diagnose(const DoctorOptions& options) {
   if (signals.exit_code() != 0) return signals.exit_code();
   CheckPrinter printer;
   if (loaded) {
-    const std::string work = WorkPath(options.pipeline, loaded->spec);
-    CheckDirectory("work directory", work, need, printer);
+    const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
+    // Most of the bytes that a run writes go to its home.
+    CheckDirectory(place.is_remote() ? "scratch" : "work directory", place.directory().path(),
+                   place.is_remote() ? std::nullopt : need, printer);
     if (const auto limit = loaded->spec.disk_limit; limit && need && *need > *limit)
       printer.Print(CheckLevel::kWrong,
                     StrCat("limits.disk of ", HumanBytes(*limit), " is too small: a run takes about ",

@@ -68,7 +68,7 @@ class Following {
     LogInfo(StrCat("stage '", stage, "': this is host ", position.host, " of ", position.hosts,
                    "; host 0 runs all other stages, and publishes"));
     Result<std::unique_ptr<Workspace>> workspace =
-        Workspace::Follow(WorkPath(request_.pipeline, loaded_.spec), position.host, display_);
+        Workspace::Follow(WorkPlaceOf(request_.pipeline, loaded_.spec), position.host, display_);
     if (!workspace.ok()) return Refuse(workspace.status());
     loaded_.plugins.StoreWith((*workspace)->environment().open_store);
     loaded_.plugins.ShowNotes(display_);

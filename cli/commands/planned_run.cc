@@ -31,13 +31,14 @@ std::vector<std::string> FailedStages(const RunLog& log) {
 
 /// Opens the workspace. If the run is no dry run, takes the work results of workers into its log.
 Result<std::unique_ptr<Workspace>> OpenWorkspace(const RunRequest& request, const PipelineSpec& spec,
-                                                 Progress& progress) {
+                                                 Progress& progress, std::stop_token stop) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<Workspace> workspace,
       Workspace::Open(
-          WorkPath(request.pipeline, spec),
+          WorkPlaceOf(request.pipeline, spec),
           request.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite, progress,
-          request.dry_run && !request.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk));
+          request.dry_run && !request.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk,
+          std::move(stop)));
   if (request.dry_run) return workspace;
   if (const Status taken = TakeBackAny(*workspace); !taken.ok())
     LogWarning(
@@ -58,8 +59,9 @@ bool PrintReports(const std::string& file, const Plan& plan) {
 
 std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPipeline& loaded,
                                       Progress& progress, const SignalWatch& signals) {
-  Result<std::unique_ptr<Workspace>> workspace = OpenWorkspace(request, loaded.spec, progress);
-  if (!workspace.ok()) return Refuse(workspace.status());
+  Result<std::unique_ptr<Workspace>> workspace =
+      OpenWorkspace(request, loaded.spec, progress, signals.token());
+  if (!workspace.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(workspace.status());
   Selection selection = request.selection;
   if (request.only_failed) {
     selection.failed = FailedStages((*workspace)->log());

@@ -8,6 +8,7 @@
 #include "cli/report/run_recorder.h"
 #include "cli/report/write_report.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/log_file.h"
 #include "storage/local_store.h"
@@ -30,15 +31,15 @@ std::string LastRecorded(const WorkDir& work, const RunLog& log) {
 int Report(const PipelineOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
-  const WorkDir work(WorkPath(options, loaded->spec));
-  const std::unique_ptr<RunLog> log = LoadRunLog(work);
-  if (!log) return kExitRefused;
-  const std::string id = LastRecorded(work, *log);
+  const std::optional<Books> books = OpenBooks(WorkPlaceOf(options, loaded->spec));
+  if (!books) return kExitRefused;
+  const WorkDir& work = books->directory;
+  const std::string id = LastRecorded(work, *books->log);
   if (id.empty()) {
-    LogError(StrCat(work.path(), ": no run left a record here; `pipe run ", options.file, "` begins one"));
+    LogError(StrCat(books->home, ": no run left a record here; `pipe run ", options.file, "` begins one"));
     return kExitRefused;
   }
-  const Result<std::string> page = WriteReport(work, *log, id);
+  const Result<std::string> page = WriteReport(work, *books->log, id);
   if (!page.ok()) {
     LogError(page.status().message());
     return kExitFailed;

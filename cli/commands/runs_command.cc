@@ -19,6 +19,7 @@
 #include "cli/report/run_recorder.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
+#include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/lock.h"
 #include "dag/books/log_file.h"
@@ -99,16 +100,16 @@ struct RunsOptions {
 int ListRuns(const RunsOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
-  const WorkDir work(WorkPath(options.pipeline, loaded->spec));
-  const std::unique_ptr<RunLog> log = LoadRunLog(work);
-  if (!log) return kExitRefused;
-  const std::vector<RunLine> runs = log->Runs();
+  const std::optional<Books> books = OpenBooks(WorkPlaceOf(options.pipeline, loaded->spec));
+  if (!books) return kExitRefused;
+  const WorkDir& work = books->directory;
+  const std::vector<RunLine> runs = books->log->Runs();
   const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(options.limit, runs.size()));
   Output out(STDOUT_FILENO);
   Json all = Json::Array{};
   if (!options.json && runs.empty())
     out.Write(
-        StrCat("nothing ran yet in ", work.path(), "; `pipe run ", options.pipeline.file, "` begins\n"));
+        StrCat("nothing ran yet in ", books->home, "; `pipe run ", options.pipeline.file, "` begins\n"));
   if (!options.json && !runs.empty())
     out.Write(StrCat(Padded("RUN", 22), Padded("BEGAN", 22), Padded("OUTCOME", 11), Padded("TIME", 11),
                      Padded("CPU", 11), Padded("MEMORY", 11), Padded("WRITTEN", 11), "COMMAND\n"));

@@ -17,13 +17,14 @@
 #include "cli/report/stage_state.h"
 #include "cli/submission/workers_status.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/lock.h"
 #include "dag/books/log_file.h"
 #include "dag/books/run_log.h"
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
-#include "storage/local_store.h"
+#include "storage/remote/open_store.h"
 
 namespace pipeline {
 
@@ -200,9 +201,10 @@ struct StatusOptions {
 };
 
 /// Absent: no workers do the run, or the work package cannot be read, which is reported.
-std::optional<WorkersStatus> WorkersOf(const WorkDir& directory) {
-  LocalStore work(directory.path());
-  Result<std::optional<WorkersStatus>> workers = LookAtWorkers(work, SystemClock().UnixMillis(), {});
+std::optional<WorkersStatus> WorkersOf(const std::string& home) {
+  const Result<std::unique_ptr<Store>> work = OpenStore(home);
+  if (!work.ok()) return std::nullopt;
+  Result<std::optional<WorkersStatus>> workers = LookAtWorkers(**work, SystemClock().UnixMillis(), {});
   if (workers.ok()) return std::move(*workers);
   LogWarning(StrCat("the state of the workers cannot be read (", workers.status().message(), ")"));
   return std::nullopt;
@@ -211,9 +213,11 @@ std::optional<WorkersStatus> WorkersOf(const WorkDir& directory) {
 int PrintStatus(const StatusOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
-  const WorkDir directory(WorkPath(options.pipeline, loaded->spec));
-  const std::unique_ptr<RunLog> log = LoadRunLog(directory);
-  if (!log) return kExitRefused;
+  const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
+  const std::optional<Books> books = OpenBooks(place);
+  if (!books) return kExitRefused;
+  const RunLog* const log = books->log.get();
+  const WorkDir& directory = books->directory;
   std::map<std::string, StageStatus> stages;
   for (const UnitLine* line : log->List("")) {
     const std::optional<UnitId> unit = ParseUnitId(line->unit);
@@ -224,12 +228,12 @@ int PrintStatus(const StatusOptions& options) {
   if (!runs.empty()) last = LookAtRun(directory, runs.back());
   if (last && last->record)
     for (const RecordedStage& stage : last->record->stages) AddState(*last, stage, stages[stage.name]);
-  const std::optional<WorkersStatus> workers = WorkersOf(directory);
+  const std::optional<WorkersStatus> workers = WorkersOf(books->home);
   if (options.json) {
     Json json;
     if (workers) json["workers"] = ToJson(*workers);
     json["pipeline"] = loaded->spec.name;
-    json["work"] = directory.path();
+    json["work"] = books->home;
     json["runs"] = runs.size();
     if (last) json["last_run"] = ToJson(*last);
     json["order"] = Json(Json::Array{});
@@ -242,7 +246,8 @@ int PrintStatus(const StatusOptions& options) {
     std::printf("%s", json.DumpPretty().c_str());
     return kExitDone;
   }
-  std::printf("%s: work directory %s\n", loaded->spec.name.c_str(), TerminalText(directory.path()).c_str());
+  std::printf("%s: %s %s\n", loaded->spec.name.c_str(), place.is_remote() ? "home" : "work directory",
+              TerminalText(place.is_remote() ? place.home : directory.path()).c_str());
   if (last)
     std::printf("%s\n", TerminalText(ToText(*last, SystemClock().UnixMillis())).c_str());
   else if (stages.empty())

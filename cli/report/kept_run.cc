@@ -2,17 +2,26 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/time_limit.h"
 #include "cli/report/run_facts.h"
 #include "cli/report/stage_recipes.h"
 #include "cli/report/write_report.h"
-#include "storage/local_store.h"
+#include "cli/workspace/books.h"
 
 namespace pipeline {
+
+namespace {
+
+constexpr std::chrono::seconds kMostSending{60}, kMostAfterAStop{10};
+
+}  // namespace
 
 Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
                       const Snapshot& snapshot, const RunOptions& options) {
@@ -53,13 +62,26 @@ void KeptRun::End(const std::string& outcome, const RunOutcome& run, SampleColle
     LogInfo(StrCat("report: ", *page));
   else
     LogWarning(StrCat("no report of this run: ", page.status().message()));
+  Send(outcome == "cancelled" ? kMostAfterAStop : kMostSending);
+}
+
+void KeptRun::Send(std::chrono::seconds most) {
+  if (!location_.environment().has_scratch) return;
+  const TimeLimit limit(most, {});
+  Status sent = location_.log().Flush(limit.token());
+  if (sent.ok()) {
+    Result<std::unique_ptr<Store>> home = location_.environment().work_store("");
+    sent = home.ok() ? SendRun(location_.directory(), line_.id, **home, limit.token()) : home.status();
+  }
+  if (!sent.ok()) LogWarning(StrCat("the record of this run did not reach its home: ", sent.message()));
 }
 
 std::string KeptRun::Closing(SampleCollector& samples) {
   RunRecord record;
   record.stages = stages_;
-  LocalStore work(location_.directory().path());
-  AddOutcome(location_.log(), work, record);
+  // If it cannot be opened, the record has no examples.
+  if (const Result<std::unique_ptr<Store>> work = location_.environment().work_store(""); work.ok())
+    AddOutcome(location_.log(), **work, record);
   AddExisting(existing_, record);
   std::string lines;
   for (const auto& [stage, text] : samples.Take()) lines += EncodeEvent(stage, text);

@@ -1,6 +1,7 @@
 // Keeps a run: its lines in the log, a record of its events, and at the end a report page.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class KeptRun {
 
  private:
   std::string Closing(SampleCollector& samples);
+  /// With a home in a bucket: sends the end of the log and the files of the run there, within `most`.
+  void Send(std::chrono::seconds most);
 
   Workspace& location_;
   RunRecorder& recorder_;

@@ -81,7 +81,7 @@ class Submitted {
   std::stop_token stop() const { return signals_.token(); }
 
   Status FindPlaces() {
-    const std::string work = WorkPath(request_.pipeline, loaded_.spec);
+    const std::string work = WorkPlaceOf(request_.pipeline, loaded_.spec).home;
     const bool remote = IsRemote(work);
     const std::string own =
         remote ? StrCat(std::filesystem::current_path().string(), "/.pipe/", loaded_.spec.name)

@@ -168,7 +168,8 @@ class NextUnits {
     request.pipeline.file = before.file;
     request.pipeline.set = before.set;
     request.pipeline.subset = before.subset;
-    request.pipeline.work = before.work;
+    // Its log and lock are not those of the units of this worker.
+    request.place = WorkPlace{before.work, StrCat(scratch_, "/plan"), 0};
     request.text = before.pipeline;
     request.directory = before.directory;
     request.selection.from_log = before.from_log;

@@ -91,9 +91,11 @@ Status Refuse(PlanningOutcome& planning, const std::string& file, const std::vec
 Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, LoadedPipeline& loaded,
                 StatusDisplay& display, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(request.package));
-  const std::string work = std::filesystem::absolute(WorkPath(request.pipeline, loaded.spec)).string();
+  WorkPlace place = request.place ? *request.place : WorkPlaceOf(request.pipeline, loaded.spec);
+  if (!place.is_remote()) place.home = std::filesystem::absolute(place.home).string();
   ASSIGN_OR_RETURN(const std::unique_ptr<Workspace> workspace,
-                   Workspace::Open(work, Workspace::Access::kWrite, display));
+                   Workspace::Open(place, Workspace::Access::kWrite, display,
+                                   SourceFiles::Network::kMayAsk, stop));
   ASSIGN_OR_RETURN(const TakenResults taken, TakeResultsFrom(*workspace, request.package));
 
   ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));
@@ -129,7 +131,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   work_package.set = request.pipeline.set;
   work_package.subset = request.pipeline.subset;
   work_package.directory = request.directory;
-  work_package.work = work;
+  work_package.work = place.home;
   work_package.holder = workspace->environment().lease.holder;
   work_package.group_memory = GroupMemory(run);
   work_package.files = workspace->hashed();

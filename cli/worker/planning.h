@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "cli/live/status_display.h"
 #include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/work_place.h"
 #include "dag/executor.h"
 #include "dag/package/work_package.h"
 #include "dag/selection.h"
@@ -18,7 +20,8 @@ namespace pipeline {
 
 struct PlanningRequest {
   PipelineOptions pipeline;
-  std::string text;       // of the pipeline file
+  std::optional<WorkPlace> place;  // of an earlier plan; absent: `pipeline` names it
+  std::string text;                // of the pipeline file
   std::string directory;  // where relative paths begin
   Selection selection;
   std::string package;  // location of the work package

@@ -100,16 +100,4 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
   return loaded;
 }
 
-std::string WorkPath(const PipelineOptions& options, const PipelineSpec& spec) {
-  const std::string whole = options.work.empty() ? StrCat(".pipe/", spec.name) : options.work;
-  return options.subset.empty() ? whole : StrCat(whole, "/", SubsetLocation(options.subset));
-}
-
-std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work) {
-  Result<std::unique_ptr<RunLog>> log = RunLog::OpenReadOnly(work.log());
-  if (log.ok()) return std::move(log).value();
-  LogError(log.status().message());
-  return nullptr;
-}
-
 }  // namespace pipeline

@@ -8,8 +8,6 @@
 
 #include "cli/workspace/pipeline_words.h"
 #include "cli/workspace/plugins.h"
-#include "dag/books/run_log.h"
-#include "dag/books/work_dir.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/pipeline_file/pipeline_file.h"
 #include "dag/pipeline_file/registry.h"
@@ -43,12 +41,5 @@ std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, Loa
 /// As LoadPipeline, from the text of a file called `options.file`.
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,
                                                  LoadPurpose purpose);
-
-/// --work, PIPE_WORK, or ./.pipe/NAME; for a --subset run a directory below it, so that the log of the
-/// whole corpus is not affected.
-std::string WorkPath(const PipelineOptions& options, const PipelineSpec& spec);
-
-/// The run log for a command that writes nothing; null after printing an error if it cannot be read.
-std::unique_ptr<RunLog> LoadRunLog(const WorkDir& work);
 
 }  // namespace pipeline

@@ -1,18 +1,41 @@
 #include "cli/workspace/pipeline_words.h"
 
+#include <string_view>
+
 #include "base/str.h"
+#include "dag/pipeline_file/config.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
 namespace {
 
-/// Returns the reason why `path` cannot be a work directory. Empty: it can. Without this check the program
-/// would create a directory of that name.
-std::string WhyNoWork(const std::string& path) {
+/// Returns the reason why `path` cannot be a directory of this machine. Empty: it can. Without this check the
+/// program would create a directory of that name.
+std::string WhyNoDirectory(const std::string& path) {
   if (path.find("://") != std::string::npos)
-    return StrCat(path, ": a work directory lies on a disk of this machine; give a path");
+    return StrCat(path, ": is no directory of this machine; give a path");
   if (path.starts_with('~')) return StrCat(path, ": no shell replaced the ~; write the path in full");
   return {};
+}
+
+/// The same for a work directory, or a home in a bucket.
+std::string WhyNoWork(const std::string& path) {
+  if (path.find("://") == std::string::npos) return WhyNoDirectory(path);
+  const Result<Uri> uri = Uri::Parse(path);
+  if (!uri.ok()) return std::string(uri.status().message());
+  if (uri->is_local()) return StrCat(path, ": give the path alone, without file://");
+  if (!uri->scheme->writable)
+    return StrCat(ShownUrl(path), ": nothing can be written there; give a path, or gs://BUCKET/NAME");
+  std::string_view name = uri->path;
+  while (name.ends_with('/')) name.remove_suffix(1);
+  if (name.empty()) return StrCat(path, ": is a whole bucket; name a prefix in it, gs://BUCKET/NAME");
+  return {};
+}
+
+std::string WhyNoSize(const std::string& size) {
+  const Result<std::uint64_t> bytes = ParseBytes(size);
+  return bytes.ok() ? std::string() : std::string(bytes.status().message());
 }
 
 }  // namespace
@@ -38,10 +61,21 @@ std::vector<Word> PipelineFlags(PipelineOptions& options) {
        .to = &options.allow_plugin},
       {.flags = {"--work"},
        .value = "DIR",
-       .help = "Work directory (default ./.pipe/NAME)",
+       .help = "Work directory (default ./.pipe/NAME), or gs://BUCKET/NAME: a home for runs on any machine",
        .environment = "PIPE_WORK",
        .refusal = WhyNoWork,
        .to = &options.work},
+      {.flags = {"--scratch"},
+       .value = "DIR",
+       .help = "With a home in a bucket: directory of this machine (default ./.pipe/NAME.scratch)",
+       .environment = "PIPE_SCRATCH",
+       .refusal = WhyNoDirectory,
+       .to = &options.scratch},
+      {.flags = {"--scratch-size"},
+       .value = "SIZE",
+       .help = "Most bytes of the scratch for copies of objects (default: half of the free disk)",
+       .refusal = WhyNoSize,
+       .to = &options.scratch_size},
   };
 }
 

@@ -1,5 +1,6 @@
-// The words that the commands on a pipeline file share: the file, --set, --subset, --allow-plugin and --work.
-// Only some of them have --from-log.
+// The words that the commands on a pipeline file share: the file, --set, --subset, --allow-plugin, --work,
+// --scratch and --scratch-size.
+// Only some commands have --from-log.
 #pragma once
 
 #include <string>
@@ -16,14 +17,16 @@ struct PipelineOptions {
   std::string subset;         // --subset: "5000" documents of each file, or "1%"; empty: the whole corpus
   bool allow_plugin = false;  // --allow-plugin: load plugins named by a path also if nothing runs
   std::string work;           // --work, else PIPE_WORK; empty: ./.pipe/NAME
+  std::string scratch;        // --scratch, else PIPE_SCRATCH; empty: ./.pipe/NAME.scratch
+  std::string scratch_size;   // --scratch-size, as it was given; empty: the default
 };
 
 /// Returns FILE, which is required, and PipelineFlags. The words store their values in `options`, which must
 /// outlive them.
 std::vector<Word> PipelineWords(PipelineOptions& options);
 
-/// Returns --set, --subset, --allow-plugin and --work, for a command that defines its own positional
-/// words.
+/// Returns --set, --subset, --allow-plugin, --work and its scratch, for a command that defines its own
+/// positional words.
 std::vector<Word> PipelineFlags(PipelineOptions& options);
 
 /// Returns the flag --from-log: publish again from a source that is gone. `from_log` must outlive it.

@@ -39,7 +39,9 @@ Result<ReadResults> ReadFrom(Store& store) {
 Result<TakenResults> AddTo(RunLog& log, ReadResults read, const std::string& work_package) {
   for (const std::string& object : read.unreadable)
     LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
-  return AddResults(std::move(read.records), std::move(read.unreadable), log);
+  ASSIGN_OR_RETURN(TakenResults taken, AddResults(std::move(read.records), std::move(read.unreadable), log));
+  RETURN_IF_ERROR(log.Flush());  // the results are removed next
+  return taken;
 }
 
 /// The objects at the locations that records name, with their sizes. Each location is listed once.
@@ -87,7 +89,7 @@ Status CheckOutputs(Workspace& workspace, const std::vector<UnitRecord>& records
           Code::kFailedPrecondition,
           StrCat(
               record.line.unit, ": a worker finished it, but its output is not here: ", object.name, " in ",
-              record.line.location, "; workers need the same work directory (", workspace.directory().path(),
+              record.line.location, "; workers need the same work directory (", workspace.home(),
               ") and the same locations as `pipe plan`, as a network file system gives them; copy it here, "
               "or remove ",
               work_package, "/done to run the unit again"));

@@ -15,21 +15,22 @@
 #include "base/random_name.h"
 #include "base/str.h"
 #include "cli/workspace/lease_period.h"
+#include "dag/home/scratch.h"
+#include "dag/location/held_store.h"
 #include "dag/location/host.h"
 #include "stages/lines/partition_file.h"
+#include "storage/cache/cached_store.h"
 #include "storage/disk.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
+#include "storage/own_directory.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
 
 namespace pipeline {
 
 namespace {
-
-constexpr std::string_view kHolderName = "holder";
-constexpr std::uint64_t kMaxHolderBytes = 100;
 
 /// Returns the name of this work directory among those of all machines; its first run makes it.
 Result<std::string> HolderOf(Store& work) {
@@ -45,13 +46,20 @@ Result<std::string> HolderOf(Store& work) {
 /// late.
 Status CheckShared(const WorkPackage& work_package) {
   constexpr int kLooks = 7;
-  LocalStore work(work_package.work);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package.work));
+  Store& work = *store;
   Result<std::string> found = ReadObject(work, kHolderName, kMaxHolderBytes);
   for (int look = 1; look < kLooks && !(found.ok() && *found == work_package.holder); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     found = ReadObject(work, kHolderName, kMaxHolderBytes);
   }
   if (found.ok() && *found == work_package.holder) return {};
+  if (IsRemote(work_package.work)) {
+    if (!found.ok() && found.status().code() != Code::kNotFound) return found.status();
+    return Status(Code::kInvalidArgument,
+                  StrCat(work_package.work, ": is not the home of the plan: its object `", kHolderName, "` ",
+                         found.ok() ? "names another one" : "is not there", "; plan again"));
+  }
   return Status(
       Code::kInvalidArgument,
       StrCat(
@@ -74,52 +82,115 @@ Result<LeaseTerms> LeaseTermsOf(Store& work) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workspace>> Workspace::Open(const std::string& path, Access access, Progress& progress,
-                                                   SourceFiles::Network network) {
-  std::unique_ptr<Workspace> workspace(new Workspace(path));
+Workspace::Workspace(WorkPlace place) : place_(std::move(place)), directory_(place_.directory()) {}
+
+Result<std::unique_ptr<Workspace>> Workspace::Open(const WorkPlace& place, Access access, Progress& progress,
+                                                   SourceFiles::Network network, std::stop_token stop) {
+  std::unique_ptr<Workspace> workspace(new Workspace(place));
   const WorkDir& directory = workspace->directory_;
-  if (access == Access::kWrite) {
+  const bool writes = access == Access::kWrite;
+  RETURN_IF_ERROR(place.is_remote() ? CheckScratch(directory, place.home) : CheckNoScratch(directory));
+  if (writes) {
     RETURN_IF_ERROR(directory.Create());
-    ASSIGN_OR_RETURN(workspace->lock_, WorkLock::Take(path, SystemClock()));
-    ASSIGN_OR_RETURN(workspace->log_, RunLog::Open(directory.log()));
-    RETURN_IF_ERROR(workspace->log_->CompactIfWorthwhile());
-  } else {
-    ASSIGN_OR_RETURN(workspace->log_, RunLog::OpenReadOnly(directory.log()));
+    ASSIGN_OR_RETURN(workspace->lock_, WorkLock::Take(directory.path(), SystemClock()));
   }
+  // Looking, and reading a home from a machine that has no scratch, leaves no directory behind.
+  const bool leaves_nothing = access == Access::kLook || (place.is_remote() && !writes);
   std::error_code ignored;
-  if (access == Access::kLook && !std::filesystem::exists(path, ignored))
+  if (leaves_nothing && !std::filesystem::exists(directory.path(), ignored))
     workspace->root_ = std::make_unique<MemoryStore>();
   else
-    workspace->root_ = std::make_unique<LocalStore>(path);
-  if (access == Access::kWrite) {
+    workspace->root_ = std::make_unique<LocalStore>(directory.path());
+  workspace->OpenStores(directory);
+  if (!place.is_remote()) RETURN_IF_ERROR(workspace->OpenLog(access));
+  if (writes) {
     ASSIGN_OR_RETURN(workspace->environment_.lease, LeaseTermsOf(*workspace->root_));
   }
+  if (place.is_remote()) RETURN_IF_ERROR(workspace->OpenHome(access, progress, std::move(stop)));
   workspace->Init(directory, network, progress);
   return workspace;
+}
+
+Status Workspace::OpenLog(Access access) {
+  if (access != Access::kWrite) {
+    ASSIGN_OR_RETURN(log_, RunLog::OpenReadOnly(directory_.log()));
+    return {};
+  }
+  ASSIGN_OR_RETURN(log_, RunLog::Open(directory_.log()));
+  return log_->CompactIfWorthwhile();
+}
+
+Status Workspace::OpenHome(Access access, Progress& progress, std::stop_token stop) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> root, stores_->Open(place_.home));
+  if (access != Access::kWrite) {
+    ASSIGN_OR_RETURN(HomeLogText found, ReadHomeLog(*root, std::move(stop)));
+    ASSIGN_OR_RETURN(log_, RunLog::OpenText(place_.home, std::move(found.text)));
+    return {};
+  }
+  RETURN_IF_ERROR(ClaimScratch(directory_, place_.home));
+  ASSIGN_OR_RETURN(cache_, ObjectCache::Open(directory_.cache(), place_.most_cached));
+  const auto note = [&progress](std::string_view line) { progress.Note(line); };
+  ASSIGN_OR_RETURN(home_, Home::Hold(place_.home, std::move(root), environment_.lease, note, stop));
+  environment_.lease.holder = home_->holder();
+  environment_.watch_home = [this](std::function<void(Status)> lost) { home_->Watch(std::move(lost)); };
+  ASSIGN_OR_RETURN(log_, home_->OpenLog(directory_.log(), std::move(stop)));
+  return {};
 }
 
 Result<std::unique_ptr<Workspace>> Workspace::Join(const WorkPackage& work_package,
                                                    const std::string& scratch, Progress& progress) {
   if (!work_package.holder.empty()) RETURN_IF_ERROR(CheckShared(work_package));
-  std::unique_ptr<Workspace> workspace(new Workspace(work_package.work));
+  std::unique_ptr<Workspace> workspace(new Workspace({work_package.work, scratch}));
   ASSIGN_OR_RETURN(workspace->log_, RunLog::Open(StrCat(scratch, "/run.log")));
   for (const WorkPackage::File& file : work_package.files) workspace->known_.emplace(file.path, file);
   workspace->root_ = std::make_unique<LocalStore>(scratch);
+  workspace->OpenStores(WorkDir(scratch));
+  if (workspace->place_.is_remote()) {
+    // The workers of this machine share what one of them has brought here.
+    const std::string shared =
+        StrCat(std::filesystem::path(scratch).parent_path().string(), "/pipe-cache-", getuid());
+    RETURN_IF_ERROR(MakeOwnDirectory(shared));
+    ASSIGN_OR_RETURN(workspace->cache_, ObjectCache::Open(shared, std::nullopt));
+  }
   workspace->Init(WorkDir(scratch), SourceFiles::Network::kMayAsk, progress);
   workspace->environment_.scratch = scratch;
   return workspace;
 }
 
-Result<std::unique_ptr<Workspace>> Workspace::Follow(const std::string& path, int host, Progress& progress) {
-  std::unique_ptr<Workspace> workspace(new Workspace(path));
+Result<std::unique_ptr<Workspace>> Workspace::Follow(const WorkPlace& place, int host, Progress& progress) {
+  std::unique_ptr<Workspace> workspace(new Workspace(place));
+  RETURN_IF_ERROR(place.is_remote() ? CheckScratch(workspace->directory_, place.home)
+                                    : CheckNoScratch(workspace->directory_));
   const WorkDir own(workspace->directory_.host(host));
   RETURN_IF_ERROR(own.Create());
-  ASSIGN_OR_RETURN(workspace->log_, RunLog::OpenReadOnly(workspace->directory_.log()));
   workspace->root_ = std::make_unique<LocalStore>(own.path());
+  workspace->OpenStores(own);
+  RETURN_IF_ERROR(place.is_remote() ? workspace->OpenHome(Access::kRead, progress, {})
+                                    : workspace->OpenLog(Access::kRead));
   workspace->Init(own, SourceFiles::Network::kMayAsk, progress);
   workspace->environment_.scratch = own.spool();
   workspace->environment_.kept = own.kept();
   return workspace;
+}
+
+void Workspace::OpenStores(const WorkDir& own) {
+  stores_ = std::make_unique<StoreOpener>(StoreOptions{.spool = StrCat(own.spool(), "/uploads")});
+}
+
+Result<std::unique_ptr<Store>> Workspace::OpenWorkStore(const std::string& below) {
+  const std::string first = below.substr(0, below.find('/'));
+  // These belong to one machine.
+  const bool is_here = first == "sources" || first == "kept" || first == "hosts" || first == "cache";
+  if (!place_.is_remote() || is_here)
+    return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(directory_.path(), "/", below)));
+  const std::string location = below.empty() ? place_.home : StrCat(place_.home, "/", below);
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store, stores_->Open(location));
+  if (cache_ != nullptr && first == "artifacts")
+    store = std::make_unique<CachedStore>(std::shared_ptr<Store>(std::move(store)), location, *cache_);
+  if (home_ != nullptr)
+    store =
+        HoldStore(std::move(store), [this](std::stop_token stop) { return home_->Check(std::move(stop)); });
+  return store;
 }
 
 void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress& progress) {
@@ -131,10 +202,7 @@ void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress&
   environment_.log = log_.get();
   environment_.intermediate = intermediate_.get();
   environment_.progress = &progress;
-  environment_.work_store = [path](const std::string& below) -> Result<std::unique_ptr<Store>> {
-    return std::unique_ptr<Store>(std::make_unique<LocalStore>(StrCat(path, "/", below)));
-  };
-  stores_ = std::make_unique<StoreOpener>(StoreOptions{.spool = StrCat(own.spool(), "/uploads")});
+  environment_.work_store = [this](const std::string& below) { return OpenWorkStore(below); };
   environment_.open_store = [this](const std::string& uri) { return OpenStoreAt(uri); };
   environment_.open_file = [this](const std::string& file, std::stop_token stop) {
     return sources_->Open(file, std::move(stop));
@@ -156,7 +224,8 @@ void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress&
   };
   environment_.scratch = directory_.spool();
   environment_.kept = directory_.kept();
-  environment_.artifacts = directory_.artifacts();
+  environment_.artifacts = place_.is_remote() ? StrCat(place_.home, "/artifacts") : directory_.artifacts();
+  environment_.has_scratch = place_.is_remote();
   environment_.declared_reasons_only = std::getenv("PIPE_TEST_REASONS") != nullptr;
 }
 
@@ -180,6 +249,7 @@ Result<SourceFile> Workspace::Hash(const LocalInput& input, std::stop_token stop
 }
 
 Result<Snapshot> Workspace::TakeSnapshot(const Graph& graph, std::stop_token stop) {
+  RETURN_IF_ERROR(CheckApart(place_, graph));
   ASSIGN_OR_RETURN(Snapshot snapshot,
                    CollectSnapshot(
                        graph, environment_, [&](const LocalInput& input) { return Hash(input, stop); },

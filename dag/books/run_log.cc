@@ -70,6 +70,7 @@ struct RunLog::State {
       GUARDED_BY(append_mutex);  // null: nothing can be appended, for the reason in `closed`
   Status closed GUARDED_BY(append_mutex);
   bool torn_tail GUARDED_BY(append_mutex) = false;  // the file does not end with LF
+  LogMirror* mirror GUARDED_BY(append_mutex) = nullptr;
 
   // Guards everything below; never held during a write, and taken after append_mutex.
   mutable Mutex mutex;
@@ -96,8 +97,9 @@ struct RunLog::State {
   /// Returns `value` without escapes; a text that changed is kept in `texts`. Absent: an escape is wrong.
   std::optional<std::string_view> Unescaped(std::string_view value) REQUIRES(mutex);
 
-  Status Append(const std::vector<std::string>& added);
-  Status AppendLocked(const std::vector<std::string>& added) REQUIRES(append_mutex);
+  /// `at_once`: for the mirror.
+  Status Append(const std::vector<std::string>& added, bool at_once = false);
+  Status AppendLocked(const std::vector<std::string>& added, bool at_once = false) REQUIRES(append_mutex);
 
   /// The compacted text of the log, and its number of lines.
   struct Essence {
@@ -189,11 +191,10 @@ std::optional<std::string_view> RunLog::State::Unescaped(std::string_view value)
 
 namespace {
 
-/// Returns the bytes of the file. Empty: there is no file, or its first line cannot be read. The second case
-/// only warns; `what_happens` says how the file is treated.
-Result<std::string> ReadLog(const std::string& path, std::string_view what_happens, bool* unreadable) {
-  Result<std::string> text = ReadWholeFile(path);
-  if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
+/// Returns the bytes of a log. Empty: its first line cannot be read. Then it only warns; `what_happens` says
+/// how the log is treated.
+Result<std::string> CheckVersion(const std::string& path, Result<std::string> text,
+                                 std::string_view what_happens, bool* unreadable) {
   if (!text.ok() || text.value().empty()) return text;
   const std::optional<std::uint32_t> version = VersionOf(*text);
   if (version && *version > kVersion)
@@ -205,6 +206,13 @@ Result<std::string> ReadLog(const std::string& path, std::string_view what_happe
                     ", so that nothing in it counts as done; ", what_happens));
   *unreadable = true;
   return std::string();
+}
+
+/// Does the same with a file. Empty also if there is none.
+Result<std::string> ReadLog(const std::string& path, std::string_view what_happens, bool* unreadable) {
+  Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
+  return CheckVersion(path, std::move(text), what_happens, unreadable);
 }
 
 }  // namespace
@@ -240,13 +248,19 @@ Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path, LogIo io) 
 }
 
 Result<std::unique_ptr<RunLog>> RunLog::OpenReadOnly(const std::string& path) {
+  Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok() && text.status().code() != Code::kNotFound) return std::move(text).status();
+  return OpenText(path, text.ok() ? std::move(*text) : std::string());
+}
+
+Result<std::unique_ptr<RunLog>> RunLog::OpenText(const std::string& name, std::string text) {
   bool unreadable = false;
-  ASSIGN_OR_RETURN(std::string text, ReadLog(path, "the next run puts it aside", &unreadable));
+  ASSIGN_OR_RETURN(text, CheckVersion(name, std::move(text), "the next run puts it aside", &unreadable));
   auto state = std::make_unique<State>();
   const Lock appending(state->append_mutex);
   const Lock lock(state->mutex);
-  state->path = path;
-  state->closed = Status(Code::kInternal, StrCat(path, ": opened for reading only"));
+  state->path = name;
+  state->closed = Status(Code::kInternal, StrCat(name, ": opened for reading only"));
   if (!text.empty()) state->Load(std::move(text));
   return std::unique_ptr<RunLog>(new RunLog(std::move(state)));
 }
@@ -318,20 +332,40 @@ std::uint64_t RunLog::damaged_lines() const {
 
 // ------------------------------------------------------------------------------------ appending
 
-Status RunLog::State::Append(const std::vector<std::string>& added) {
+Status RunLog::State::Append(const std::vector<std::string>& added, bool at_once) {
   const Lock lock(append_mutex);
-  return AppendLocked(added);
+  return AppendLocked(added, at_once);
 }
 
-Status RunLog::State::AppendLocked(const std::vector<std::string>& added) {
+Status RunLog::State::AppendLocked(const std::vector<std::string>& added, bool at_once) {
   if (!file) return closed;
   std::string bytes = torn_tail ? "\n" : "";
   for (const std::string& line : added) bytes += line;
   RETURN_IF_ERROR(file->Append(bytes));
   torn_tail = false;
-  const Lock lock(mutex);
-  for (const std::string& line : added) ApplyCounted(texts.emplace_back(line, 0, line.size() - 1));  // no LF
-  return {};
+  {
+    const Lock lock(mutex);
+    for (const std::string& line : added)
+      ApplyCounted(texts.emplace_back(line, 0, line.size() - 1));  // no LF
+  }
+  if (mirror == nullptr) return {};
+  std::string all;
+  for (const std::string& line : added) all += line;
+  return mirror->Add(all, at_once);
+}
+
+void RunLog::SetMirror(LogMirror* mirror) {
+  const Lock lock(state_->append_mutex);
+  state_->mirror = mirror;
+}
+
+Status RunLog::Flush(std::stop_token stop) {
+  LogMirror* mirror = nullptr;
+  {
+    const Lock lock(state_->append_mutex);
+    mirror = state_->mirror;
+  }
+  return mirror == nullptr ? Status() : mirror->Flush(std::move(stop));
 }
 
 Status RunLog::Append(const UnitLine& line) { return Append(std::vector{line}); }
@@ -339,11 +373,13 @@ Status RunLog::Append(const UnitLine& line) { return Append(std::vector{line}); 
 Status RunLog::Append(const std::vector<UnitLine>& lines) {
   if (lines.empty()) return {};
   std::vector<std::string> encoded;
+  bool takes_back = false;  // nobody may take an earlier line for true any more
   for (const UnitLine& line : lines) {
+    takes_back = takes_back || line.state == UnitState::kVoid;
     if (line.unit.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a line without a unit"));
     encoded.push_back(EncodeLine(line));
   }
-  RETURN_IF_ERROR(state_->Append(encoded));
+  RETURN_IF_ERROR(state_->Append(encoded, takes_back));
   for (const UnitLine& line : lines)
     if (listener_) RETURN_IF_ERROR(listener_(line));
   return {};
@@ -351,7 +387,7 @@ Status RunLog::Append(const std::vector<UnitLine>& lines) {
 
 Status RunLog::AppendRun(const RunLine& line) {
   if (line.id.empty()) return Status(Code::kInternal, StrCat(state_->path, ": a run without an id"));
-  return state_->Append({EncodeLine(line)});
+  return state_->Append({EncodeLine(line)}, true);  // others look for it soon
 }
 
 Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,17 @@ struct RunLine {
 
 struct LogIo;
 
+/// Another place that receives every line of a log: dag/home/home.md. Safe from any thread.
+class LogMirror {
+ public:
+  virtual ~LogMirror() = default;
+  /// Takes whole lines, with their LF, in the order of the log, without I/O. `at_once`: they wait for no
+  /// others. A failure ends the run.
+  virtual Status Add(std::string_view lines, bool at_once) = 0;
+  /// All lines so far are durable there when it returns OK. If `stop` is set, it takes some seconds at most.
+  virtual Status Flush(std::stop_token stop) = 0;
+};
+
 /// The log of one work directory. Safe from any thread.
 class RunLog {
  public:
@@ -80,6 +92,8 @@ class RunLog {
   static Result<std::unique_ptr<RunLog>> Open(const std::string& path, LogIo io);
   /// Does the same without ever writing: for -n, status and the like. A missing file is an empty log.
   static Result<std::unique_ptr<RunLog>> OpenReadOnly(const std::string& path);
+  /// Does the same with the bytes of a log that is elsewhere. `name`: for messages.
+  static Result<std::unique_ptr<RunLog>> OpenText(const std::string& name, std::string text);
   ~RunLog();
 
   /// Returns the last line of the unit. Null: there is none, or it is void. Pointers stay valid until the
@@ -108,6 +122,12 @@ class RunLog {
   /// `listener` is called with each unit line once it is durable; Append returns its failure. Set it before
   /// other threads append.
   void SetListener(std::function<Status(const UnitLine&)> listener) { listener_ = std::move(listener); }
+
+  /// From now on `mirror`, which outlives this, also receives each line once it is durable here; Append
+  /// returns its failure. Set it before other threads append.
+  void SetMirror(LogMirror* mirror);
+  /// All lines so far are durable in the mirror, too. OK: there is none.
+  Status Flush(std::stop_token stop = {});
 
   /// The line is durable when it returns OK. A failure must end the run: a unit that is not logged is not
   /// done.

@@ -27,6 +27,7 @@ std::string WorkDir::artifacts() const { return path_ + "/artifacts"; }
 std::string WorkDir::spool() const { return path_ + "/spool"; }
 std::string WorkDir::sources() const { return path_ + "/sources"; }
 std::string WorkDir::kept() const { return path_ + "/kept"; }
+std::string WorkDir::cache() const { return path_ + "/cache"; }
 std::string WorkDir::hosts() const { return path_ + "/hosts"; }
 std::string WorkDir::host(int number) const { return StrCat(hosts(), '/', number); }
 std::string WorkDir::runs() const { return path_ + "/runs"; }

@@ -24,6 +24,7 @@ class WorkDir {
   std::string spool() const;    // objects on their way to a bucket
   std::string sources() const;  // downloads: storage/remote/http/part_file.md
   std::string kept() const;     // copies of remote objects that Jobs keep from one run to the next
+  std::string cache() const;    // of the scratch of a home: storage/cache/cache.md
   std::string hosts() const;    // of machines that follow another one: a work directory each
   std::string host(int number) const;
   std::string runs() const;

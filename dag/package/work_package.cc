@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "dag/books/run_log_line.h"
 #include "dag/books/unit_id.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -34,7 +35,8 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   json["pipeline"] = work_package.pipeline;
   json["file"] = work_package.file;
   json["directory"] = work_package.directory;
-  json["work"] = work_package.work;
+  // An earlier program, which would make a directory of that name, refuses a plan without `work`.
+  json[IsRemote(work_package.work) ? "home" : "work"] = work_package.work;
   if (!work_package.holder.empty()) json["holder"] = work_package.holder;
   json["log"] = work_package.log;
   json["group_memory"] = work_package.group_memory;
@@ -71,7 +73,7 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   work_package.pipeline = fields.Text("pipeline");
   work_package.file = fields.Text("file");
   work_package.directory = fields.Text("directory");
-  work_package.work = fields.Text("work");
+  work_package.work = fields.Text(json->Has("home") ? "home" : "work");
   if (json->Has("holder")) work_package.holder = fields.Text("holder");
   work_package.log = fields.Text("log");
   work_package.group_memory = fields.Number("group_memory");

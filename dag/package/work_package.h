@@ -35,7 +35,7 @@ struct WorkPackage {
   std::vector<std::pair<std::string, std::string>> set;
   std::string subset{};  // the value of --subset; empty: not given
   std::string directory;
-  std::string work;
+  std::string work;      // path of the work directory, or URI of the home
   std::string holder{};  // text of the file `holder` in `work`; empty in a plan of an earlier version
   std::string log;       // name of an object
   std::uint64_t group_memory = 0;

@@ -471,7 +471,7 @@ def mistakes_on_the_command_line():
                                  ("stages.clear.form=nfc", "clean"), ("stages.lines.partition=many", "partition")):
             expect(sandbox.run("--set", assignment), 2, part)
         expect(sandbox.run("-j", "0"), 2, "-j")
-        for work in ("gs://bucket/work", "~/work"):
+        for work in ("https://example.com/work", "gs://bucket", "file:///work", "~/work"):
             expect(sandbox.run("--work", work), 2, "--work", work)
         expect(sandbox.run("-k", "none"), 2, "-k")
         expect(sandbox.run("--fast"), 2, "--fast")

@@ -92,6 +92,14 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   ASSERT_TRUE(json.ok());
   strings.Add("object", kWorkPackageName).AddMembers("member of the plan", *json);
   strings.Add("version of the plan", (*json)["pipe_plan"].Dump());
+  WorkPackage of_home = package;
+  of_home.work = "gs://bucket/run";
+  const Result<WorkPackage> home_read = ParseWorkPackage(EncodeWorkPackage(of_home));
+  ASSERT_TRUE(home_read.ok()) << home_read.status().message();
+  EXPECT_EQ(*home_read, of_home);
+  const Result<Json> of_home_json = Json::Parse(EncodeWorkPackage(of_home));
+  ASSERT_TRUE(of_home_json.ok() && !of_home_json->Has("work"));
+  strings.AddMembers("member of the plan", *of_home_json);
   MemoryStore store;
   for (const UnitState state : {UnitState::kDone, UnitState::kVoid}) {
     UnitLine made;

@@ -111,10 +111,15 @@ bool FakeGcsObjects::TooSoon(const Key& key) {
 
 FakeOutcome FakeGcsObjects::Put(FakeObject object, const FakePreconditions& preconditions) {
   const std::scoped_lock lock(mutex_);
-  if (buckets_.count(object.bucket) == 0) return {404, {}};
+  const auto bucket = buckets_.find(object.bucket);
+  if (bucket == buckets_.end()) return {404, {}};
   const Key key(object.bucket, object.name);
   const auto found = objects_.find(key);
   if (preconditions.Check(found == objects_.end() ? nullptr : &found->second) != 200) return {412, {}};
+  // To replace an object takes the right to delete it.
+  const auto deletes = [](const std::string& begin) { return StartsWith("storage.objects.delete", begin); };
+  const std::vector<std::string>& denied = bucket->second.denied;
+  if (found != objects_.end() && std::any_of(denied.begin(), denied.end(), deletes)) return {403, {}};
   if (TooSoon(key)) return {429, {}};
   if (found != objects_.end()) ++overwritten_[object.bucket];
   ++made_[key];

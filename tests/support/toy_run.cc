@@ -84,7 +84,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   std::vector<Mistake> mistakes;
   const Graph graph = Graph::Build(parsed.spec->stages, mistakes, &registry);
   Notes notes;
-  auto workspace = Workspace::Open(dir_ / "work", Workspace::Access::kWrite, notes);
+  auto workspace = Workspace::Open({dir_ / "work"}, Workspace::Access::kWrite, notes);
   EXPECT_TRUE(workspace.ok()) << workspace.status().message();
   const auto snapshot = (*workspace)->TakeSnapshot(graph, {});
   EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();

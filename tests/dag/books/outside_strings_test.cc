@@ -163,7 +163,8 @@ TEST(OutsideStringsOfBooksTest, WorkDirectory) {
   for (const auto& entry : std::filesystem::directory_iterator(work.path()))
     strings.Add("directory", entry.path().filename().string());
   for (const std::string& path :
-       {work.log(), work.lock(), work.artifacts(), work.spool(), work.sources(), work.kept(), work.runs(),
+       {work.log(), work.lock(), work.artifacts(), work.spool(), work.sources(), work.kept(), work.cache(),
+        work.runs(),
         work.run("<id>"), work.artifact("<stage>", DigestOf("1"))})
     strings.Add("path", path.substr(work.path().size()));
 

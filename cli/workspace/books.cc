@@ -1,0 +1,77 @@
+#include "cli/workspace/books.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "dag/home/home_log.h"
+#include "dag/home/scratch.h"
+#include "storage/local_store.h"
+#include "storage/remote/open_store.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::string_view kRunsPrefix = "runs/";
+
+/// Brings the files of runs that the scratch does not have.
+Status FetchRuns(Store& home, const WorkDir& scratch) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, home.List(kRunsPrefix));
+  LocalStore local(scratch.path());
+  for (const ObjectInfo& object : objects) {
+    std::error_code ignored;
+    if (std::filesystem::exists(StrCat(scratch.path(), "/", object.name), ignored)) continue;
+    Result<std::string> bytes = ReadObject(home, object.name, object.size);
+    if (bytes.status().code() == Code::kNotFound) continue;
+    if (!bytes.ok()) return std::move(bytes).status();
+    RETURN_IF_ERROR(WriteObject(local, object.name, *bytes, Condition::ReplaceAny()).status());
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RunLog>> OpenLog(const WorkPlace& place) {
+  const WorkDir directory = place.directory();
+  if (!place.is_remote()) {
+    RETURN_IF_ERROR(CheckNoScratch(directory));
+    return RunLog::OpenReadOnly(directory.log());
+  }
+  RETURN_IF_ERROR(CheckScratch(directory, place.home));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> home, OpenStore(place.home));
+  ASSIGN_OR_RETURN(HomeLogText found, ReadHomeLog(*home));
+  ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::OpenText(place.home, std::move(found.text)));
+  if (log->Runs().empty()) return log;
+  Status fetched = ClaimScratch(directory, place.home);
+  if (fetched.ok()) fetched = FetchRuns(*home, directory);
+  if (!fetched.ok())
+    LogWarning(
+        StrCat(place.home, "/", kRunsPrefix, ": records of runs are missing here: ", fetched.message()));
+  return log;
+}
+
+}  // namespace
+
+std::optional<Books> OpenBooks(const WorkPlace& place) {
+  Result<std::unique_ptr<RunLog>> log = OpenLog(place);
+  if (log.ok()) return Books{place.home, place.directory(), std::move(*log)};
+  LogError(log.status().message());
+  return std::nullopt;
+}
+
+Status SendRun(const WorkDir& scratch, const std::string& id, Store& home, const std::stop_token& stop) {
+  LocalStore local(scratch.path());
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> files, local.List(StrCat(kRunsPrefix, id, "/")));
+  for (const ObjectInfo& file : files) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> bytes, local.Open(file.name));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> object,
+                     home.Create(file.name, Condition::ReplaceAny()));
+    RETURN_IF_ERROR(object->AppendFile(*bytes, stop));
+    RETURN_IF_ERROR(object->Commit(stop).status());
+  }
+  return {};
+}
+
+}  // namespace pipeline

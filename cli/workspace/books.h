@@ -1,0 +1,31 @@
+// The log and the records of the runs of a pipeline, for commands that only read them; of a home in a bucket,
+// its records come to the scratch, and those of a run go from there to the home.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/status.h"
+#include "cli/workspace/work_place.h"
+#include "dag/books/run_log.h"
+#include "dag/books/work_dir.h"
+#include "storage/store.h"
+
+namespace pipeline {
+
+struct Books {
+  std::string home;   // as WorkPlace::home
+  WorkDir directory;  // has runs/
+  std::unique_ptr<RunLog> log;
+};
+
+/// Absent after printing an error: the log cannot be read. Records of a home that cannot be read are missing,
+/// with a warning.
+std::optional<Books> OpenBooks(const WorkPlace& place);
+
+/// Sends the records and the report of the run `id` from the scratch to the home, over those of before.
+Status SendRun(const WorkDir& scratch, const std::string& id, Store& home, const std::stop_token& stop);
+
+}  // namespace pipeline

@@ -1,0 +1,186 @@
+#include "storage/cache/cached_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/mutex.h"
+#include "base/str.h"
+#include "storage/remote/http/ranged_file.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMostAhead = 32;  // blocks that one request asks for
+
+std::string KeyOf(const std::string& location, const ObjectInfo& object) {
+  Hasher hasher;
+  hasher.UpdateField(location).UpdateField(object.name).UpdateField(object.version).UpdateU64(object.size);
+  return hasher.Finish().ToHex();
+}
+
+/// One state of an object, of which the cache may have some blocks.
+class CachedFile final : public ByteFile {
+ public:
+  CachedFile(std::shared_ptr<Store> store, ObjectInfo object, std::shared_ptr<CachedBlocks> blocks)
+      : store_(std::move(store)), object_(std::move(object)), blocks_(std::move(blocks)) {}
+
+  std::uint64_t size() const override { return object_.size; }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
+
+  CachedBlocks& blocks() const { return *blocks_; }
+
+  /// The object in its store, in the same state; opened at the first call.
+  Result<const ByteFile*> Remote() const {
+    const Lock lock(mutex_);
+    if (remote_ != nullptr) return remote_.get();
+    Result<std::unique_ptr<ByteFile>> opened = store_->Open(object_.name);
+    std::optional<ObjectInfo> now;
+    if (opened.ok()) {
+      ASSIGN_OR_RETURN(now, store_->Stat(object_.name));
+    } else if (opened.status().code() != Code::kNotFound) {
+      return std::move(opened).status();
+    }
+    // No version comes back: if it is the first one now, it was so when the object was opened.
+    if (!now || now->version != object_.version)
+      return Status(
+                 Code::kDataLoss,
+                 StrCat(object_.name, ": was replaced or removed while it was read; read it from its start"))
+          .With(std::make_shared<ReplacedWhileRead>());
+    remote_ = std::move(*opened);
+    return remote_.get();
+  }
+
+ private:
+  const std::shared_ptr<Store> store_;
+  const ObjectInfo object_;
+  const std::shared_ptr<CachedBlocks> blocks_;
+  mutable Mutex mutex_;
+  mutable std::unique_ptr<ByteFile> remote_ GUARDED_BY(mutex_);
+};
+
+class Reader final : public ByteReader {
+ public:
+  Reader(const CachedFile& file, std::uint64_t offset, std::stop_token stop)
+      : file_(file), at_(std::min(offset, file.size())), stop_(std::move(stop)) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (failed_.ok() && stop_.stop_requested()) failed_ = Status(Code::kCancelled, "reading was stopped");
+    if (failed_.ok() && at_ < file_.size() && Current() != held_) failed_ = Load(Current());
+    if (!failed_.ok()) return failed_;
+    if (at_ >= file_.size()) return std::size_t{0};
+    const std::string_view rest = std::string_view(bytes_).substr(at_ % kCacheBlockBytes);
+    const std::size_t given = rest.copy(out.data(), out.size());
+    at_ += given;
+    return given;
+  }
+
+ private:
+  std::uint64_t Current() const { return at_ / kCacheBlockBytes; }
+
+  Status Load(std::uint64_t block) {
+    held_.reset();
+    bytes_.resize(file_.blocks().BytesOf(block));
+    if (block != arriving_ && file_.blocks().Read(block, bytes_)) {
+      held_ = block;
+      return {};
+    }
+    if (block != arriving_) RETURN_IF_ERROR(Request(block));
+    Status arrived = ReadExactly(*remote_, bytes_);
+    if (arrived.Detail<RefusesPart>() != nullptr) {
+      whole_only_ = true;
+      RETURN_IF_ERROR(Request(block));
+      arrived = ReadExactly(*remote_, bytes_);
+    }
+    RETURN_IF_ERROR(arrived);
+    file_.blocks().Write(block, bytes_);
+    held_ = block;
+    arriving_ = block + 1 < end_ ? std::optional(block + 1) : std::nullopt;
+    if (!arriving_) remote_.reset();
+    return {};
+  }
+
+  /// Requests `block` and some that follow: more of them, the longer the reader goes on.
+  Status Request(std::uint64_t block) {
+    ahead_ = block == end_ ? std::min(ahead_ * 2, kMostAhead) : 1;
+    ASSIGN_OR_RETURN(const ByteFile* const remote, file_.Remote());
+    const std::uint64_t blocks = (file_.size() + kCacheBlockBytes - 1) / kCacheBlockBytes;
+    end_ = std::min(block + ahead_, blocks);
+    const std::uint64_t begin_byte = block * kCacheBlockBytes;
+    const std::uint64_t end_byte = std::min(end_ * kCacheBlockBytes, file_.size());
+    const auto* const ranged = dynamic_cast<const RangedFile*>(remote);
+    if (ranged != nullptr && !whole_only_) {
+      ASSIGN_OR_RETURN(remote_, ranged->OpenRange(begin_byte, end_byte, stop_));
+    } else {
+      ASSIGN_OR_RETURN(remote_, remote->Open(begin_byte, stop_));
+    }
+    arriving_ = block;
+    return {};
+  }
+
+  const CachedFile& file_;
+  std::uint64_t at_;
+  const std::stop_token stop_;
+  std::string bytes_;                   // of the block `held_`
+  std::optional<std::uint64_t> held_;   // absent: none is loaded
+  std::unique_ptr<ByteReader> remote_;  // gives `arriving_` next, and ends before `end_`
+  std::optional<std::uint64_t> arriving_;
+  std::uint64_t end_ = 0;
+  std::uint64_t ahead_ = 1;
+  bool whole_only_ = false;
+  Status failed_;  // every further read returns it
+};
+
+Result<std::unique_ptr<ByteReader>> CachedFile::Open(std::uint64_t offset, std::stop_token stop) const {
+  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, offset, std::move(stop)));
+}
+
+class CachedWriter final : public ObjectWriter {
+ public:
+  CachedWriter(std::unique_ptr<ObjectWriter> inner, std::string location, ObjectCache& cache)
+      : inner_(std::move(inner)), location_(std::move(location)), copy_(cache.Copy()) {}
+
+  Status Append(std::string_view bytes) override {
+    if (copy_) copy_->Append(bytes);
+    return inner_->Append(bytes);
+  }
+  Status AppendFile(const ByteFile& file, std::stop_token stop) override {
+    copy_.reset();  // the inner store may copy the file without its bytes
+    const auto* const cached = dynamic_cast<const CachedFile*>(&file);
+    if (cached == nullptr) return inner_->AppendFile(file, std::move(stop));
+    ASSIGN_OR_RETURN(const ByteFile* const remote, cached->Remote());
+    return inner_->AppendFile(*remote, std::move(stop));
+  }
+  Result<ObjectInfo> Commit(std::stop_token stop) override {
+    Result<ObjectInfo> made = inner_->Commit(std::move(stop));
+    if (made.ok() && copy_ && !made->version.empty()) copy_->Keep(KeyOf(location_, *made), made->size);
+    return made;
+  }
+
+ private:
+  const std::unique_ptr<ObjectWriter> inner_;
+  const std::string location_;
+  std::optional<CacheCopy> copy_;  // absent: the object is not kept
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteFile>> CachedStore::Open(std::string_view name) {
+  ASSIGN_OR_RETURN(std::optional<ObjectInfo> object, inner_->Stat(name));
+  if (!object) return Status(Code::kNotFound, StrCat(location_, "/", name, ": no such object"));
+  std::shared_ptr<CachedBlocks> blocks;
+  if (!object->version.empty()) blocks = cache_.Find(KeyOf(location_, *object), object->size);
+  if (blocks == nullptr) return inner_->Open(name);
+  return std::unique_ptr<ByteFile>(
+      std::make_unique<CachedFile>(inner_, std::move(*object), std::move(blocks)));
+}
+
+Result<std::unique_ptr<ObjectWriter>> CachedStore::Create(std::string_view name, Condition condition) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_->Create(name, std::move(condition)));
+  return std::unique_ptr<ObjectWriter>(std::make_unique<CachedWriter>(std::move(writer), location_, cache_));
+}
+
+}  // namespace pipeline
