@@ -269,23 +269,30 @@ int Diagnose(const DoctorOptions& options) {
       return kExitRefused;
     }
   }
+  std::optional<WorkPlace> place;
+  if (loaded) place = WorkPlaceOf(options.pipeline, loaded->spec);
+  // Most of the bytes that a run writes go to its home.
   const std::optional<std::uint64_t> need =
-      loaded ? DiskNeed(options.pipeline, *loaded, signals.token()) : std::nullopt;
+      place && !place->is_remote() ? DiskNeed(options.pipeline, *loaded, signals.token()) : std::nullopt;
   if (signals.exit_code() != 0) return signals.exit_code();
   CheckPrinter printer;
   if (loaded) {
-    const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
-    // Most of the bytes that a run writes go to its home.
-    CheckDirectory(place.is_remote() ? "scratch" : "work directory", place.directory().path(),
-                   place.is_remote() ? std::nullopt : need, printer);
+    CheckDirectory(place->is_remote() ? "scratch" : "work directory", place->directory().path(), need,
+                   printer);
+    if (place->is_remote())
+      if (const Status added = AddUse(uses, place->home, true, false); !added.ok())
+        printer.Print(CheckLevel::kWrong, added.message());
     if (const auto limit = loaded->spec.disk_limit; limit && need && *need > *limit)
       printer.Print(CheckLevel::kWrong,
                     StrCat("limits.disk of ", HumanBytes(*limit), " is too small: a run takes about ",
                            HumanBytes(*need), " at its peak; raise it"));
     CheckStages(*loaded, uses, printer);
   } else if (uses.empty()) {
-    CheckDirectory("work directory", options.pipeline.work.empty() ? ".pipe" : options.pipeline.work,
-                   std::nullopt, printer);
+    const std::string work = options.pipeline.work.empty() ? ".pipe" : options.pipeline.work;
+    if (!IsRemote(work))
+      CheckDirectory("work directory", work, std::nullopt, printer);
+    else if (const Status added = AddUse(uses, work, true, false); !added.ok())
+      printer.Print(CheckLevel::kWrong, added.message());
     CheckDictionaries(printer);
   }
   // If no location is named, nothing says that there is a server to work with.

@@ -59,6 +59,8 @@ bool PrintReports(const std::string& file, const Plan& plan) {
 
 std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPipeline& loaded,
                                       Progress& progress, const SignalWatch& signals) {
+  const Status apart = CheckApart(WorkPlaceOf(request.pipeline, loaded.spec), loaded.graph);
+  if (!apart.ok()) return Refuse(apart);
   Result<std::unique_ptr<Workspace>> workspace =
       OpenWorkspace(request, loaded.spec, progress, signals.token());
   if (!workspace.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(workspace.status());

@@ -93,9 +93,9 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(request.package));
   WorkPlace place = request.place ? *request.place : WorkPlaceOf(request.pipeline, loaded.spec);
   if (!place.is_remote()) place.home = std::filesystem::absolute(place.home).string();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Workspace> workspace,
-                   Workspace::Open(place, Workspace::Access::kWrite, display,
-                                   SourceFiles::Network::kMayAsk, stop));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Workspace> workspace,
+      Workspace::Open(place, Workspace::Access::kWrite, display, SourceFiles::Network::kMayAsk, stop));
   ASSIGN_OR_RETURN(const TakenResults taken, TakeResultsFrom(*workspace, request.package));
 
   ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));

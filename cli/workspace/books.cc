@@ -1,6 +1,8 @@
 #include "cli/workspace/books.h"
 
 #include <filesystem>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,19 +20,11 @@ namespace {
 
 constexpr std::string_view kRunsPrefix = "runs/";
 
-/// Brings the files of runs that the scratch does not have.
-Status FetchRuns(Store& home, const WorkDir& scratch) {
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, home.List(kRunsPrefix));
-  LocalStore local(scratch.path());
-  for (const ObjectInfo& object : objects) {
-    std::error_code ignored;
-    if (std::filesystem::exists(StrCat(scratch.path(), "/", object.name), ignored)) continue;
-    Result<std::string> bytes = ReadObject(home, object.name, object.size);
-    if (bytes.status().code() == Code::kNotFound) continue;
-    if (!bytes.ok()) return std::move(bytes).status();
-    RETURN_IF_ERROR(WriteObject(local, object.name, *bytes, Condition::ReplaceAny()).status());
-  }
-  return {};
+constexpr std::size_t kMostRuns = 1'000;
+
+std::string RunOf(const ObjectInfo& object) {
+  const std::size_t end = object.name.find('/', kRunsPrefix.size());
+  return object.name.substr(kRunsPrefix.size(), end - kRunsPrefix.size());
 }
 
 Result<std::unique_ptr<RunLog>> OpenLog(const WorkPlace& place) {
@@ -45,7 +39,7 @@ Result<std::unique_ptr<RunLog>> OpenLog(const WorkPlace& place) {
   ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::OpenText(place.home, std::move(found.text)));
   if (log->Runs().empty()) return log;
   Status fetched = ClaimScratch(directory, place.home);
-  if (fetched.ok()) fetched = FetchRuns(*home, directory);
+  if (fetched.ok()) fetched = FetchRuns(*home, directory, kMostRuns);
   if (!fetched.ok())
     LogWarning(
         StrCat(place.home, "/", kRunsPrefix, ": records of runs are missing here: ", fetched.message()));
@@ -59,6 +53,25 @@ std::optional<Books> OpenBooks(const WorkPlace& place) {
   if (log.ok()) return Books{place.home, place.directory(), std::move(*log)};
   LogError(log.status().message());
   return std::nullopt;
+}
+
+Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, home.List(kRunsPrefix));
+  std::set<std::string> runs;  // their names begin with the time of their start
+  for (const ObjectInfo& object : objects) runs.insert(RunOf(object));
+  while (runs.size() > most) runs.erase(runs.begin());
+  LocalStore local(scratch.path());
+  for (const ObjectInfo& object : objects) {
+    std::error_code ignored;
+    if (!runs.contains(RunOf(object)) ||
+        std::filesystem::exists(StrCat(scratch.path(), "/", object.name), ignored))
+      continue;
+    Result<std::string> bytes = ReadObject(home, object.name, object.size, stop);
+    if (bytes.status().code() == Code::kNotFound) continue;
+    if (!bytes.ok()) return std::move(bytes).status();
+    RETURN_IF_ERROR(WriteObject(local, object.name, *bytes, Condition::ReplaceAny()).status());
+  }
+  return {};
 }
 
 Status SendRun(const WorkDir& scratch, const std::string& id, Store& home, const std::stop_token& stop) {

@@ -2,6 +2,7 @@
 // its records come to the scratch, and those of a run go from there to the home.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -24,6 +25,10 @@ struct Books {
 /// Absent after printing an error: the log cannot be read. Records of a home that cannot be read are missing,
 /// with a warning.
 std::optional<Books> OpenBooks(const WorkPlace& place);
+
+/// Brings the records and reports of the last `most` runs from the home to the scratch, those that are not
+/// there yet.
+Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const std::stop_token& stop = {});
 
 /// Sends the records and the report of the run `id` from the scratch to the home, over those of before.
 Status SendRun(const WorkDir& scratch, const std::string& id, Store& home, const std::stop_token& stop);

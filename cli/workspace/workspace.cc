@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "cli/workspace/books.h"
 #include "cli/workspace/lease_period.h"
 #include "dag/home/scratch.h"
 #include "dag/location/held_store.h"
@@ -40,6 +41,8 @@ Result<std::string> HolderOf(Store& work) {
   RETURN_IF_ERROR(WriteObject(work, kHolderName, made, Condition::ReplaceAny()).status());
   return made;
 }
+
+constexpr std::size_t kRunsBefore = 20;
 
 /// kInvalidArgument: the directory at that path is not the plan's, but perhaps another machine's, where
 /// nobody would find a worker's output. It checks several times, because another machine may see a new file
@@ -133,7 +136,11 @@ Status Workspace::OpenHome(Access access, Progress& progress, std::stop_token st
   ASSIGN_OR_RETURN(home_, Home::Hold(place_.home, std::move(root), environment_.lease, note, stop));
   environment_.lease.holder = home_->holder();
   environment_.watch_home = [this](std::function<void(Status)> lost) { home_->Watch(std::move(lost)); };
-  ASSIGN_OR_RETURN(log_, home_->OpenLog(directory_.log(), std::move(stop)));
+  ASSIGN_OR_RETURN(log_, home_->OpenLog(directory_.log(), stop));
+  // The report of this run tells of those before it. It is only for people.
+  ASSIGN_OR_RETURN(root, stores_->Open(place_.home));
+  if (const Status fetched = FetchRuns(*root, directory_, kRunsBefore, stop); !fetched.ok())
+    LogWarning(StrCat("the records of earlier runs are missing here: ", fetched.message()));
   return {};
 }
 

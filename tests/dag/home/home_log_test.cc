@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/wait.h"
 #include "dag/books/log_file.h"
+#include "dag/location/lease.h"
 #include "storage/memory_store.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/temp_dir.h"
@@ -148,7 +149,9 @@ TEST_F(HomeLogTest, LostAnswersAndRemovalsLeaveAWholeLog) {
       failed_ = Status();
       Begin();
     }
-    if (number % 3 == 0) ASSERT_TRUE(mirror_->WriteWhole({}).ok());
+    if (number % 3 == 0) {
+      ASSERT_TRUE(mirror_->WriteWhole({}).ok());
+    }
   }
   End();
   EXPECT_EQ(DoneAtHome(), 12u);

@@ -100,7 +100,9 @@ TEST_F(HomeTest, ACompactedLogReplacesItsSegments) {
     const auto log = OpenLog(**home).value();
     for (int turn = 0; turn < 20; ++turn) {
       ASSERT_TRUE(log->Append(Done("a/-")).ok());
-      if (turn % 5 == 0) ASSERT_TRUE(log->Flush().ok());
+      if (turn % 5 == 0) {
+        ASSERT_TRUE(log->Flush().ok());
+      }
     }
   }
   EXPECT_EQ(memory_.List("log/")->size(), 5u);

@@ -16,19 +16,24 @@
 namespace pipeline {
 namespace {
 
+constexpr const char* kLocation = "gs://bucket/run";
+
 TEST(OutsideStringsOfAHomeTest, Objects) {
   MemoryStore store;
   const TempDir dir;
   const LeaseTerms terms{"<holder>", "<who>", "<host>", std::chrono::milliseconds(1000)};
   OutsideStrings strings;
   for (int run = 0; run < 2; ++run) {
-    const auto home = Home::Hold(
-        "<location>", std::make_unique<ForwardingStore>(store), terms, [](std::string_view) {}, {});
+    const auto home = Home::Hold(kLocation, std::make_unique<ForwardingStore>(store), terms,
+                                 [](std::string_view) {}, {});
     ASSERT_TRUE(home.ok()) << home.status().message();
     const auto log = (*home)->OpenLog(dir / "run.log", {});
     ASSERT_TRUE(log.ok()) << log.status().message();
     // The second run compacts the log of the first one.
-    for (int line = 0; line < 20; ++line) ASSERT_TRUE((*log)->AppendRun({.id = "<id>", .command = ""}).ok());
+    UnitLine line;
+    line.state = UnitState::kFailed;
+    line.unit = "<unit>";
+    for (int turn = 0; turn < 20; ++turn) ASSERT_TRUE((*log)->Append(line).ok());
     ASSERT_TRUE((*log)->Flush().ok());
     const auto objects = store.List("");
     ASSERT_TRUE(objects.ok());
@@ -41,7 +46,7 @@ TEST(OutsideStringsOfAHomeTest, Objects) {
         strings.Add("object", object.name);
       }
   }
-  ASSERT_TRUE(ClaimScratch(WorkDir(dir / "scratch"), "<location>").ok());
+  ASSERT_TRUE(ClaimScratch(WorkDir(dir / "scratch"), kLocation).ok());
   for (const auto& entry : std::filesystem::directory_iterator(dir / "scratch"))
     strings.Add("file of a scratch", entry.path().filename().string());
   EXPECT_TRUE(ArePinned(strings, "home"));
