@@ -7,6 +7,7 @@
     bucket_home.py PIPE FAKE_GCS refusals  a home without rights, wrong places, a scratch that is full
     bucket_home.py PIPE FAKE_GCS commands  the other commands, on a machine that has only the home
     bucket_home.py PIPE FAKE_GCS workers   `pipe plan` and `pipe worker` on machines without a common disk
+    bucket_home.py PIPE FAKE_GCS queue     workers that take units and plan themselves
 """
 
 import json
@@ -325,9 +326,42 @@ def workers(program, fake, root, inputs):
     print(f"ok: workers: {units} units in {rounds} rounds; {bucket.told}", flush=True)
 
 
+def queue(program, fake, root, inputs):
+    """Two machines take units until the run has ended; they also plan. One is killed meanwhile."""
+    wanted = undisturbed(program, root, inputs, READER)
+    with FakeBucket(fake, root / "bucket") as bucket:
+        os.environ["STORAGE_EMULATOR_HOST"] = bucket.url
+        machines = Machines(program, root, bucket, inputs, READER)
+        package, planner = f"{HOME}/package", machines.new()
+        code, out, said = planner.call("plan", "-o", package)
+        hold(code == 0, planner, f"plan: {code}: {out}{said}")
+
+        def begin(name):
+            (root / name).mkdir()
+            with open(root / f"{name}.messages", "wb") as messages:
+                return subprocess.Popen([program, "worker", "--plan", package, "--next", "--scratch", str(root / name)],
+                                        env={**os.environ, "PIPE_LEASE": "0.5"}, stdin=subprocess.DEVNULL,
+                                        stdout=messages, stderr=messages)
+
+        killed = begin("killed")
+        while killed.poll() is None and not any(name.startswith("run/package/done/") for name in bucket.items(BUCKET)):
+            time.sleep(0.02)
+        killed.kill()
+        killed.wait(timeout=20)
+        both = {name: begin(name) for name in ("one", "two")}
+        codes = {name: process.wait(timeout=110) for name, process in both.items()}
+        said = "".join((root / f"{name}.messages").read_text() for name in both)
+        hold(set(codes.values()) == {0}, planner, f"workers: {codes}: {said}")
+        found = differences(wanted, planner.published())
+        hold(not found, planner, "; ".join(found) + said)
+        last = machines.new()
+        hold(last.finish() == 0 and "up to date" in last.messages(), last, "something runs again")
+    print(f"ok: queue; {bucket.told}", flush=True)
+
+
 def main():
     program, fake = (Path(word).resolve() for word in sys.argv[1:3])
-    parts = {part.__name__: part for part in (moves, faults, hosts, refusals, commands, workers)}
+    parts = {part.__name__: part for part in (moves, faults, hosts, refusals, commands, workers, queue)}
     if len(sys.argv) != 4 or sys.argv[3] not in parts:
         fail(f"bucket_home.py PIPE FAKE_GCS {'|'.join(parts)}")
     os.environ["PIPE_TEST_REASONS"] = "1"
