@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "cli/submission/submission_run.h"
@@ -27,6 +28,12 @@ int Submit(const SubmitRequest& request) {
   return SubmitRun(request);
 }
 
+/// Here --scratch is that of the workers. This machine plans in the default one.
+std::vector<Word> WithoutScratch(std::vector<Word> words) {
+  std::erase_if(words, [](const Word& word) { return word.flags == std::vector<std::string>{"--scratch"}; });
+  return words;
+}
+
 }  // namespace
 
 Command SubmitCommand() {
@@ -36,7 +43,7 @@ Command SubmitCommand() {
       .name = "submit",
       .help = "Run on many machines, by an engine that starts workers there; watch until the end",
       .words = Joined(
-          PipelineWords(request->pipeline),
+          WithoutScratch(PipelineWords(request->pipeline)),
           {FromLogWord(request->selection.from_log),
            {.flags = {"--on"},
             .value = "ENGINE",
