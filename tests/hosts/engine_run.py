@@ -171,7 +171,7 @@ def main():
         host.kill()
         say(f"{host.name} loses its power inside {', '.join(units)}")
         check(not any(run.is_done(unit) for unit in units), "the unit was done")
-        run.finish(undisturbed, 100)
+        run.finish(undisturbed, 200)
         losses = bench.losses(run)
         check(losses > 0, f"the log of the engine has no loss:\n{run.said()}\n{bench.cluster.log()[-4000:]}")
         say(f"the log of the engine has {losses} lost worker, and the bytes are those of `pipe run`")
