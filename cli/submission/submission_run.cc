@@ -89,6 +89,11 @@ class Submitted {
     place_ = request_.package.empty() ? StrCat(remote ? work : own, "/", kPackageBelow) : request_.package;
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place_));
     if (uri.is_local()) place_ = std::filesystem::absolute(uri.path).string();
+    if (!request_.emit.empty() && (!remote || uri.is_local()))
+      return Status(
+          Code::kInvalidArgument,
+          StrCat(remote ? place_ : own, ": machines of --emit ", request_.emit,
+                 " do not see this directory; keep the run in a bucket with --work gs://BUCKET/NAME"));
     directory_ = StrCat(own, "/", kEngineBelow);
     ASSIGN_OR_RETURN(package_, OpenStore(place_));
     return {};

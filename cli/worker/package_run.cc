@@ -120,7 +120,7 @@ std::string PackageRun::ChangedFile() const {
 Status PackageRun::CheckRecipe(const std::string& unit, std::string_view stage) const {
   const PlannedSegment* segment = SegmentOf(*plan_, stage);
   for (const OfferedUnit& offered : work_package_.units)
-    if (offered.unit == unit && (segment == nullptr || segment->recipe() != offered.recipe))
+    if (offered.unit == unit && segment->recipe() != offered.recipe)
       return Status(
           Code::kInvalidArgument,
           "this program or its libraries make another recipe of the pipeline than the plan asks for; "
@@ -138,6 +138,7 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
   if (!plan_)
     if (const Status planned = MakeItsPlan(); !planned.ok()) return Fail(unit, planned);
+  if (SegmentOf(*plan_, unit.substr(0, slash)) == nullptr) return NoSuchUnit(unit);
   if (const Status fits = CheckRecipe(unit, unit.substr(0, slash)); !fits.ok()) {
     const std::string changed = ChangedFile();
     if (changed.empty()) return Fail(unit, fits);
@@ -190,6 +191,14 @@ UnitEnd PackageRun::Fail(const std::string& unit, const Status& why, int code) c
   return {code, std::string(why.message())};
 }
 
+/// Another process may have done all that the stage has to do.
+UnitEnd PackageRun::NoSuchUnit(const std::string& unit) const {
+  UnitEnd end =
+      Fail(unit, Status(Code::kInvalidArgument, "the plan has no such unit that can run now"), kExitUsage);
+  end.plan_again = true;
+  return end;
+}
+
 UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) const {
   for (const UnitFailure& failure : outcome.failures)
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
@@ -213,9 +222,7 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) co
   }
   const RunLog& log = workspace_->log();
   if (log.FindDone(unit) != nullptr || log.FindCuts(unit) != nullptr) return {};
-  if (!outcome.ran)
-    return Fail(unit, Status(Code::kInvalidArgument, "the plan has no such unit that can run now"),
-                kExitUsage);
+  if (!outcome.ran) return NoSuchUnit(unit);
   return Fail(unit, Status(Code::kInternal, "ended without being done [this is a bug]"));
 }
 

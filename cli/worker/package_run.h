@@ -31,7 +31,7 @@ int WorkerExitOf(const Status& why);
 struct UnitEnd {
   int code = 0;             // the exit status of `pipe worker --unit`
   std::string why;          // empty: it is done
-  bool plan_again = false;  // its input is damaged, and the next plan has it made again
+  bool plan_again = false;  // only the next plan tells what is to be done with it
 };
 
 /// Everything that the units of one plan share. One thread.
@@ -66,6 +66,7 @@ class PackageRun {
   /// Stores a work result for a line of the unit that runs; a failure only ends this unit.
   Status Tell(const UnitLine& line);
   void SetLineage(UnitRecord& record);
+  UnitEnd NoSuchUnit(const std::string& unit) const;
   UnitEnd EndOf(const std::string& unit, const RunOutcome& outcome) const;
 
   Store& store_;

@@ -137,6 +137,7 @@ def main():
         expect(run, run.on_local("--program", "/nonexistent/pipe"), FAILED, "all workers ended before the run did")
         expect(run, run.submit(), REFUSED, "give one of --on, --emit and --cancel")
         expect(run, run.submit("--emit", "k8s"), REFUSED, "--emit needs --image")
+        expect(run, run.submit("--emit", "k8s", "--image", "one"), REFUSED, "do not see this directory")
         expect(run, run.on_local(), DONE)
         same(one, run)
     print("as designed")

@@ -9,10 +9,10 @@ import time
 WORKER = """\
 #!/bin/sh
 start=$2/$1-${SLURM_ARRAY_TASK_ID:-0}
-echo "$(hostname) ${SLURM_RESTART_COUNT:-0} $$" >>$start
-starts=$(wc -l <$start)
 stopped() { echo stopped >>$start.stopped; exit 75; }
 trap stopped TERM
+echo "$(hostname) ${SLURM_RESTART_COUNT:-0} $$" >>$start
+starts=$(wc -l <$start)
 wait_for() { while [ ! -e $2/$1 ]; do sleep 0.1 & wait $!; done; }
 case $1 in
   once) [ ${SLURM_ARRAY_TASK_ID:-2} = 2 ] && [ $starts = 1 ] && exit 75; exit 0 ;;

@@ -41,7 +41,7 @@ class SlurmCases(Cases):
         jobs["endless"].wait("the cancelled ones end", jobs["endless"].is_over, 30)
         check("2 CANCELLED" in jobs["endless"].state(), jobs["endless"].state())
         for number in (0, 1):
-            check(self.stops("endless", number) == 1, "a cancelled worker got no SIGTERM")
+            jobs["endless"].wait("a cancelled worker tells of SIGTERM", lambda n=number: self.stops("endless", n) == 1, 20)
         self.say("cancelled workers get SIGTERM, end with 75 and stay ended")
 
         for case in ("once", "never", "wrong", "killed", "stops"):
