@@ -72,14 +72,18 @@ def main():
         expect(run, run.on_local(), DONE, "nothing to do")
 
         # Ctrl-C leaves the workers alone; the same command attaches, from two terminals, too.
-        run = new_run(Submitted, program, root / "attached", inputs)
-        watch = run.on_local()
-        wait_for(run, "the start of workers", lambda: run.package("submit.json").exists()
-                 and json.loads(run.package("submit.json").read_text())["job"])
-        watch.send_signal(signal.SIGINT)
-        expect(run, watch, INTERRUPTED, "the workers go on")
-        if run.package("end.json").exists():
-            print("the run ended before Ctrl-C")
+        for attempt in range(5):
+            run = new_run(Submitted, program, root / f"attached-{attempt}", inputs)
+            watch = run.on_local()
+            wait_for(run, "the start of workers", lambda: run.package("end.json").exists() or (
+                run.package("submit.json").exists() and json.loads(run.package("submit.json").read_text())["job"]))
+            watch.send_signal(signal.SIGINT)
+            if watch.wait(timeout=90) == INTERRUPTED:
+                break
+        else:
+            fail("each run ended before Ctrl-C", run)
+        if "the workers go on" not in run.messages():
+            fail("Ctrl-C does not say how to attach", run)
         again = [run.on_local(), run.on_local()]
         for process in again:
             expect(run, process, DONE)
