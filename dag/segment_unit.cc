@@ -306,7 +306,7 @@ Publishing SegmentScope::publishing() const {
 
 namespace {
 
-/// What a unit reads of a file.
+/// The part of a file that a unit reads.
 struct FileUnit {
   std::string name;
   std::uint32_t number;
@@ -316,11 +316,11 @@ struct FileUnit {
 };
 
 /// Opens the file and calls `read` with it.
-Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit& what,
+Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit& part,
                 const std::function<Status(const OpenInput&)>& read) {
   const SegmentScope& scope = unit.scope;
   const std::stop_token& stop = unit.stop;
-  const ChildOwner owner(what.name);
+  const ChildOwner owner(part.name);
   ASSIGN_OR_RETURN(const std::string identity, scope.environment->file_identity(file.input.path));
   const auto unchanged_since = [&scope, &file, stop](const std::string& before) -> Status {
     ASSIGN_OR_RETURN(const bool is_unchanged, scope.environment->is_unchanged(file, before, stop));
@@ -328,30 +328,30 @@ Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit&
   };
   if (!file.identity.empty()) RETURN_IF_ERROR(unchanged_since(file.identity));
   ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path, stop));
-  const auto running = std::make_shared<RunningUnit>(what.name, scope.assembly.stages, opened->size());
+  const auto running = std::make_shared<RunningUnit>(part.name, scope.assembly.stages, opened->size());
 
-  const ExistingEnds ends(what.made);
+  const ExistingEnds ends(part.made);
   SourceRequest request;
   request.input = {file.input.name,
                    std::make_shared<CountingFile>(std::move(opened), [running](std::size_t bytes) {
                      running->input_read.fetch_add(bytes, std::memory_order_relaxed);
                    })};
-  request.number = what.number;
+  request.number = part.number;
   request.wanted = [&ends](std::uint32_t partition) { return ends.Lacks(partition); };
-  request.last_wanted = what.made.last_missing();
+  request.last_wanted = part.made.last_missing();
   request.known_end = [&ends](std::uint32_t partition) { return ends.EndOf(partition); };
-  if (what.made.cuts) request.note = what.made.cuts->note;
+  if (part.made.cuts) request.note = part.made.cuts->note;
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
-  request.is_small = what.group != nullptr;
+  request.is_small = part.group != nullptr;
   request.stop = stop;
-  if (what.narrow) what.narrow(request);
-  InputBounds bounds(scope, what.number, file.input.name, what.made);
-  if (!what.narrow) RETURN_IF_ERROR(bounds.Begin());
+  if (part.narrow) part.narrow(request);
+  InputBounds bounds(scope, part.number, file.input.name, part.made);
+  if (!part.narrow) RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-  return read({what.number, what.made, *source, running, [&] { return unchanged_since(identity); },
-               what.narrow ? nullptr : &bounds, what.group});
+  return read({part.number, part.made, *source, running, [&] { return unchanged_since(identity); },
+               part.narrow ? nullptr : &bounds, part.group});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where decoding can begin inside a compressed file: the ends of its members.
+// The ends of the members of a compressed file: decoding can begin there.
 #pragma once
 
 #include <cstdint>

@@ -119,7 +119,11 @@ class Submitted {
     const std::unique_ptr<Engine> engine = TheirEngine();
     Result<EngineState> state = engine->State(submission_->job, stop());
     if (!state.ok()) return std::move(state).status();
-    if (state->over) return false;
+    if (state->over) {
+      RETURN_IF_ERROR(package_->Remove(kSubmissionName));
+      submission_.reset();
+      return false;
+    }
     if (request_.emit.empty() && request_.engine != submission_->engine)
       return Status(Code::kFailedPrecondition,
                     StrCat(place_, ": ", submission_->engine, " runs the workers (", submission_->job,

@@ -27,7 +27,7 @@ struct EngineOptions {
   /// An absolute path, which exists: files of the engine and messages of the workers go there. With Slurm
   /// every host must see it.
   std::string directory = {};
-  /// Of the engine's own program: "--partition=long" for sbatch; none for the others.
+  /// Words for the engine's own program: "--partition=long" for sbatch; none for the others.
   std::vector<std::string> words = {};
   std::string address = {};        // of a Ray cluster, HOST:PORT; empty: the one that this host is part of
   std::string python = "python3";  // one that has Ray

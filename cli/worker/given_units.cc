@@ -11,13 +11,12 @@
 #include "cli/terminal/threads.h"
 #include "cli/worker/opened_package.h"
 #include "cli/worker/package_run.h"
-#include "cli/worker/scratch.h"
 
 namespace pipeline {
 
 int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalWatch& signals) {
   OpenedPackage opened;
-  if (const int code = OpenPackage(options.plan, opened); code != kExitDone) return code;
+  if (const int code = OpenPackage(options, opened, signals.token()); code != kExitDone) return code;
   std::vector<std::string> units;
   if (!given.unit.empty()) {
     units.push_back(given.unit.substr(0, given.unit.find('\t')));  // a line of units.txt names its unit first
@@ -29,17 +28,10 @@ int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalW
     if (units.empty())
       LogInfo(StrCat("the plan has ", opened.plan.units.size(), " units, none at --index ", given.index));
   }
-  const Scratch scratch(options.scratch);
-  if (const Status& made = scratch.status(); !made.ok()) {
-    LogError(made.message());
-    return made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain;
-  }
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPackage(opened.plan);
-  if (!loaded) return kExitConfig;
   StatusDisplay display(false);
   Result<std::unique_ptr<PackageRun>> run =
-      PackageRun::Open(*opened.store, opened.plan, *loaded, scratch.path(), ThreadCount(options.threads),
-                       display, NameOfWorker(), signals.token());
+      PackageRun::Open(*opened.store, opened.plan, *opened.loaded, opened.scratch->path(),
+                       ThreadCount(options.threads), display, NameOfWorker(), signals.token());
   if (!run.ok()) {
     LogError(run.status().message());
     return WorkerExitOf(run.status());

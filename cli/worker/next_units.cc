@@ -19,7 +19,6 @@
 #include "cli/worker/opened_package.h"
 #include "cli/worker/package_run.h"
 #include "cli/worker/planning.h"
-#include "cli/worker/scratch.h"
 #include "cli/workspace/lease_period.h"
 #include "dag/package/unit_queue.h"
 
@@ -46,29 +45,28 @@ std::string Seconds(std::chrono::nanoseconds time) {
   return StrCat(tenths / 10, ".", tenths % 10, " s");
 }
 
-QueueTerms TermsOf(const std::string& who) {
+QueueTerms TermsOf(const std::string& who, std::chrono::milliseconds every) {
   QueueTerms terms;
   terms.lease.nonce = RandomName(32);
   terms.lease.who = who;
   terms.seed = std::hash<std::string>()(terms.lease.nonce);
-  if (const Result<std::chrono::milliseconds> every = LeasePeriodFromEnvironment(); every.ok())
-    terms.lease.every = *every;
-  terms.first_renewal = 2 * terms.lease.every;
-  terms.view_age = 20 * terms.lease.every;
+  terms.lease.every = every;
+  terms.first_renewal = 2 * every;
+  terms.view_age = 20 * every;
   return terms;
 }
 
 class NextUnits {
  public:
-  NextUnits(const WorkerOptions& options, SignalWatch& signals, OpenedPackage& opened, LoadedPipeline& loaded,
-            const std::string& scratch)
+  NextUnits(const WorkerOptions& options, SignalWatch& signals, OpenedPackage& opened,
+            std::chrono::milliseconds every)
       : options_(options),
         stop_(signals.token()),
         store_(*opened.store),
-        loaded_(loaded),
-        scratch_(scratch),
+        loaded_(*opened.loaded),
+        scratch_(opened.scratch->path()),
         who_(NameOfWorker()),
-        queue_(*opened.store, TermsOf(who_), SystemClock()) {}
+        queue_(*opened.store, TermsOf(who_, every), SystemClock()) {}
 
   int Run() {
     const int code = Loop();
@@ -192,9 +190,11 @@ class NextUnits {
                       [this](const OfferedUnit& unit) { return !queue_.view().GaveUp(unit.unit); });
       plans_without_units_ = units_ == units_before_plan_ ? plans_without_units_ + 1 : 0;
       units_before_plan_ = units_;
-      if (plans_without_units_ < kMostPlans && goes_on) tries_ = 0;
-      if (goes_on && plans_without_units_ >= kMostPlans) return TryAgain();
-      if (goes_on || temporary) return goes_on ? EndTurn() : TryAgain();
+      if (goes_on && plans_without_units_ < kMostPlans) {
+        tries_ = 0;
+        return EndTurn();
+      }
+      if (goes_on || temporary) return TryAgain();
     }
     const Status written =
         WriteObject(store_, kRunEndName, EncodeRunEnd({std::move(failures)}), Condition::ReplaceAny(), stop_)
@@ -255,16 +255,14 @@ class NextUnits {
 }  // namespace
 
 int RunNextUnits(const WorkerOptions& options, SignalWatch& signals) {
-  OpenedPackage opened;
-  if (const int code = OpenPackage(options.plan, opened); code != kExitDone) return code;
-  const Scratch scratch(options.scratch);
-  if (const Status& made = scratch.status(); !made.ok()) {
-    LogError(made.message());
-    return made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain;
+  const Result<std::chrono::milliseconds> every = LeasePeriodFromEnvironment();
+  if (!every.ok()) {
+    LogError(every.status().message());
+    return kExitUsage;
   }
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPackage(opened.plan);
-  if (!loaded) return kExitConfig;
-  return NextUnits(options, signals, opened, *loaded, scratch.path()).Run();
+  OpenedPackage opened;
+  if (const int code = OpenPackage(options, opened, signals.token()); code != kExitDone) return code;
+  return NextUnits(options, signals, opened, *every).Run();
 }
 
 }  // namespace pipeline

@@ -7,28 +7,21 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/worker/package_run.h"
+#include "dag/package/submission.h"
 #include "storage/remote/open_store.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
-int OpenPackage(const std::string& location, OpenedPackage& opened) {
-  Result<std::unique_ptr<Store>> store = OpenStore(location);
-  if (!store.ok()) {
-    LogError(store.status().message());
-    return kExitUsage;
-  }
-  opened.store = std::move(*store);
-  Result<WorkPackage> plan = ReadWorkPackage(*opened.store);
-  if (!plan.ok()) {
-    LogError(StrCat(location, ": ", plan.status().message()));
-    const Code code = plan.status().code();
-    return code == Code::kNotFound ? kExitUsage : code == Code::kUnavailable ? kExitTryAgain : kExitConfig;
-  }
-  opened.plan = std::move(*plan);
-  return kExitDone;
+namespace {
+
+int Fail(const Status& why, int code) {
+  LogError(why.message());
+  return code;
 }
 
-std::unique_ptr<LoadedPipeline> LoadPackage(const WorkPackage& plan) {
+std::unique_ptr<LoadedPipeline> Load(const WorkPackage& plan) {
   if (chdir(plan.directory.c_str()) != 0)
     LogWarning(StrCat(plan.directory, ": is not on this machine; relative paths will not be found"));
   PipelineOptions file;
@@ -36,6 +29,30 @@ std::unique_ptr<LoadedPipeline> LoadPackage(const WorkPackage& plan) {
   file.set = plan.set;
   file.subset = plan.subset;
   return LoadPipelineText(plan.pipeline, file, LoadPurpose::kRun);
+}
+
+}  // namespace
+
+int OpenPackage(const WorkerOptions& options, OpenedPackage& opened, const std::stop_token& stop) {
+  Result<std::unique_ptr<Store>> store = OpenStore(options.plan);
+  if (!store.ok()) return Fail(store.status(), kExitUsage);
+  opened.store = std::move(*store);
+  Result<WorkPackage> plan = ReadWorkPackage(*opened.store);
+  if (!plan.ok()) {
+    const Code code = plan.status().code();
+    return Fail(std::move(plan).status().Annotate(options.plan), code == Code::kNotFound      ? kExitUsage
+                                                                 : code == Code::kUnavailable ? kExitTryAgain
+                                                                                              : kExitConfig);
+  }
+  opened.plan = std::move(*plan);
+  if (IsRemote(options.plan))
+    if (const Status may = CheckRights(*opened.store, options.plan, stop); !may.ok())
+      return Fail(may, WorkerExitOf(may));
+  opened.scratch = std::make_unique<Scratch>(options.scratch);
+  if (const Status& made = opened.scratch->status(); !made.ok())
+    return Fail(made, made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain);
+  opened.loaded = Load(opened.plan);
+  return opened.loaded ? kExitDone : kExitConfig;
 }
 
 }  // namespace pipeline

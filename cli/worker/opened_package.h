@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <stop_token>
 
+#include "cli/worker/scratch.h"
+#include "cli/worker/worker_options.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/package/work_package.h"
 #include "storage/store.h"
@@ -13,14 +15,13 @@ namespace pipeline {
 struct OpenedPackage {
   std::unique_ptr<Store> store;
   WorkPackage plan;
+  std::unique_ptr<Scratch> scratch;
+  std::unique_ptr<LoadedPipeline> loaded;
 };
 
-/// Opens the work package at `location`; returns the exit status of `pipe worker`, 0: `opened` has it. Prints
-/// why it cannot be opened.
-int OpenPackage(const std::string& location, OpenedPackage& opened);
-
-/// Changes to the directory where `pipe plan` ran, and loads the pipeline file of `plan`. Null: it has
-/// mistakes, which are printed.
-std::unique_ptr<LoadedPipeline> LoadPackage(const WorkPackage& plan);
+/// Opens the work package, makes a scratch, changes to the directory where `pipe plan` ran, and loads the
+/// pipeline file. Returns the exit status of `pipe worker`; 0: `opened` has everything. Prints why it is
+/// another one.
+int OpenPackage(const WorkerOptions& options, OpenedPackage& opened, const std::stop_token& stop);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Where the runs of a pipeline are kept: a directory, or a home in a bucket with its scratch on this machine.
+// The place of the runs of a pipeline: a directory, or a home in a bucket with its scratch on this machine.
 #pragma once
 
 #include <cstdint>

@@ -10,11 +10,12 @@
 
 namespace pipeline {
 
-/// The version of their forms.
+/// The version of most of their forms.
 inline constexpr std::uint32_t kPackageFormVersion = 1;
 
-/// Parses an object whose member `member` is the version of its form. kFailedPrecondition: a newer program
-/// wrote it. kDataLoss: it is damaged.
-Result<Json> ParseVersioned(std::string_view text, std::string_view member);
+/// Parses an object whose member `member` is the version of its form: from 1 to `newest`.
+/// kFailedPrecondition: a newer program wrote it. kDataLoss: it is damaged.
+Result<Json> ParseVersioned(std::string_view text, std::string_view member,
+                            std::uint32_t newest = kPackageFormVersion);
 
 }  // namespace pipeline

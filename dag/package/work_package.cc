@@ -1,37 +1,25 @@
 #include "dag/package/work_package.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <utility>
 
-#include "base/in_parallel.h"
 #include "base/json.h"
-#include "base/json_fields.h"
 #include "base/str.h"
-#include "dag/books/run_log_line.h"
-#include "dag/books/unit_id.h"
+#include "dag/package/versioned_json.h"
 #include "storage/uri.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kMaxPlan = std::uint64_t{1} << 30;
 constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
-
-Status CheckVersion(std::uint64_t version) {
-  if (version == kVersion) return {};
-  return Status(version > kVersion ? Code::kFailedPrecondition : Code::kDataLoss,
-                StrCat("it has version ", version, ", and this program reads ", kVersion));
-}
 
 }  // namespace
 
 std::string EncodeWorkPackage(const WorkPackage& work_package) {
   Json json;
-  json["pipe_plan"] = kVersion;
+  json["pipe_plan"] = kPackageFormVersion;
   json["pipeline"] = work_package.pipeline;
   json["file"] = work_package.file;
   json["directory"] = work_package.directory;
@@ -62,19 +50,15 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
 }
 
 Result<WorkPackage> ParseWorkPackage(std::string_view text) {
-  Result<Json> json = Json::Parse(text);
-  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_plan"));
   Status status;
-  JsonFields fields(*json, "", status);
-  const std::uint64_t version = fields.Number("pipe_plan");
-  if (!status.ok()) return status;
-  RETURN_IF_ERROR(CheckVersion(version));
+  JsonFields fields(json, "", status);
   WorkPackage work_package;
   work_package.pipeline = fields.Text("pipeline");
   work_package.file = fields.Text("file");
   work_package.directory = fields.Text("directory");
-  work_package.work = fields.Text(json->Has("home") ? "home" : "work");
-  if (json->Has("holder")) work_package.holder = fields.Text("holder");
+  work_package.work = fields.Text(json.Has("home") ? "home" : "work");
+  if (json.Has("holder")) work_package.holder = fields.Text("holder");
   work_package.log = fields.Text("log");
   work_package.group_memory = fields.Number("group_memory");
   for (const Json& pair : fields.Array("set")) {
@@ -83,7 +67,7 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
       return Status(Code::kDataLoss, "set: not pairs of texts");
     work_package.set.emplace_back(both[0].AsString(), both[1].AsString());
   }
-  if (json->Has("subset")) work_package.subset = fields.Text("subset");
+  if (json.Has("subset")) work_package.subset = fields.Text("subset");
   for (const Json& element : fields.Array("files")) {
     const std::string where = StrCat("files[", work_package.files.size(), "].");
     JsonFields parts(element, where, status);
@@ -104,9 +88,9 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     work_package.units.push_back(std::move(unit));
   }
   if (!status.ok()) return status;
-  work_package.from_log = std::as_const(*json)["from_log"].AsBool();
-  work_package.cuts = std::as_const(*json)["cuts"].AsBool();
-  for (const auto& [stage, time] : std::as_const(*json)["pace_ms"].AsObject())
+  work_package.from_log = json["from_log"].AsBool();
+  work_package.cuts = json["cuts"].AsBool();
+  for (const auto& [stage, time] : json["pace_ms"].AsObject())
     work_package.pace.emplace(stage, std::clamp<std::int64_t>(time.AsInt(), 0, kLongestUnit));
   return work_package;
 }

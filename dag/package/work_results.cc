@@ -7,10 +7,10 @@
 
 #include "base/in_parallel.h"
 #include "base/json.h"
-#include "base/json_fields.h"
 #include "base/str.h"
 #include "dag/books/run_log_line.h"
 #include "dag/books/unit_id.h"
+#include "dag/package/versioned_json.h"
 
 namespace pipeline {
 
@@ -87,19 +87,12 @@ std::string EncodeUnitRecord(const UnitRecord& record) {
 }
 
 Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit) {
-  Result<Json> parsed = Json::Parse(text);
-  if (!parsed.ok()) return Status(Code::kDataLoss, std::string(parsed.status().message()));
-  const Json& json = *parsed;
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_done", kVersion));
   Status status;
   JsonFields fields(json, "", status);
-  const std::uint64_t version = fields.Number("pipe_done");
   const std::string line = fields.Text("line");
-  RETURN_IF_ERROR(status);
-  if (version > kVersion)
-    return Status(Code::kFailedPrecondition,
-                  StrCat("it has version ", version, ", and this program reads ", kVersion));
   UnitRecord record;
-  if (version < 2) {
+  if (fields.Number("pipe_done") < 2) {
     record = RecordOf({}, fields.Text("lineage"));
   } else {
     record.lineage = fields.Hex("lineage");

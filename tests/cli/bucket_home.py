@@ -335,6 +335,12 @@ def queue(program, fake, root, inputs):
         package, planner = f"{HOME}/package", machines.new()
         code, out, said = planner.call("plan", "-o", package)
         hold(code == 0, planner, f"plan: {code}: {out}{said}")
+        bucket.make("keep", denied=["storage.objects.delete"])
+        bucket.put("keep", "package/plan.json", bucket.get(BUCKET, "run/package/plan.json"))
+        done = subprocess.run([program, "worker", "--plan", "gs://keep/package", "--next", "--scratch", str(root)],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        hold(done.returncode == 77 and "storage.objects.delete" in done.stderr, planner,
+             f"no right to remove: {done.returncode}: {done.stderr}")
 
         def begin(name):
             (root / name).mkdir()

@@ -232,6 +232,7 @@ def failures(program, root):
     if shared.records() != ["plan.json"]:
         fail(f"a worker that does not fit left {shared.records()}", shared)
     plan.write_text(text)
+    ends(shared, shared.pull(period="soon"), 64, "PIPE_LEASE: ")
     while (code := shared.pull("--for", "1s").wait(timeout=60)) == TRY_AGAIN:
         pass
     if code != DONE or not (shared.package / "end.json").exists():
