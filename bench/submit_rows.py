@@ -73,7 +73,7 @@ def utilisation(bench):
         (files / f"{number:03}.txt").write_bytes(f"{number}\n".encode() + text[: text.rfind(b"\n") + 1])
     quotas = [Quota(number, QUOTA) for number in range(HOSTS)]
     try:
-        place = package(bench, root / "run", files / "*.txt", "type: segment_words")
+        place = package(bench, root / "run", files / "*.txt", "type: segment_words, dictionary: ipadic")
         start = time.monotonic()
         workers = [subprocess.Popen([*quota.words, str(bench.binaries / "pipe"), "worker", "--plan", str(place), "--next",
                                      "-j", "1", "--scratch", str(root)], stderr=subprocess.PIPE, text=True)
