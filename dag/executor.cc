@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/mutex.h"
@@ -296,10 +298,26 @@ class Executor::Coordinator {
     run_.changed.NotifyAll();
   }
 
+  /// The offers by segment and number: they came in the order in which threads had looked at the inputs.
+  std::vector<OfferedUnit> SortedOffers() REQUIRES(run_.mutex) {
+    std::map<std::string_view, std::size_t> places;
+    for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
+      places.emplace(state->name(), places.size());
+    std::map<std::pair<std::size_t, UnitId>, OfferedUnit> sorted;
+    for (OfferedUnit& offer : offered_) {
+      UnitId id = ParseUnitId(offer.unit).value();
+      const std::size_t place = places.at(id.stage);
+      sorted.emplace(std::pair(place, std::move(id)), std::move(offer));
+    }
+    std::vector<OfferedUnit> offers;
+    for (auto& [key, offer] : sorted) offers.push_back(std::move(offer));
+    return offers;
+  }
+
   RunOutcome Outcome(const std::stop_token& stop) REQUIRES(run_.mutex) {
     RunOutcome outcome;
     outcome.failures = run_.failures.Take();
-    outcome.offered = std::move(offered_);
+    outcome.offered = SortedOffers();
     outcome.ran = ran_;
     for (const SegmentId at : run_.plan.segments.ids()) {
       const SegmentState& state = *run_.prepared.states[at];

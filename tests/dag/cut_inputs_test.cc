@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "dag/books/unit_id.h"
 #include "tests/support/compress.h"
 #include "tests/support/toy_run.h"
 
@@ -104,6 +105,19 @@ TEST(CutInputsTest, APlanOffersTheMissingPartitionsOfACutInput) {
   EXPECT_EQ(plan.offered.size(), kPartitions - 1 + 3u);
   EXPECT_EQ(std::count(plan.offered.begin(), plan.offered.end(), "text/0000-00003"), 0);
   EXPECT_EQ(std::count(plan.offered.begin(), plan.offered.end(), "text/0000-00004"), 1);
+}
+
+TEST(CutInputsTest, APlanOffersUnitsInTheOrderOfTheirNumbers) {
+  LargePlace place;
+  WriteFile(place.path("corpus-,.txt"), LargeText());  // the second of the names
+  place.Unit("text/0000-*");
+  place.Unit("text/0001-*");
+  std::vector<std::string> expected;
+  for (const std::uint32_t input : {0u, 1u})
+    for (std::uint32_t partition = 0; partition < kPartitions; ++partition)
+      expected.push_back(ToString(UnitId{"text", PartitionId{input, partition}}));
+  for (const int input : {2, 3, 4}) expected.push_back(StrCat("text/000", input, "-*"));
+  EXPECT_EQ(place.Plan().offered, expected);
 }
 
 TEST(CutInputsTest, BlocksOfXzAreCutAtAnyBorder) {
