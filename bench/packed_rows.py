@@ -50,7 +50,7 @@ def packed(bench):
     with_tokenizer(bench, text, "--until", "tokenizer")()
     fresh = with_tokenizer(bench, text, "--only", "packed")
     value, values, foreign = bench.pairs(lambda: loop()[0], fresh, lambda by_python, by_pipe:
-                                         by_python.wall / by_pipe.wall, wall=True)
+                                         by_python.wall / by_pipe.wall, wall=True, times=3)
     ids, made = loop()[1], json.loads((bench.scratch / "out/packed/packed.json").read_text())["splits"]["train"]
     # Inside a document our lines end with newline, theirs with eos: one id in both.
     if abs(made["targets"] - ids) > 1e-4 * ids:

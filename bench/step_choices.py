@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins/train/p
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
-from pipe_trainer import bench, devices, model  # noqa: E402
+from pipe_trainer import bench, devices, llama, norms  # noqa: E402
 
 BFLOAT16 = {"model": {"compute": "bfloat16"}}
 ROUNDED = {"model": {"compute": "bfloat16", "gradients": "compute"}}
@@ -36,10 +36,10 @@ def derived_rms_norm(x, scale, eps):
     return normed.astype(x.dtype) * scale.astype(x.dtype)
 
 
-def warm(sections, norm=model.rms_norm):
+def warm(sections, norm=norms.rms_norm):
     """Returns a training whose program is compiled."""
     options = SimpleNamespace(config={"preset": "quickstart", **sections}, seq_len=128, vocab=2000, turns=1, steps=1, rows=8)
-    with mock.patch.object(model, "rms_norm", norm):
+    with mock.patch.object(llama, "rms_norm", norm):
         train = bench.Training(bench.config_of(options))
         train(1)
     return train

@@ -48,13 +48,15 @@ std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t tex
 }
 
 Status CheckTrainingMemory(const TrainingSettings& settings, const TrainingCounts& counts,
-                           std::uint64_t needed, std::uint64_t memory) {
+                           std::uint64_t needed, std::uint64_t memory, std::uint64_t min_count) {
   if (memory == 0 || needed <= memory) return {};
-  return Status(Code::kResourceExhausted,
-                StrCat("the text so far (", HumanBytes(counts.bytes), ") needs ", HumanBytes(needed),
-                       " of memory to train on, of ", HumanBytes(memory),
-                       "; raise limits.memory, or train on a sample of at most ",
-                       HumanBytes(TextThatFits(settings, memory))));
+  return Status(
+      Code::kResourceExhausted,
+      StrCat("the text so far (", HumanBytes(counts.bytes), ") needs ", HumanBytes(needed),
+             " of memory to train on, of ", HumanBytes(memory), "; raise limits.memory",
+             min_count > 1 ? StrCat(", write `min_count: ", min_count, "` to ignore words that are rarer, or")
+                           : ", or",
+             " train on a sample of at most ", HumanBytes(TextThatFits(settings, memory))));
 }
 
 Result<std::unique_ptr<TokenizerTraining>> StartTraining(const TrainingSettings& settings,

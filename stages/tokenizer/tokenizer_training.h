@@ -41,6 +41,7 @@ struct TrainingSettings {
   bool byte_fallback = true;
   double character_coverage = 0.9995;
   std::int64_t max_piece_length = 16;  // in characters
+  std::int64_t min_count = 1;          // our own trainer ignores words that occur less often
   std::vector<std::string> symbols;    // follow the symbols of the layout
   std::string pattern;                 // words also end where its matches begin and end; empty: none
 };
@@ -57,6 +58,7 @@ struct TrainingCounts {
 struct TrainingMeans {
   std::string program;       // path of `pipe`, which is started again as the library's process
   std::uint64_t memory = 0;  // kResourceExhausted once the text needs more; 0: no limit
+  std::string scratch = {};  // directory for its files; empty: it has none
   std::size_t threads = 1;   // without effect on the model
   std::function<void(std::uint64_t done, std::uint64_t of)> progress = {};  // of Finish; may be empty
   std::stop_token stop = {};
@@ -89,8 +91,9 @@ std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t tex
 /// in front of each line.
 WordStarts WordStartsOf(const TrainingSettings& settings);
 
-/// kResourceExhausted: the text so far needs more memory than there is. `memory` 0: no limit.
+/// kResourceExhausted: the text so far needs more memory than there is. `memory` 0: no limit. `min_count`:
+/// the least that would do for the text so far; 0: none is known.
 Status CheckTrainingMemory(const TrainingSettings& settings, const TrainingCounts& counts,
-                           std::uint64_t needed, std::uint64_t memory);
+                           std::uint64_t needed, std::uint64_t memory, std::uint64_t min_count = 0);
 
 }  // namespace pipeline

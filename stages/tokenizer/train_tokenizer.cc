@@ -32,7 +32,7 @@ constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the s
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
 constexpr std::string_view kEngineKey = "engine", kLibraryEngine = "sentencepiece";
-constexpr std::string_view kPatternKey = "pattern";
+constexpr std::string_view kPatternKey = "pattern", kMinCountKey = "min_count";
 
 // One line in 50 is kept aside for measurements, up to 1 MiB. The hash of a line decides; below this limit,
 // no line that is trained on is equal to a line kept aside. The small tokenizers of the comparison learn from
@@ -73,6 +73,7 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
   training.by_library = IsByLibrary(config);
   settings.compare = config["compare_boundaries"].AsBool(true);
   training.pattern = config[kPatternKey].AsString();
+  training.min_count = config[kMinCountKey].AsInt(1);
   ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config[kSymbolsKey], *training.layout));
 
   const bool has_cuts = HasColumn(schema, "cuts");
@@ -91,6 +92,8 @@ Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
         "rules for scripts: write `none`");
   if (!training.pattern.empty() && training.by_library)
     return Refuse("pattern: only our trainer has it; write `model: unigram` and `engine: own`");
+  if (config.Has(kMinCountKey) && training.by_library)
+    return Refuse("min_count: only our trainer has it; write `model: unigram` and `engine: own`");
   if (training.boundaries != Boundaries::kNone && !by_script && !has_cuts)
     return Refuse(StrCat("boundaries: ", boundaries,
                          " needs the column 'cuts', which its input does not have; put "
@@ -121,6 +124,7 @@ Status CheckRanges(const Settings& settings) {
                          training.byte_fallback ? " (256 of them are bytes, for byte_fallback)" : ""));
   if (!(training.character_coverage >= 0.98 && training.character_coverage <= 1))
     return Refuse("character_coverage: not between 0.98 and 1");
+  if (training.min_count < 1) return Refuse("min_count: is less than 1");
   if (training.max_piece_length < 1 || training.max_piece_length > 512)
     return Refuse("max_piece_length: not between 1 and 512");
   if (!training.pattern.empty()) {
@@ -203,6 +207,7 @@ class TrainTokenizer final : public JobStage {
                      StartTraining(settings_.training, TrainText(request.input).bytes,
                                    {.program = program_,
                                     .memory = request.memory_bytes,
+                                    .scratch = request.scratch,
                                     .threads = static_cast<std::size_t>(std::max(request.threads, 1)),
                                     .progress = request.progress,
                                     .stop = request.stop}));
@@ -328,6 +333,7 @@ class TrainTokenizer final : public JobStage {
       small.boundaries = boundaries;
       small.vocab_size = report["vocab_size"].AsInt();
       small.fewer_will_do = small.is_rough = true;
+      small.min_count = 1;  // a sample has fewer of each word
       Json& result = report["characters_per_token"][BoundariesName(boundaries)];
       Result<double> found = CharactersWith(small, intake, request);
       if (found.ok())
@@ -426,6 +432,10 @@ std::vector<ConfigKey> Keys() {
        "A regular expression: no piece crosses the beginning or the end of one of its matches, such as "
        "\\p{Nd} for "
        "pieces with at most one digit. For `engine: own`."},
+      {kMinCountKey, ValueType::kInteger, "~", Effect::kBytes,
+       "Words that occur less often are ignored; from 2 on their counts need not fit in memory. If absent: "
+       "1. "
+       "For `engine: own`."},
       {kEngineKey,
        ValueType::kChoice,
        "~",

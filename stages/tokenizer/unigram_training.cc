@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "formats/sentencepiece_builder.h"
 #include "stages/tokenizer/normalized_words.h"
+#include "stages/tokenizer/word_tally.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/unicode.h"
 #include "text/unigram/unigram_trainer.h"
@@ -18,7 +19,9 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::size_t kRoughSeeds = 8;  // for each piece
+constexpr std::uint64_t kLeastTable = kMiB;         // of one thread
+constexpr std::uint64_t kSpillMemory = 128 * kMiB;  // for counting alone
+constexpr std::size_t kRoughSeeds = 8;              // for each piece
 constexpr double kRoughShrink = 0.5;
 constexpr std::string_view kNormalizer = "nmt_nfkc";  // of layouts that do not keep the text
 
@@ -26,9 +29,8 @@ bool IsByScript(Boundaries boundaries) {
   return boundaries == Boundaries::kNone || boundaries == Boundaries::kScripts;
 }
 
-/// Returns the memory for these words, and for the tables of characters.
 std::uint64_t MemoryFor(const CountedWords& words) {
-  return 32 * kMiB + UnigramMemory(words.characters(), words.distinct(), words.memory());
+  return WordsMemory(words.characters(), words.distinct(), words.memory());
 }
 
 /// Returns everything of the model but its trained pieces.
@@ -71,6 +73,7 @@ UnigramRules RulesOf(const TrainingSettings& settings, const SentencePieceModel&
 
 // The factors were measured on Japanese prose; each is a little above the measured value.
 std::uint64_t UnigramTrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes) {
+  if (settings.min_count > 1) return kSpillMemory;
   if (IsByScript(settings.boundaries)) return 64 * kMiB + text_bytes * 13;
   // The distinct morphemes, in front of words and inside of them.
   const double kinds = settings.boundaries == Boundaries::kCutsInWords ? 2 : 1;
@@ -95,7 +98,28 @@ UnigramTraining::UnigramTraining(const TrainingSettings& settings, TrainingMeans
       means_(std::move(means)),
       classes_(IsByScript(settings.boundaries) ? std::optional(UnicodeClasses()) : std::nullopt),
       pattern_(std::move(pattern)),
-      counter_(means_.threads, [this] { return Counting(); }) {}
+      counter_(
+          means_.threads, [this] { return Counting(); }, Outlet()) {}
+
+/// Only rare words that nobody wants make a spill worth its time: the others have to fit in the end.
+WordOutlet UnigramTraining::Outlet() {
+  if (settings_.min_count <= 1 || means_.memory == 0 || means_.scratch.empty()) return {};
+  spill_.emplace(means_.scratch);
+  // While a table is written, its sorted words take as much again.
+  const std::uint64_t table = means_.memory / 8 / std::max<std::size_t>(means_.threads, 1);
+  return {std::max(kLeastTable, table), [this](CountedWords& words) { Spill(words); }};
+}
+
+/// Called by several threads.
+void UnigramTraining::Spill(CountedWords& words) {
+  Fail(spill_->Write(words, means_.stop));
+  words = CountedWords();
+}
+
+void UnigramTraining::Fail(Status why) {
+  const Lock lock(mutex_);
+  if (failed_.ok()) failed_ = std::move(why);
+}
 
 CountLine UnigramTraining::Counting() {
   return [this, pre_tokens = PreTokens(WordStartsOf(settings_)), pattern = pattern_,
@@ -119,11 +143,7 @@ CountLine UnigramTraining::Counting() {
 /// Called by several threads.
 void UnigramTraining::AddBorders(std::string_view line, RegularExpression& pattern,
                                  std::vector<std::uint32_t>& cuts) {
-  const Status found = pattern.FindBorders(line, cuts);
-  if (!found.ok()) {
-    const Lock lock(mutex_);
-    if (failed_.ok()) failed_ = Status(found).Annotate("pattern");
-  }
+  if (Status found = pattern.FindBorders(line, cuts); !found.ok()) Fail(std::move(found).Annotate("pattern"));
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
 }
@@ -132,8 +152,8 @@ Status UnigramTraining::Add(std::string_view line, std::span<const std::uint32_t
   ++counts_.lines;
   counts_.bytes += line.size();
   counter_.Add(line, cuts);
-  if (pattern_) RETURN_IF_ERROR(failed());
-  if (means_.memory == 0 || counter_.memory() == checked_memory_) return {};
+  if (pattern_ || spill_) RETURN_IF_ERROR(failed());
+  if (means_.memory == 0 || spill_ || counter_.memory() == checked_memory_) return {};
   return CheckMemory();
 }
 
@@ -142,17 +162,62 @@ Status UnigramTraining::Add(std::string_view line, std::span<const std::uint32_t
 Status UnigramTraining::CheckMemory() {
   checked_memory_ = counter_.memory();
   if (32 * kMiB + 8 * checked_memory_ <= means_.memory) return {};
-  const std::uint64_t needed = MemoryFor(counter_.Join());
+  const CountedWords& counted = counter_.Join();
   checked_memory_ = counter_.memory();
-  return CheckTrainingMemory(settings_, counts_, needed, means_.memory);
+  return CheckWords(counted);
+}
+
+Status UnigramTraining::CheckWords(const CountedWords& words) const {
+  const std::uint64_t needed = MemoryFor(words);
+  if (means_.memory == 0 || needed <= means_.memory) return {};
+  WordTally tally;
+  for (const auto& [word, count] : words.All()) tally.Add(word, count);
+  return CheckTrainingMemory(settings_, counts_, needed, means_.memory, tally.LeastThatFits(means_.memory));
+}
+
+/// Returns the words that occur often enough.
+Result<CountedWords> UnigramTraining::FrequentWords(const CountedWords& counted) {
+  const auto least = static_cast<std::uint64_t>(settings_.min_count);
+  const auto each = [&](const TakeWord& take) -> Status {
+    if (spill_ && !spill_->empty()) return spill_->Merge(take, means_.stop);
+    for (const auto& [word, count] : counted.All()) RETURN_IF_ERROR(take(word, count));
+    return {};
+  };
+  if (spill_ && !spill_->empty()) RETURN_IF_ERROR(spill_->Write(counted, means_.stop));
+  WordTally tally;
+  RETURN_IF_ERROR(each([&tally](std::string_view word, std::uint64_t count) {
+    tally.Add(word, count);
+    return Status();
+  }));
+  const std::uint64_t held = counted.memory();  // until the end
+  if (means_.memory != 0)
+    RETURN_IF_ERROR(CheckTrainingMemory(settings_, counts_, tally.MemoryFrom(least) + held, means_.memory,
+                                        tally.LeastThatFits(means_.memory - std::min(held, means_.memory))));
+  occurrences_ = tally.total();
+  CountedWords frequent;
+  RETURN_IF_ERROR(each([&](std::string_view word, std::uint64_t count) {
+    if (count >= least) frequent.Add(word, count);
+    return Status();
+  }));
+  if (frequent.distinct() == 0)
+    return Status(Code::kFailedPrecondition,
+                  StrCat("min_count: no word of the text occurs ", least, " times; write a smaller number"));
+  return frequent;
 }
 
 Result<SentencePieceModel> UnigramTraining::Finish() {
-  const CountedWords& counted = counter_.Join();
+  const CountedWords& all = counter_.Join();
   RETURN_IF_ERROR(failed());
-  RETURN_IF_ERROR(CheckTrainingMemory(settings_, counts_, MemoryFor(counted), means_.memory));
+  occurrences_ = all.total();
+  if (settings_.min_count <= 1) return Train(all);
+  ASSIGN_OR_RETURN(const CountedWords frequent, FrequentWords(all));
+  return Train(frequent);
+}
+
+Result<SentencePieceModel> UnigramTraining::Train(const CountedWords& counted) {
+  RETURN_IF_ERROR(CheckWords(counted));
   counts_.sentences = counted.distinct();
-  if (OfDistinctMorphemes(settings_.boundaries)) counts_.morphemes = counted.total();
+  if (OfDistinctMorphemes(settings_.boundaries)) counts_.morphemes = occurrences_;
   ASSIGN_OR_RETURN(UnigramModelParts parts, PartsOf(settings_));
   ASSIGN_OR_RETURN(const SentencePieceModel others, BuildUnigramModel(parts));
   UnigramRules rules = RulesOf(settings_, others);

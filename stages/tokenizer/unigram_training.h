@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "stages/tokenizer/tokenizer_training.h"
+#include "stages/tokenizer/word_spill.h"
 #include "text/character_class.h"
 #include "text/regular_expression.h"
 #include "text/unigram/word_counter.h"
@@ -30,6 +31,14 @@ class UnigramTraining final : public TokenizerTraining {
   UnigramTraining(const TrainingSettings& settings, TrainingMeans means,
                   std::optional<RegularExpression> pattern);
   Status CheckMemory();
+  /// kResourceExhausted: a training on these words does not fit.
+  Status CheckWords(const CountedWords& words) const;
+  WordOutlet Outlet();
+  void Spill(CountedWords& words);
+  /// Notes the first failure of any thread.
+  void Fail(Status why);
+  Result<CountedWords> FrequentWords(const CountedWords& counted);
+  Result<SentencePieceModel> Train(const CountedWords& counted);
   CountLine Counting();
   void AddBorders(std::string_view line, RegularExpression& pattern, std::vector<std::uint32_t>& cuts);
   Status failed() {
@@ -42,7 +51,9 @@ class UnigramTraining final : public TokenizerTraining {
   std::optional<CharacterClasses> classes_;   // if words end where the script changes
   std::optional<RegularExpression> pattern_;  // if words end where it matches
   Mutex mutex_;
-  Status failed_ GUARDED_BY(mutex_);  // the pattern, on some line
+  Status failed_ GUARDED_BY(mutex_);  // the pattern, on some line, or a file of the spill
+  std::optional<WordSpill> spill_;    // if absent: all words stay in memory
+  std::uint64_t occurrences_ = 0;     // of all words
   WordCounter counter_;
   std::uint64_t checked_memory_ = 0;  // of the counter, when it was last looked at
 };

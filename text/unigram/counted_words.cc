@@ -19,13 +19,12 @@ std::uint32_t HashOf(std::string_view word) {
   return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
 
-/// Returns a + b, or the largest number.
+}  // namespace
+
 std::uint64_t SaturatedSum(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   return a > most - b ? most : a + b;
 }
-
-}  // namespace
 
 void CountedWords::Add(std::string_view word, std::uint64_t count) {
   if (count == 0) return;

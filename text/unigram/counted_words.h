@@ -10,6 +10,9 @@
 
 namespace pipeline {
 
+/// Returns a + b, or the largest number.
+std::uint64_t SaturatedSum(std::uint64_t a, std::uint64_t b);
+
 /// One thread at a time. Threads that share a text count into tables of their own, which Merge adds up: the
 /// sums do not depend on who counted what.
 class CountedWords {

@@ -27,22 +27,28 @@ struct WordCounter::Block {
 
 struct WordCounter::Worker {
   CountLine count;
+  const WordOutlet& outlet;
   CountedWords words;
+
+  void Count(std::string_view line, std::span<const std::uint32_t> cuts) {
+    count(line, cuts, words);
+    if (outlet.bytes > 0 && words.memory() >= outlet.bytes) outlet.take(words);
+  }
 
   void Count(const Block& block) {
     Block::Line begin{0, 0};
     for (const Block::Line& end : block.lines) {
-      count(std::string_view(block.text).substr(begin.text_end, end.text_end - begin.text_end),
-            std::span(block.cuts).subspan(begin.cuts_end, end.cuts_end - begin.cuts_end), words);
+      Count(std::string_view(block.text).substr(begin.text_end, end.text_end - begin.text_end),
+            std::span(block.cuts).subspan(begin.cuts_end, end.cuts_end - begin.cuts_end));
       begin = end;
     }
   }
 };
 
-WordCounter::WordCounter(std::size_t threads, const std::function<CountLine()>& make)
-    : filling_(std::make_unique<Block>()) {
+WordCounter::WordCounter(std::size_t threads, const std::function<CountLine()>& make, WordOutlet outlet)
+    : outlet_(std::move(outlet)), filling_(std::make_unique<Block>()) {
   for (std::size_t worker = 0; worker < std::max<std::size_t>(threads, 1); ++worker)
-    workers_.push_back(std::make_unique<Worker>(Worker{make(), {}}));
+    workers_.push_back(std::make_unique<Worker>(Worker{make(), outlet_, {}}));
   {
     const Lock lock(mutex_);
     memories_.resize(workers_.size());
@@ -65,7 +71,7 @@ WordCounter::~WordCounter() {
 
 void WordCounter::Add(std::string_view line, std::span<const std::uint32_t> cuts) {
   if (helpers_.empty()) {
-    workers_.front()->count(line, cuts, workers_.front()->words);
+    workers_.front()->Count(line, cuts);
     memory_ = workers_.front()->words.memory();
     return;
   }

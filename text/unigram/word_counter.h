@@ -18,19 +18,26 @@ namespace pipeline {
 using CountLine =
     std::function<void(std::string_view line, std::span<const std::uint32_t> cuts, CountedWords& words)>;
 
+/// Takes the words of one thread from memory once they are many.
+struct WordOutlet {
+  std::uint64_t bytes = 0;                          // the least of a table that is taken; 0: none is
+  std::function<void(CountedWords& words)> take{};  // called by that thread; leaves the table empty
+};
+
 /// Used by one thread, which counts as well as its helpers do. The counts do not depend on their number.
 class WordCounter {
  public:
   /// `threads`: at most so many count at a time; helpers that the system refuses are done without. `make`
   /// returns the function of one thread.
-  WordCounter(std::size_t threads, const std::function<CountLine()>& make);
+  WordCounter(std::size_t threads, const std::function<CountLine()>& make, WordOutlet outlet = {});
   ~WordCounter();
 
   /// Copies the line.
   void Add(std::string_view line, std::span<const std::uint32_t> cuts);
   /// Bytes of the tables of all threads, as of the last block. Join makes them one: a word then counts once.
   std::uint64_t memory() const { return memory_; }
-  /// Waits until all lines are counted; then the tables of all threads are one.
+  /// Waits until all lines are counted; then the tables of all threads are one. It lacks the words that the
+  /// outlet took.
   const CountedWords& Join();
 
  private:
@@ -39,6 +46,7 @@ class WordCounter {
   void Hand();
   void Help(std::size_t worker);
 
+  const WordOutlet outlet_;
   std::vector<std::unique_ptr<Worker>> workers_;  // the first one is the caller
   std::unique_ptr<Block> filling_;
   std::uint64_t memory_ = 0;

@@ -113,6 +113,7 @@ struct TrainingRun {
   std::size_t rows = 100;  // of a batch
   int threads = 1;
   std::uint64_t memory = std::uint64_t{1} << 30;
+  std::string scratch = {};
   std::function<void(std::uint64_t done, std::uint64_t of)> progress = {};
   std::stop_token stop = {};
 };
@@ -144,6 +145,7 @@ inline Trained Train(const std::vector<Line>& lines, const TrainingRun& run = {}
   request.out = trained.store.get();
   request.condition = [](const std::string&) { return Condition::CreateOnly(); };
   request.memory_bytes = run.memory;
+  request.scratch = run.scratch;
   request.threads = run.threads;
   request.progress = run.progress;
   request.stop = run.stop;

@@ -193,6 +193,44 @@ TEST(TrainTokenizerTest, NoPieceCrossesAMatchOfThePattern) {
   }
 }
 
+TEST(TrainTokenizerTest, RareWordsAreIgnoredAndTheirCountsNeedNoMemory) {
+  std::vector<Line> lines = SmallCorpus();
+  std::mt19937 random(5);
+  for (int at = 0; at < 20'000; ++at) {  // twelve words that occur once in all, in front of a common one
+    std::vector<std::string> morphemes;
+    for (int word = 0; word < 12; ++word)
+      morphemes.push_back(StrCat("q", at, "z", word, std::string(1 + random() % 9, 'w')));
+    morphemes.push_back("猫");
+    lines.push_back(LineOf(morphemes));
+  }
+  TrainingRun run;
+  run.memory = std::uint64_t{64} << 20;
+  const Trained refused = Train(lines, run);
+  EXPECT_EQ(refused.status.code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.status.message().find("write `min_count: 2`"), std::string::npos)
+      << refused.status.message();
+
+  run.config["min_count"] = 2;
+  std::string model;
+  for (const int threads : {1, 4}) {
+    const TempDir scratch;
+    run.threads = threads, run.scratch = scratch.path();
+    const Trained small = Train(lines, run);
+    EXPECT_FALSE(std::filesystem::is_empty(scratch.path())) << "nothing was spilled";
+    for (const std::string& piece : TextsOf(ModelOf(small))) {
+      EXPECT_EQ(piece.find('q'), std::string::npos) << piece;
+    }
+    if (threads == 1) model = small.Object("tokenizer.model");
+    EXPECT_EQ(small.Object("tokenizer.model"), model) << threads << " threads";
+  }
+  run.memory = std::uint64_t{4} << 30, run.scratch.clear();
+  EXPECT_EQ(Train(lines, run).Object("tokenizer.model"), model) << "all in memory";
+  run.config["min_count"] = 1'000'000;
+  const Trained none = Train(lines, run);
+  EXPECT_EQ(none.status.code(), Code::kFailedPrecondition);
+  EXPECT_NE(none.status.message().find("min_count: no word"), std::string::npos) << none.status.message();
+}
+
 /// A tokenizer that the library made before is reused, because only the trainer's version makes the
 /// difference.
 TEST(TrainTokenizerTest, OurTrainerCountsAsALibraryOfItsOwn) {
@@ -501,6 +539,11 @@ TEST(TrainTokenizerTest, ConfigurationThatCannotWorkIsRefusedAtItsPlace) {
       << why_not(pattern, true);
   pattern["pattern"] = "a", pattern["model"] = "bpe";
   EXPECT_NE(why_not(pattern, true).find("only our trainer"), std::string::npos);
+  Json rare = TokenizerConfig();
+  rare["min_count"] = 0;
+  EXPECT_NE(why_not(rare, true).find("min_count"), std::string::npos) << why_not(rare, true);
+  rare["min_count"] = 2, rare["engine"] = "sentencepiece";
+  EXPECT_NE(why_not(rare, true).find("only our trainer"), std::string::npos);
   words["boundaries"] = "cuts_in_words";
   EXPECT_NE(why_not(words, true).find("between spaces"), std::string::npos);
   EXPECT_NE(why_not(TokenizerConfig("pipe", "cuts_in_words"), false).find("segment_words"),

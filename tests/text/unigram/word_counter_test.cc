@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
@@ -64,6 +65,32 @@ TEST(WordCounterTest, TellsItsMemoryBeforeAllIsCounted) {
       counter.Add(line, std::vector<std::uint32_t>{100'000});
     }
     EXPECT_GT(counter.memory(), 5'000'000u) << threads << " threads";
+  }
+}
+
+TEST(WordCounterTest, AnOutletTakesLargeTablesAndNothingIsLost) {
+  for (const std::size_t threads : {1, 4}) {
+    std::mutex mutex;
+    CountedWords taken;
+    std::size_t times = 0;
+    const auto take = [&](CountedWords& words) {
+      const std::lock_guard lock(mutex);
+      taken.Merge(words);
+      words = CountedWords();
+      ++times;
+    };
+    WordCounter counter(threads, Parts, {.bytes = 100'000, .take = take});
+    Counts expected;
+    std::mt19937 random(4);
+    for (int at = 0; at < 100'000; ++at) {
+      const std::string word = RandomWord(random, 12);
+      ++expected[word];
+      counter.Add(word, std::vector<std::uint32_t>{static_cast<std::uint32_t>(word.size())});
+    }
+    taken.Merge(counter.Join());
+    EXPECT_EQ(CountsOf(taken), expected) << threads << " threads";
+    EXPECT_GT(times, 5u) << threads << " threads";
+    EXPECT_LT(counter.memory(), 300'000u);
   }
 }
 
