@@ -72,6 +72,7 @@ void AddFailurePolicy(Yaml& yaml) {
   yaml.Line(2, "- action: Ignore");
   yaml.Line(3, "onPodConditions:");
   yaml.Line(3, "- type: DisruptionTarget");
+  yaml.Line(4, "status: \"True\"");
   yaml.Line(2, "# Another start would end in the same way.");
   yaml.Line(2, "- action: FailIndex");
   yaml.Line(3, "onExitCodes:");

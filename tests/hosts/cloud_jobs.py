@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
 """The jobs for Google Cloud Batch and Kubernetes in tests/golden/submit have no field, and no kind of value, that the
-libraries of their authors do not have; each of the files with a mistake is refused.
+libraries of their authors do not have; each of the files with a mistake is refused, and the mistake is named.
 
-    cloud_jobs.py
+    cloud_jobs.py K8S_STRICT    the program of tests/hosts/k8s_strict
 """
 
 import copy
 import json
-import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-import kubernetes.client as models
-import yaml
 from google.cloud import batch_v1
 from google.protobuf import json_format
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden/submit"
-PLAIN = {"str": str, "int": int, "bool": bool, "float": (int, float)}
 
 
 class Wrong(ValueError):
@@ -31,52 +29,8 @@ def check_batch(job):
         raise Wrong(str(error).splitlines()[0]) from error
 
 
-def check_kubernetes(value, kind="V1Job", where="Job"):
-    """Kubernetes' models accept everything; their tables say which fields an object has, and of which kind."""
-    if kind == "object":
-        return
-    many = re.fullmatch(r"(list|dict)[\[(](?:str, )?(.+)[\])]", kind, re.IGNORECASE)
-    if many:
-        is_list = many[1].lower() == "list"
-        if not isinstance(value, list if is_list else dict):
-            raise Wrong(f"{where}: is no {kind}")
-        for key, one in enumerate(value) if is_list else value.items():
-            check_kubernetes(one, many[2], f"{where}.{key}")
-        return
-    if kind in PLAIN:
-        if not isinstance(value, PLAIN[kind]) or (isinstance(value, bool) and kind != "bool"):
-            raise Wrong(f"{where}: {value!r} is no {kind}")
-        return
-    model = getattr(models, kind)
-    if not isinstance(value, dict):
-        raise Wrong(f"{where}: is no {kind}")
-    members = {outside: inside for inside, outside in model.attribute_map.items()}
-    for name, one in value.items():
-        if name not in members:
-            raise Wrong(f"{where}: {kind} has no field {name}")
-        check_kubernetes(one, model.openapi_types[members[name]], f"{where}.{name}")
-    try:
-        model(**{members[name]: one for name, one in value.items()})  # refuses an object without a field that it needs
-    except ValueError as error:
-        raise Wrong(f"{where}: {error}") from error
-
-
-class StrictLoader(yaml.SafeLoader):
-    """Refuses a key that an object has twice."""
-
-    def construct_mapping(self, node, deep=False):
-        names = [self.construct_object(key) for key, _ in node.value]
-        if len(names) != len(set(names)):
-            raise Wrong(f"a key is there twice: {names}")
-        return super().construct_mapping(node, deep)
-
-
 def task(job):
     return job["taskGroups"][0]["taskSpec"]
-
-
-def pod(job):
-    return job["spec"]["template"]["spec"]
 
 
 BATCH_MISTAKES = {
@@ -86,43 +40,68 @@ BATCH_MISTAKES = {
     "an action that there is not": lambda job: task(job)["lifecyclePolicies"][0].update(action="RETRY"),
     "one for many": lambda job: task(job).update(runnables=task(job)["runnables"][0]),
 }
+# {mistake: (text of the file, its replacement, a part of the message)}
 KUBERNETES_MISTAKES = {
-    "a field that there is not": lambda job: job["spec"].update(backoffLimitPerIndexes=3),
-    "a field at another place": lambda job: job.update(completions=3),
-    "a text for a number": lambda job: job["spec"].update(completions="3"),
-    "a number for a text": lambda job: pod(job)["containers"][0]["resources"]["limits"].update(memory=5),
-    "a container without a name": lambda job: pod(job)["containers"][0].pop("name"),
-    "a rule without an action": lambda job: job["spec"]["podFailurePolicy"]["rules"][0].pop("action"),
-    "one for many": lambda job: pod(job).update(containers=pod(job)["containers"][0]),
+    "a kind that there is not": ("kind: Job\n", "kind: Jobs\n", 'no kind "Jobs"'),
+    "a field that there is not": ("completions:", "completion:", 'unknown field "spec.completion"'),
+    "a misspelt field of a rule": ("containerName:", "container:",
+                                   'unknown field "spec.podFailurePolicy.rules[1].onExitCodes.container"'),
+    "a misspelt field of a container": ("requests:", "request:",
+                                        'unknown field "spec.template.spec.containers[0].resources.request"'),
+    "a field at another place": ("spec:\n  completionMode:", "completions: 3\nspec:\n  completionMode:",
+                                 'unknown field "completions"'),
+    "a text for a number": ("completions: 20", 'completions: "20"', "JobSpec.spec.completions of type int32"),
+    "a number for a text": ("image: ", "image: 5  # ",
+                            "Container.spec.template.spec.containers.image of type string"),
+    "a size that is none": ('memory: "', 'memory: "some ', "quantities must match"),
+    "a container without a name": ("- name: worker\n", "- tty: false\n",
+                                   "missing: spec.template.spec.containers[0].name"),
+    "a rule without an action": ("- action: Ignore\n      onPodConditions:", "- onPodConditions:",
+                                 "missing: spec.podFailurePolicy.rules[0].action"),
+    "one for many": ("containers:\n      - name: worker", "containers:\n        name: worker",
+                     "of type []v1.Container"),
+    "a key twice": ("spec:\n  completionMode:", "spec: {}\nspec:\n  completionMode:", 'key "spec" already set'),
 }
 
 
-def check_mistakes(name, job, check, mistakes):
-    check(job)
-    for what, make in mistakes.items():
+def check_batch_file(path):
+    job = json.loads(path.read_text())
+    check_batch(job)
+    for what, make in BATCH_MISTAKES.items():
         wrong = copy.deepcopy(job)
         make(wrong)
         try:
-            check(wrong)
+            check_batch(wrong)
         except Wrong as refused:
-            print(f"{name}: {what}: {refused}")
+            print(f"{path.name}: {what}: {refused}")
         else:
-            sys.exit(f"FAILED: {name}: {what}: is accepted")
+            sys.exit(f"FAILED: {path.name}: {what}: is accepted")
 
 
-def main():
+def check_kubernetes_file(path, k8s_strict, root):
+    text, refused = path.read_text(), {}
+    for number, (what, (right, wrong, said)) in enumerate(KUBERNETES_MISTAKES.items()):
+        if right not in text:
+            sys.exit(f"FAILED: {path.name} has no {right!r}")
+        mistaken = root / f"{number}.yaml"
+        mistaken.write_text(text.replace(right, wrong, 1))
+        refused[mistaken] = (what, said)
+    told = subprocess.run([k8s_strict, path, *refused], capture_output=True, text=True, check=False, timeout=60)
+    print(told.stdout + told.stderr, end="")
+    if told.stdout != f"{path}: Job {json.loads(text.split('name: ', 1)[1].splitlines()[0])}\n":
+        sys.exit(f"FAILED: {path.name}: is refused, or a file with a mistake is accepted")
+    for mistaken, (what, said) in refused.items():
+        if not any(line.startswith(f"{mistaken}: ") and said in line for line in told.stderr.splitlines()):
+            sys.exit(f"FAILED: {path.name}: {what}: {said!r} is not said")
+
+
+def main(k8s_strict):
     for name in ("batch.json", "batch-least.json"):
-        check_mistakes(name, json.loads((GOLDEN / name).read_text()), check_batch, BATCH_MISTAKES)
-    for name in ("kubernetes.yaml", "kubernetes-least.yaml"):
-        text = (GOLDEN / name).read_text()
-        check_mistakes(name, yaml.load(text, StrictLoader), check_kubernetes, KUBERNETES_MISTAKES)
-        try:
-            yaml.load(text + "spec: {}\n", StrictLoader)
-        except Wrong as refused:
-            print(f"{name}: a key twice: {refused}")
-        else:
-            sys.exit(f"FAILED: {name}: a key twice is accepted")
+        check_batch_file(GOLDEN / name)
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("kubernetes.yaml", "kubernetes-least.yaml"):
+            check_kubernetes_file(GOLDEN / name, k8s_strict, Path(directory))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])
