@@ -22,7 +22,9 @@ int Submit(const SubmitRequest& request) {
     return kExitRefused;
   }
   if (!request.emit.empty() && request.cloud.image.empty()) {
-    LogError("pipe submit: --emit needs --image, the container image that has this program");
+    LogError(
+        "pipe submit: --emit needs --image, the container image that has this program; "
+        "cli/submit/image/Containerfile makes one");
     return kExitRefused;
   }
   return SubmitRun(request);

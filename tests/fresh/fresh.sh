@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # fresh.sh [COMMAND...]: runs each command of `./dev help` first on a fresh machine: a root of Debian 12 made by
 # debootstrap, with bash, git and certificates, and the committed state of this clone in /project. `build` and
-# `quickstart` run on Debian 13 as well. Prints a line for each; the output is in build/log/fresh-SUITE-COMMAND.log;
+# `quickstart` run on Debian 13 as well, and tests/fresh/image.sh on a Debian 12 that is as bare as that of a container.
+# Prints a line for each; the output is in build/log/fresh-SUITE-COMMAND.log;
 # exit code 1 if one failed. Long commands get their shortest arguments.
 #
-#   COMMAND            only these; SUITE:COMMAND, such as trixie:build, on this suite
+#   COMMAND            only these; SUITE:COMMAND, such as trixie:build, on this suite; image: the image of workers
 #   FRESH_ROOT=DIR     location of the roots, some GB each; default: build/fresh
 #   FRESH_MIRROR=URL   mirror of Debian; default: that of debootstrap
 #   FRESH_PREPARE=CMD  runs first, with the path of each new root, for example for a proxy's certificate
@@ -29,7 +30,7 @@ minutes_of() {
     help) echo 1 ;;
     dictionaries | lock-oracle | lock-trainer) echo 20 ;;
     build | lint) echo 60 ;;
-    quickstart) echo 90 ;;
+    quickstart | image) echo 90 ;;
     *) echo 180 ;;
   esac
 }
@@ -37,27 +38,35 @@ minutes_of() {
 # words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
-    help | build | dictionaries | quickstart | lint | clang | arm64 | oldest | lock-oracle | lock-trainer) echo "$1" ;;
-    test | asan) echo "$1 ^house" ;;
-    fuzz) echo 'fuzz 1' ;;
-    bench) echo 'bench --only planning --pairs 1' ;;
-    tpu-fit) echo 'tpu-fit 0' ;;
-    soak) echo 'soak 1' ;;
-    fresh) echo 'fresh --list' ;;
+    help | build | dictionaries | quickstart | lint | clang | arm64 | oldest | lock-oracle | lock-trainer)
+      echo "./dev $1" ;;
+    test | asan) echo "./dev $1 ^house" ;;
+    fuzz) echo './dev fuzz 1' ;;
+    bench) echo './dev bench --only planning --pairs 1' ;;
+    tpu-fit) echo './dev tpu-fit 0' ;;
+    soak) echo './dev soak 1' ;;
+    fresh) echo './dev fresh --list' ;;
+    image) echo 'tests/fresh/image.sh' ;;
   esac
 }
 
-# make_base SUITE: makes the root from which the others are copied.
+# base_of SUITE COMMAND: the root from which that of the command is copied.
+base_of() {
+  if [[ $2 == image ]]; then echo "$1-bare"; else echo "$1"; fi
+}
+
+# make_base BASE: SUITE with git and certificates, SUITE-bare without them.
 make_base() {
-  local base=$place/$1.base
+  local base=$place/$1.base include=(--include=ca-certificates,git,bash)
   [[ -e $base.made ]] && return
+  [[ $1 != *-bare ]] || include=()
   rm -rf "$base"
   mkdir -p "$place"
-  debootstrap --variant=minbase --include=ca-certificates,git,bash "$1" "$base" ${FRESH_MIRROR:+"$FRESH_MIRROR"} &&
+  debootstrap --variant=minbase "${include[@]}" "${1%-bare}" "$base" ${FRESH_MIRROR:+"$FRESH_MIRROR"} &&
     { [[ -z ${FRESH_PREPARE-} ]] || "$FRESH_PREPARE" "$base"; } && touch "$base.made"
 }
 
-# run_in ROOT WORD...: runs ./dev WORD... in /project of this root.
+# run_in ROOT WORD...: runs these words in /project of this root.
 run_in() {
   local root=$1
   shift
@@ -66,19 +75,21 @@ run_in() {
   root=$root unshare --mount --propagation private --kill-child --fork bash -c '
     mount --bind "$root" "$root"  # unshare wants a root that is a mount point
     for m in proc sys dev; do mount --rbind "/$m" "$root/$m"; done
-    mapfile -t kept < <(env | grep -iE "^(https?_proxy|no_proxy|ssl_cert_file|requests_ca_bundle|pip_[a-z_]*|jobs)=")
+    names="https?_proxy|no_proxy|ssl_cert_file|requests_ca_bundle|pip_[a-z_]*|goproxy|jobs"
+    mapfile -t kept < <(env | grep -iE "^($names)=")
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${kept[@]}" \
-      chroot "$root" bash -c "cd /project && exec ./dev \"\$@\"" _ "$@"' _ "$@"
+      chroot "$root" bash -c "cd /project && exec \"\$@\"" _ "$@"' _ "$@"
 }
 
 # try_one SUITE COMMAND
 try_one() {
-  local root=$place/$1-$2 log=$logs/fresh-$1-$2.log start=$SECONDS code=0 words
+  local root=$place/$1-$2 log=$logs/fresh-$1-$2.log start=$SECONDS code=0 words base
   read -ra words <<<"$(words_of "$2")"
-  printf '%-10s %-34s ' "$1" "./dev ${words[*]}"
+  base=$(base_of "$1" "$2")
+  printf '%-10s %-34s ' "$1" "${words[*]}"
   rm -rf "$root"
   {
-    make_base "$1" && cp -a --reflink=auto "$place/$1.base" "$root" &&
+    make_base "$base" && cp -a --reflink=auto "$place/$base.base" "$root" &&
       timeout -k 30 "$(minutes_of "$2")m" bash -c 'run_in "$@"' _ "$root" "${words[@]}"
   } >"$log" 2>&1 </dev/null || code=$?
   if ((code)); then
@@ -97,7 +108,7 @@ for command in "${commands[@]}"; do
   [[ -n $(words_of "$command") ]] || fail "./dev help has a command \"$command\" that this script does not know"
   tries+=("bookworm:$command")
 done
-tries+=(trixie:build trixie:quickstart)
+tries+=(trixie:build trixie:quickstart bookworm:image)
 if [[ ${1-} == --list ]]; then
   printf '%s\n' "${tries[@]}"
   exit
