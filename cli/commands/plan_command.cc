@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/live/status_display.h"
+#include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
@@ -32,7 +33,7 @@ struct PlanOptions {
   int threads = 0;
 };
 
-int OfferUnits(const PlanOptions& options) {
+int OfferUnits(const PlanOptions& options, const Call& call) {
   SignalWatch signals;
   PlanningRequest request;
   request.pipeline = options.pipeline;
@@ -46,6 +47,7 @@ int OfferUnits(const PlanOptions& options) {
   request.selection = options.selection;
   request.threads = ThreadCount(options.threads);
   request.anew = true;
+  request.command = CommandLineOf(call);
   StatusDisplay display(false);
   const PlanningOutcome planning = PlanUnits(request, *loaded, display, signals.token());
   if (!planning.written.ok()) {
@@ -71,7 +73,7 @@ Command PlanCommand() {
                         .required = true,
                         .to = &options->output},
                        ThreadsWord(options->threads)}),
-      .run = [options](const Call&) { return OfferUnits(*options); },
+      .run = [options](const Call& call) { return OfferUnits(*options, call); },
   };
 }
 

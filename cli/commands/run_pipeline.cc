@@ -27,12 +27,6 @@ namespace pipeline {
 
 namespace {
 
-std::string CommandLineOf(const Call& call) {
-  std::vector<std::string> words = call.words;
-  words.insert(words.begin(), "pipe");
-  return CommandLine(words);
-}
-
 /// Null: the file has mistakes, which are printed.
 std::unique_ptr<LoadedPipeline> Load(const RunRequest& request) {
   std::unique_ptr<LoadedPipeline> loaded =

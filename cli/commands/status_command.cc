@@ -24,6 +24,7 @@
 #include "dag/books/run_log.h"
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
+#include "dag/package/work_summary.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
@@ -192,8 +193,6 @@ Json ToJson(const LastRun& last) {
   }
   return json;
 }
-
-std::string StageOfUnit(const std::string& unit) { return unit.substr(0, unit.find('/')); }
 
 struct StatusOptions {
   PipelineOptions pipeline;

@@ -23,6 +23,33 @@ constexpr std::chrono::seconds kMostSending{60}, kMostAfterAStop{10};
 
 }  // namespace
 
+RunBeginning DescribeRun(const RunLine& line, const LoadedPipeline& loaded, const Plan& plan,
+                         const Snapshot& snapshot, const RunOptions& options, const std::string& directory) {
+  RunBeginning made;
+  made.begin.id = line.id;
+  made.begin.pipeline = loaded.spec.name;
+  made.begin.command = line.command;
+  made.begin.started = line.started;
+  made.begin.threads = static_cast<std::uint64_t>(options.threads);
+  made.begin.memory_limit = options.memory_bytes;
+  DescribeMachine(loaded.graph, made.begin);
+  made.stages = StagesOf(loaded.graph, plan, snapshot, directory);
+  AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), made.stages);
+  made.existing = ExistingCounts(plan, snapshot);
+  return made;
+}
+
+void SendRecord(Workspace& workspace, const std::string& id, std::chrono::seconds most) {
+  if (!workspace.environment().has_scratch) return;
+  const TimeLimit limit(most, {});
+  Status sent = workspace.log().Flush(limit.token());
+  if (sent.ok()) {
+    Result<std::unique_ptr<Store>> home = workspace.environment().work_store("");
+    sent = home.ok() ? SendRun(workspace.directory(), id, **home, limit.token()) : home.status();
+  }
+  if (!sent.ok()) LogWarning(StrCat("the record of this run did not reach its home: ", sent.message()));
+}
+
 Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
                       const Snapshot& snapshot, const RunOptions& options) {
   line_.started = SystemClock().UnixMillis();
@@ -31,20 +58,10 @@ Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, 
   line_.command = command;
   RETURN_IF_ERROR(location_.log().AppendRun(line_));
 
-  RecordedBegin begin;
-  begin.id = line_.id;
-  begin.pipeline = loaded.spec.name;
-  begin.command = line_.command;
-  begin.started = line_.started;
-  begin.threads = static_cast<std::uint64_t>(options.threads);
-  begin.memory_limit = options.memory_bytes;
-  DescribeMachine(loaded.graph, begin);
   const std::string directory = location_.directory().run(line_.id);
-  stages_ = StagesOf(loaded.graph, plan, snapshot, directory);
-  AddRecipes(loaded.graph, plan, SecretsIn(loaded.spec.variables), stages_);
-  existing_ = ExistingCounts(plan, snapshot);
-  recorder_.Begin(directory, begin, stages_);
-  recorder_.AddExisting(existing_);
+  beginning_ = DescribeRun(line_, loaded, plan, snapshot, options, directory);
+  recorder_.Begin(directory, beginning_.begin, beginning_.stages);
+  recorder_.AddExisting(beginning_.existing);
   return {};
 }
 
@@ -62,27 +79,16 @@ void KeptRun::End(const std::string& outcome, const RunOutcome& run, SampleColle
     LogInfo(StrCat("report: ", *page));
   else
     LogWarning(StrCat("no report of this run: ", page.status().message()));
-  Send(outcome == "cancelled" ? kMostAfterAStop : kMostSending);
-}
-
-void KeptRun::Send(std::chrono::seconds most) {
-  if (!location_.environment().has_scratch) return;
-  const TimeLimit limit(most, {});
-  Status sent = location_.log().Flush(limit.token());
-  if (sent.ok()) {
-    Result<std::unique_ptr<Store>> home = location_.environment().work_store("");
-    sent = home.ok() ? SendRun(location_.directory(), line_.id, **home, limit.token()) : home.status();
-  }
-  if (!sent.ok()) LogWarning(StrCat("the record of this run did not reach its home: ", sent.message()));
+  SendRecord(location_, line_.id, outcome == "cancelled" ? kMostAfterAStop : kMostSending);
 }
 
 std::string KeptRun::Closing(SampleCollector& samples) {
   RunRecord record;
-  record.stages = stages_;
+  record.stages = beginning_.stages;
   // If it cannot be opened, the record has no examples.
   if (const Result<std::unique_ptr<Store>> work = location_.environment().work_store(""); work.ok())
     AddOutcome(location_.log(), **work, record);
-  AddExisting(existing_, record);
+  AddExisting(beginning_.existing, record);
   std::string lines;
   for (const auto& [stage, text] : samples.Take()) lines += EncodeEvent(stage, text);
   for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,20 @@
 #include "dag/executor.h"
 
 namespace pipeline {
+
+/// The beginning of a record.
+struct RunBeginning {
+  RecordedBegin begin;
+  std::vector<RecordedStage> stages;
+  std::map<std::string, RecordedCounts> existing;  // by stage: counts of outputs that exist already
+};
+/// `directory`: of the record.
+RunBeginning DescribeRun(const RunLine& line, const LoadedPipeline& loaded, const Plan& plan,
+                         const Snapshot& snapshot, const RunOptions& options, const std::string& directory);
+
+/// With a home in a bucket: sends the end of the log and the files of the run `id` there, within `most`. All
+/// of it is only for people: a failure is a warning.
+void SendRecord(Workspace& workspace, const std::string& id, std::chrono::seconds most);
 
 /// One run. Only the thread that began it calls its functions.
 class KeptRun {
@@ -31,14 +46,11 @@ class KeptRun {
 
  private:
   std::string Closing(SampleCollector& samples);
-  /// With a home in a bucket: sends the end of the log and the files of the run there, within `most`.
-  void Send(std::chrono::seconds most);
 
   Workspace& location_;
   RunRecorder& recorder_;
   RunLine line_;
-  std::vector<RecordedStage> stages_;
-  std::map<std::string, RecordedCounts> existing_;  // by stage: counts of outputs that existed at the start
+  RunBeginning beginning_;
 };
 
 }  // namespace pipeline

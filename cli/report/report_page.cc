@@ -10,6 +10,7 @@
 #include "cli/report/html.h"
 #include "cli/report/length_loss.h"
 #include "cli/report/report_graph.h"
+#include "cli/report/report_hosts.h"
 #include "cli/report/report_recipes.h"
 #include "cli/report/report_style.h"
 #include "cli/report/report_text.h"
@@ -63,11 +64,13 @@ std::string Header(const RunRecord& record) {
   std::string started = Iso8601(record.begin.started);
   std::replace(started.begin(), started.end(), 'T', ' ');
   if (started.ends_with('Z')) started.replace(started.size() - 1, 1, " UTC");
-  return StrCat("<header>\n<div class=\"title\"><h1>", Message(record.begin.pipeline), "</h1>", Pill(record),
-                "</div>\n<p class=\"when\">", started, " &middot; ", Span(DurationOf(record)), " &middot; ",
-                Plural(record.begin.threads, "thread"), " &middot; pipe ", Message(record.begin.version),
-                "</p>\n<div class=\"command\"><pre><code id=\"command\">", Message(record.begin.command),
-                "</code></pre><button id=\"copy\" type=\"button\" hidden>Copy</button></div>\n");
+  return StrCat(
+      "<header>\n<div class=\"title\"><h1>", Message(record.begin.pipeline), "</h1>", Pill(record),
+      "</div>\n<p class=\"when\">", started, " &middot; ", Span(DurationOf(record)), " &middot; ",
+      record.hosts.empty() ? Plural(record.begin.threads, "thread") : Plural(record.hosts.size(), "host"),
+      " &middot; pipe ", Message(record.begin.version),
+      "</p>\n<div class=\"command\"><pre><code id=\"command\">", Message(record.begin.command),
+      "</code></pre><button id=\"copy\" type=\"button\" hidden>Copy</button></div>\n");
 }
 
 std::string Tile(std::string_view label, std::string_view value, std::string_view note) {
@@ -110,18 +113,24 @@ std::string Tiles(const RunRecord& record) {
   std::uint64_t peak = record.end ? record.end->peak_rss : 0;
   for (const RecordedMoment& moment : record.moments) peak = std::max(peak, moment.rss);
   const auto rate = static_cast<std::uint64_t>(static_cast<double>(last.text) / duration);
+  // The record of a run by workers has no samples of their processes.
+  const std::string busy =
+      record.hosts.empty()
+          ? StrCat(
+                Tile("Cores busy", Fixed(last.cpu / duration, 2),
+                     StrCat("of ", record.begin.cores, last.child_cpu > 0 ? ", " : "",
+                            last.child_cpu > 0 ? Percent(last.child_cpu, last.cpu) + " by child processes"
+                                               : "")),
+                Tile("Peak memory", HumanBytes(peak),
+                     record.begin.memory_limit > 0 ? StrCat("limit ", HumanBytes(record.begin.memory_limit))
+                                                   : std::string()))
+          : Tile("Workers busy", Percent(Utilisation(record.hosts), 1),
+                 StrCat("on ", Plural(record.hosts.size(), "host")));
   return StrCat(
       "<dl class=\"tiles\">\n", Tile("Duration", Span(duration), StrCat(Plural(record.units.size(), "unit"))),
       Tile("Records out", Counted(records), StrCat("of ", Counted(source_records), " read")),
-      Tile("Text", HumanBytes(text), StrCat(HumanBytes(rate), "/s in this run")),
-      Tile("Published", HumanBytes(published), Plural(shards, "shard")),
-      Tile("Cores busy", Fixed(last.cpu / duration, 2),
-           StrCat("of ", record.begin.cores, last.child_cpu > 0 ? ", " : "",
-                  last.child_cpu > 0 ? Percent(last.child_cpu, last.cpu) + " by child processes" : "")),
-      Tile("Peak memory", HumanBytes(peak),
-           record.begin.memory_limit > 0 ? StrCat("limit ", HumanBytes(record.begin.memory_limit))
-                                         : std::string()),
-      "</dl>\n");
+      Tile("Text", HumanBytes(text), record.hosts.empty() ? StrCat(HumanBytes(rate), "/s in this run") : ""),
+      Tile("Published", HumanBytes(published), Plural(shards, "shard")), busy, "</dl>\n");
 }
 
 std::string Failures(const RunRecord& record) {
@@ -344,6 +353,7 @@ std::string ReportPage(const RunRecord& record) {
       {"over-time", "Over time", TimeCharts(record)},
       {"training", "Training", TrainingSection(record.trainings)},
       {"numbers", "Stages in numbers", record.stages.empty() ? std::string() : StageTable(record)},
+      {"hosts", "Hosts", HostSection(record)},
       {"took", "Time and memory", UnitSection(record)},
       {"dropped", "Dropped", ReasonTable(record, "dropped", "No stage dropped a record.")},
       {"set-aside", "Altered, set aside and counted", ReasonTable(record, "", {})},

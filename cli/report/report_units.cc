@@ -107,7 +107,9 @@ std::string UnitSection(const RunRecord& record) {
   std::string rows;
   for (std::size_t at = 0; at < shown; ++at) {
     const RecordedUnit& unit = *longest[at];
-    const std::string_view became = !unit.failed.empty() ? "failed" : unit.stopped ? "stopped" : "";
+    std::string became = !unit.failed.empty() ? "failed" : unit.stopped ? "stopped" : "";
+    if (!unit.host.empty())
+      became += StrCat(became.empty() ? "at " : ", at ", HtmlText(unit.host.substr(0, 200)));
     std::string name = unit.unit.substr(0, 200);
     rows += StrCat("<tr><th scope=\"row\"><code>", HtmlText(name), "</code> <span>", became, "</span></th>",
                    Cells(unit), "</tr>\n");

@@ -137,7 +137,22 @@ void TakeUnit(const Json& json, RunRecord& record) {
   unit.child_rss = CountOf(json, "child_rss");
   unit.child_read = CountOf(json, "child_read");
   unit.child_written = CountOf(json, "child_written");
+  unit.host = TextOf(json, "host");
   record.units.push_back(std::move(unit));
+}
+
+void TakeHost(const Json& json, RunRecord& record) {
+  HostWork host;
+  host.host = TextOf(json, "host");
+  host.workers = CountOf(json, "workers");
+  host.at_once = CountOf(json, "at_once");
+  host.units = CountOf(json, "units");
+  host.inside_ms = static_cast<std::int64_t>(1000 * SecondsOf(json, "inside") + 0.5);
+  host.span_ms = static_cast<std::int64_t>(1000 * SecondsOf(json, "span") + 0.5);
+  host.bytes = CountOf(json, "bytes");
+  host.twice = CountOf(json, "twice");
+  host.lost = CountOf(json, "lost");
+  record.hosts.push_back(std::move(host));
 }
 
 void TakeLogged(const Json& json, RunRecord& record) {
@@ -234,7 +249,8 @@ constexpr std::array kTakers = {
     Taker{"stage", TakeStage},     Taker{"unit", TakeUnit},         Taker{"logged", TakeLogged},
     Taker{"sample", TakeMoment},   Taker{"note", TakeNote},         Taker{"text", TakeText},
     Taker{"pair", TakePair},       Taker{"counts", TakeCounts},     Taker{"example", TakeExample},
-    Taker{"reached", TakeReached}, Taker{"complete", TakeComplete}, Taker{"end", TakeEnd}};
+    Taker{"reached", TakeReached}, Taker{"complete", TakeComplete}, Taker{"host", TakeHost},
+    Taker{"end", TakeEnd}};
 
 /// Absent: the line is no object with a kind.
 std::optional<Json> EventOf(std::string_view line) {
@@ -295,7 +311,7 @@ std::string EncodeEvent(const RecordedUnit& unit) {
   if (!busy.json().AsObject().empty()) event.json()["busy"] = busy.json();
   event.Set("cpu", unit.cpu).Set("child_cpu", unit.child_cpu).Set("child_rss", unit.child_rss);
   event.Set("child_read", unit.child_read).Set("child_written", unit.child_written);
-  return event.Set("failed", unit.failed).Set("stopped", unit.stopped).Line();
+  return event.Set("failed", unit.failed).Set("stopped", unit.stopped).Set("host", unit.host).Line();
 }
 
 std::string EncodeEvent(const RecordedLogging& logged) {
@@ -334,6 +350,14 @@ std::string EncodeReached(std::string_view stage, double at) {
 
 std::string EncodeComplete(std::string_view stage, double at) {
   return Event("complete").Set("stage", std::string(stage)).Set("at", at).Line();
+}
+
+std::string EncodeEvent(const HostWork& host) {
+  Event event("host");
+  event.Set("host", host.host).Set("workers", host.workers).Set("at_once", host.at_once);
+  event.Set("units", host.units).Set("inside", static_cast<double>(host.inside_ms) / 1000);
+  event.Set("span", static_cast<double>(host.span_ms) / 1000).Set("bytes", host.bytes);
+  return event.Set("twice", host.twice).Set("lost", host.lost).Line();
 }
 
 std::string EncodeEvent(const RecordedEnd& end) {

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "cli/report/sample_collector.h"
 #include "cli/report/training_record.h"
+#include "dag/package/work_summary.h"
 #include "dag/records/counts.h"
 
 namespace pipeline {
@@ -62,6 +63,7 @@ struct RecordedUnit {
   double child_cpu = 0;
   std::uint64_t child_rss = 0;  // the largest observed total at one time
   std::uint64_t child_read = 0, child_written = 0;
+  std::string host = {};  // of the worker that ran it; empty: the machine of the run
 };
 
 struct RecordedLogging {
@@ -142,6 +144,7 @@ struct RunRecord {
   std::map<std::string, StageText> texts;        // by stage
   std::map<std::string, RecordedCounts> counts;  // by stage
   std::vector<RecordedExample> examples;
+  std::vector<HostWork> hosts;     // of a run by workers, by name
   std::optional<RecordedEnd> end;  // absent: the run is still running, or was killed
   // Members that are not in the record file.
   std::vector<RecordedTraining> trainings;  // reported by stages in plugin_events.jsonl
@@ -157,6 +160,7 @@ std::string EncodeEvent(const RecordedLogging& logged);
 std::string EncodeEvent(const RecordedMoment& moment);
 std::string EncodeEvent(const RecordedNote& note);
 std::string EncodeEvent(const RecordedExample& example);
+std::string EncodeEvent(const HostWork& host);
 std::string EncodeEvent(const RecordedEnd& end);
 /// The events `reached` and `complete` of a segment, named by its last stage.
 std::string EncodeReached(std::string_view stage, double at);

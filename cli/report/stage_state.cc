@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kReadFailures = 200;  // of a segment, in which names of stages are searched
 
-std::string_view StageOfUnit(std::string_view unit) { return unit.substr(0, unit.find('/')); }
-
 /// Records of earlier versions have it only in a note.
 bool IsComplete(const RunRecord& record, const std::string& segment) {
   if (record.completed.contains(segment)) return true;

@@ -10,6 +10,7 @@
 #include "cli/report/run_record.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/whole_training.h"
+#include "cli/report/workers_run.h"
 #include "dag/books/lock.h"
 #include "dag/books/log_file.h"
 #include "storage/local_store.h"
@@ -22,7 +23,8 @@ constexpr std::string_view kPageName = "report.html";
 
 }  // namespace
 
-Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const std::string& id) {
+Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const std::string& id,
+                                const WorkersRun* workers) {
   const std::string path = StrCat(work.run(id), "/", kRecordName);
   ASSIGN_OR_RETURN(const std::string lines, ReadWholeFile(path));
   Result<RunRecord> record = ParseRunRecord(lines);
@@ -32,7 +34,8 @@ Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const st
     const std::map<std::string, RecordedCounts> existing = std::exchange(record->counts, {});
     AddOutcome(log, root, *record);
     AddExisting(existing, *record);
-    record->alive = WorkLock::IsHeld(work.path());
+    if (workers != nullptr) AddWorkers(*workers, *record);
+    record->alive = workers != nullptr || WorkLock::IsHeld(work.path());
   }
   record->before = FindRunBefore(work, log, id, *record);
   record->trainings = FindTrainings(work, log, id, *record);

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/str.h"
+#include "cli/terminal/command.h"
 #include "storage/scheme.h"
 
 namespace pipeline {
@@ -93,6 +94,12 @@ std::string CommandLine(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += StrCat(line.empty() ? "" : " ", Quoted(Shown(word)));
   return line;
+}
+
+std::string CommandLineOf(const Call& call) {
+  std::vector<std::string> words = call.words;
+  words.insert(words.begin(), "pipe");
+  return CommandLine(words);
 }
 
 }  // namespace pipeline

@@ -7,9 +7,13 @@
 
 namespace pipeline {
 
+struct Call;
+
 /// `words` quoted for a shell, without secrets: values of NAME=VALUE whose name ends in a secret's word,
 /// and the user part and query of URLs, become `***`.
 std::string CommandLine(const std::vector<std::string>& words);
+/// Does the same with the words of `call` and the name of the program.
+std::string CommandLineOf(const Call& call);
 
 /// True if the last word of `name` suggests a secret: `api_token`, `stages.fetch.apiKey`.
 bool IsSecretName(std::string_view name);

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
@@ -135,6 +136,7 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
                 kExitUsage);
   damaged_ = false;
   began_ = std::chrono::steady_clock::now();
+  began_at_ = SystemClock().UnixMillis();
   if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
   if (!plan_)
     if (const Status planned = MakeItsPlan(); !planned.ok()) return Fail(unit, planned);
@@ -160,6 +162,7 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   display_.Start();
   const RunOutcome outcome = executor.Run(stop);
   display_.Stop();
+  results_.EndUnit();
   return EndOf(unit, outcome);
 }
 
@@ -169,6 +172,7 @@ Status PackageRun::Tell(const UnitLine& line) {
   UnitRecord record;
   record.line = line;
   record.who = who_;
+  record.began = began_at_;
   record.took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
   SetLineage(record);

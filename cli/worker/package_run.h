@@ -51,7 +51,11 @@ class PackageRun {
 
  private:
   PackageRun(Store& store, const WorkPackage& work_package, LoadedPipeline& loaded, StatusDisplay& display)
-      : store_(store), work_package_(work_package), loaded_(loaded), display_(display), results_(store) {}
+      : store_(store),
+        work_package_(work_package),
+        loaded_(loaded),
+        display_(display),
+        results_(store, work_package.run) {}
   UnitEnd Fail(const std::string& unit, const Status& why, int code) const;
   UnitEnd Fail(const std::string& unit, const Status& why) const {
     return Fail(unit, why, WorkerExitOf(why));
@@ -85,6 +89,7 @@ class PackageRun {
   bool adding_ = false;                          // lines of other workers are added to the log
   std::atomic<bool> damaged_ = false;            // the unit that runs found its input damaged
   std::chrono::steady_clock::time_point began_;  // of the unit that runs
+  std::int64_t began_at_ = 0;                    // the same in milliseconds since 1970
 };
 
 }  // namespace pipeline

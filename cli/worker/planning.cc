@@ -1,20 +1,25 @@
 #include "cli/worker/planning.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/report/workers_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/work_result.h"
 #include "cli/workspace/workspace.h"
 #include "dag/package/package_view.h"
+#include "dag/package/work_history.h"
 #include "dag/planner.h"
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
@@ -55,9 +60,10 @@ bool HoldsSecrets(const WorkPackage& work_package) {
                      [&](const auto& assignment) { return is_secret(assignment.second); });
 }
 
-Status Write(Store& store, WorkPackage work_package, const TakenResults& taken, const std::string& log_path) {
+Status Write(Store& store, WorkPackage work_package, const Result<WorkPackage>& before,
+             const TakenResults& taken, const std::string& log_path) {
   std::set<std::string> logs;
-  if (const Result<WorkPackage> before = ReadWorkPackage(store); before.ok()) {
+  if (before.ok()) {
     logs.insert(before->log);
     work_package.pace = before->pace;
   }
@@ -75,10 +81,26 @@ Status Write(Store& store, WorkPackage work_package, const TakenResults& taken, 
   return RemoveOldLogs(store, logs);
 }
 
+/// Returns whether the plan begins another run than `before`: there are units, and a person asks for them
+/// after the end of that run, or by another file.
+Result<bool> BeginsRun(Store& store, const Result<WorkPackage>& before, const PlanningRequest& request,
+                       bool offers) {
+  if (!offers) return false;
+  if (!before.ok() || before->run.empty()) return true;
+  if (!request.anew) return false;
+  if (before->pipeline != request.text || before->set != request.pipeline.set ||
+      before->subset != request.pipeline.subset)
+    return true;
+  if (before->units.empty()) return true;  // everything was done
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> end, store.Stat(kRunEndName));
+  return end.has_value();
+}
+
 /// Units that were given up are tried again, and the run has not ended.
-Status Reopen(Store& store) {
+Status Reopen(Store& store, const std::string& run) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> failed, store.List(kFailedPrefix));
   for (const ObjectInfo& object : failed) RETURN_IF_ERROR(store.Remove(object.name));
+  RETURN_IF_ERROR(RemoveOtherHistory(store, run));
   return store.Remove(kRunEndName);
 }
 
@@ -96,7 +118,9 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Workspace> workspace,
       Workspace::Open(place, Workspace::Access::kWrite, display, SourceFiles::Network::kMayAsk, stop));
-  ASSIGN_OR_RETURN(const TakenResults taken, TakeResultsFrom(*workspace, request.package));
+  const Result<WorkPackage> before = ReadWorkPackage(*store);
+  ASSIGN_OR_RETURN(const TakenResults taken,
+                   TakeResultsFrom(*workspace, request.package, before.ok() ? before->run : std::string()));
 
   ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));
   ASSIGN_OR_RETURN(const Plan plan,
@@ -140,8 +164,20 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   work_package.cuts = true;
   // Workers need the secrets; other users of this machine must not read them.
   if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
-  RETURN_IF_ERROR(Write(*store, std::move(work_package), taken, workspace->directory().log()));
-  if (request.anew) RETURN_IF_ERROR(Reopen(*store));
+  if (before.ok()) work_package.run = before->run;
+  ASSIGN_OR_RETURN(const bool begins, BeginsRun(*store, before, request, !outcome.offered.empty()));
+  if (begins) {
+    RunLine line;
+    line.started = SystemClock().UnixMillis();
+    line.pid = static_cast<std::uint32_t>(getpid());
+    line.id = StrCat(line.started, "-", line.pid);
+    line.command = request.command;
+    work_package.run = line.id;
+    BeginWorkersRun(*workspace, line, loaded, plan, snapshot, run);
+  }
+  const std::string run_id = work_package.run;
+  RETURN_IF_ERROR(Write(*store, std::move(work_package), before, taken, workspace->directory().log()));
+  if (request.anew) RETURN_IF_ERROR(Reopen(*store, run_id));
   planning.offered = std::move(outcome.offered);
   planning.failures = std::move(outcome.failures);
   if (outcome.lost_lease || (planning.failures.empty() && !outcome.status.ok()))

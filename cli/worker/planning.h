@@ -22,6 +22,7 @@ struct PlanningRequest {
   PipelineOptions pipeline;
   std::optional<WorkPlace> place;  // of an earlier plan; absent: `pipeline` names it
   std::string text;                // of the pipeline file
+  std::string command;             // as it was typed, without secrets; empty: nobody typed it
   std::string directory;           // where relative paths begin
   Selection selection;
   std::string package;  // location of the work package

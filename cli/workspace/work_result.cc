@@ -36,7 +36,10 @@ Result<ReadResults> ReadFrom(Store& store) {
   return read;
 }
 
-Result<TakenResults> AddTo(RunLog& log, ReadResults read, const std::string& work_package) {
+/// The history is first: a result is removed only once it is there, and one that is told twice counts once.
+Result<TakenResults> AddTo(RunLog& log, Store& store, const std::string& run, ReadResults read,
+                           const std::string& work_package) {
+  RETURN_IF_ERROR(WriteHistory(store, run, HistoryOf(read.records)));
   for (const std::string& object : read.unreadable)
     LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
   ASSIGN_OR_RETURN(TakenResults taken, AddResults(std::move(read.records), std::move(read.unreadable), log));
@@ -100,7 +103,8 @@ Status CheckOutputs(Workspace& workspace, const std::vector<UnitRecord>& records
 
 }  // namespace
 
-Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package) {
+Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package,
+                                     const std::string& run) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
@@ -112,7 +116,7 @@ Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& wo
     here = CheckOutputs(workspace, read.records, work_package);
   }
   RETURN_IF_ERROR(here);
-  return AddTo(workspace.log(), std::move(read), work_package);
+  return AddTo(workspace.log(), *store, run, std::move(read), work_package);
 }
 
 Result<std::optional<std::string>> PackageOf(Store& work) {
@@ -128,7 +132,11 @@ Status TakeBackAny(Workspace& workspace) {
   if (!work_package) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(*work_package));
   ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
-  ASSIGN_OR_RETURN(const TakenResults taken, AddTo(workspace.log(), std::move(read), *work_package));
+  std::string run;
+  if (!read.records.empty())
+    if (const Result<WorkPackage> plan = ReadWorkPackage(*store); plan.ok()) run = plan->run;
+  ASSIGN_OR_RETURN(const TakenResults taken,
+                   AddTo(workspace.log(), *store, run, std::move(read), *work_package));
   return RemoveResults(*store, taken);
 }
 

@@ -11,10 +11,12 @@
 
 namespace pipeline {
 
-/// Adds the work results at `work_package` to the log, and stores that location in the work directory. The
-/// caller removes them (RemoveResults) once there is another plan. kFailedPrecondition, and nothing is added,
-/// if a worker's output is missing here: the unit would be offered again forever.
-Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package);
+/// Adds the work results at `work_package` to the log and to the history of the run `run` there, and stores
+/// that location in the work directory. The caller removes them (RemoveResults) once there is another plan.
+/// kFailedPrecondition, and nothing is added, if a worker's output is missing here: the unit would be offered
+/// again forever.
+Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package,
+                                     const std::string& run);
 
 /// Returns the last location used by `pipe plan`. `work` is rooted at the work directory. Absent: there is
 /// none.

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/versioned_json.h"
+#include "dag/package/work_history.h"
 
 namespace pipeline {
 
@@ -164,6 +165,9 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
     ASSIGN_OR_RETURN(WorkPackage plan, ReadWorkPackage(package));
     view.package = std::make_shared<const WorkPackage>(std::move(plan));
   }
+  const std::string history = StrCat(kHistoryPrefix, view.package->run, "/");
+  for (const ObjectInfo& object : objects)
+    if (object.name.starts_with(history)) view.history.push_back(object.name);
   return view;
 }
 

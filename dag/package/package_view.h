@@ -73,8 +73,9 @@ struct PackageView {
   std::set<std::string, std::less<>> damaged;               // units with a record that they are void
   std::map<std::string, UnitAttempts, std::less<>> failed;  // by unit
   std::map<std::string, std::string, std::less<>> failed_versions;
-  std::optional<RunEnd> end;         // absent: the run goes on
-  std::chrono::nanoseconds seen{0};  // Clock::Monotonic before the listing
+  std::vector<std::string> history{};  // objects of the history of the run
+  std::optional<RunEnd> end;           // absent: the run goes on
+  std::chrono::nanoseconds seen{0};    // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;
   /// Returns the names of the leases whose units run now, with that of planning: the others are of units that

@@ -49,6 +49,7 @@ Result<std::optional<UnitLease>> UnitLease::TakeOver(Store& package, const UnitL
                                                      const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const SeenUnitLease before, ReadUnitLease(package, name, stop));
   UnitLease lease(package, terms, std::move(name), before.attempt + 1);
+  lease.before_ = before;
   const Status written = lease.Write(Condition::Replace(silent.version), stop);
   if (IsTaken(written)) return std::optional<UnitLease>();
   RETURN_IF_ERROR(written);

@@ -26,6 +26,13 @@ struct UnitLeaseTerms {
   std::chrono::milliseconds every{15'000};
 };
 
+/// A lease as others see it.
+struct SeenUnitLease {
+  std::string who = "?";
+  int attempt = 1;
+  std::int64_t began = 0;  // by the clock of the worker, in milliseconds since 1970; 0: unknown
+};
+
 /// A lease of this worker. It is only a hint: a unit that two workers run gives the same bytes twice. One
 /// thread at a time.
 class UnitLease {
@@ -47,6 +54,8 @@ class UnitLease {
   const std::string& name() const { return name_; }
   /// Number of workers that had this lease, with this one.
   int attempt() const { return attempt_; }
+  /// The lease that was taken over. Absent: this worker was the first.
+  const std::optional<SeenUnitLease>& before() const { return before_; }
 
  private:
   UnitLease(Store& package, const UnitLeaseTerms& terms, std::string name, int attempt)
@@ -59,18 +68,12 @@ class UnitLease {
   std::string version_;
   int attempt_;
   std::int64_t began_ = SystemClock().UnixMillis();
+  std::optional<SeenUnitLease> before_;
   int renewal_ = 0;
 };
 
 /// Returns the object of the lease `name`.
 std::string ObjectOfLease(std::string_view name);
-
-/// A lease as others see it.
-struct SeenUnitLease {
-  std::string who = "?";
-  int attempt = 1;
-  std::int64_t began = 0;  // by the clock of the worker, in milliseconds since 1970; 0: unknown
-};
 
 /// Reads the lease `name`. A lease that is damaged or gone has the values above.
 Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop);

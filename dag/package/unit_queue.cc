@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "dag/books/unit_id.h"
+#include "dag/package/work_history.h"
 
 namespace pipeline {
 
@@ -103,6 +104,10 @@ Result<bool> UnitQueue::TakeOver(const std::string& name, const std::string& uni
   ASSIGN_OR_RETURN(std::optional<UnitLease> lease,
                    UnitLease::TakeOver(package_, terms_.lease, name, view_->leases.at(name), stop));
   if (!lease) return false;
+  const SeenUnitLease& before = *lease->before();
+  // Only people ask for it.
+  (void)WriteHistory(package_, view_->package->run,
+                     {{}, {{unit, before.who, terms_.lease.who, before.began}}});
   if (unit != kPlanningLease && lease->attempt() > kMostWorkers) {
     const std::string why =
         StrCat(kMostWorkers, " workers ended without an answer while they ran it; perhaps ",

@@ -27,6 +27,7 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   json[IsRemote(work_package.work) ? "home" : "work"] = work_package.work;
   if (!work_package.holder.empty()) json["holder"] = work_package.holder;
   json["log"] = work_package.log;
+  if (!work_package.run.empty()) json["run"] = work_package.run;
   json["group_memory"] = work_package.group_memory;
   Json::Array set, files, units;
   for (const auto& [name, value] : work_package.set) set.emplace_back(Json::Array{name, value});
@@ -60,6 +61,9 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   work_package.work = fields.Text(json.Has("home") ? "home" : "work");
   if (json.Has("holder")) work_package.holder = fields.Text("holder");
   work_package.log = fields.Text("log");
+  if (json.Has("run")) work_package.run = fields.Text("run");
+  if (work_package.run.find_first_not_of("0123456789-") != std::string::npos)
+    return Status(Code::kDataLoss, "run: not numbers");  // it is a part of paths
   work_package.group_memory = fields.Number("group_memory");
   for (const Json& pair : fields.Array("set")) {
     const Json::Array& both = pair.AsArray();

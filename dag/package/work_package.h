@@ -38,6 +38,7 @@ struct WorkPackage {
   std::string work;      // path of the work directory, or URI of the home
   std::string holder{};  // text of the file `holder` in `work`; empty in a plan of an earlier version
   std::string log;       // name of an object
+  std::string run{};     // names the run among those of this place: WorkHistory; empty: an earlier version
   std::uint64_t group_memory = 0;
   std::vector<File> files;
   std::vector<OfferedUnit> units;

@@ -83,6 +83,7 @@ std::string EncodeUnitRecord(const UnitRecord& record) {
   json["lineage"] = record.lineage.ToHex();
   if (!record.who.empty()) json["who"] = record.who;
   if (record.took.count() > 0) json["took_ms"] = static_cast<std::int64_t>(record.took.count());
+  if (record.began > 0) json["began"] = record.began;
   return json.Dump();
 }
 
@@ -105,7 +106,23 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   record.line = std::move(*decoded);
   record.who = json["who"].AsString();
   record.took = std::chrono::milliseconds(std::max<std::int64_t>(json["took_ms"].AsInt(), 0));
+  record.began = std::max<std::int64_t>(json["began"].AsInt(), 0);
   return record;
+}
+
+WorkHistory HistoryOf(const std::vector<UnitRecord>& records) {
+  WorkHistory history;
+  for (const UnitRecord& record : records) {
+    if (record.line.state == UnitState::kVoid) continue;
+    WorkHistory::Entry& entry = history.results.emplace_back();
+    entry.unit = record.line.unit;
+    entry.who = record.who;
+    entry.began = record.began;
+    entry.took_ms = record.took.count();
+    for (const StoredObject& object : record.line.objects) entry.bytes += object.bytes;
+    entry.records = record.line.records;
+  }
+  return history;
 }
 
 Status ResultWriter::WriteLineage(const UnitRecord& record) {
@@ -128,11 +145,22 @@ Status ResultWriter::Write(const UnitRecord& record) {
   const Result<std::string> there = ReadObject(location_, object, kMaxRecord);
   if (!there.ok()) return there.status();
   const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
-  if (other.ok() && (SameWork(other->line, record.line) || BothEnd(other->line, record.line))) return {};
+  if (other.ok() && (SameWork(other->line, record.line) || BothEnd(other->line, record.line))) {
+    // The answer to its own request may have been lost.
+    const bool own = other->who == record.who && other->began == record.began;
+    const Lock lock(mutex_);
+    if (!own) again_.Add(HistoryOf({record}));
+    return {};
+  }
   if (other.ok() && other->line.recipe == record.line.recipe && record.line.state != UnitState::kVoid)
     return Status(Code::kInternal, StrCat(object, ": another worker made other bytes by the same recipe, or ",
                                           "this one did; a stage is not deterministic [this is a bug]"));
   return WriteObject(location_, object, text, Condition::ReplaceAny()).status();
+}
+
+void ResultWriter::EndUnit() {
+  const Lock lock(mutex_);
+  (void)WriteHistory(location_, run_, std::exchange(again_, {}));  // only people ask for it
 }
 
 Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
@@ -172,6 +200,24 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
     }
   }
   return records;
+}
+
+Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>& units,
+                                 const std::stop_token& stop) {
+  std::vector<std::optional<UnitRecord>> read(units.size());
+  RETURN_IF_ERROR(InParallel(units.size(), kReaders, [&](std::size_t at) -> Status {
+    const Result<std::string> text =
+        ReadObject(location, StrCat(kDone, units[at], kSuffix), kMaxRecord, stop);
+    if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
+    if (!text.ok()) return {};  // it is in the log now
+    if (Result<UnitRecord> record = ParseUnitRecord(*text, units[at]); record.ok())
+      read[at] = std::move(*record);
+    return {};
+  }));
+  std::vector<UnitRecord> records;
+  for (std::optional<UnitRecord>& record : read)
+    if (record) records.push_back(std::move(*record));
+  return HistoryOf(records);
 }
 
 Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,

@@ -2,17 +2,21 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "dag/books/run_log.h"
+#include "dag/package/work_history.h"
 #include "dag/package/work_package.h"
 #include "storage/store.h"
 
@@ -26,6 +30,7 @@ struct UnitRecord {
       {};                            // of its segment, as in SegmentLine; null: not read yet
   std::string who = {};              // the worker, for people; empty: unknown
   std::chrono::milliseconds took{};  // since the unit began; 0: unknown
+  std::int64_t began = 0;  // the unit, by the worker's clock, in milliseconds since 1970; 0: unknown
 };
 
 /// Returns a record whose lineage is `lineage`.
@@ -36,27 +41,39 @@ std::string EncodeUnitRecord(const UnitRecord& record);
 /// record about `unit`.
 Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit);
 
+/// Returns the facts about finished work that the history keeps.
+WorkHistory HistoryOf(const std::vector<UnitRecord>& records);
+
 /// Stores the work results of one worker below `location` for the next plan. Safe from any thread.
 class ResultWriter {
  public:
-  /// `location` outlives the writer.
-  explicit ResultWriter(Store& location) : location_(location) {}
+  /// `location` outlives the writer. `run`: WorkPackage::run.
+  explicit ResultWriter(Store& location, std::string run = {}) : location_(location), run_(std::move(run)) {}
 
   /// kInternal: a record with the same recipe has other bytes.
   Status Write(const UnitRecord& record);
+  /// A unit ended: the history gets its results that another worker had stored before.
+  void EndUnit();
 
  private:
   Status WriteLineage(const UnitRecord& record);
 
   Store& location_;
+  const std::string run_;
   Mutex mutex_;
   std::set<Digest> lineages_ GUARDED_BY(mutex_);  // those that are stored
+  WorkHistory again_ GUARDED_BY(mutex_);          // of the unit that runs
 };
 
 /// Returns every record below `location` whose unit begins with `prefix`, with its lineage: damaged units
 /// first, then finished ones. Adds the names of unreadable records to `unreadable`.
 Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
                                                 std::vector<std::string>& unreadable);
+
+/// Returns what the history will keep of the finished units `units`; skips records that are gone or
+/// unreadable.
+Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>& units,
+                                 const std::stop_token& stop);
 
 /// The work results that are in the log now.
 struct TakenResults {

@@ -74,6 +74,11 @@ class Shared(Run):
         return self.call("worker", "--plan", self.package, "--unit", unit, "--scratch", self.root, "-j", "1",
                          kill_at=kill_at)
 
+    def records(self):
+        """What the next plan takes in; the history stays."""
+        return [path for path in self.package.rglob("*.json")
+                if path.parent != self.package and not path.is_relative_to(self.package / "history")]
+
     def work_off(self, units, chance):
         """Runs all units, two at a time, in any order, each until it has ended well."""
         left = [*units]
@@ -127,7 +132,7 @@ def kills(program, root):
     found = differences(undisturbed.published(), shared.published())
     if found:
         fail("workers made other bytes than one run: " + "; ".join(found), shared)
-    if left := [path for path in shared.package.rglob("*.json") if path.parent != shared.package]:
+    if left := shared.records():
         fail(f"records are left: {left}", shared)
     if not [*shared.work.glob("artifacts/docs-*/*.part")] or not [*shared.work.glob("artifacts/text-*/*.spill")]:
         fail("plans or workers removed intermediates, which another worker may read", shared)
@@ -178,7 +183,7 @@ def cuts(program, root):
         fail("workers made other bytes than one run: " + "; ".join(found), shared)
     if lines_of(undisturbed, "docs") != lines_of(shared, "docs"):
         fail("the lines of the logs differ", shared)
-    if left := [path for path in shared.package.rglob("*.json") if path.parent != shared.package]:
+    if left := shared.records():
         fail(f"records are left: {left}", shared)
     print(f"rounds of {[len(units) for units in rounds]} units, {shared.kills.total()} kills")
 

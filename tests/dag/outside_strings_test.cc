@@ -65,24 +65,15 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   // A struct with a further member stops the build here; set the member then, and bind it.
   const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
   const OfferedUnit unit{"<unit>", DigestOf("2")};
-  const WorkPackage package{"<text>",
-                            "<file>",
-                            {{"<name>", "<value>"}},
-                            "<subset>",
-                            "<directory>",
-                            "<work>",
-                            "<holder>",
-                            "<log>",
-                            1,
-                            {file},
-                            {unit},
-                            true,
-                            true,
-                            {{"<stage>", std::chrono::milliseconds(1)}}};
+  const WorkPackage package{"<text>",   "<file>",      {{"<name>", "<value>"}},
+                            "<subset>", "<directory>", "<work>",
+                            "<holder>", "<log>",       "1-2",
+                            1,          {file},        {unit},
+                            true,       true,          {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
-  [[maybe_unused]] const auto& [pipeline, file_name, set, subset, directory, work, holder, log, group_memory,
-                                files, units, from_log, cuts, pace] = package;
+  [[maybe_unused]] const auto& [pipeline, file_name, set, subset, directory, work, holder, log, run,
+                                group_memory, files, units, from_log, cuts, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, package);
@@ -108,7 +99,8 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
     UnitRecord record = RecordOf(made, "[]");
     record.who = "<who>";
     record.took = std::chrono::milliseconds(1);
-    [[maybe_unused]] const auto& [line, lineage, lineage_text, who, took] = record;
+    record.began = 2;
+    [[maybe_unused]] const auto& [line, lineage, lineage_text, who, took, began] = record;
     ASSERT_TRUE(ResultWriter(store).Write(record).ok());
     const Result<Json> result = Json::Parse(EncodeUnitRecord(record));
     ASSERT_TRUE(result.ok());
@@ -129,6 +121,12 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   const Submission submission{"<engine>", "<job>", "<directory>", "<host>", 1};
   strings.AddMembers("member of a submission", *Json::Parse(EncodeSubmission(submission)));
   strings.Add("object", kSubmissionName);
+  const WorkHistory history{{{"<unit>", "<who>", 1, 2, 3, 4}}, {{"<unit>", "<who>", "<by>", 5}}};
+  [[maybe_unused]] const auto& [results, lost] = history;
+  [[maybe_unused]] const auto& [done, by_whom, since, lasted, bytes, records] = results.front();
+  [[maybe_unused]] const auto& [lost_unit, loser, taker, lease_began] = lost.front();
+  strings.AddMembers("member of the history", *Json::Parse(EncodeWorkHistory(history)));
+  ASSERT_TRUE(WriteHistory(store, "1-2", history).ok());
   const auto objects = store.List("");
   ASSERT_TRUE(objects.ok());
   for (const ObjectInfo& object : *objects) strings.Add("object", object.name);

@@ -1,5 +1,5 @@
-// Any bytes as a plan, a record, the end of a run or failed attempts: one that is understood comes back from
-// its own encoding.
+// Any bytes as a plan, a record, the end of a run, failed attempts or a history: one that is understood comes
+// back from its own encoding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,8 +8,10 @@
 
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
+#include "dag/package/work_history.h"
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
+#include "dag/package/work_summary.h"
 
 using namespace pipeline;
 
@@ -35,6 +37,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const Result<Submission> submission = ParseSubmission(text); submission.ok()) {
     const Result<Submission> again = ParseSubmission(EncodeSubmission(*submission));
     if (!again.ok() || !(*again == *submission)) std::abort();
+  }
+  if (const Result<WorkHistory> history = ParseWorkHistory(text); history.ok()) {
+    const Result<WorkHistory> again = ParseWorkHistory(EncodeWorkHistory(*history));
+    if (!again.ok() || !(*again == *history)) std::abort();
+    const double share = Utilisation(Summarise(*history).hosts);
+    if (!(share >= 0 && share <= 1)) std::abort();
   }
   return 0;
 }

@@ -40,9 +40,10 @@ std::string FullStage() {
 }
 
 std::string FullUnit() {
-  const RecordedUnit unit{"<unit>", 1, 2, 3, 4, 5, {{"<stage>", 6}}, "<why>", true, 7, 8, 9, 10, 11};
+  const RecordedUnit unit{"<unit>", 1, 2, 3, 4,  5,  {{"<stage>", 6}}, "<why>",
+                          true,     7, 8, 9, 10, 11, "<host>"};
   [[maybe_unused]] const auto& [name, begin, end, records, read, text, busy, failed, stopped, cpu, child_cpu,
-                                child_rss, child_read, child_written] = unit;
+                                child_rss, child_read, child_written, host] = unit;
   return EncodeEvent(unit);
 }
 
@@ -75,15 +76,19 @@ std::string OtherEvents() {
   const RecordedMoment moment{1, 2, 3, 4, 5, 6, 7, 8, 4, 5};
   const RecordedNote note{1, "<text>"};
   const RecordedExample example{"<stage>", "<reason>", "<text>", true};
+  const HostWork host{"<host>", 1, 2, 3, 4, 5, 6, 7, 8};
   const RecordedEnd end{1, "done", 2, {{"<unit>", "<why>"}}};
   [[maybe_unused]] const auto& [unit, logged_at, records, bytes] = logged;
   [[maybe_unused]] const auto& [at, read, text, written, cpu, rss, to_disk, units, child_cpu, child_rss] =
       moment;
   [[maybe_unused]] const auto& [note_at, note_text] = note;
   [[maybe_unused]] const auto& [stage, reason, example_text, cut] = example;
+  [[maybe_unused]] const auto& [name, workers, at_once, host_units, inside, span, written_bytes, twice, lost,
+                                per_minute, stage_per_minute] = host;
   [[maybe_unused]] const auto& [end_at, outcome, peak_rss, failures] = end;
   return StrCat(EncodeEvent(logged), EncodeEvent(moment), EncodeEvent(note), EncodeEvent(example),
-                EncodeEvent(end), EncodeReached("<stage>", 1), EncodeComplete("<stage>", 2));
+                EncodeEvent(host), EncodeEvent(end), EncodeReached("<stage>", 1),
+                EncodeComplete("<stage>", 2));
 }
 
 /// Events of a trainer of an earlier version. The table pins their digest.
@@ -140,7 +145,8 @@ TEST(OutsideStringsOfRunsTest, RecordOfARun) {
   EXPECT_EQ(EncodeEvent("<stage>", record->texts.at("<stage>")), FullText());
   EXPECT_EQ(StrCat(EncodeEvent(record->logged.at(0)), EncodeEvent(record->moments.at(0)),
                    EncodeEvent(record->notes.at(0)), EncodeEvent(record->examples.at(0)),
-                   EncodeEvent(*record->end), EncodeReached("<stage>", record->reached.at("<stage>")),
+                   EncodeEvent(record->hosts.at(0)), EncodeEvent(*record->end),
+                   EncodeReached("<stage>", record->reached.at("<stage>")),
                    EncodeComplete("<stage>", record->completed.at("<stage>"))),
             OtherEvents());
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dag/package/work_history.h"
+#include "dag/package/work_summary.h"
 #include "storage/forwarding_store.h"
 #include "storage/memory_store.h"
 
@@ -9,6 +11,7 @@ namespace pipeline {
 namespace {
 
 using Kind = UnitQueue::Kind;
+using Lines = std::vector<std::string>;
 using std::chrono::milliseconds, std::chrono::seconds;
 
 /// A work package in memory, and the worker's clock.
@@ -21,6 +24,7 @@ struct Package {
       plan.units.push_back({"text/0000-0000" + std::to_string(unit), DigestOf("recipe")});
     plan.pace = std::move(pace);
     plan.log = "log/" + std::to_string(++plans);
+    plan.run = "1-2";
     ASSERT_TRUE(WriteObject(store, kWorkPackageName, EncodeWorkPackage(plan), Condition::ReplaceAny()).ok());
   }
 
@@ -117,6 +121,15 @@ TEST(UnitQueueTest, TheUnitOfASilentWorkerIsTakenOver) {
   ASSERT_TRUE(lease.ok());
   EXPECT_EQ((*Json::Parse(*lease))["attempt"].AsInt(), 2);
   EXPECT_EQ((*Json::Parse(*lease))["who"].AsString(), "b");
+
+  Lines unreadable;
+  const auto history = ReadHistory(package.store, package.Objects("history/1-2/"), unreadable, {});
+  ASSERT_TRUE(history.ok());
+  ASSERT_EQ(history->lost.size(), 1u);
+  EXPECT_EQ(history->lost.front().unit, "text/0000-00000");
+  EXPECT_EQ(history->lost.front().who, "a");
+  EXPECT_EQ(history->lost.front().by, "b");
+  EXPECT_EQ(Summarise(*history).hosts.front().lost, 1u);
 }
 
 TEST(UnitQueueTest, AUnitThatEndsEachWorkerIsGivenUp) {
