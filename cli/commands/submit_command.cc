@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cli/submission/submission_run.h"
+#include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/workspace/pipeline_words.h"
 
@@ -14,7 +15,7 @@ namespace pipeline {
 
 namespace {
 
-int Submit(const SubmitRequest& request) {
+int Submit(SubmitRequest& request, const Call& call) {
   const int ways =
       (request.engine.empty() ? 0 : 1) + (request.emit.empty() ? 0 : 1) + (request.cancel ? 1 : 0);
   if (ways != 1) {
@@ -27,6 +28,7 @@ int Submit(const SubmitRequest& request) {
         "cli/submit/image/Containerfile makes one");
     return kExitRefused;
   }
+  request.command = CommandLineOf(call);
   return SubmitRun(request);
 }
 
@@ -115,7 +117,7 @@ Command SubmitCommand() {
             .value = "TYPE",
             .help = "With --emit batch: such as n2-standard-8 (one that has the cores and the memory)",
             .to = &request->cloud.machine_type}}),
-      .run = [request](const Call&) { return Submit(*request); },
+      .run = [request](const Call& call) { return Submit(*request, call); },
   };
 }
 

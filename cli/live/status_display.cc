@@ -133,6 +133,11 @@ void StatusDisplay::Stop() {
   Erase();
 }
 
+void StatusDisplay::Show(std::vector<std::string> lines) {
+  const Lock lock(mutex_);
+  shown_ = std::move(lines);
+}
+
 void StatusDisplay::StageBegan(std::string_view stage) {
   const Lock lock(mutex_);
   stages_.Began(stage);
@@ -257,6 +262,7 @@ std::vector<std::string> StatusDisplay::Lines() {
   }
   for (auto& [stage, shards] : shards_)
     if (shards.done < shards.of) lines.push_back(LineOf(stage, shards, now));
+  lines.insert(lines.end(), shown_.begin(), shown_.end());
   return lines;
 }
 

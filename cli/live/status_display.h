@@ -32,6 +32,10 @@ class StatusDisplay final : public Progress {
   /// Draws until Stop: four times a second on a terminal, a line every ten seconds in a pipe.
   void Start();
   void Stop();
+  /// True: there is a live area, so Start is of use for Show.
+  bool has_terminal() const { return terminal_; }
+  /// From now on these lines are drawn below the others.
+  void Show(std::vector<std::string> lines);
 
   void StageBegan(std::string_view stage) override;
   void StageDone(std::string_view stage) override;
@@ -72,6 +76,7 @@ class StatusDisplay final : public Progress {
   StageLine stages_ GUARDED_BY(mutex_);
   std::map<std::string, Shards, std::less<>> shards_ GUARDED_BY(mutex_);                        // by stage
   std::map<std::string, std::unique_ptr<Download>, std::less<>> downloads_ GUARDED_BY(mutex_);  // by file
+  std::vector<std::string> shown_ GUARDED_BY(mutex_);                                           // by Show
   std::size_t lines_drawn_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };

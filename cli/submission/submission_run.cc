@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/wait.h"
 #include "cli/live/status_display.h"
+#include "cli/report/workers_run.h"
 #include "cli/submission/submission_watch.h"
 #include "cli/submit/batch_job.h"
 #include "cli/submit/kept_engine.h"
@@ -26,6 +27,7 @@
 #include "cli/terminal/threads.h"
 #include "cli/worker/planning.h"
 #include "cli/worker/worker_options.h"
+#include "cli/workspace/workspace.h"
 #include "dag/package/submission.h"
 #include "storage/directory.h"
 #include "storage/remote/open_store.h"
@@ -36,7 +38,7 @@ namespace pipeline {
 namespace {
 
 constexpr int kWorkers = 4;
-constexpr std::chrono::milliseconds kLook{500}, kLongestStart{30'000};
+constexpr std::chrono::milliseconds kLook{500}, kLongestStart{30'000}, kLongestReport{20'000};
 constexpr std::uint64_t kScratch = std::uint64_t{100}
                                    << 30;  // of a container, if the file has no limits.disk
 constexpr std::string_view kPackageBelow = "package";
@@ -141,6 +143,9 @@ class Submitted {
 
   /// Absent: there is work for workers.
   std::optional<int> Plan() {
+    // The last run may have ended while nobody watched it.
+    if (const Result<std::string> page = EndReport(true); page.ok() && !page->empty())
+      LogInfo(StrCat("report of the run before: ", *page));
     PlanningRequest planning;
     planning.pipeline = request_.pipeline;
     planning.text = text_;
@@ -149,6 +154,7 @@ class Submitted {
     planning.package = place_;
     planning.threads = ThreadCount();
     planning.anew = true;
+    planning.command = request_.command;
     const PlanningOutcome outcome = PlanUnits(planning, loaded_, display_, stop());
     if (!outcome.written.ok()) {
       if (outcome.written.code() == Code::kCancelled && signals_.exit_code() != 0)
@@ -220,7 +226,9 @@ class Submitted {
 
   int Watch() {
     const std::unique_ptr<Engine> engine = TheirEngine();
-    const Result<WatchOutcome> outcome = WatchRun(*package_, *engine, *submission_, stop());
+    if (display_.has_terminal()) display_.Start();
+    const Result<WatchOutcome> outcome = WatchRun(*package_, place_, *engine, *submission_, display_, stop());
+    display_.Stop();
     if (!outcome.ok() && outcome.status().code() == Code::kCancelled && signals_.exit_code() != 0) {
       LogInfo("the workers go on; the same command attaches to them again, and with --cancel it ends them");
       return signals_.exit_code();
@@ -235,11 +243,39 @@ class Submitted {
     WaitForWorkers(*engine, *submission_, stop());
     (void)engine->Cancel(submission_->job, {});
     (void)package_->Remove(kSubmissionName);
+    Report();
     for (const RunEnd::Failure& failure : outcome->end->failures)
       LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
     if (!outcome->end->failures.empty()) return kExitFailed;
     LogInfo("everything is done");
     return kExitDone;
+  }
+
+  /// Ends the record of the run, which is only for people.
+  void Report() {
+    for (std::chrono::milliseconds waited{0};; waited += kLook) {
+      const Result<std::string> page = EndReport(false);
+      if (page.ok() && !page->empty()) LogInfo(StrCat("report: ", *page));
+      // A twin of this call may do the same now.
+      if (!page.ok() && page.status().code() == Code::kFailedPrecondition && waited < kLongestReport &&
+          WaitFor(kLook, stop()))
+        continue;
+      if (!page.ok()) LogWarning(StrCat("no report of this run: ", page.status().message()));
+      return;
+    }
+  }
+
+  /// Returns the path of the page; empty: workers did no run, or it goes on, or `once` and its record has an
+  /// end.
+  Result<std::string> EndReport(bool once) {
+    ASSIGN_OR_RETURN(const std::optional<WorkersRun> run, ReadWorkersRun(*package_, stop()));
+    if (!run || !run->end) return std::string();
+    const WorkPlace place = WorkPlaceOf(request_.pipeline, loaded_.spec);
+    if (once && !IsRecordOpen(place.directory(), run->id)) return std::string();
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<Workspace> workspace,
+        Workspace::Open(place, Workspace::Access::kWrite, display_, SourceFiles::Network::kMayAsk, stop()));
+    return EndWorkersRun(*workspace, *run);
   }
 
   int Cancel() {

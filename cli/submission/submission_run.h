@@ -14,6 +14,7 @@ namespace pipeline {
 
 struct SubmitRequest {
   PipelineOptions pipeline;
+  std::string command;  // as it was typed, without secrets
   Selection selection;
   std::string engine;  // --on; empty: --emit was given, or --cancel
   std::string emit;    // batch or k8s; empty: none

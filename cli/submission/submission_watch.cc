@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/wait.h"
-#include "dag/package/unit_lease.h"
+#include "cli/submission/workers_status.h"
 
 namespace pipeline {
 
@@ -27,64 +24,7 @@ constexpr int kShare = 200;
 constexpr std::chrono::milliseconds kLongestWait{60'000};
 constexpr int kLooksAfterEnd =
     4;  // at a work package whose workers have ended: the last one may have written the end
-constexpr std::size_t kMostHosts = 8;  // that a line names
-
-/// Returns the machine in "vm-2, process 4711".
-std::string HostOf(std::string_view who) { return std::string(who.substr(0, who.find(','))); }
-
-/// Reads the leases that it has not read before.
-class Holders {
- public:
-  explicit Holders(Store& package) : package_(package) {}
-
-  /// Returns the number of running units by host.
-  std::map<std::string, int> Count(const PackageView& view, const std::stop_token& stop) {
-    std::map<std::string, int> hosts;
-    std::map<std::string, std::pair<std::string, std::string>> now;  // by lease: version, host
-    for (const std::string& name : view.RunningLeases()) {
-      if (name == kPlanningLease) continue;
-      const ObjectInfo& lease = view.leases.at(name);
-      const auto before = known_.find(name);
-      std::pair<std::string, std::string> seen;
-      if (before != known_.end() && before->second.first == lease.version) {
-        seen = before->second;
-      } else {
-        const Result<SeenUnitLease> lease_seen = ReadUnitLease(package_, name, stop);
-        seen = {lease.version, lease_seen.ok() ? HostOf(lease_seen->who) : "?"};
-      }
-      ++hosts[seen.second];
-      now.emplace(name, std::move(seen));
-    }
-    known_ = std::move(now);
-    return hosts;
-  }
-
- private:
-  Store& package_;
-  std::map<std::string, std::pair<std::string, std::string>> known_;
-};
-
-std::string Describe(const PackageView& view, const std::map<std::string, int>& hosts) {
-  std::size_t done = 0, given_up = 0;
-  for (const OfferedUnit& unit : view.package->units) {
-    if (view.done.contains(unit.unit)) ++done;
-    if (view.GaveUp(unit.unit)) ++given_up;
-  }
-  int running = 0;
-  std::string where;
-  std::size_t named = 0;
-  for (const auto& [host, units] : hosts) {
-    running += units;
-    if (++named <= kMostHosts) where += StrCat(where.empty() ? "" : ", ", host, ": ", units);
-  }
-  if (named > kMostHosts) where += StrCat(", and ", named - kMostHosts, " more hosts");
-  std::string line =
-      StrCat(view.package->units.size(), " units offered, ", done, " of them done, ", running, " running");
-  if (!where.empty()) line += StrCat(" (", where, ")");
-  if (given_up > 0) line += StrCat(", ", given_up, " given up");
-  if (view.leases.contains(kPlanningLease)) line += ", a worker plans";
-  return line;
-}
+constexpr std::size_t kMostResults = 200;  // that one look reads
 
 /// Tells each failed attempt once.
 void TellAttempts(const PackageView& view, std::map<std::string, std::size_t>& told) {
@@ -104,34 +44,37 @@ void WaitForWorkers(Engine& engine, const Submission& submission, const std::sto
   }
 }
 
-Result<WatchOutcome> WatchRun(Store& package, Engine& engine, const Submission& submission,
+Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& engine,
+                              const Submission& submission, StatusDisplay& display,
                               const std::stop_token& stop) {
   using Time = std::chrono::steady_clock;
-  Holders holders(package);
-  std::optional<PackageView> view;
+  WorkersWatch workers(package, place);
+  std::optional<WorkersStatus> status;
   std::string last;
   std::map<std::string, std::size_t> told;
   Time::time_point next_line = Time::now();
   int looks_after_end = 0;
   for (;;) {
     const Time::time_point begun = Time::now();
-    Result<PackageView> seen = LookAt(package, view ? &*view : nullptr, SystemClock(), stop);
+    Result<PackageView> seen = LookAt(package, status ? &status->view : nullptr, SystemClock(), stop);
     if (!seen.ok() && seen.status().code() != Code::kUnavailable) return std::move(seen).status();
-    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
     if (seen.ok()) {
-      view = std::move(*seen);
-      TellAttempts(*view, told);
-      if (view->end) return WatchOutcome{std::move(view->end), {}};
+      TellAttempts(*seen, told);
+      if (seen->end) return WatchOutcome{std::move(seen->end), {}};
+      status = workers.Look(std::move(*seen), SystemClock().UnixMillis(), kMostResults, stop);
     }
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
     const Result<EngineState> state = engine.State(submission.job, stop);
     if (!state.ok() && state.status().code() == Code::kCancelled) return state.status();
     const std::string engine_says = state.ok() ? state->told : std::string(state.status().message());
     if (state.ok() && state->over && ++looks_after_end >= kLooksAfterEnd)
       return WatchOutcome{std::nullopt,
                           state->code ? StrCat(engine_says, ", exit status ", *state->code) : engine_says};
-    if (view && Time::now() >= next_line) {
-      std::string line =
-          StrCat(Describe(*view, holders.Count(*view, stop)), "; ", submission.engine, ": ", engine_says);
+    const std::string engine_line = StrCat(submission.engine, ": ", engine_says);
+    if (status && display.has_terminal()) {
+      display.Show(LiveLines(*status, engine_line));
+    } else if (status && Time::now() >= next_line) {
+      std::string line = LogLine(*status, engine_line);
       if (line != last) LogInfo(line);
       last = std::move(line);
       next_line = Time::now() + kBetweenLines;

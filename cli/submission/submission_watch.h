@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/live/status_display.h"
 #include "cli/submit/engine.h"
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
@@ -19,8 +20,10 @@ struct WatchOutcome {
   std::string engine;         // the engine's words, if its workers ended before the run
 };
 
-/// Prints a line when something has changed, every ten seconds at most. kCancelled: `stop`.
-Result<WatchOutcome> WatchRun(Store& package, Engine& engine, const Submission& submission,
+/// Shows the workers in the live area of `display`; if it has none, prints a line when something has changed,
+/// every ten seconds at most. `place`: the location of `package`. kCancelled: `stop`.
+Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& engine,
+                              const Submission& submission, StatusDisplay& display,
                               const std::stop_token& stop);
 
 /// Waits until the workers of a run that has ended have ended, too, for half a minute at most.

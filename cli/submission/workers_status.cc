@@ -1,80 +1,237 @@
 #include "cli/submission/workers_status.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/terminal_text.h"
+#include "cli/report/html.h"
 #include "cli/workspace/work_result.h"
-#include "dag/books/unit_id.h"
-#include "dag/package/unit_lease.h"
+#include "dag/package/work_results.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
 
 namespace {
 
-std::string Seconds(std::chrono::milliseconds time) { return StrCat(time.count() / 1000, " s"); }
+constexpr std::size_t kHostsInLine = 8, kHosts = 20, kStragglersInLine = 3, kStragglers = 10;
+constexpr std::size_t kMostName = 60;  // bytes of a worker's name
+
+double Seconds(std::int64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
+
+/// A host can have any name, so it is shown on one line.
+std::string Shown(std::string_view who) { return Readable(who, kMostName); }
+
+std::string Counted(std::size_t number, std::string_view one) {
+  return StrCat(number, " ", one, number == 1 ? "" : "s");
+}
+
+/// Returns ", 8.3 per minute"; empty: the rate is unknown.
+std::string Rate(double per_minute) {
+  return per_minute > 0 ? StrCat(", ", Fixed(per_minute, per_minute < 100 ? 1 : 0), " per minute")
+                        : std::string();
+}
+
+/// Returns ", about 3 m 20 s left"; empty: that is unknown.
+std::string Left(const StageProgress& stage) {
+  if (stage.left == 0 || stage.per_minute <= 0) return {};
+  return StrCat(", about ", Span(60 * static_cast<double>(stage.left) / stage.per_minute), " left");
+}
+
+std::string Slow(const WorkerStatus& worker) {
+  return StrCat("slow: 95 % of its stage took less than ", Span(Seconds(worker.pace.count())));
+}
 
 std::string ToText(const WorkerStatus& worker) {
-  std::string text = StrCat("  ", worker.unit.empty() ? "planning" : worker.unit, ": ", worker.who);
-  if (worker.since.count() > 0) text += StrCat(", for ", Seconds(worker.since));
+  std::string text = StrCat("  ", worker.unit.empty() ? "planning" : worker.unit, ": ", Shown(worker.who));
+  if (worker.since.count() > 0) text += StrCat(", for ", Span(Seconds(worker.since.count())));
   if (worker.attempt > 1) text += StrCat(", the ", worker.attempt - 1, " before it gave no sign of life");
   if (worker.second) text += ", a second time beside a slow worker";
-  if (worker.is_straggler())
-    text += StrCat("; slow: 95 % of its stage took less than ", Seconds(worker.pace));
+  if (worker.is_straggler()) text += StrCat("; ", Slow(worker));
   return text;
 }
 
+std::string ToText(const HostWork& host) {
+  std::string text = StrCat("  host ", Shown(host.host), ": ", Counted(host.workers, "worker"), ", ",
+                            Counted(host.units, "unit"), Rate(host.per_minute), ", ",
+                            Span(Seconds(host.inside_ms)), " in units, ", HumanBytes(host.bytes), " written");
+  if (host.twice > 0) text += StrCat(", ", host.twice, " done twice");
+  if (host.lost > 0) text += StrCat(", ", host.lost, " lost");
+  return text;
+}
+
+std::string ToText(const std::string& stage, const StageProgress& progress) {
+  return StrCat("  stage ", stage, ": ", Counted(progress.done, "unit"), " done, ", progress.left, " left",
+                Rate(progress.per_minute), Left(progress));
+}
+
+struct Offered {
+  std::size_t all = 0, done = 0, given_up = 0, waiting = 0;
+};
+
+Offered OfferedIn(const PackageView& view) {
+  Offered offered;
+  offered.all = view.package->units.size();
+  for (const OfferedUnit& unit : view.package->units) {
+    if (view.done.contains(unit.unit))
+      ++offered.done;
+    else if (!view.leases.contains(unit.unit))
+      ++offered.waiting;
+    if (view.GaveUp(unit.unit)) ++offered.given_up;
+  }
+  return offered;
+}
+
+/// Returns what all workers do now, without hosts.
+std::string Sums(const WorkersStatus& status, std::size_t running) {
+  const Offered offered = OfferedIn(status.view);
+  double per_minute = 0;
+  for (const auto& [stage, progress] : status.Stages())
+    if (progress.left > 0) per_minute += progress.per_minute;
+  std::string text = StrCat(offered.all, " units offered, ", offered.done, " of them done, ", running,
+                            " running", Rate(per_minute));
+  if (offered.given_up > 0) text += StrCat(", ", offered.given_up, " given up");
+  if (status.view.leases.contains(kPlanningLease)) text += ", a worker plans";
+  return text;
+}
+
+std::size_t RunningIn(const WorkersStatus& status) {
+  return static_cast<std::size_t>(
+      std::count_if(status.workers.begin(), status.workers.end(),
+                    [](const WorkerStatus& worker) { return !worker.unit.empty(); }));
+}
+
 }  // namespace
+
+std::map<std::string, std::size_t> WorkersStatus::AtWork() const {
+  std::map<std::string, std::size_t> hosts;
+  for (const WorkerStatus& worker : workers) ++hosts[HostOf(worker.who)];
+  return hosts;
+}
+
+std::map<std::string, StageProgress> WorkersStatus::Stages() const {
+  std::map<std::string, StageProgress> stages;
+  for (const UnitTurn& turn : work.turns) ++stages[std::string(StageOfUnit(turn.unit))].done;
+  for (const OfferedUnit& unit : view.package->units)
+    if (!view.done.contains(unit.unit) && !view.GaveUp(unit.unit))
+      ++stages[std::string(StageOfUnit(unit.unit))].left;
+  const std::map<std::string, std::size_t> at_work = AtWork();
+  for (const HostWork& host : work.hosts)
+    if (at_work.contains(host.host))
+      for (const auto& [stage, per_minute] : host.stage_per_minute) stages[stage].per_minute += per_minute;
+  return stages;
+}
+
+std::vector<WorkerStatus> WorkersWatch::WorkersIn(const PackageView& view, std::int64_t now,
+                                                  const std::stop_token& stop) {
+  std::vector<WorkerStatus> workers;
+  std::map<std::string, std::pair<std::string, SeenUnitLease>> leases;
+  for (const std::string& name : view.RunningLeases()) {
+    const std::string& version = view.leases.at(name).version;
+    std::pair<std::string, SeenUnitLease> seen;
+    if (const auto before = leases_.find(name); before != leases_.end() && before->second.first == version) {
+      seen = before->second;
+    } else if (Result<SeenUnitLease> lease = ReadUnitLease(package_, name, stop); lease.ok()) {
+      seen = {version, std::move(*lease)};
+    }
+    const std::string unit(UnitOfLease(name));
+    WorkerStatus& worker = workers.emplace_back();
+    if (name != kPlanningLease) worker.unit = unit;
+    worker.who = seen.second.who;
+    worker.attempt = seen.second.attempt;
+    worker.second = unit != name;
+    if (seen.second.began > 0)
+      worker.since = std::chrono::milliseconds(std::max<std::int64_t>(now - seen.second.began, 0));
+    if (const auto pace = view.package->pace.find(StageOfUnit(unit)); pace != view.package->pace.end())
+      worker.pace = pace->second;
+    leases.emplace(name, std::move(seen));
+  }
+  leases_ = std::move(leases);
+  return workers;
+}
+
+void WorkersWatch::ReadWork(const PackageView& view, std::size_t most_results, const std::stop_token& stop) {
+  if (run_ != view.package->run) {
+    run_ = view.package->run;
+    history_ = {};
+    read_.clear();
+  }
+  const auto new_of = [this](const auto& names, std::size_t most) {
+    std::vector<std::string> some;
+    for (const std::string& name : names)
+      if (some.size() < most && !read_.contains(name)) some.push_back(name);
+    return some;
+  };
+  const auto keep = [this](const Result<WorkHistory>& more, const std::vector<std::string>& names) {
+    if (!more.ok()) return;
+    history_.Add(*more);
+    read_.insert(names.begin(), names.end());
+  };
+  std::vector<std::string> unreadable;  // `pipe report` names them
+  const std::vector<std::string> objects = new_of(view.history, view.history.size());
+  keep(ReadHistory(package_, objects, unreadable, stop), objects);
+  // Those of an earlier program tell too little, and belong to no run.
+  if (run_.empty()) return;
+  const std::vector<std::string> units = new_of(view.done, most_results);
+  keep(ReadFinished(package_, units, stop), units);
+}
+
+WorkersStatus WorkersWatch::Look(PackageView view, std::int64_t now, std::size_t most_results,
+                                 const std::stop_token& stop) {
+  WorkersStatus status;
+  status.package = place_;
+  status.workers = WorkersIn(view, now, stop);
+  ReadWork(view, most_results, stop);
+  status.work = Summarise(history_);
+  status.view = std::move(view);
+  return status;
+}
 
 Result<std::optional<WorkersStatus>> LookAtWorkers(Store& work, std::int64_t now,
                                                    const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::optional<std::string> place, PackageOf(work));
   if (!place) return std::optional<WorkersStatus>();
-  WorkersStatus status;
-  status.package = *place;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> package, OpenStore(*place));
   Result<PackageView> view = LookAt(*package, nullptr, SystemClock(), stop);
   if (!view.ok() && view.status().code() == Code::kNotFound) return std::optional<WorkersStatus>();
   if (!view.ok()) return std::move(view).status();
-  status.view = std::move(*view);
+  WorkersStatus status = WorkersWatch(*package, *place)
+                             .Look(std::move(*view), now, std::numeric_limits<std::size_t>::max(), stop);
   ASSIGN_OR_RETURN(status.submission, ReadSubmission(*package, stop));
-  for (const std::string& name : status.view.RunningLeases()) {
-    const std::string unit(UnitOfLease(name));
-    ASSIGN_OR_RETURN(const SeenUnitLease seen, ReadUnitLease(*package, name, stop));
-    WorkerStatus worker;
-    if (name != kPlanningLease) worker.unit = unit;
-    worker.who = seen.who;
-    worker.attempt = seen.attempt;
-    worker.second = unit != name;
-    if (seen.began > 0) worker.since = std::chrono::milliseconds(std::max<std::int64_t>(now - seen.began, 0));
-    const std::optional<UnitId> id = ParseUnitId(unit);
-    if (const auto pace = status.view.package->pace.find(id ? id->stage : "");
-        pace != status.view.package->pace.end())
-      worker.pace = pace->second;
-    status.workers.push_back(std::move(worker));
-  }
   return std::optional(std::move(status));
 }
 
 std::string ToText(const WorkersStatus& status) {
   std::string text;
   const auto add = [&text](std::string_view line) { text += StrCat(text.empty() ? "" : "\n", line); };
-  std::size_t waiting = 0;
-  for (const OfferedUnit& unit : status.view.package->units)
-    if (!status.view.done.contains(unit.unit) && !status.view.leases.contains(unit.unit)) ++waiting;
-  if (status.view.end || (waiting == 0 && status.workers.empty())) return text;
-  add(StrCat("workers: ", status.workers.size(), " at work, ", status.view.done.size(),
-             " results since the last plan, ", waiting, " units wait, in ", status.package));
+  const Offered offered = OfferedIn(status.view);
+  const bool over = status.view.end || (offered.waiting == 0 && status.workers.empty());
+  if (over && status.work.hosts.empty()) return text;
+  if (over)
+    add(StrCat("workers: ", status.view.end ? "the run has ended" : "none at work", ", in ", status.package));
+  else
+    add(StrCat("workers: ", status.workers.size(), " at work, ", status.view.done.size(),
+               " results since the last plan, ", offered.waiting, " units wait, in ", status.package));
   if (status.submission)
     add(StrCat("  ", status.submission->workers, " started by ", status.submission->engine, ", job ",
-               status.submission->job, ", from ", status.submission->host));
-  for (const WorkerStatus& worker : status.workers) add(ToText(worker));
+               status.submission->job, ", from ", Shown(status.submission->host)));
+  if (!over)
+    for (const WorkerStatus& worker : status.workers) add(ToText(worker));
+  for (const auto& [stage, progress] : status.Stages())
+    if (!over && progress.left > 0) add(ToText(stage, progress));
+  std::size_t hosts = 0;
+  for (const HostWork& host : status.work.hosts)
+    if (++hosts <= kHosts) add(ToText(host));
+  if (hosts > kHosts) add(StrCat("  and ", hosts - kHosts, " more hosts"));
+  if (const double share = Utilisation(status.work.hosts); share > 0)
+    add(StrCat("  workers spent ", Percent(share, 1), " of their time in units"));
+  if (status.view.end) return text;
   for (const auto& [unit, attempts] : status.view.failed)
     for (const UnitAttempts::Attempt& attempt : attempts.attempts)
-      add(StrCat("  failed: ", unit, ": ", attempt.who, ": ", attempt.why));
+      add(StrCat("  failed: ", unit, ": ", Shown(attempt.who), ": ", attempt.why));
   return text;
 }
 
@@ -84,6 +241,7 @@ Json ToJson(const WorkersStatus& status) {
   json["results"] = status.view.done.size();
   json["offered"] = status.view.package->units.size();
   json["ended"] = status.view.end.has_value();
+  json["utilisation"] = Utilisation(status.work.hosts);
   json["units"] = Json(Json::Array{});
   for (const WorkerStatus& worker : status.workers) {
     Json one;
@@ -95,7 +253,76 @@ Json ToJson(const WorkersStatus& status) {
     if (worker.since.count() > 0) one["since_ms"] = static_cast<std::int64_t>(worker.since.count());
     json["units"].Append(std::move(one));
   }
+  json["hosts"] = Json(Json::Array{});
+  for (const HostWork& host : status.work.hosts) {
+    Json one;
+    one["host"] = host.host;
+    one["workers"] = host.workers;
+    one["units"] = host.units;
+    one["inside_ms"] = host.inside_ms;
+    one["span_ms"] = host.span_ms;
+    one["bytes"] = host.bytes;
+    one["twice"] = host.twice;
+    one["lost"] = host.lost;
+    one["per_minute"] = host.per_minute;
+    json["hosts"].Append(std::move(one));
+  }
+  json["stages"] = Json(Json::Object{});
+  for (const auto& [stage, progress] : status.Stages()) {
+    json["stages"][stage]["done"] = progress.done;
+    json["stages"][stage]["left"] = progress.left;
+    json["stages"][stage]["per_minute"] = progress.per_minute;
+  }
   return json;
+}
+
+std::string LogLine(const WorkersStatus& status, const std::string& engine) {
+  std::map<std::string, std::size_t> hosts;
+  for (const WorkerStatus& worker : status.workers)
+    if (!worker.unit.empty()) ++hosts[HostOf(worker.who)];
+  std::string where, slow;
+  std::size_t named = 0;
+  for (const auto& [host, units] : hosts)
+    if (++named <= kHostsInLine) where += StrCat(where.empty() ? " (" : ", ", Shown(host), ": ", units);
+  if (named > kHostsInLine) where += StrCat(", and ", named - kHostsInLine, " more hosts");
+  if (!where.empty()) where += ")";
+  std::size_t stragglers = 0;
+  for (const WorkerStatus& worker : status.workers)
+    if (worker.is_straggler() && ++stragglers <= kStragglersInLine)
+      slow += StrCat(slow.empty() ? ", slow: " : ", ", worker.unit, " (", Shown(worker.who), ")");
+  return StrCat(Sums(status, RunningIn(status)), where, slow, "; ", engine);
+}
+
+std::vector<std::string> LiveLines(const WorkersStatus& status, const std::string& engine) {
+  std::vector<std::string> lines = {engine, Sums(status, RunningIn(status))};
+  for (const auto& [stage, progress] : status.Stages()) {
+    if (progress.left == 0) continue;
+    const std::size_t all = progress.done + progress.left;
+    lines.push_back(StrCat("[", stage, "] ", 100 * progress.done / all, "% ", progress.done, " of ", all,
+                           " units", Rate(progress.per_minute), Left(progress)));
+  }
+  std::map<std::string, std::size_t> at_work = status.AtWork();
+  std::size_t hosts = 0;
+  const auto add_host = [&](const std::string& name, std::size_t running, const HostWork& work) {
+    if (++hosts > kHosts) return;
+    std::string line = StrCat(Shown(name), ": ", running, " at work, ", Counted(work.units, "unit"), " done",
+                              Rate(work.per_minute));
+    if (work.lost > 0) line += StrCat(", ", work.lost, " lost");
+    lines.push_back(std::move(line));
+  };
+  for (const HostWork& host : status.work.hosts) {
+    const auto running = at_work.find(host.host);
+    add_host(host.host, running == at_work.end() ? 0 : running->second, host);
+    at_work.erase(host.host);
+  }
+  for (const auto& [host, running] : at_work) add_host(host, running, {});
+  if (hosts > kHosts) lines.push_back(StrCat("and ", hosts - kHosts, " more hosts"));
+  std::size_t stragglers = 0;
+  for (const WorkerStatus& worker : status.workers)
+    if (worker.is_straggler() && ++stragglers <= kStragglers)
+      lines.push_back(StrCat(worker.unit, ": ", Shown(worker.who), ", for ",
+                             Span(Seconds(worker.since.count())), "; ", Slow(worker)));
+  return lines;
 }
 
 }  // namespace pipeline

@@ -1,18 +1,25 @@
-// The workers of a run, for `pipe status`.
+// The workers of a run, for `pipe status` and `pipe submit`: what they do now, and what they did.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
+#include "dag/package/unit_lease.h"
+#include "dag/package/work_history.h"
+#include "dag/package/work_summary.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -30,19 +37,57 @@ struct WorkerStatus {
   }
 };
 
+/// The progress of one stage.
+struct StageProgress {
+  std::size_t done = 0, left = 0;  // units; more may be offered later
+  double per_minute = 0;           // at the hosts that work now; 0: unknown
+};
+
 struct WorkersStatus {
   std::string package;  // location of the work package
   PackageView view;
   std::vector<WorkerStatus> workers;
   std::optional<Submission> submission;
+  WorkSummary work;
+
+  std::map<std::string, StageProgress> Stages() const;
+  /// Returns the number of workers at work by host, those that plan too.
+  std::map<std::string, std::size_t> AtWork() const;
+};
+
+/// Looks at the workers again and again, and reads each object once. Whatever cannot be read now is left out
+/// until the next look.
+class WorkersWatch {
+ public:
+  /// `package` outlives it; `place` is its location.
+  WorkersWatch(Store& package, std::string place) : package_(package), place_(std::move(place)) {}
+
+  /// `now`: in milliseconds since 1970. Reads at most `most_results` new results.
+  WorkersStatus Look(PackageView view, std::int64_t now, std::size_t most_results,
+                     const std::stop_token& stop);
+
+ private:
+  std::vector<WorkerStatus> WorkersIn(const PackageView& view, std::int64_t now, const std::stop_token& stop);
+  void ReadWork(const PackageView& view, std::size_t most_results, const std::stop_token& stop);
+
+  Store& package_;
+  const std::string place_;
+  std::map<std::string, std::pair<std::string, SeenUnitLease>> leases_;  // by name, with the version
+  std::string run_;                                                      // WorkPackage::run of the others:
+  WorkHistory history_;
+  std::set<std::string, std::less<>> read_;  // objects of the history, and units whose results were read
 };
 
 /// Returns the state of the work package that the work directory `work` names. Absent: it names none.
 Result<std::optional<WorkersStatus>> LookAtWorkers(Store& work, std::int64_t now,
                                                    const std::stop_token& stop);
 
-/// Lines without the last LF; empty: no worker has anything to do.
+/// Lines without the last LF; empty: no worker did anything or has anything to do.
 std::string ToText(const WorkersStatus& status);
 Json ToJson(const WorkersStatus& status);
+
+/// One line for a log, and lines for a live area. `engine`: its words about the workers.
+std::string LogLine(const WorkersStatus& status, const std::string& engine);
+std::vector<std::string> LiveLines(const WorkersStatus& status, const std::string& engine);
 
 }  // namespace pipeline

@@ -168,6 +168,12 @@ class Run:
         self.pid = process.pid
         return process
 
+    def show(self, command, *words):
+        """What a command about this run prints."""
+        done = subprocess.run([self.program, command, str(self.file), "--work", str(self.work), "--set",
+                               f"out={self.out}", *words], capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
     def finish(self, *options, kill_at=None, patience=100):
         """Runs it; returns the exit code, -9 after a kill."""
         return self.start(*options, kill_at=kill_at).wait(timeout=patience)

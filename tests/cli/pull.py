@@ -41,7 +41,8 @@ class Pulled(Shared):
                                     env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
 
     def records(self):
-        return sorted(str(path.relative_to(self.package)) for path in self.package.rglob("*.json"))
+        return sorted(str(path.relative_to(self.package)) for path in self.package.rglob("*.json")
+                      if not path.is_relative_to(self.package / "history"))
 
 
 def compare(undisturbed, shared):
@@ -57,6 +58,25 @@ def compare(undisturbed, shared):
     lines = len(shared.log().lines)
     if shared.finish() != 0 or len(shared.log().lines) > lines + 2 + len(late):
         fail("`pipe run` found something to do after the workers", shared)
+
+
+def check_history(shared, ends):
+    """What the workers did is known, whatever killed them: each unit, those who lost a lease, and the same on the page."""
+    told = json.loads(shared.show("status", "--json"))["workers"]
+    host, = told["hosts"]
+    units = {fields["unit"] for kind, fields in shared.log().lines if kind in ("done", "end")}
+    results = {entry["unit"] for path in shared.package.glob("history/*/*.json")
+               for entry in json.loads(path.read_text())["results"]}
+    if missing := units - results:
+        fail(f"the history does not tell of {sorted(missing)}", shared)
+    if host["units"] < len({unit for unit in units if not unit.startswith("docs/")}) or not 0 < told["utilisation"] <= 1:
+        fail(f"`pipe status` tells {told}", shared)
+    if ends[KILLED] > 3 and host["lost"] == 0:
+        fail(f"no lease was lost: {ends}, {host}", shared)
+    page = Path(shared.show("report").strip()).read_text()
+    if ">Hosts<" not in page or f"<td>{host['units']}</td>" not in page:
+        fail("`pipe report` has no table of hosts", shared)
+    return f"{host['units']} units by {host['workers']} workers, {host['twice']} done twice, {host['lost']} lost"
 
 
 def work_off(shared, chance, deaths, most_seconds=100):
@@ -114,8 +134,9 @@ def kills(program, root, period=PERIOD):
         # A worker that was killed after the end of the run leaves leases, which nobody needs.
         for left in shared.package.rglob("lease/**/*.json"):
             left.unlink()
+        told = check_history(shared, ends)
         compare(undisturbed, shared)
-        print(", ".join(f"{number} {code}" for code, number in ends.items()))
+        print(", ".join(f"{number} {code}" for code, number in ends.items()) + f"; {told}")
         total += ends
     if total[KILLED] < 8 or total["frozen"] < 2:
         fail(f"too few kills: {total}", shared)
@@ -213,10 +234,7 @@ def failures(program, root):
     while not [*shared.package.glob("lease/**/*.json")]:
         time.sleep(0.001)
     worker.send_signal(signal.SIGSTOP)
-    status = [program, "status", str(shared.file), "--work", str(shared.work), "--set", f"out={shared.out}"]
-    told, shown = (subprocess.run([*status, *more], capture_output=True, text=True, timeout=60, check=True).stdout
-                   for more in ([], ["--json"]))
-    shown = json.loads(shown)["workers"]["units"]
+    told, shown = shared.show("status"), json.loads(shared.show("status", "--json"))["workers"]["units"]
     if "docs/0000-*: " not in told or f", process {worker.pid}" not in told or shown[0]["unit"] != "docs/0000-*":
         fail(f"`pipe status` says\n{told}{shown}", shared)
     worker.send_signal(signal.SIGCONT)

@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,9 +68,17 @@ def main():
             fail("a run of one process failed", one)
 
         run = new_run(Submitted, program, root / "plain", inputs)
-        expect(run, run.on_local(), DONE, "2 workers started by local", "everything is done")
+        expect(run, run.on_local(), DONE, "2 workers started by local", "report: ", "everything is done")
         same(one, run)
+        page = Path(re.search(r"report: (\S+/report\.html)", run.messages())[1])
+        if not all(text in page.read_text() for text in (">Done<", ">Hosts<", "pipe submit ", ">Workers busy<")):
+            fail("the report of a run by workers has no hosts", run)
+        last = json.loads(run.show("status", "--json"))
+        if last["last_run"]["id"] != page.parent.name or last["last_run"]["outcome"] != "done" or last["workers"]["hosts"] == []:
+            fail(f"`pipe status` tells {last}", run)
         expect(run, run.on_local(), DONE, "nothing to do")
+        if run.show("report").strip() != str(page) or ">Hosts<" not in page.read_text():
+            fail("`pipe report` has another page", run)
 
         # Ctrl-C leaves the workers alone; the same command attaches, from two terminals, too.
         for attempt in range(5):
