@@ -48,7 +48,8 @@ Command SubmitCommand() {
       .help = "Run on many machines, by an engine that starts workers there; watch until the end",
       .words = Joined(
           WithoutScratch(PipelineWords(request->pipeline)),
-          {FromLogWord(request->selection.from_log),
+          {UntilWord(request->selection.until),
+           FromLogWord(request->selection.from_log),
            {.flags = {"--on"},
             .value = "ENGINE",
             .help = "The engine that starts the workers",

@@ -132,7 +132,7 @@ class Submitted {
                            "); end them with --cancel, or use --on ", submission_->engine));
     ASSIGN_OR_RETURN(const WorkPackage plan, ReadWorkPackage(*package_));
     if (plan.pipeline != text_ || plan.set != request_.pipeline.set ||
-        plan.subset != request_.pipeline.subset)
+        plan.subset != request_.pipeline.subset || plan.until != request_.selection.until)
       return Status(Code::kFailedPrecondition,
                     StrCat(place_, ": ", submission_->engine, " runs an earlier state of ", plan.file, " (",
                            submission_->job, "); end it with `pipe submit --cancel`, then submit again"));

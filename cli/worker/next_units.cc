@@ -170,6 +170,7 @@ class NextUnits {
     request.place = WorkPlace{before.work, StrCat(scratch_, "/plan"), 0};
     request.text = before.pipeline;
     request.directory = before.directory;
+    request.selection.until = before.until;
     request.selection.from_log = before.from_log;
     request.package = options_.plan;
     request.threads = ThreadCount(options_.threads);

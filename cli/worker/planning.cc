@@ -154,6 +154,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   work_package.file = request.pipeline.file;
   work_package.set = request.pipeline.set;
   work_package.subset = request.pipeline.subset;
+  work_package.until = request.selection.until;
   work_package.directory = request.directory;
   work_package.work = place.home;
   work_package.holder = workspace->environment().lease.holder;

@@ -79,6 +79,11 @@ std::vector<Word> PipelineFlags(PipelineOptions& options) {
   };
 }
 
+Word UntilWord(std::string& stage) {
+  return {
+      .flags = {"--until"}, .value = "STAGE", .help = "Run this stage and all that it needs", .to = &stage};
+}
+
 Word FromLogWord(bool& from_log) {
   return {.flags = {"--from-log"},
           .help = "Publish again from a source that is gone, with the log of earlier runs",

@@ -29,6 +29,9 @@ std::vector<Word> PipelineWords(PipelineOptions& options);
 /// positional words.
 std::vector<Word> PipelineFlags(PipelineOptions& options);
 
+/// Returns the flag --until. `stage` must outlive it.
+Word UntilWord(std::string& stage);
+
 /// Returns the flag --from-log: publish again from a source that is gone. `from_log` must outlive it.
 Word FromLogWord(bool& from_log);
 

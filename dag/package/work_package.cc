@@ -41,6 +41,7 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
     units.emplace_back(Json::Object{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}});
   json["set"] = std::move(set);
   if (!work_package.subset.empty()) json["subset"] = work_package.subset;
+  if (!work_package.until.empty()) json["until"] = work_package.until;
   json["files"] = std::move(files);
   json["units"] = std::move(units);
   if (work_package.from_log) json["from_log"] = true;
@@ -72,6 +73,7 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     work_package.set.emplace_back(both[0].AsString(), both[1].AsString());
   }
   if (json.Has("subset")) work_package.subset = fields.Text("subset");
+  if (json.Has("until")) work_package.until = fields.Text("until");
   for (const Json& element : fields.Array("files")) {
     const std::string where = StrCat("files[", work_package.files.size(), "].");
     JsonFields parts(element, where, status);

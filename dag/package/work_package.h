@@ -34,6 +34,7 @@ struct WorkPackage {
   std::string file;      // its name
   std::vector<std::pair<std::string, std::string>> set;
   std::string subset{};  // the value of --subset; empty: not given
+  std::string until{};   // the value of --until; empty: not given
   std::string directory;
   std::string work;      // path of the work directory, or URI of the home
   std::string holder{};  // text of the file `holder` in `work`; empty in a plan of an earlier version

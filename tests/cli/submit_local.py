@@ -130,6 +130,14 @@ def main():
         if found := differences(one.published(), run.published()):
             fail("a run that was handed on made other bytes: " + "; ".join(found), run)
 
+        # Workers plan no further than the command was asked to go.
+        run = new_run(Submitted, program, root / "until", inputs)
+        expect(run, run.on_local("--until", "text"), DONE, "everything is done")
+        if {name.split("/")[0] for name in run.published()} != {"shuffled"}:
+            fail(f"--until text published {sorted(run.published())}", run)
+        expect(run, run.on_local(), DONE, "everything is done")
+        same(one, run)
+
         # Another state of the file is not mixed with the one that runs.
         run = new_run(Submitted, program, root / "edited", inputs)
         watch = run.on_local()

@@ -65,14 +65,25 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   // A struct with a further member stops the build here; set the member then, and bind it.
   const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
   const OfferedUnit unit{"<unit>", DigestOf("2")};
-  const WorkPackage package{"<text>",   "<file>",      {{"<name>", "<value>"}},
-                            "<subset>", "<directory>", "<work>",
-                            "<holder>", "<log>",       "1-2",
-                            1,          {file},        {unit},
-                            true,       true,          {{"<stage>", std::chrono::milliseconds(1)}}};
+  const WorkPackage package{"<text>",
+                            "<file>",
+                            {{"<name>", "<value>"}},
+                            "<subset>",
+                            "<until>",
+                            "<directory>",
+                            "<work>",
+                            "<holder>",
+                            "<log>",
+                            "1-2",
+                            1,
+                            {file},
+                            {unit},
+                            true,
+                            true,
+                            {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
-  [[maybe_unused]] const auto& [pipeline, file_name, set, subset, directory, work, holder, log, run,
+  [[maybe_unused]] const auto& [pipeline, file_name, set, subset, until, directory, work, holder, log, run,
                                 group_memory, files, units, from_log, cuts, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
   ASSERT_TRUE(read.ok()) << read.status().message();

@@ -48,6 +48,7 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   EXPECT_EQ(*back, Example());
   WorkPackage trial = Example();
   trial.subset = "1%";
+  trial.until = "text";
   trial.holder = "0a1b";
   const Result<WorkPackage> trial_back = ParseWorkPackage(EncodeWorkPackage(trial));
   ASSERT_TRUE(trial_back.ok());
