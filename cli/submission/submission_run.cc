@@ -84,27 +84,32 @@ class Submitted {
 
   Status FindPlaces() {
     const std::string work = WorkPlaceOf(request_.pipeline, loaded_.spec).home;
-    const bool remote = IsRemote(work);
+    remote_ = IsRemote(work);
     const std::string own =
-        remote ? StrCat(std::filesystem::current_path().string(), "/.pipe/", loaded_.spec.name)
-               : std::filesystem::absolute(work).string();
-    place_ = request_.package.empty() ? StrCat(remote ? work : own, "/", kPackageBelow) : request_.package;
+        remote_ ? StrCat(std::filesystem::current_path().string(), "/.pipe/", loaded_.spec.name)
+                : std::filesystem::absolute(work).string();
+    place_ = request_.package.empty() ? StrCat(remote_ ? work : own, "/", kPackageBelow) : request_.package;
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place_));
     if (uri.is_local()) place_ = std::filesystem::absolute(uri.path).string();
-    if (!request_.emit.empty() && (!remote || uri.is_local()))
+    if (!request_.emit.empty() && (!remote_ || uri.is_local()))
       return Status(
           Code::kInvalidArgument,
-          StrCat(remote ? place_ : own, ": machines of --emit ", request_.emit,
+          StrCat(remote_ ? place_ : own, ": machines of --emit ", request_.emit,
                  " do not see this directory; keep the run in a bucket with --work gs://BUCKET/NAME"));
     directory_ = StrCat(own, "/", kEngineBelow);
     ASSIGN_OR_RETURN(package_, OpenStore(place_));
     return {};
   }
 
-  std::unique_ptr<Engine> TheirEngine() const {
+  std::unique_ptr<Engine> EngineIn(const std::string& directory, const std::string& name) const {
     EngineOptions options = request_.options;
-    options.directory = submission_->directory;
-    return EngineOf(submission_->engine, std::move(options));
+    options.directory = directory;
+    options.everywhere = !remote_;  // a work directory is one that every host sees
+    return EngineOf(name, std::move(options));
+  }
+
+  std::unique_ptr<Engine> TheirEngine() const {
+    return EngineIn(submission_->directory, submission_->engine);
   }
 
   /// Returns whether workers of an earlier call run this very file. kFailedPrecondition: they run another
@@ -199,9 +204,7 @@ class Submitted {
 
   Status Start() {
     RETURN_IF_ERROR(MakeDirectories(directory_));
-    EngineOptions options = request_.options;
-    options.directory = directory_;
-    const std::unique_ptr<Engine> engine = EngineOf(request_.engine, std::move(options));
+    const std::unique_ptr<Engine> engine = EngineIn(directory_, request_.engine);
     // Two calls at once: one of them starts the workers.
     Submission submission{request_.engine, "", directory_, NameOfWorker(), Workers().workers};
     const Condition condition = submission_ ? Condition::ReplaceAny() : Condition::CreateOnly();
@@ -237,7 +240,7 @@ class Submitted {
     if (!outcome->end) {
       (void)package_->Remove(kSubmissionName);
       LogError(StrCat("all workers ended before the run did (", outcome->engine, "); their messages are in ",
-                      submission_->directory, "; the same command continues"));
+                      engine->Messages(), "; the same command continues"));
       return kExitFailed;
     }
     WaitForWorkers(*engine, *submission_, stop());
@@ -296,6 +299,7 @@ class Submitted {
   LoadedPipeline& loaded_;
   const std::string text_;
   StatusDisplay display_{false};
+  bool remote_ = false;    // the run has a home in a bucket
   std::string place_;      // location of the work package
   std::string directory_;  // of the engine's files
   std::unique_ptr<Store> package_;

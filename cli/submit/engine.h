@@ -24,9 +24,9 @@ struct WorkerSet {
 };
 
 struct EngineOptions {
-  /// An absolute path, which exists: files of the engine and messages of the workers go there. With Slurm
-  /// every host must see it.
+  /// An absolute path, which exists: files of the engine and messages of the workers go there.
   std::string directory = {};
+  bool everywhere = true;  // every host sees `directory`; false: perhaps none does
   /// Words for the engine's own program: "--partition=long" for sbatch; none for the others.
   std::vector<std::string> words = {};
   std::string address = {};        // of a Ray cluster, HOST:PORT; empty: the one that this host is part of
@@ -55,6 +55,8 @@ class Engine {
   virtual Result<EngineState> State(const std::string& job, const std::stop_token& stop) = 0;
   /// Asks all workers to end, and starts none again. OK also if the job is over.
   virtual Status Cancel(const std::string& job, const std::stop_token& stop) = 0;
+  /// Where the messages of the workers are, for people.
+  virtual std::string Messages() const = 0;
 };
 
 }  // namespace pipeline

@@ -29,6 +29,8 @@ class KeptEngine : public Engine {
     return StopDetached(job);
   }
 
+  std::string Messages() const override { return options_.directory; }
+
  protected:
   const EngineOptions options_;
   const std::string name_;  // of the program, in the names of its files

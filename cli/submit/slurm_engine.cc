@@ -51,7 +51,7 @@ class SlurmEngine final : public Engine {
     const Result<std::string> configuration = CallTool({"scontrol", "show", "config"}, stop);
     if (!configuration.ok()) return Explain(configuration.status());
     const std::string script = StrCat(options_.directory, "/workers.slurm");
-    RETURN_IF_ERROR(WriteEngineFile(script, SlurmScript(set, options_.directory, options_.words)));
+    RETURN_IF_ERROR(WriteEngineFile(script, SlurmScript(set, options_)));
     std::string jobs;
     for (const std::string& span : ArraySpans(set.workers, LargestArray(*configuration))) {
       const Result<std::string> job =
@@ -85,6 +85,13 @@ class SlurmEngine final : public Engine {
     const Result<std::string> done = CallTool(argv, stop);
     if (done.ok() || done.status().message().find("Invalid job id") != std::string_view::npos) return {};
     return Explain(done.status());
+  }
+
+  std::string Messages() const override {
+    return options_.everywhere ? options_.directory
+                               : StrCat(options_.directory,
+                                        ", or in /tmp/pipe-JOB_TASK.log of a host that "
+                                        "does not see it");
   }
 
  private:

@@ -52,8 +52,7 @@ exit "$code"
 
 }  // namespace
 
-std::string SlurmScript(const WorkerSet& set, const std::string& directory,
-                        const std::vector<std::string>& words) {
+std::string SlurmScript(const WorkerSet& set, const EngineOptions& options) {
   std::string text = "#!/bin/bash\n";
   const auto option = [&](const std::string& words_of_option) {
     text += StrCat("#SBATCH ", words_of_option, "\n");
@@ -61,14 +60,21 @@ std::string SlurmScript(const WorkerSet& set, const std::string& directory,
   option(StrCat("--job-name=pipe-", set.name));
   option(StrCat("--cpus-per-task=", set.cores));
   if (set.memory != 0) option(StrCat("--mem=", (set.memory + (1 << 20) - 1) >> 20, "M"));
-  option(ShellWords({StrCat("--output=", directory, "/%A_%a.log")}));
+  // Slurm does not start a task whose file it cannot make.
+  const std::string place = options.everywhere ? StrCat(options.directory, "/") : "/tmp/pipe-";
+  option(ShellWords({StrCat("--output=", place, "%A_%a.log")}));
   option("--open-mode=append");
   option("--requeue");
   option("--signal=B:TERM@60");
-  for (const std::string& word : words) option(ShellWords({word}));
+  for (const std::string& word : options.words) option(ShellWords({word}));
   text += "# One worker; `pipe submit` made this file.\n";
   text += StrCat("worker=(", ShellWords(set.argv), ")\n");
   text += StrCat("most=", set.starts, "\n");
+  if (!options.everywhere) {
+    const std::string directory = ShellWords({options.directory});
+    text += StrCat("[ ! -w ", directory, " ] || exec >>", directory,
+                   "/${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}.log 2>&1\n");
+  }
   return text.append(kBody);
 }
 

@@ -8,9 +8,8 @@
 
 namespace pipeline {
 
-/// The script for `sbatch --array`: each task of the array is one worker. `words`: more options of sbatch.
-std::string SlurmScript(const WorkerSet& set, const std::string& directory,
-                        const std::vector<std::string>& words);
+/// The script for `sbatch --array`: each task of the array is one worker.
+std::string SlurmScript(const WorkerSet& set, const EngineOptions& options);
 
 /// The values of --array that start `workers` tasks, if an array has at most `largest` of them.
 std::vector<std::string> ArraySpans(int workers, int largest);

@@ -47,8 +47,17 @@ void ExpectGolden(const std::string& name, std::string_view text) {
 }
 
 TEST(EngineFilesTest, ScriptOfSlurm) {
-  ExpectGolden("workers.slurm",
-               SlurmScript(Example(), "/home/me/my run", {"--partition=long", "--comment=a b"}));
+  EngineOptions options;
+  options.directory = "/home/me/my run";
+  options.words = {"--partition=long", "--comment=a b"};
+  ExpectGolden("workers.slurm", SlurmScript(Example(), options));
+}
+
+TEST(EngineFilesTest, ScriptOfSlurmForHostsThatMayNotSeeTheDirectory) {
+  EngineOptions options;
+  options.directory = "/home/me/my run";
+  options.everywhere = false;
+  ExpectGolden("workers-apart.slurm", SlurmScript(Example(), options));
 }
 
 TEST(EngineFilesTest, ScriptOfThisMachine) { ExpectGolden("workers.sh", LocalScript(Example())); }
