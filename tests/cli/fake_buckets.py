@@ -59,11 +59,11 @@ class FakeBuckets:
     def get(self, bucket, name):
         return self.ask(f"/storage/v1/b/{bucket}/o/{urllib.parse.quote(name, safe='')}?alt=media")
 
-    def items(self, bucket):
+    def items(self, bucket, prefix=""):
         """{name: resource}"""
-        found, token = {}, ""
+        found, token, prefix = {}, "", urllib.parse.quote(prefix, safe="")
         while token is not None:
-            page = json.loads(self.ask(f"/storage/v1/b/{bucket}/o?maxResults=1000&pageToken={token}"))
+            page = json.loads(self.ask(f"/storage/v1/b/{bucket}/o?maxResults=1000&prefix={prefix}&pageToken={token}"))
             found.update((item["name"], item) for item in page.get("items", []))
             token = page.get("nextPageToken")
         return found

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`pipe submit` with a real engine on three hosts: one host loses its power inside a unit, and the bytes are those of
-`pipe run`.
+"""pipelines/cc100_ja.yaml by `pipe submit` with a real engine, on three hosts that have only a bucket in common: one
+loses its power inside a unit, and the objects are those of `pipe run`.
 
     engine_run.py PIPE FAKE_GCS slurm
     engine_run.py PIPE FAKE_GCS ray ENVIRONMENT
@@ -8,146 +8,148 @@
 
 import json
 import re
-import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
-from hosts import Host, machines
+from hosts import machines
 
 import replan_support as support  # noqa: E402
+from benches import BENCHES, HOSTS, WORKERS  # noqa: E402
 from engine import check  # noqa: E402
-from pipe_run import corpus, differences, write_corpora  # noqa: E402
-from ray_cluster import Ray  # noqa: E402
-from slurm_cluster import Slurm  # noqa: E402
-from workers import FILE, Shared, new_run  # noqa: E402
+from fake_buckets import BUCKET  # noqa: E402
+from pipe_run import differences  # noqa: E402
+from small_pipelines import SmallPipeline  # noqa: E402
 
-HOSTS, WORKERS = 3, 3
-PERIOD = "1"  # seconds between two signs of life of a worker; four of them are silence
+MOST_HITS = 3  # faults inside one unit: after six silent workers it would be given up
 
 
-class SlurmBench:
-    """A cluster, the words of `pipe submit` for it, and the losses of its hosts that its own log tells."""
+class Package:
+    """The work package of a run, as listings of the bucket show it again and again. Generations of the bucket rise with
+    each change of any object."""
 
-    def __init__(self, place, hosts, _):
-        self.cluster = Slurm(place.root / "slurm", hosts, cores=2, memory=4000)
-        self.hosts, self.first, self.words = self.cluster.hosts, self.cluster.controller, []
-        self.variables = {**self.cluster.variables, "PIPE_LEASE": PERIOD}
+    def __init__(self, bucket, home):
+        self.bucket, self.home = bucket, home
+        self.leases, self.segments = {}, {}  # object: its generation and what it says; segment of the log: its text
+        self.begun = {}  # unit: {worker: generation of its first lease; 0: that one was not seen}
+        self.done = {}  # unit: generation of its first record
+        self.names = set()
 
-    def losses(self, run):
-        jobs = {job for one in re.findall(r"started by slurm, job ([\d,]+)", run.said()) for job in one.split(",")}
-        return sum(task.split("_")[0] in jobs for host in self.hosts for task in self.cluster.lost(host))
-
-    def repair(self):
-        """What an administrator does: a controller that lost its last seconds may start tasks twice, and then takes their
-        hosts out of use."""
-        for host in self.hosts:
-            if self.cluster.tell("sinfo", "-hN", "-n", host.name, "-t", "drain", "-o", "%N"):
-                self.cluster.tell("scontrol", "update", f"nodename={host.name}", "state=resume")
-
-
-class RayBench:
-    def __init__(self, place, hosts, environment):
-        self.cluster = Ray(environment, place.root / "ray", hosts, cores=2, memory=4 << 30, PIPE_LEASE=PERIOD)
-        self.hosts, self.first, self.variables = self.cluster.hosts, self.cluster.head, {"PIPE_LEASE": PERIOD}
-        self.words = ["--python", self.cluster.python, "--address", self.cluster.address]
-
-    def losses(self, run):
-        said = run.workers_said()
-        return sum(said.count(f"lost ({name}), started again") for name in ("NodeDiedError", "WorkerCrashedError"))
-
-    def repair(self):
-        """A host without Ray joins again by itself."""
-
-
-BENCHES = {"slurm": SlurmBench, "ray": RayBench}
-
-
-class EngineRun:
-    """One run by workers; its work directory is one that all hosts share. The command that watches runs on the first
-    host."""
-
-    def __init__(self, bench, kind, pipe, root, inputs):
-        self.bench, self.kind, self.pipe, self.root = bench, kind, pipe, root
-        self.shared = new_run(Shared, str(pipe), root, inputs)
-        self.shared.package = self.shared.work / "package"
-        self.watch = None
-
-    def start(self):
-        """Starts the workers and watches them, or attaches to them."""
-        shared = self.shared
-        self.watch = self.bench.first.start(
-            [self.pipe, "submit", shared.file, "--on", self.kind, "--workers", WORKERS, "--work", shared.work, "--set",
-             f"out={shared.out}", *self.bench.words], self.root / "said", **self.bench.variables)
-
-    def said(self):
-        return (self.root / "said").read_text()
-
-    def workers_said(self):
-        return "".join(path.read_text(errors="replace") for path in sorted(self.shared.work.glob("submit/*.log")))
-
-    def open_units(self, lives):
-        """Units that a living worker has taken and that are not done. `lives`: is asked with the name of its host and its
-        process id. Returns pairs of the unit and that id."""
-        found = []
-        for path in sorted((self.shared.package / "lease").rglob("*.json")):
-            unit = str(path.relative_to(self.shared.package / "lease").with_suffix("")).removesuffix(".2")
-            try:
-                host, process = re.fullmatch(r"(.*), process (\d+)", json.loads(path.read_text())["who"]).groups()
-            except (OSError, ValueError):
-                continue  # it is being replaced, or gone
-            if unit != "-" and lives(host, int(process)) and not self.is_done(unit):
-                found.append((unit, int(process)))
-        return found
+    def look(self):
+        """Returns the leases of units: [(unit, host, process)]."""
+        items = self.bucket.items(BUCKET, f"{self.home}/package/")
+        self.names, leases = {name.removeprefix(f"{self.home}/package/") for name in items}, []
+        for name, item in items.items():
+            kind, _, unit = name.removeprefix(f"{self.home}/package/").removesuffix(".json").partition("/")
+            if kind == "done":
+                self.done.setdefault(unit, int(item["generation"]))
+            if kind != "lease" or unit == "-":
+                continue
+            unit = unit.removesuffix(".2")
+            if self.leases.get(name, (None,))[0] != item["generation"]:
+                try:
+                    lease = json.loads(self.bucket.get(BUCKET, name))
+                except OSError:
+                    continue  # it is gone
+                self.leases[name] = item["generation"], lease
+                first = 0 if lease["renewal"] else int(item["generation"])
+                self.begun.setdefault(unit, {}).setdefault(lease["nonce"], first)
+            host, process = re.fullmatch(r"(.*), process (\d+)", self.leases[name][1]["who"]).groups()
+            leases.append((unit, host, int(process)))
+        return leases
 
     def is_done(self, unit):
         """A record stays until its line is in the log; the lease stays longer."""
-        if (self.shared.package / "done" / f"{unit}.json").exists():
+        if unit in self.done:
             return True
-        return self.shared.log().done(re.escape(unit) + "$") + self.shared.log().ended(re.escape(unit) + "$") > 0
+        for name in self.bucket.items(BUCKET, f"{self.home}/log/").keys() - self.segments.keys():
+            try:
+                self.segments[name] = self.bucket.get(BUCKET, name).decode()
+            except OSError:
+                continue  # a longer segment has replaced it
+        line = re.compile(rf"^(done|end|cuts)\t(.*\t)?unit={re.escape(unit)}\t", re.MULTILINE)
+        return any(line.search(text) for text in self.segments.values())
 
-    def open_on(self, host):
-        ids = host.own_ids()
-        return [unit for unit, _ in self.open_units(lambda name, process: name == host.name and process in ids)]
+    def begun_again(self):
+        """Units that more than one worker began."""
+        return [unit for unit, workers in self.begun.items() if len(workers) > 1]
 
-    def freeze_inside(self, hosts, tend=lambda: time.sleep(0.01), seconds=60):
+    def begun_after_done(self):
+        return [unit for unit, workers in self.begun.items() if max(workers.values()) > self.done.get(unit, 1 << 63)]
+
+
+class EngineRun:
+    """One run by workers, with its home and its outputs in the bucket. The first host runs the command that watches."""
+
+    def __init__(self, bench, kind, small, name):
+        self.bench, self.kind, self.small, self.name = bench, kind, small, name
+        self.package, self.watch, self.hits = Package(bench.bucket, f"{name}/home"), None, Counter()
+        self.directory, self.home = bench.first.disk / name, f"gs://{BUCKET}/{name}/home"
+        self.words = small.words(self.directory, f"{name}/out")
+
+    def start(self):
+        """Starts the workers and watches them, or attaches to them."""
+        self.watch = self.bench.first.start(
+            ["env", "-C", self.directory, self.small.pipe, "submit", *self.words, "--on", self.kind, "--workers",
+             WORKERS, "--work", self.home, "--scratch", "/tmp", *self.bench.words], self.bench.root / f"said-{self.name}",
+            **self.bench.variables)
+
+    def said(self):
+        return (self.bench.root / f"said-{self.name}").read_text()
+
+    def all_said(self):
+        return f"{self.said()[-4000:]}\n{self.bench.workers_said(self)[-4000:]}"
+
+    def open_on(self, host, leases):
+        """Units that a living worker of the host has taken and that are not done."""
+        there = [(unit, process) for unit, name, process in leases if name == host.name]
+        ids = host.own_ids() if there else ()
+        return [unit for unit, process in there if process in ids and not self.package.is_done(unit)]
+
+    def may_hit(self, units):
+        return all(self.hits[unit] < MOST_HITS for unit in units)
+
+    def freeze_inside(self, hosts, tend=lambda: None, seconds=60):
         """Suspends one of `hosts()` that is inside a unit. Returns it and its open units; None: the run has ended
         before. Calls `tend` while it waits."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
+            leases = self.package.look()
             for host in hosts():
-                if not self.open_on(host):
+                units = self.open_on(host, leases)
+                if not units or not self.may_hit(units):
                     continue
                 host.freeze()
-                if units := self.open_on(host):
+                units = self.open_on(host, self.package.look())
+                if units and self.may_hit(units):
+                    self.hits.update(units)
                     return host, units
                 host.thaw()
             if self.ended():
                 return None
             tend()
-        raise SystemExit(f"no worker takes a unit\n{self.said()[-4000:]}\n{self.workers_said()[-4000:]}")
+            time.sleep(0.02)
+        raise SystemExit(f"no worker takes a unit\n{self.all_said()}")
 
     def ended(self):
-        return (self.shared.package / "end.json").exists()
+        return "end.json" in self.package.names
 
-    def finish(self, undisturbed, seconds):
-        """Waits for the end of the command, and compares."""
-        try:
-            code = self.watch.wait(seconds)
-        except subprocess.TimeoutExpired:
-            code = f"nothing within {seconds} s"
-        check(code == 0, f"`pipe submit` ended with {code}\n{self.said()[-4000:]}\n{self.workers_said()[-4000:]}")
-        found = differences(undisturbed, self.shared.published())
-        check(not found, "other bytes than `pipe run`: " + "; ".join(found))
-
-
-def prepare(pipe, root, size=800_000, times=8):
-    """Returns inputs of some seconds of work, and the bytes that `pipe run` makes of them."""
-    inputs = write_corpora(root / "corpora", [corpus(seed, size) * times for seed in (3, 4, 5)], "gzip")
-    urls = ", ".join(f'"{path}"' for path in inputs)
-    alone = Shared(str(pipe), root / "alone", FILE.format(urls=urls))
-    check(alone.finish("-j", "2") == 0, alone.messages())
-    return inputs, alone.published()
+    def finish(self, seconds):
+        """Waits for the end of the command. Then all objects are those of `pipe run`, which finds nothing to do, and no
+        unit was begun after it was done."""
+        deadline = time.monotonic() + seconds
+        while self.watch.poll() is None and time.monotonic() < deadline:
+            self.package.look()
+            time.sleep(0.1)
+        check(self.watch.poll() == 0, f"`pipe submit` ended with {self.watch.poll()}\n{self.all_said()}")
+        found = differences(self.small.wanted, self.small.published(f"{self.name}/out"))
+        check(not found, "other objects than by `pipe run`: " + "; ".join(found))
+        again = self.package.begun_after_done()
+        check(not again, f"begun after they were done: {again}\n{self.all_said()}")
+        here = self.bench.root / f"last-{self.name}"
+        self.small.run(here, self.home, f"{self.name}/out", "--scratch", here / "scratch")
+        check("up to date" in self.small.said, f"`pipe run` finds something to do after the workers\n{self.small.said}")
 
 
 def main():
@@ -159,10 +161,10 @@ def main():
     def say(what):
         print(f"[{time.monotonic() - began:5.1f} s] {what}", flush=True)
 
-    with support.Sandbox() as place, machines.Network(fake, place.root) as network:
-        inputs, undisturbed = prepare(pipe, place.root)
-        bench = BENCHES[kind](place, network.add(1 + HOSTS, Host), environment)
-        run = EngineRun(bench, kind, pipe, place.root / "run", inputs)
+    with support.Sandbox("/tmp") as place, machines.Network(fake, place.root) as network:
+        small = SmallPipeline("cc100_ja", pipe, network.bucket, place.root)
+        bench = BENCHES[kind](place, network, environment)
+        run = EngineRun(bench, kind, small, "run")
         run.start()
         say(f"{WORKERS} workers are started on {HOSTS} hosts")
         found = run.freeze_inside(lambda: bench.hosts)
@@ -170,11 +172,11 @@ def main():
         host, units = found
         host.kill()
         say(f"{host.name} loses its power inside {', '.join(units)}")
-        check(not any(run.is_done(unit) for unit in units), "the unit was done")
-        run.finish(undisturbed, 200)
+        run.finish(200)
         losses = bench.losses(run)
         check(losses > 0, f"the log of the engine has no loss:\n{run.said()}\n{bench.cluster.log()[-4000:]}")
-        say(f"the log of the engine has {losses} lost worker, and the bytes are those of `pipe run`")
+        say(f"the log of the engine has {losses} lost worker; {len(small.wanted)} objects are those of `pipe run`; of "
+            f"{len(run.package.begun)} units {len(run.package.begun_again())} were begun again, none after it was done")
 
 
 if __name__ == "__main__":

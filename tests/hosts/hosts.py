@@ -1,5 +1,5 @@
 """Hosts of an engine, for tests: machines of tests/trainer/machines.py that also have process ids, a boot id, /tmp and
-/dev/shm of their own. A directory below the root of the network is a disk that all share."""
+/dev/shm of their own. Hosts share the directory of the network; those of the class Apart share no disk."""
 
 import re
 import subprocess
@@ -28,8 +28,18 @@ while True:
 """
 
 
+ENGINE = "engine"  # below the root of the network: the engine's own files, which hosts without a common disk see, too
+
+
 class Host(machines.Machine):
     """One host. Its name is host-NUMBER; numbers count from 0."""
+
+    def _seen(self):
+        """Directories that it sees although they may be in the /tmp of this machine."""
+        return [self.root, PROJECT]
+
+    def _more_steps(self):
+        return []
 
     def _hold(self, names):
         boot = self.disk / "boot_id"
@@ -39,11 +49,11 @@ class Host(machines.Machine):
         steps = [f"hostname host-{self.number}", f"mount --bind {names} /etc/hosts",
                  f"mount --bind {boot} /proc/sys/kernel/random/boot_id", "mount -t tmpfs shm /dev/shm",
                  f"mount -t tmpfs -o mode=1777 tmp {own}"]
-        for kept in (self.root, PROJECT):
+        for kept in self._seen():
             if kept.is_relative_to("/tmp"):
                 inside = own / kept.relative_to("/tmp")
                 steps += [f"mkdir -p {inside}", f"mount --bind {kept} {inside}"]
-        steps += [f"mount --move {own} /tmp", 'exec "$@"']
+        steps += [f"mount --move {own} /tmp", *self._more_steps(), 'exec "$@"']
         holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child",
                                    "--mount-proc", "sh", "-c", " && ".join(steps), "sh", sys.executable, "-ISc", FIRST],
                                   stdout=subprocess.PIPE, text=True)
@@ -56,7 +66,12 @@ class Host(machines.Machine):
         return f"host-{self.number}"
 
     def _inside(self, directory, *more):
-        return super()._inside(directory, "--pid", *more)
+        # nsenter itself would open the directory of this machine.
+        return [*super()._inside("/", "--pid", *more), "sh", "-c", 'cd "$0" && exec "$@"', str(directory)]
+
+    def there(self, path):
+        """The path by which this machine reaches a file of the host."""
+        return Path(f"/proc/{self._first}/root") / str(path).lstrip("/")
 
     def own_ids(self):
         """The ids that its living processes have on the host itself."""
@@ -78,3 +93,16 @@ class Host(machines.Machine):
             raise SystemExit(f"{self.name}: {' '.join(map(str, words))}: exit code {done.returncode}\n"
                              f"{done.stdout}{done.stderr}")
         return done.stdout.rstrip("\n")
+
+
+class Apart(Host):
+    """A host that has no disk in common with others, beside the engine's own files. It can write below its disk, /tmp,
+    /dev/shm and these files alone."""
+
+    def _seen(self):
+        if not self.root.is_relative_to("/tmp"):
+            raise SystemExit(f"{self.root}: is not below /tmp, which such a host has for its own")
+        return [self.disk, self.root / ENGINE, PROJECT]
+
+    def _more_steps(self):
+        return ["mount -n -o remount,bind,ro /"]

@@ -4,6 +4,7 @@ import re
 import time
 
 PORT = 6379
+WAIT = 180  # seconds: on a busy machine one import of Ray takes half a minute
 STORE = 80 << 20  # bytes of each object store, which nothing here uses; 75 MiB is Ray's least
 # How fast the head calls a silent host dead; Ray's own times are too long for a test.
 HEALTH = {"RAY_health_check_initial_delay_ms": "2000", "RAY_health_check_period_ms": "1000",
@@ -25,7 +26,7 @@ class Ray:
         root.mkdir()
         for host in hosts:
             self.boot(host)
-        self.wait("all hosts are there", lambda: self.alive() == len(hosts), 90)
+        self.wait("all hosts are there", lambda: self.alive() == len(hosts), WAIT)
 
     def boot(self, host):
         """Starts Ray on a host that has just been made, or that was killed."""
@@ -37,14 +38,14 @@ class Ray:
                     f"--object-store-memory={STORE}", "--disable-usage-stats", "--block"],
                    self.root / f"{host.name}.log", **self.variables)
         if host is self.head:
-            self.wait("the head answers", lambda: self.alive() == 1, 60)
+            self.wait("the head answers", lambda: self.alive() == 1, WAIT)
 
     def alive(self):
         """Number of hosts that the head calls alive; 0: it does not answer."""
         told = self.head.run(self.python, "-c", "from ray._raylet import GcsClient\n"
                              f"nodes = GcsClient(address='{self.address}').get_all_node_info(timeout=2)\n"
                              "print(sum(node['state'] == 0 if isinstance(node, dict) else node.state == 0 "
-                             "for node in nodes.values()))", check=False, **self.variables)
+                             "for node in nodes.values()))", check=False, timeout=WAIT, **self.variables)
         return int(told) if re.fullmatch(r"\d+", told) else 0
 
     def log(self):
