@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
+#include "tests/support/built_tree.h"
+#include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
@@ -25,6 +29,38 @@ TEST(CommandsTest, EachNameAndEachWordOfACommandIsThereOnce) {
     }
   }
   EXPECT_TRUE(names.contains("run") && names.contains("__probe-plugin"));
+}
+
+/// Returns the reply to a line of a shell without quotes; empty: the program would run it.
+std::string ReplyTo(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream in(line);
+  for (std::string word; in >> word && word[0] != '>';) {
+    if (const std::size_t at = word.find("BUCKET"); at != std::string::npos) word.replace(at, 6, "bucket");
+    words.push_back(word);
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  const std::vector<Command> commands = Commands();
+  const std::variant<Call, Reply> parsed =
+      ParseArgs(commands, VersionText, static_cast<int>(argv.size()), argv.data());
+  return std::holds_alternative<Call>(parsed) ? std::string() : std::get<Reply>(parsed).text;
+}
+
+TEST(CommandsTest, PagesAboutEnginesHaveCommandsThatThisProgramKnows) {
+  int commands = 0;
+  for (const auto& page :
+       std::filesystem::directory_iterator(std::filesystem::path(SourceDir()) / "cli/submit")) {
+    if (page.path().extension() != ".md") continue;
+    std::istringstream in(ReadFile(page.path()));
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with("pipe ")) continue;
+      ++commands;
+      EXPECT_EQ(ReplyTo(line), "") << page.path() << ": " << line;
+    }
+  }
+  EXPECT_GE(commands, 20);
+  EXPECT_NE(ReplyTo("pipe submit a.yaml --until b --nothing"), "");
 }
 
 /// Whether `--json` of `pipe cat` was given.
