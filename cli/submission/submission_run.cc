@@ -29,6 +29,7 @@
 #include "cli/worker/worker_options.h"
 #include "cli/workspace/workspace.h"
 #include "dag/package/submission.h"
+#include "dag/package/unit_lease.h"
 #include "storage/directory.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
@@ -215,7 +216,8 @@ class Submitted {
           Code::kFailedPrecondition,
           StrCat(place_, ": another `pipe submit` starts the workers; call again to attach to them"));
     RETURN_IF_ERROR(mine);
-    Result<std::string> job = engine->Start(Workers(), stop());
+    const Status removed = RemoveLeases();
+    Result<std::string> job = removed.ok() ? engine->Start(Workers(), stop()) : Result<std::string>(removed);
     if (!job.ok()) {
       (void)package_->Remove(kSubmissionName);
       return std::move(job).status();
@@ -225,6 +227,13 @@ class Submitted {
     LogInfo(StrCat(submission.workers, " workers started by ", submission.engine, ", job ", submission.job));
     return WriteObject(*package_, kSubmissionName, EncodeSubmission(submission), Condition::ReplaceAny())
         .status();
+  }
+
+  /// No worker runs: new ones need not wait until those of an earlier call count as dead.
+  Status RemoveLeases() {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> leases, package_->List(kUnitLeasePrefix));
+    for (const ObjectInfo& lease : leases) RETURN_IF_ERROR(package_->Remove(lease.name));
+    return {};
   }
 
   int Watch() {

@@ -253,6 +253,7 @@ Status UnitQueue::RemoveOldLeases(bool all) {
   return {};
 }
 
-Status UnitQueue::Leave() { return RemoveOldLeases(true); }
+// An old view must meet the leases until the run has ended; whoever ends it removes those that are left.
+Status UnitQueue::Leave() { return RemoveOldLeases(view_ && view_->end); }
 
 }  // namespace pipeline

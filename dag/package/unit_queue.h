@@ -64,7 +64,7 @@ class UnitQueue {
   /// The unit failed: counts the attempt. Returns whether it is given up.
   Result<bool> Failed(int code, std::string why, const std::stop_token& stop);
 
-  /// Removes the leases of all finished units: this worker ends.
+  /// This worker ends: removes the leases of its finished units as far as nobody needs them any more.
   Status Leave();
 
   /// The last look at the package. Call it after Next.

@@ -107,6 +107,25 @@ TEST(UnitQueueTest, AnOldViewMeetsTheLeaseOfAFinishedUnit) {
   EXPECT_EQ(package.Objects("lease/").size(), 2u) << "no view is so old";
 }
 
+TEST(UnitQueueTest, AnOldViewMeetsTheLeaseOfAFinishedUnitOfAWorkerThatHasLeft) {
+  Package package(2);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  const std::string other = Next(b).unit;  // both units are free in the view of b
+  const std::string mine = Next(a).unit;
+  package.Done(mine);
+  ASSERT_TRUE(a.Finished().ok());
+  ASSERT_TRUE(a.Leave().ok());
+  package.Done(other);
+  ASSERT_TRUE(b.Finished().ok());
+  EXPECT_EQ(Next(b).kind, Kind::kPlan) << "a unit that is done was taken again";
+  ASSERT_TRUE(b.Release().ok());
+  package.Write("end.json", EncodeRunEnd({}));
+  EXPECT_EQ(Next(b).kind, Kind::kEnded);
+  ASSERT_TRUE(b.Leave().ok());
+  EXPECT_EQ(package.Objects("lease/").size(), 1u) << "whoever ends the run removes the leases of others";
+}
+
 TEST(UnitQueueTest, TheUnitOfASilentWorkerIsTakenOver) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);
