@@ -19,6 +19,7 @@ constexpr std::string_view kFirstLine = "# pipe run log v1\n";
 constexpr std::string_view kAnyFirstLine = "# pipe run log v";
 constexpr std::string_view kWholeSuffix = "-all";
 constexpr int kDigits = 8;
+constexpr std::uint32_t kMostNumber = 99'999'999;
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
 constexpr std::chrono::seconds kMostAtTheEnd{10};
 constexpr int kMostTurns = 20;     // readings, while segments are replaced meanwhile
@@ -221,6 +222,12 @@ Status HomeLog::WriteAll(const std::stop_token& stop) {
 
 Status HomeLog::Create(std::string_view bytes, std::string_view suffix, const std::stop_token& stop) {
   for (int turn = 0; turn < kMostForeign; ++turn) {
+    // Nobody would read it.
+    if (next_ > kMostNumber)
+      return Status(
+          Code::kInvalidArgument,
+          StrCat(NameOf(kMostNumber, ""), ": the segment of the log with the highest possible number ",
+                 "exists; remove it if no run wrote it, and run again"));
     Status created = WriteObject(home_, NameOf(next_, suffix), bytes, Condition::CreateOnly(), stop).status();
     if (created.ok()) ++next_;
     if (created.code() != Code::kAlreadyExists) return created;

@@ -233,6 +233,15 @@ TEST_F(HomeLogTest, ALogOfANewerVersionIsRefused) {
   EXPECT_EQ(RunLog::OpenText("home", found->text).status().code(), Code::kFailedPrecondition);
 }
 
+TEST_F(HomeLogTest, NoSegmentHasANumberThatNobodyReads) {
+  ASSERT_TRUE(WriteObject(memory_, "log/99999999", "# pipe run log v1\n", {}).ok());
+  Begin();
+  ASSERT_TRUE(log_->Append(Done(1)).ok());
+  EXPECT_TRUE(log_->Flush().message().starts_with("log/99999999: ")) << log_->Flush().message();
+  EXPECT_EQ(Segments(memory_).size(), 1u);
+  EXPECT_EQ(failures_, 1);
+}
+
 TEST_F(HomeLogTest, OtherObjectsAreNoSegments) {
   for (const std::string name : {"log/7", "log/00000001.txt", "log/0000000a", "log/00000001-al", "log/x-all"})
     ASSERT_TRUE(WriteObject(memory_, name, "nonsense", {}).ok());
