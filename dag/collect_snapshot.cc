@@ -79,26 +79,27 @@ Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const Hash
   std::vector<Snapshot::SideFile> side_files;
   const auto add = [&](Snapshot::SideFile file, const std::string& path) -> Status {
     file.file = path.substr(path.rfind('/') + 1);
-    const Result<SourceFile> hashed = hash({path, file.name});
-    if (hashed.ok())
+    Result<SourceFile> hashed = hash({path, file.name});
+    if (hashed.status().code() == Code::kCancelled) return std::move(hashed).status();
+    if (hashed.ok()) {
       file.digest = hashed->digest;
-    else if (hashed.status().code() == Code::kCancelled)
-      return hashed.status();
-    else
-      file.missing = hashed.status();
+      file.found = std::move(*hashed);
+    } else {
+      file.missing = std::move(hashed).status();
+    }
     side_files.push_back(std::move(file));
     return {};
   };
   for (const NamedInputEdge& edge : node.named_inputs)
-    if (!edge.node) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}}, edge.file));
+    if (!edge.node) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}, {}}, edge.file));
   if (!node.spec->type->files) return side_files;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
   if (!files.ok()) {
-    side_files.push_back({"files", {}, {}, false, true, files.status()});
+    side_files.push_back({"files", {}, {}, false, true, files.status(), {}});
     return side_files;
   }
   for (const StageFile& file : *files)
-    RETURN_IF_ERROR(add({file.name, {}, {}, false, file.of_machine, {}}, file.path));
+    RETURN_IF_ERROR(add({file.name, {}, {}, false, file.of_machine, {}, {}}, file.path));
   return side_files;
 }
 

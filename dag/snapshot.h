@@ -36,7 +36,8 @@ struct Snapshot {
     Digest digest;
     bool at_named_input = false;
     bool of_machine = false;
-    Status missing;  // not OK: why it is not on this machine
+    Status missing;                     // not OK: why it is not on this machine
+    std::optional<SourceFile> found{};  // as it was hashed; absent: it is missing
   };
   std::map<std::string, std::vector<SideFile>> side_files;  // by stage; named inputs first, in table order
   /// The state of the location of a stage that makes an artifact; the defaults: nothing is there.

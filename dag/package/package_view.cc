@@ -34,6 +34,7 @@ std::string EncodeRunEnd(const RunEnd& end) {
   for (const RunEnd::Failure& failure : end.failures)
     failures.emplace_back(Json::Object{{"unit", failure.unit}, {"why", failure.why}});
   json["failures"] = std::move(failures);
+  if (!end.plan.empty()) json["plan"] = end.plan;
   return json.Dump();
 }
 
@@ -49,6 +50,7 @@ Result<RunEnd> ParseRunEnd(std::string_view text) {
     end.failures.push_back({std::move(unit), parts.Text("why")});
   }
   RETURN_IF_ERROR(status);
+  end.plan = json["plan"].AsString();
   return end;
 }
 
@@ -89,9 +91,12 @@ Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const Uni
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(object));
     UnitAttempts attempts;
     if (there) {
-      ASSIGN_OR_RETURN(const std::string text, ReadObject(package, object, kMaxBytes, stop));
+      const Result<std::string> text = ReadObject(package, object, kMaxBytes, stop);
+      if (text.status().code() == Code::kNotFound) continue;  // `pipe plan` forgot the attempts meanwhile
+      if (!text.ok() && !IsDamaged(text.status())) return text.status();
       // Unreadable attempts are forgotten: the unit is tried more often.
-      if (Result<UnitAttempts> before = ParseUnitAttempts(text); before.ok()) attempts = std::move(*before);
+      Result<UnitAttempts> before = text.ok() ? ParseUnitAttempts(*text) : text.status();
+      if (before.ok()) attempts = std::move(*before);
     }
     attempts.attempts.push_back(attempt);
     attempts.given_up |= last || attempts.attempts.size() >= kMostAttempts;
@@ -135,10 +140,14 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
     if (object.name == kWorkPackageName) {
       view.version = object.version;
     } else if (object.name == kRunEndName) {
-      ASSIGN_OR_RETURN(const std::string text, ReadObject(package, object.name, kMaxBytes, stop));
-      Result<RunEnd> end = ParseRunEnd(text);
-      if (!end.ok()) return std::move(end).status().Annotate(kRunEndName);
-      view.end = std::move(*end);
+      const Result<std::string> text = ReadObject(package, object.name, kMaxBytes, stop);
+      if (text.status().code() == Code::kNotFound) continue;  // `pipe plan` goes on with the run
+      Result<RunEnd> end = text.ok() ? ParseRunEnd(*text) : text.status();
+      if (end.status().code() == Code::kFailedPrecondition)
+        return Status(Code::kInvalidArgument, StrCat(kRunEndName, ": ", end.status().message()));
+      // A worker finds that nothing is left, and replaces a damaged one.
+      if (!end.ok() && !IsDamaged(end.status())) return std::move(end).status();
+      if (end.ok()) view.end = std::move(*end);
     } else if (std::optional<std::string> lease = NameBelow(kUnitLeasePrefix, object.name)) {
       view.leases.emplace(std::move(*lease), object);
     } else if (std::optional<std::string> done = NameBelow("done/", object.name)) {
@@ -154,20 +163,27 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
       }
       const Result<std::string> text = ReadObject(package, object.name, kMaxBytes, stop);
       if (!text.ok() && text.status().code() == Code::kNotFound) continue;
-      if (!text.ok()) return text.status();
-      Result<UnitAttempts> attempts = ParseUnitAttempts(*text);
+      if (!text.ok() && !IsDamaged(text.status())) return text.status();
+      Result<UnitAttempts> attempts = text.ok() ? ParseUnitAttempts(*text) : text.status();
       view.failed.emplace(*unit, attempts.ok() ? std::move(*attempts) : UnitAttempts());
     }
   }
   if (before != nullptr && !view.version.empty() && view.version == before->version) {
     view.package = before->package;
   } else {
-    ASSIGN_OR_RETURN(WorkPackage plan, ReadWorkPackage(package));
-    view.package = std::make_shared<const WorkPackage>(std::move(plan));
+    Result<WorkPackage> plan = ReadWorkPackage(package);
+    if (plan.status().code() == Code::kNotFound)
+      return Status(Code::kNotFound,
+                    StrCat(plan.status().message(),
+                           "; there is no work package here any more: ", "plan again, or submit again"));
+    if (!plan.ok()) return std::move(plan).status();
+    view.package = std::make_shared<const WorkPackage>(std::move(*plan));
   }
   const std::string history = StrCat(kHistoryPrefix, view.package->run, "/");
   for (const ObjectInfo& object : objects)
     if (object.name.starts_with(history)) view.history.push_back(object.name);
+  // A worker that was frozen for long may write the end of a plan that another one has replaced.
+  if (view.end && !view.end->plan.empty() && view.end->plan != view.package->nonce) view.end.reset();
   return view;
 }
 

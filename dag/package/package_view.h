@@ -18,7 +18,7 @@
 
 namespace pipeline {
 
-/// The name of the lease of planning.
+/// The name of the lease of planning. Whoever plans holds the work directory or home as well.
 inline constexpr std::string_view kPlanningLease = "-";
 /// The end of the name of a second lease, after its unit.
 inline constexpr std::string_view kSecondLease = ".2";
@@ -35,6 +35,7 @@ struct RunEnd {
     bool operator==(const Failure&) const = default;
   };
   std::vector<Failure> failures;  // empty: everything is done
+  std::string plan{};             // WorkPackage::nonce of the plan that has ended; empty: that of any
   bool operator==(const RunEnd&) const = default;
 };
 
@@ -74,7 +75,7 @@ struct PackageView {
   std::map<std::string, UnitAttempts, std::less<>> failed;  // by unit
   std::map<std::string, std::string, std::less<>> failed_versions;
   std::vector<std::string> history{};  // objects of the history of the run
-  std::optional<RunEnd> end;           // absent: the run goes on
+  std::optional<RunEnd> end;           // of this plan; absent: the run goes on
   std::chrono::nanoseconds seen{0};    // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;

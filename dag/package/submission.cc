@@ -42,12 +42,33 @@ Result<Submission> ParseSubmission(std::string_view text) {
 }
 
 Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop) {
+  // The version comes first: an object that is replaced meanwhile is not replaced by us.
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(kSubmissionName));
+  if (!there) return std::optional<Submission>();
   const Result<std::string> text = ReadObject(package, kSubmissionName, kMaxBytes, stop);
   if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<Submission>();
   if (!text.ok()) return text.status();
   Result<Submission> submission = ParseSubmission(*text);
   if (!submission.ok()) return std::move(submission).status().Annotate(kSubmissionName);
+  submission->version = there->version;
   return std::optional(std::move(*submission));
+}
+
+Status WriteSubmission(Store& package, Submission& submission, const std::stop_token& stop) {
+  const Condition condition =
+      submission.version.empty() ? Condition::CreateOnly() : Condition::Replace(submission.version);
+  const Result<ObjectInfo> written =
+      WriteObject(package, kSubmissionName, EncodeSubmission(submission), condition, stop);
+  if (written.status().code() == Code::kAlreadyExists)
+    return Status(Code::kFailedPrecondition, std::string(written.status().message()));
+  if (!written.ok()) return written.status();
+  submission.version = written->version;
+  return {};
+}
+
+Status RemoveSubmission(Store& package, const Submission& submission) {
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(kSubmissionName));
+  return there && there->version == submission.version ? package.Remove(kSubmissionName) : Status();
 }
 
 Status CheckRights(Store& package, std::string_view location, const std::stop_token& stop) {

@@ -20,6 +20,7 @@ struct Submission {
   std::string directory;  // of the engine's files
   std::string host;       // where the job was started
   int workers = 0;
+  std::string version{};  // of the object that it was read from or written to; empty: none
   bool operator==(const Submission&) const = default;
 };
 
@@ -28,6 +29,11 @@ std::string EncodeSubmission(const Submission& submission);
 Result<Submission> ParseSubmission(std::string_view text);
 /// Absent: no engine runs workers of this package.
 Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop);
+/// Creates the object, or replaces the one that `submission` was read from. kFailedPrecondition: another call
+/// wrote or removed it meanwhile.
+Status WriteSubmission(Store& package, Submission& submission, const std::stop_token& stop);
+/// Removes the object unless another call has written it meanwhile.
+Status RemoveSubmission(Store& package, const Submission& submission);
 
 /// OK: this machine may create, replace and remove objects of the package. kPermissionDenied: it names the
 /// missing right.

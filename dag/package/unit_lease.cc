@@ -6,12 +6,14 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "dag/package/versioned_json.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
+constexpr std::int64_t kLongest = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
 
 /// A condition that does not hold is an answer, not a failure.
 bool IsTaken(const Status& written) {
@@ -25,14 +27,27 @@ std::string ObjectOfLease(std::string_view name) { return StrCat(kUnitLeasePrefi
 Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop) {
   SeenUnitLease seen;
   const Result<std::string> text = ReadObject(package, ObjectOfLease(name), kMaxLeaseBytes, stop);
-  if (!text.ok() && text.status().code() == Code::kNotFound) return seen;
+  if (text.status().code() == Code::kNotFound || IsDamaged(text.status())) return seen;
   if (!text.ok()) return text.status();
   const Result<Json> json = Json::Parse(*text);
   if (!json.ok()) return seen;
   seen.who = (*json)["who"].AsString("?");
   seen.attempt = static_cast<int>(std::clamp<std::int64_t>((*json)["attempt"].AsInt(1), 1, 1000));
   seen.began = std::max<std::int64_t>((*json)["began"].AsInt(), 0);
+  if (const std::int64_t ran = (*json)["ran_ms"].AsInt(-1); ran >= 0)
+    seen.ran = std::chrono::milliseconds(std::min(ran, kLongest));
+  seen.every =
+      std::chrono::milliseconds(std::clamp<std::int64_t>((*json)["every_ms"].AsInt(15'000), 100, 60'000));
   return seen;
+}
+
+LeaseAge AgeOf(const SeenUnitLease& lease, std::int64_t now) {
+  if (lease.began == 0) return {};
+  const std::chrono::milliseconds by_clocks(std::max<std::int64_t>(now - lease.began, 0));
+  if (!lease.ran) return {by_clocks};
+  const bool fits =
+      now >= lease.began && by_clocks >= *lease.ran && by_clocks <= *lease.ran + kSilentPeriods * lease.every;
+  return fits ? LeaseAge{by_clocks} : LeaseAge{*lease.ran, true};
 }
 
 Result<std::optional<UnitLease>> UnitLease::Take(Store& package, const UnitLeaseTerms& terms,
@@ -70,6 +85,8 @@ Status UnitLease::Write(const Condition& condition, const std::stop_token& stop)
   json["who"] = terms_.who;
   json["attempt"] = attempt_;
   json["began"] = began_;
+  json["ran_ms"] = static_cast<std::int64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(SystemClock().Monotonic() - taken_).count());
   json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
   json["renewal"] = renewal_;
   ASSIGN_OR_RETURN(const ObjectInfo info,

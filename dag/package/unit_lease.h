@@ -19,6 +19,9 @@ namespace pipeline {
 inline constexpr std::string_view kUnitLeasePrefix = "lease/";
 inline constexpr std::string_view kUnitLeaseSuffix = ".json";
 
+/// Periods without a sign of life after which a worker counts as dead.
+inline constexpr int kSilentPeriods = 4;
+
 /// The worker that takes leases.
 struct UnitLeaseTerms {
   std::string nonce;  // different for each worker
@@ -31,6 +34,9 @@ struct SeenUnitLease {
   std::string who = "?";
   int attempt = 1;
   std::int64_t began = 0;  // by the clock of the worker, in milliseconds since 1970; 0: unknown
+  /// Between `began` and the last sign of life; absent: an earlier program wrote the lease.
+  std::optional<std::chrono::milliseconds> ran{};
+  std::chrono::milliseconds every{15'000};
 };
 
 /// A lease of this worker. It is only a hint: a unit that two workers run gives the same bytes twice. One
@@ -69,11 +75,22 @@ class UnitLease {
   int attempt_;
   std::int64_t began_ = SystemClock().UnixMillis();
   std::optional<SeenUnitLease> before_;
+  std::chrono::nanoseconds taken_ = SystemClock().Monotonic();
   int renewal_ = 0;
 };
 
 /// Returns the object of the lease `name`.
 std::string ObjectOfLease(std::string_view name);
+
+/// How long a worker has had a lease.
+struct LeaseAge {
+  std::chrono::milliseconds time{0};  // 0: unknown
+  bool at_last_sign = false;          // `time` ended at its last sign of life, and it is unknown how long ago
+};
+
+/// Returns the age at `now`, by the clock of this machine in milliseconds since 1970. Where that clock and
+/// the worker's are apart, or the worker has been silent for long, the clocks tell nothing.
+LeaseAge AgeOf(const SeenUnitLease& lease, std::int64_t now);
 
 /// Reads the lease `name`. A lease that is damaged or gone has the values above.
 Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop);

@@ -11,7 +11,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kSilentPeriods = 4;  // periods without a sign of life after which a worker counts as dead
 constexpr int kMostWorkers =
     6;                    // that may have a lease, one after the other's death, before its unit is given up
 constexpr int kSlow = 3;  // a straggler takes so many times as long as 95 % of the units of its stage
@@ -52,6 +51,7 @@ bool UnitQueue::IsFree(const std::string& unit) const {
 }
 
 std::string UnitQueue::NextFree() {
+  if (IsUseless()) return {};
   const std::vector<OfferedUnit>& units = view_->package->units;
   const bool idle = wait_ >= terms_.most_wait;  // no other worker wants what failed here
   for (std::size_t step = 0; step < units.size(); ++step) {
@@ -108,10 +108,11 @@ Result<bool> UnitQueue::TakeOver(const std::string& name, const std::string& uni
   // Only people ask for it.
   (void)WriteHistory(package_, view_->package->run,
                      {{}, {{unit, before.who, terms_.lease.who, before.began}}});
-  if (unit != kPlanningLease && lease->attempt() > kMostWorkers) {
+  if (lease->attempt() > kMostWorkers) {
     const std::string why =
         StrCat(kMostWorkers, " workers ended without an answer while they ran it; perhaps ",
                "they had too little memory");
+    if (unit == kPlanningLease) return Status(Code::kInvalidArgument, StrCat("planning: ", why));
     RETURN_IF_ERROR(AddAttempt(package_, unit, {terms_.lease.who, kNoAnswer, why}, true, stop).status());
     RETURN_IF_ERROR(lease->GiveBack());
     return false;
@@ -128,6 +129,7 @@ void UnitQueue::Hold(UnitLease lease, std::string unit) {
 }
 
 Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
+  if (IsUseless()) return false;
   for (const OfferedUnit& unit : view_->package->units) {
     if (view_->done.contains(unit.unit) || view_->GaveUp(unit.unit) || tried_.contains(unit.unit)) continue;
     if (!view_->leases.contains(unit.unit)) continue;
@@ -164,7 +166,7 @@ Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
 }
 
 bool UnitQueue::NeedsPlanning() const {
-  if (!view_->done.empty() || !view_->damaged.empty() || !blocked_.empty()) return true;
+  if (IsUseless() || !view_->done.empty() || !view_->damaged.empty() || !blocked_.empty()) return true;
   return std::all_of(view_->package->units.begin(), view_->package->units.end(),
                      [this](const OfferedUnit& unit) { return view_->GaveUp(unit.unit); });
 }
@@ -226,6 +228,11 @@ Status UnitQueue::Release() {
 
 Status UnitQueue::NeedsPlan() {
   blocked_.insert(held_unit_);
+  return Release();
+}
+
+Status UnitQueue::NeedsOtherPlan() {
+  useless_ = view_->version;
   return Release();
 }
 

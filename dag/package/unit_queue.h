@@ -61,6 +61,9 @@ class UnitQueue {
   Status Release();
   /// The unit needs something that only the next plan has made. This worker does not take it before.
   Status NeedsPlan();
+  /// The unit cannot be run because the plan itself is damaged: until there is another one, this worker only
+  /// plans.
+  Status NeedsOtherPlan();
   /// The unit failed: counts the attempt. Returns whether it is given up.
   Result<bool> Failed(int code, std::string why, const std::stop_token& stop);
 
@@ -83,6 +86,7 @@ class UnitQueue {
 
   Status Look(const std::stop_token& stop);
   bool IsOld() const;
+  bool IsUseless() const { return !useless_.empty() && view_->version == useless_; }
   bool IsFree(const std::string& unit) const;
   /// Returns the next free unit behind the place of this worker; empty: there is none.
   std::string NextFree();
@@ -110,6 +114,7 @@ class UnitQueue {
   std::map<std::string, Watched, std::less<>> watched_;  // by lease
   std::set<std::string, std::less<>> tried_;             // units that this worker took since its view
   std::set<std::string, std::less<>> blocked_;           // units that wait for the next plan
+  std::string useless_;                                  // version of a plan that is damaged
   std::set<std::string, std::less<>> failed_here_;       // units that failed here
   std::map<std::string, FinishedUnit, std::less<>> finished_;  // by name of the lease, which is still there
   std::size_t place_ = 0;                                      // in the list of units

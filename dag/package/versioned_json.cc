@@ -18,4 +18,8 @@ Result<Json> ParseVersioned(std::string_view text, std::string_view member, std:
                 StrCat("it has version ", version, ", and this program reads ", newest));
 }
 
+bool IsDamaged(const Status& why) {
+  return why.code() == Code::kDataLoss || why.code() == Code::kResourceExhausted;
+}
+
 }  // namespace pipeline

@@ -18,4 +18,7 @@ inline constexpr std::uint32_t kPackageFormVersion = 1;
 Result<Json> ParseVersioned(std::string_view text, std::string_view member,
                             std::uint32_t newest = kPackageFormVersion);
 
+/// Returns whether an object cannot be read because of its bytes: they are damaged, or too many.
+bool IsDamaged(const Status& why);
+
 }  // namespace pipeline

@@ -13,6 +13,9 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kMaxPlan = std::uint64_t{1} << 30;
+/// Returns the file without secrets in its address.
+std::string Shown(const std::string& file) { return IsRemote(file) ? ShownUrl(file) : file; }
+
 constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
 
 }  // namespace
@@ -28,6 +31,7 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   if (!work_package.holder.empty()) json["holder"] = work_package.holder;
   json["log"] = work_package.log;
   if (!work_package.run.empty()) json["run"] = work_package.run;
+  if (!work_package.nonce.empty()) json["nonce"] = work_package.nonce;
   json["group_memory"] = work_package.group_memory;
   Json::Array set, files, units;
   for (const auto& [name, value] : work_package.set) set.emplace_back(Json::Array{name, value});
@@ -46,6 +50,7 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   json["units"] = std::move(units);
   if (work_package.from_log) json["from_log"] = true;
   if (work_package.cuts) json["cuts"] = true;
+  for (const auto& [stage, digest] : work_package.machine) json["machine"][stage] = digest.ToHex();
   for (const auto& [stage, time] : work_package.pace)
     json["pace_ms"][stage] = static_cast<std::int64_t>(time.count());
   return json.Dump();
@@ -65,6 +70,7 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   if (json.Has("run")) work_package.run = fields.Text("run");
   if (work_package.run.find_first_not_of("0123456789-") != std::string::npos)
     return Status(Code::kDataLoss, "run: not numbers");  // it is a part of paths
+  work_package.nonce = json["nonce"].AsString();
   work_package.group_memory = fields.Number("group_memory");
   for (const Json& pair : fields.Array("set")) {
     const Json::Array& both = pair.AsArray();
@@ -93,6 +99,10 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     unit.recipe = parts.Hex("recipe");
     work_package.units.push_back(std::move(unit));
   }
+  for (const auto& [stage, digest] : json["machine"].AsObject()) {
+    JsonFields parts(json["machine"], "machine.", status);
+    work_package.machine.emplace(stage, parts.Hex(stage));
+  }
   if (!status.ok()) return status;
   work_package.from_log = json["from_log"].AsBool();
   work_package.cuts = json["cuts"].AsBool();
@@ -107,6 +117,45 @@ Result<WorkPackage> ReadWorkPackage(Store& location) {
   Result<WorkPackage> work_package = ParseWorkPackage(*text);
   if (!work_package.ok()) return std::move(work_package).status().Annotate(kWorkPackageName);
   return work_package;
+}
+
+bool OfSameState(const WorkPackage& a, const WorkPackage& b) {
+  return a.pipeline == b.pipeline && a.set == b.set && a.subset == b.subset && a.directory == b.directory;
+}
+
+std::string ChangedFile(const WorkPackage& plan, const std::vector<WorkPackage::File>& hashed) {
+  std::map<std::string_view, Digest> then;
+  for (const WorkPackage::File& file : plan.files) then.emplace(file.path, file.digest);
+  std::string changed;
+  for (const WorkPackage::File& now : hashed) {
+    const auto found = then.find(now.path);
+    if (found == then.end() || found->second == now.digest) continue;
+    if (changed.empty() || IsRemote(changed)) changed = now.path;
+  }
+  return changed;
+}
+
+std::string ChangedSince(const std::string& file) {
+  return StrCat(Shown(file), ": was changed since the plan, or this machine has another one; plan again");
+}
+
+Status CheckMachine(const WorkPackage& plan, const MachineFacts& here,
+                    const std::vector<WorkPackage::File>& hashed) {
+  for (const auto& [stage, then] : plan.machine) {
+    const auto now = here.find(stage);
+    if (now != here.end() && now->second == then) continue;
+    const std::string changed = ChangedFile(plan, hashed);
+    std::string what = "this program, its libraries or its environment are not those of the plan";
+    if (now == here.end())
+      what = "a file of it is not on this machine";
+    else if (!changed.empty())
+      what = StrCat(Shown(changed), " has other bytes here than in the plan");
+    return Status(
+        Code::kInvalidArgument,
+        StrCat("stage '", stage, "': ", what,
+               "; use the same version everywhere, or end the workers and plan again with this one"));
+  }
+  return {};
 }
 
 }  // namespace pipeline

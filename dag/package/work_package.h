@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "dag/executor.h"
+#include "dag/machine_facts.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -40,11 +41,13 @@ struct WorkPackage {
   std::string holder{};  // text of the file `holder` in `work`; empty in a plan of an earlier version
   std::string log;       // name of an object
   std::string run{};     // names the run among those of this place: WorkHistory; empty: an earlier version
+  std::string nonce{};   // different for each plan; empty in a plan of an earlier version
   std::uint64_t group_memory = 0;
   std::vector<File> files;
   std::vector<OfferedUnit> units;
-  bool from_log = false;  // --from-log was given
-  bool cuts = false;      // the program that plans knows cuts, so a worker may scan an input
+  bool from_log = false;   // --from-log was given
+  bool cuts = false;       // the program that plans knows cuts, so a worker may scan an input
+  MachineFacts machine{};  // of the machine that planned; empty: an earlier version planned
   /// By stage: the time in which 95 % of its units were done. Absent: too few are known.
   std::map<std::string, std::chrono::milliseconds, std::less<>> pace{};
   bool operator==(const WorkPackage&) const = default;
@@ -56,5 +59,21 @@ std::string EncodeWorkPackage(const WorkPackage& work_package);
 Result<WorkPackage> ParseWorkPackage(std::string_view text);
 
 Result<WorkPackage> ReadWorkPackage(Store& location);
+
+/// Returns whether both plans are of the same state of a file, so that a worker that loaded the file for one
+/// can run the units of the other.
+bool OfSameState(const WorkPackage& a, const WorkPackage& b);
+
+/// Returns the path of a file in `hashed` that has other bytes in the plan, a local one if there is one.
+/// Empty: there is none.
+std::string ChangedFile(const WorkPackage& plan, const std::vector<WorkPackage::File>& hashed);
+
+/// The words about a file with other bytes than in the plan.
+std::string ChangedSince(const std::string& file);
+
+/// OK: a machine with the facts `here`, where `hashed` was hashed, makes the bytes of the plan.
+/// kInvalidArgument: the message names the difference.
+Status CheckMachine(const WorkPackage& plan, const MachineFacts& here,
+                    const std::vector<WorkPackage::File>& hashed);
 
 }  // namespace pipeline

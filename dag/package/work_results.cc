@@ -42,6 +42,8 @@ bool BothEnd(const UnitLine& a, const UnitLine& b) {
                                   (is(a, UnitState::kEnd) && is(b, UnitState::kCuts)));
 }
 
+std::string ObjectOfLineage(const Digest& digest) { return StrCat(kLineage, digest.ToHex()); }
+
 /// The lineages of a work package, each read once. Safe from any thread.
 class Lineages {
  public:
@@ -51,17 +53,29 @@ class Lineages {
   Result<std::shared_ptr<const std::string>> Read(const Digest& digest) {
     const Lock lock(mutex_);
     if (const auto known = texts_.find(digest); known != texts_.end()) return known->second;
-    Result<std::string> text = ReadObject(location_, StrCat(kLineage, digest.ToHex()), kMaxLineage);
-    if (!text.ok() && text.status().code() != Code::kNotFound) return std::move(text).status();
-    if (!text.ok() || DigestOf(*text) != digest)
+    Result<std::string> text = ReadObject(location_, ObjectOfLineage(digest), kMaxLineage);
+    const bool is_missing = text.status().code() == Code::kNotFound;
+    if (!text.ok() && !is_missing && !IsDamaged(text.status())) return std::move(text).status();
+    if (!text.ok() || DigestOf(*text) != digest) {
+      if (!is_missing) damaged_.insert(digest);
       return Status(Code::kDataLoss, "lineage: missing or damaged");
+    }
     return texts_.emplace(digest, std::make_shared<const std::string>(std::move(*text))).first->second;
+  }
+
+  /// Returns the objects that are there and damaged.
+  std::vector<std::string> Damaged() {
+    const Lock lock(mutex_);
+    std::vector<std::string> objects;
+    for (const Digest& digest : damaged_) objects.push_back(ObjectOfLineage(digest));
+    return objects;
   }
 
  private:
   Store& location_;
   Mutex mutex_;
   std::map<Digest, std::shared_ptr<const std::string>> texts_ GUARDED_BY(mutex_);
+  std::set<Digest> damaged_ GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -128,9 +142,9 @@ WorkHistory HistoryOf(const std::vector<UnitRecord>& records) {
 Status ResultWriter::WriteLineage(const UnitRecord& record) {
   const Lock lock(mutex_);
   if (lineages_.contains(record.lineage)) return {};
-  const Status written = WriteObject(location_, StrCat(kLineage, record.lineage.ToHex()),
-                                     *record.lineage_text, Condition::CreateOnly())
-                             .status();
+  const Status written =
+      WriteObject(location_, ObjectOfLineage(record.lineage), *record.lineage_text, Condition::CreateOnly())
+          .status();
   if (!written.ok() && written.code() != Code::kAlreadyExists) return written;
   lineages_.insert(record.lineage);
   return {};
@@ -178,8 +192,9 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
       unit.remove_suffix(kSuffix.size());
       const Result<std::string> text = ReadObject(location, objects[at].name, kMaxRecord);
       if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile
-      if (!text.ok()) return text.status();
-      Result<UnitRecord> record = ParseUnitRecord(*text, unit);
+      if (!text.ok() && !IsDamaged(text.status())) return text.status();
+      Result<UnitRecord> record =
+          text.ok() ? ParseUnitRecord(*text, unit) : Result<UnitRecord>(text.status());
       if (record.ok() && !record->lineage_text) {
         Result<std::shared_ptr<const std::string>> lineage = lineages.Read(record->lineage);
         if (!lineage.ok() && lineage.status().code() != Code::kDataLoss) return lineage.status();
@@ -199,6 +214,8 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
       if (damaged[at] != 0) unreadable.push_back(objects[at].name);
     }
   }
+  // Otherwise the next record of the same lineage is unreadable, too.
+  for (std::string& object : lineages.Damaged()) unreadable.push_back(std::move(object));
   return records;
 }
 

@@ -66,7 +66,7 @@ class ResultWriter {
 };
 
 /// Returns every record below `location` whose unit begins with `prefix`, with its lineage: damaged units
-/// first, then finished ones. Adds the names of unreadable records to `unreadable`.
+/// first, then finished ones. Adds the names of unreadable records and damaged lineages to `unreadable`.
 Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
                                                 std::vector<std::string>& unreadable);
 
@@ -77,8 +77,8 @@ Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>
 
 /// The work results that are in the log now.
 struct TakenResults {
-  std::vector<std::string> objects;     // of all records, also of unreadable ones
-  std::vector<std::string> unreadable;  // objects of records that cannot be read: their units run again
+  std::vector<std::string> objects;     // of all records, and all unreadable objects
+  std::vector<std::string> unreadable;  // their units run again
   /// By stage: how long its units took.
   std::map<std::string, std::vector<std::chrono::milliseconds>, std::less<>> times;
 };

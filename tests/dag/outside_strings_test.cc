@@ -75,16 +75,18 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
                             "<holder>",
                             "<log>",
                             "1-2",
+                            "<nonce>",
                             1,
                             {file},
                             {unit},
                             true,
                             true,
+                            {{"<stage>", DigestOf("3")}},
                             {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, until, directory, work, holder, log, run,
-                                group_memory, files, units, from_log, cuts, pace] = package;
+                                nonce, group_memory, files, units, from_log, cuts, machine, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, package);
@@ -118,7 +120,7 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
     strings.AddMembers("member of a result", *result);
     strings.Add("version of a result", (*result)["pipe_done"].Dump());
   }
-  const RunEnd end{{{"<unit>", "<why>"}}};
+  const RunEnd end{{{"<unit>", "<why>"}}, "<nonce>"};
   strings.AddMembers("member of the end", *Json::Parse(EncodeRunEnd(end)));
   ASSERT_TRUE(WriteObject(store, kRunEndName, EncodeRunEnd(end), Condition::CreateOnly()).ok());
   ASSERT_TRUE(AddAttempt(store, "stage/0000-00001", {"<who>", 65, "<why>"}, true, {}).ok());

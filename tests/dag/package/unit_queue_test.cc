@@ -25,6 +25,7 @@ struct Package {
     plan.pace = std::move(pace);
     plan.log = "log/" + std::to_string(++plans);
     plan.run = "1-2";
+    plan.nonce = std::to_string(plans);
     ASSERT_TRUE(WriteObject(store, kWorkPackageName, EncodeWorkPackage(plan), Condition::ReplaceAny()).ok());
   }
 
@@ -171,6 +172,26 @@ TEST(UnitQueueTest, AUnitThatEndsEachWorkerIsGivenUp) {
   FAIL() << "it is tried for ever";
 }
 
+TEST(UnitQueueTest, PlanningThatEndsEachWorkerIsNotTriedForEver) {
+  Package package(0);
+  std::vector<std::unique_ptr<UnitQueue>> workers;
+  for (int death = 0; death < 7; ++death) {
+    workers.push_back(std::make_unique<UnitQueue>(package.store, package.Terms("w" + std::to_string(death)),
+                                                  package.clock));
+    UnitQueue& queue = *workers.back();
+    if (death > 0) Next(queue);
+    package.clock.Advance(seconds(61));
+    const Result<UnitQueue::Turn> turn = queue.Next({});
+    if (death < 6) {
+      ASSERT_TRUE(turn.ok());
+      ASSERT_EQ(turn->kind, Kind::kPlan);
+      continue;
+    }
+    EXPECT_EQ(turn.status().code(), Code::kInvalidArgument);
+    EXPECT_TRUE(turn.status().message().starts_with("planning: 6 workers ended")) << turn.status().message();
+  }
+}
+
 TEST(UnitQueueTest, AFailedUnitIsTriedElsewhereAndGivenUpAfterThreeAttempts) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);
@@ -235,6 +256,50 @@ TEST(UnitQueueTest, TheEndOfTheRunEndsEachWorker) {
   EXPECT_EQ(Next(a).kind, Kind::kEnded);
   ASSERT_TRUE(a.view().end.has_value());
   EXPECT_EQ(a.view().end->failures, (std::vector<RunEnd::Failure>{{"text/-", "too few"}}));
+}
+
+TEST(UnitQueueTest, TheEndOfAnotherPlanAndADamagedOneCountForNothing) {
+  Package package(1);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "a plan that was replaced"}));
+  ASSERT_EQ(Next(a).kind, Kind::kUnit) << "a worker that was frozen for long wrote it";
+  ASSERT_TRUE(a.Release().ok());
+  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "plan"}).substr(0, 20));
+  ASSERT_EQ(Next(a).kind, Kind::kUnit) << "cut off";
+  ASSERT_TRUE(a.Release().ok());
+  package.Write(std::string(kRunEndName), "{\"failures\":[],\"pipe_end\":2}");
+  EXPECT_EQ(a.Next({}).status().message(), "end.json: it has version 2, and this program reads 1");
+  EXPECT_EQ(a.Next({}).status().code(), Code::kInvalidArgument) << "a new try has the same program";
+  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "1"}));
+  EXPECT_EQ(Next(a).kind, Kind::kEnded);
+}
+
+TEST(UnitQueueTest, ADamagedPlanIsReplacedBeforeItsUnitsRun) {
+  Package package(2);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  ASSERT_EQ(Next(a).kind, Kind::kUnit);
+  ASSERT_TRUE(a.NeedsOtherPlan().ok());
+  ASSERT_EQ(Next(a).kind, Kind::kPlan);
+  package.Plan(2);
+  ASSERT_TRUE(a.Release().ok());
+  EXPECT_EQ(Next(a).kind, Kind::kUnit);
+}
+
+TEST(UnitQueueTest, ForeignAndDamagedObjectsHoldNobodyUp) {
+  const std::string large(65 << 20, '{');
+  for (const std::string& text : {std::string(), std::string("{"), std::string("[]"),
+                                  std::string("{\"attempts\":[],\"pipe_failed\":7}"), large}) {
+    Package package(2);
+    package.Write("failed/text/0000-00000.json", text);
+    package.Write("lease/text/0000-00001.json", text);
+    package.Write("lease/nothing", text);
+    UnitQueue a(package.store, package.Terms("a"), package.clock);
+    ASSERT_EQ(Next(a).unit, "text/0000-00000");
+    EXPECT_EQ(*a.Failed(65, "bad line", {}), false) << "damaged attempts are forgotten";
+    EXPECT_EQ(Next(a).kind, Kind::kWait);
+    package.clock.Advance(seconds(61));
+    EXPECT_EQ(Next(a).unit, "text/0000-00001") << "the lease of a silent worker";
+  }
 }
 
 /// Counts requests as a bucket does.

@@ -50,6 +50,8 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   trial.subset = "1%";
   trial.until = "text";
   trial.holder = "0a1b";
+  trial.nonce = "5b5b";
+  trial.machine = {{"text", DigestOf("machine")}};
   const Result<WorkPackage> trial_back = ParseWorkPackage(EncodeWorkPackage(trial));
   ASSERT_TRUE(trial_back.ok());
   EXPECT_EQ(*trial_back, trial);
@@ -62,6 +64,49 @@ TEST(WorkPackageTest, WhatIsWrongIsNamed) {
   json["pipe_plan"] = 2;
   EXPECT_EQ(ParseWorkPackage(json.Dump()).status().code(), Code::kFailedPrecondition);
   EXPECT_EQ(ParseWorkPackage("{").status().code(), Code::kDataLoss);
+}
+
+TEST(WorkPackageTest, AnotherMachineIsRefusedWithTheStageAndTheFile) {
+  WorkPackage plan = Example();
+  EXPECT_TRUE(CheckMachine(plan, {}, {}).ok()) << "an earlier program planned";
+  plan.machine = {{"text", DigestOf("a")}, {"words", DigestOf("b")}};
+  EXPECT_TRUE(CheckMachine(plan, {{"text", DigestOf("a")}, {"words", DigestOf("b")}}, {}).ok());
+  const MachineFacts other = {{"text", DigestOf("a")}, {"words", DigestOf("c")}};
+  const Status version = CheckMachine(plan, other, plan.files);
+  EXPECT_EQ(version.code(), Code::kInvalidArgument);
+  EXPECT_TRUE(version.message().starts_with("stage 'words': this program, its libraries or its environment"))
+      << version.message();
+  std::vector<WorkPackage::File> hashed = plan.files;
+  hashed.front().digest = DigestOf("other bytes");
+  EXPECT_NE(CheckMachine(plan, other, hashed).message().find("ja.txt has other bytes here"),
+            std::string_view::npos);
+  EXPECT_NE(CheckMachine(plan, {{"text", DigestOf("a")}}, {}).message().find("is not on this machine"),
+            std::string_view::npos);
+}
+
+TEST(WorkPackageTest, AFileWithOtherBytesIsFoundAndANewOneIsNot) {
+  const WorkPackage plan = Example();
+  std::vector<WorkPackage::File> hashed = plan.files;
+  hashed.insert(hashed.begin(), {"new.txt", "new.txt", 1, "1", DigestOf("new")});
+  EXPECT_EQ(ChangedFile(plan, hashed), "");
+  hashed.back().digest = DigestOf("other");
+  EXPECT_EQ(ChangedFile(plan, hashed), "ja.txt");
+}
+
+TEST(WorkPackageTest, AnEditedFileIsAnotherState) {
+  const WorkPackage plan = Example();
+  WorkPackage later = plan;
+  later.units.clear();
+  later.file = "./tiny.yaml";
+  EXPECT_TRUE(OfSameState(plan, later));
+  for (const auto& edit : std::vector<void (*)(WorkPackage&)>{
+           [](WorkPackage& one) { one.pipeline += " "; },
+           [](WorkPackage& one) { one.set.front().second = "/"; },
+           [](WorkPackage& one) { one.subset = "1%"; }, [](WorkPackage& one) { one.directory = "/"; }}) {
+    later = plan;
+    edit(later);
+    EXPECT_FALSE(OfSameState(plan, later));
+  }
 }
 
 TEST(WorkPackageTest, ARecordIsOfItsUnitAlone) {
@@ -131,7 +176,29 @@ TEST(WorkResultTest, ARecordWithoutItsLineageIsUnreadable) {
   const Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
   ASSERT_TRUE(records.ok());
   EXPECT_TRUE(records->empty());
-  EXPECT_EQ(unreadable, Lines{"done/text/0000-00001.json"});
+  EXPECT_EQ(unreadable, (Lines{"done/text/0000-00001.json", lineage}));
+}
+
+TEST(WorkResultTest, ADamagedLineageIsReplacedByTheNextRecord) {
+  MemoryStore place;
+  for (const std::string damaged : {"", "[2]"}) {
+    ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+    const std::string lineage = place.List("lineage/")->front().name;
+    ASSERT_TRUE(WriteObject(place, lineage, damaged, Condition::ReplaceAny()).ok());
+    TempDir dir;
+    const auto log = RunLog::Open(dir / "run.log");
+    ASSERT_TRUE(log.ok());
+    Lines unreadable;
+    Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+    ASSERT_TRUE(records.ok() && records->empty());
+    const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
+    ASSERT_TRUE(taken.ok());
+    ASSERT_TRUE(RemoveResults(place, *taken).ok());
+    EXPECT_EQ(place.List("")->size(), 0u) << "otherwise each later record is unreadable, too";
+  }
+  ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "a")).ok());
+  Lines unreadable;
+  EXPECT_EQ(ReadWorkResults(place, "", unreadable)->size(), 1u);
 }
 
 /// Hands out and works off until nothing is left, one unit at a time; every unit, sorted.
