@@ -46,7 +46,6 @@ int OfferUnits(const PlanOptions& options, const Call& call) {
   request.directory = std::filesystem::current_path().string();
   request.selection = options.selection;
   request.threads = ThreadCount(options.threads);
-  request.anew = true;
   request.command = CommandLineOf(call);
   StatusDisplay display(false);
   const PlanningOutcome planning = PlanUnits(request, *loaded, display, signals.token());

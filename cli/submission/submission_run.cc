@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "cli/report/workers_run.h"
 #include "cli/submission/submission_watch.h"
 #include "cli/submit/batch_job.h"
+#include "cli/submit/detached.h"
 #include "cli/submit/kept_engine.h"
 #include "cli/submit/kubernetes_job.h"
 #include "cli/submit/slurm_engine.h"
@@ -50,6 +52,8 @@ std::string ThisProgram() {
   return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
+bool IsEngine(std::string_view name) { return name == "slurm" || name == "ray" || name == "local"; }
+
 std::unique_ptr<Engine> EngineOf(const std::string& name, EngineOptions options) {
   if (name == "slurm") return NewSlurmEngine(std::move(options));
   if (name == "ray") return NewRayEngine(std::move(options));
@@ -64,19 +68,32 @@ class Submitted {
   int Run() {
     if (const Status found = FindPlaces(); !found.ok()) return Refuse(found);
     Result<std::optional<Submission>> before = ReadSubmission(*package_, stop());
-    if (!before.ok()) return Refuse(before.status());
+    if (!before.ok()) return RefuseSubmission(before.status());
     submission_ = std::move(*before);
+    if (submission_ && !IsEngine(submission_->engine))
+      return RefuseSubmission(
+          Status(Code::kDataLoss,
+                 StrCat(kSubmissionName, ": this program has no engine '", submission_->engine, "'")));
     if (request_.cancel) return Cancel();
     if (submission_) {
       const Result<bool> attached = Attach();
-      if (!attached.ok()) return Refuse(attached.status());
+      if (!attached.ok()) return RefuseSubmission(attached.status());
       if (*attached) return Watch();
     }
     if (IsRemote(place_))
       if (const Status may = CheckRights(*package_, place_, stop()); !may.ok()) return Refuse(may);
-    if (const std::optional<int> ended = Plan()) return *ended;
-    if (!request_.emit.empty()) return Emit();
-    if (const Status started = Start(); !started.ok()) return Refuse(started);
+    if (const std::optional<int> ended = Plan()) {
+      if (claimed_) (void)RemoveSubmission(*package_, *submission_);
+      return *ended;
+    }
+    if (!request_.emit.empty()) {
+      if (submission_) (void)RemoveSubmission(*package_, *submission_);  // its workers have ended
+      return Emit();
+    }
+    if (const Status started = Start(); !started.ok()) {
+      (void)RemoveSubmission(*package_, *submission_);
+      return Refuse(started);
+    }
     return Watch();
   }
 
@@ -102,43 +119,52 @@ class Submitted {
     return {};
   }
 
-  std::unique_ptr<Engine> EngineIn(const std::string& directory, const std::string& name) const {
-    EngineOptions options = request_.options;
-    options.directory = directory;
-    options.everywhere = !remote_;  // a work directory is one that every host sees
-    return EngineOf(name, std::move(options));
+  /// Refuses because of submit.json, and says how to go on without it.
+  int RefuseSubmission(Status why) const {
+    const bool is_elsewhere = why.Detail<OnOtherMachine>() != nullptr;
+    if (!is_elsewhere && why.code() != Code::kDataLoss) return Refuse(why);
+    std::string words =
+        StrCat(why.message(), is_elsewhere ? "; if that machine is gone" : "; if no workers run", ", remove ",
+               place_, "/", kSubmissionName, " and call again");
+    return Refuse(std::move(why).Reword(std::move(words)));
+  }
+
+  /// Returns whether the plan is of the file as this call has it.
+  bool IsOurs(const WorkPackage& plan) const {
+    return plan.pipeline == text_ && plan.set == request_.pipeline.set &&
+           plan.subset == request_.pipeline.subset && plan.until == request_.selection.until;
   }
 
   std::unique_ptr<Engine> TheirEngine() const {
-    return EngineIn(submission_->directory, submission_->engine);
+    EngineOptions options = request_.options;
+    options.directory = submission_->directory;
+    options.everywhere = !remote_;  // a work directory is one that every host sees
+    return EngineOf(submission_->engine, std::move(options));
   }
 
   /// Returns whether workers of an earlier call run this very file. kFailedPrecondition: they run another
   /// one.
   Result<bool> Attach() {
     // Another call is starting the workers, or was killed while it did.
+    if (submission_->job.empty())
+      LogInfo(StrCat(place_, ": waiting for the call that starts the workers (", submission_->host, ")"));
     for (std::chrono::milliseconds waited{0}; submission_->job.empty(); waited += kLook) {
       if (waited >= kLongestStart || !WaitFor(kLook, stop())) break;
       ASSIGN_OR_RETURN(std::optional<Submission> now, ReadSubmission(*package_, stop()));
-      if (!now) return false;
       submission_ = std::move(now);
+      if (!submission_) return false;
     }
     if (submission_->job.empty()) return false;
     const std::unique_ptr<Engine> engine = TheirEngine();
     Result<EngineState> state = engine->State(submission_->job, stop());
     if (!state.ok()) return std::move(state).status();
-    if (state->over) {
-      RETURN_IF_ERROR(package_->Remove(kSubmissionName));
-      submission_.reset();
-      return false;
-    }
-    if (request_.emit.empty() && request_.engine != submission_->engine)
+    if (state->over) return false;
+    if (request_.engine != submission_->engine)
       return Status(Code::kFailedPrecondition,
                     StrCat(place_, ": ", submission_->engine, " runs the workers (", submission_->job,
                            "); end them with --cancel, or use --on ", submission_->engine));
     ASSIGN_OR_RETURN(const WorkPackage plan, ReadWorkPackage(*package_));
-    if (plan.pipeline != text_ || plan.set != request_.pipeline.set ||
-        plan.subset != request_.pipeline.subset || plan.until != request_.selection.until)
+    if (!IsOurs(plan))
       return Status(Code::kFailedPrecondition,
                     StrCat(place_, ": ", submission_->engine, " runs an earlier state of ", plan.file, " (",
                            submission_->job, "); end it with `pipe submit --cancel`, then submit again"));
@@ -159,8 +185,8 @@ class Submitted {
     planning.selection = request_.selection;
     planning.package = place_;
     planning.threads = ThreadCount();
-    planning.anew = true;
     planning.command = request_.command;
+    if (request_.emit.empty()) planning.before_writing = [this] { return Claim(); };
     const PlanningOutcome outcome = PlanUnits(planning, loaded_, display_, stop());
     if (!outcome.written.ok()) {
       if (outcome.written.code() == Code::kCancelled && signals_.exit_code() != 0)
@@ -203,30 +229,37 @@ class Submitted {
     return kExitDone;
   }
 
-  Status Start() {
-    RETURN_IF_ERROR(MakeDirectories(directory_));
-    const std::unique_ptr<Engine> engine = EngineIn(directory_, request_.engine);
-    // Two calls at once: one of them starts the workers.
-    Submission submission{request_.engine, "", directory_, NameOfWorker(), Workers().workers};
-    const Condition condition = submission_ ? Condition::ReplaceAny() : Condition::CreateOnly();
-    const Status mine =
-        WriteObject(*package_, kSubmissionName, EncodeSubmission(submission), condition, stop()).status();
-    if (mine.code() == Code::kAlreadyExists)
+  /// Two calls at once: one of them plans and starts the workers, perhaps of another state of the file.
+  Status Claim() {
+    Submission mine{request_.engine, "", directory_, NameOfWorker(), Workers().workers};
+    if (submission_) mine.version = submission_->version;
+    const Status written = WriteSubmission(*package_, mine, stop());
+    if (written.code() == Code::kFailedPrecondition)
       return Status(
           Code::kFailedPrecondition,
           StrCat(place_, ": another `pipe submit` starts the workers; call again to attach to them"));
-    RETURN_IF_ERROR(mine);
-    const Status removed = RemoveLeases();
-    Result<std::string> job = removed.ok() ? engine->Start(Workers(), stop()) : Result<std::string>(removed);
-    if (!job.ok()) {
-      (void)package_->Remove(kSubmissionName);
-      return std::move(job).status();
+    RETURN_IF_ERROR(written);
+    submission_ = std::move(mine);
+    claimed_ = true;
+    return {};
+  }
+
+  Status Start() {
+    RETURN_IF_ERROR(MakeDirectories(directory_));
+    const std::unique_ptr<Engine> engine = TheirEngine();
+    RETURN_IF_ERROR(RemoveLeases());
+    ASSIGN_OR_RETURN(submission_->job, engine->Start(Workers(), stop()));
+    Status written = WriteSubmission(*package_, *submission_, {});
+    if (!written.ok()) {
+      (void)engine->Cancel(submission_->job, {});
+      if (written.code() == Code::kFailedPrecondition)
+        written = Status(Code::kFailedPrecondition,
+                         StrCat(place_, ": another call ended this submission; its workers were ended, too"));
+      return written;
     }
-    submission.job = std::move(*job);
-    submission_ = submission;
-    LogInfo(StrCat(submission.workers, " workers started by ", submission.engine, ", job ", submission.job));
-    return WriteObject(*package_, kSubmissionName, EncodeSubmission(submission), Condition::ReplaceAny())
-        .status();
+    LogInfo(StrCat(submission_->workers, " workers started by ", submission_->engine, ", job ",
+                   submission_->job));
+    return {};
   }
 
   /// No worker runs: new ones need not wait until those of an earlier call count as dead.
@@ -247,15 +280,20 @@ class Submitted {
     }
     if (!outcome.ok()) return Refuse(outcome.status());
     if (!outcome->end) {
-      (void)package_->Remove(kSubmissionName);
+      (void)RemoveSubmission(*package_, *submission_);
       LogError(StrCat("all workers ended before the run did (", outcome->engine, "); their messages are in ",
                       engine->Messages(), "; the same command continues"));
       return kExitFailed;
     }
     WaitForWorkers(*engine, *submission_, stop());
     (void)engine->Cancel(submission_->job, {});
-    (void)package_->Remove(kSubmissionName);
+    (void)RemoveSubmission(*package_, *submission_);
     Report();
+    if (!IsOurs(*outcome->plan)) {
+      LogError(StrCat(place_, ": another command planned another state of ", outcome->plan->file,
+                      " here, and that one has ended; the same command continues with this one"));
+      return kExitFailed;
+    }
     for (const RunEnd::Failure& failure : outcome->end->failures)
       LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
     if (!outcome->end->failures.empty()) return kExitFailed;
@@ -297,8 +335,9 @@ class Submitted {
     }
     const Status cancelled =
         submission_->job.empty() ? Status() : TheirEngine()->Cancel(submission_->job, stop());
-    if (!cancelled.ok()) return Refuse(cancelled);
-    if (const Status removed = package_->Remove(kSubmissionName); !removed.ok()) return Refuse(removed);
+    if (!cancelled.ok()) return RefuseSubmission(cancelled);
+    if (const Status removed = RemoveSubmission(*package_, *submission_); !removed.ok())
+      return Refuse(removed);
     LogInfo(StrCat(submission_->engine, " job ", submission_->job, " was ended; finished work is kept"));
     return kExitDone;
   }
@@ -313,6 +352,7 @@ class Submitted {
   std::string directory_;  // of the engine's files
   std::unique_ptr<Store> package_;
   std::optional<Submission> submission_;  // of an earlier call, or of this one
+  bool claimed_ = false;                  // it is of this call
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& 
     if (!seen.ok() && seen.status().code() != Code::kUnavailable) return std::move(seen).status();
     if (seen.ok()) {
       TellAttempts(*seen, told);
-      if (seen->end) return WatchOutcome{std::move(seen->end), {}};
+      if (seen->end) return WatchOutcome{std::move(seen->end), std::move(seen->package), {}};
       status = workers.Look(std::move(*seen), SystemClock().UnixMillis(), kMostResults, stop);
     }
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
@@ -68,7 +68,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& 
     if (!state.ok() && state.status().code() == Code::kCancelled) return state.status();
     const std::string engine_says = state.ok() ? state->told : std::string(state.status().message());
     if (state.ok() && state->over && ++looks_after_end >= kLooksAfterEnd)
-      return WatchOutcome{std::nullopt,
+      return WatchOutcome{std::nullopt, nullptr,
                           state->code ? StrCat(engine_says, ", exit status ", *state->code) : engine_says};
     const std::string engine_line = StrCat(submission.engine, ": ", engine_says);
     if (status && display.has_terminal()) {

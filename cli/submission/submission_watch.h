@@ -1,6 +1,7 @@
 // Watches a run that workers elsewhere do, until it ends.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -16,8 +17,9 @@ namespace pipeline {
 
 /// The outcome of a watch.
 struct WatchOutcome {
-  std::optional<RunEnd> end;  // absent: the run has not ended
-  std::string engine;         // the engine's words, if its workers ended before the run
+  std::optional<RunEnd> end;                // absent: the run has not ended
+  std::shared_ptr<const WorkPackage> plan;  // of `end`; null: `end` is absent
+  std::string engine;                       // the engine's words, if its workers ended before the run
 };
 
 /// Shows the workers in the live area of `display`; if it has none, prints a line when something has changed,

@@ -47,7 +47,9 @@ std::string Slow(const WorkerStatus& worker) {
 
 std::string ToText(const WorkerStatus& worker) {
   std::string text = StrCat("  ", worker.unit.empty() ? "planning" : worker.unit, ": ", Shown(worker.who));
-  if (worker.since.count() > 0) text += StrCat(", for ", Span(Seconds(worker.since.count())));
+  if (worker.age.time.count() > 0) text += StrCat(", for ", Span(Seconds(worker.age.time.count())));
+  if (worker.age.at_last_sign)
+    text += worker.age.time.count() > 0 ? " at its last sign of life" : ", no sign of life since it began";
   if (worker.attempt > 1) text += StrCat(", the ", worker.attempt - 1, " before it gave no sign of life");
   if (worker.second) text += ", a second time beside a slow worker";
   if (worker.is_straggler()) text += StrCat("; ", Slow(worker));
@@ -143,8 +145,7 @@ std::vector<WorkerStatus> WorkersWatch::WorkersIn(const PackageView& view, std::
     worker.who = seen.second.who;
     worker.attempt = seen.second.attempt;
     worker.second = unit != name;
-    if (seen.second.began > 0)
-      worker.since = std::chrono::milliseconds(std::max<std::int64_t>(now - seen.second.began, 0));
+    worker.age = AgeOf(seen.second, now);
     if (const auto pace = view.package->pace.find(StageOfUnit(unit)); pace != view.package->pace.end())
       worker.pace = pace->second;
     leases.emplace(name, std::move(seen));
@@ -250,7 +251,7 @@ Json ToJson(const WorkersStatus& status) {
     one["attempt"] = worker.attempt;
     one["second"] = worker.second;
     one["slow"] = worker.is_straggler();
-    if (worker.since.count() > 0) one["since_ms"] = static_cast<std::int64_t>(worker.since.count());
+    if (worker.age.time.count() > 0) one["since_ms"] = static_cast<std::int64_t>(worker.age.time.count());
     json["units"].Append(std::move(one));
   }
   json["hosts"] = Json(Json::Array{});
@@ -321,7 +322,7 @@ std::vector<std::string> LiveLines(const WorkersStatus& status, const std::strin
   for (const WorkerStatus& worker : status.workers)
     if (worker.is_straggler() && ++stragglers <= kStragglers)
       lines.push_back(StrCat(worker.unit, ": ", Shown(worker.who), ", for ",
-                             Span(Seconds(worker.since.count())), "; ", Slow(worker)));
+                             Span(Seconds(worker.age.time.count())), "; ", Slow(worker)));
   return lines;
 }
 

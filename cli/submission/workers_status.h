@@ -29,11 +29,11 @@ struct WorkerStatus {
   std::string unit;  // empty: it plans
   std::string who;
   int attempt = 1;
-  bool second = false;                // it runs the unit of a straggler again
-  std::chrono::milliseconds since{};  // by this machine's clock; 0: unknown
-  std::chrono::milliseconds pace{};   // in which 95 % of the units of its stage were done; 0: unknown
+  bool second = false;               // it runs the unit of a straggler again
+  LeaseAge age;                      // of its lease
+  std::chrono::milliseconds pace{};  // in which 95 % of the units of its stage were done; 0: unknown
   bool is_straggler() const {
-    return pace.count() > 0 && since > std::max(3 * pace, std::chrono::milliseconds(30'000));
+    return pace.count() > 0 && age.time > std::max(3 * pace, std::chrono::milliseconds(30'000));
   }
 };
 

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "base/str.h"
@@ -64,7 +65,7 @@ Result<Id> ParseId(const std::string& text) {
     id.start = text.substr(second + 1);
     std::from_chars(text.data() + first + 1, text.data() + second, id.process);
   }
-  if (id.process <= 1) return Status(Code::kInvalidArgument, StrCat(text, ": is no name of a job"));
+  if (id.process <= 1) return Status(Code::kDataLoss, StrCat(text, ": is no name of a job"));
   return id;
 }
 
@@ -72,7 +73,8 @@ Result<Id> ParseId(const std::string& text) {
 Result<bool> Runs(const Id& id) {
   if (id.host != HostName())
     return Status(Code::kFailedPrecondition,
-                  StrCat("the workers were started on ", id.host, "; run this there"));
+                  StrCat("the workers were started on ", id.host, "; run this there"))
+        .With(std::make_shared<OnOtherMachine>());
   waitpid(id.process, nullptr, WNOHANG);  // it is our child if we started it
   const std::string start = StartOf(id.process);
   if (!start.empty()) return start == id.start;

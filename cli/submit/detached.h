@@ -14,11 +14,14 @@ struct DetachedState {
   std::optional<int> code = std::nullopt;  // of the program, once it has ended by itself
 };
 
+/// Detail of a failure: only another machine knows the program.
+struct OnOtherMachine final : StatusDetail {};
+
 /// Starts `argv` in a session of its own; its output is appended to DIRECTORY/NAME.log. Returns its name,
 /// which only programs on this machine understand, until it starts again.
 Result<std::string> StartDetached(const std::vector<std::string>& argv, const std::string& directory,
                                   const std::string& name);
-/// kFailedPrecondition: it runs on another machine; the message names it.
+/// kFailedPrecondition with OnOtherMachine: it runs on another machine; the message names it.
 Result<DetachedState> StateOfDetached(const std::string& id, const std::string& directory,
                                       const std::string& name);
 /// Sends SIGTERM to all its processes; OK if there is none.

@@ -20,6 +20,7 @@
 #include "cli/worker/package_run.h"
 #include "cli/worker/planning.h"
 #include "cli/workspace/lease_period.h"
+#include "cli/workspace/work_result.h"
 #include "dag/package/unit_queue.h"
 
 namespace pipeline {
@@ -65,7 +66,9 @@ class NextUnits {
         store_(*opened.store),
         loaded_(*opened.loaded),
         scratch_(opened.scratch->path()),
+        plan_(opened.plan),
         who_(NameOfWorker()),
+        most_missing_(6 * every),
         queue_(*opened.store, TermsOf(who_, every), SystemClock()) {}
 
   int Run() {
@@ -86,6 +89,12 @@ class NextUnits {
       }
       const Result<UnitQueue::Turn> turn = queue_.Next(stop_);
       if (!turn.ok()) return Fail(turn.status());
+      const bool works = turn->kind == UnitQueue::Kind::kUnit || turn->kind == UnitQueue::Kind::kPlan;
+      if (works && !OfSameState(*queue_.view().package, plan_)) {
+        LogInfo(StrCat("another state of ", plan_.file, " was planned; start this worker again"));
+        (void)queue_.Release();
+        return kExitTryAgain;
+      }
       std::optional<int> ended;
       switch (turn->kind) {
         case UnitQueue::Kind::kUnit: ended = RunUnit(turn->unit); break;
@@ -119,6 +128,13 @@ class NextUnits {
   /// Absent: this worker goes on.
   std::optional<int> RunUnit(const std::string& unit) {
     if (const Status opened = OpenRun(); !opened.ok()) {
+      const std::string& plan = queue_.view().version;
+      // At first it looks again: another plan may have replaced this one.
+      if (opened.Detail<LogIsMissing>() != nullptr && std::exchange(without_log_, plan) == plan) {
+        LogWarning(StrCat(opened.message(), "; the run is planned again"));
+        if (const Status released = queue_.NeedsOtherPlan(); !released.ok()) return Fail(released);
+        return std::nullopt;
+      }
       if (IsTemporary(opened)) return TryAgain();
       (void)queue_.Release();
       return Fail(opened);
@@ -132,15 +148,18 @@ class NextUnits {
       if (const Status finished = queue_.Finished(); !finished.ok()) return Fail(finished);
       return std::nullopt;
     }
-    if (stop_.stop_requested() || end.code == kExitTryAgain) return TryAgain();
+    if (stop_.stop_requested() || end.code == kExitTryAgain) {
+      run_.reset();  // a file may have been replaced
+      return TryAgain();
+    }
+    // This machine is not one for the run, so other workers try the unit.
+    if (end.unfit || end.code == kExitPermission || end.code == kExitConfig) {
+      (void)queue_.Release();
+      return end.code;
+    }
     if (end.plan_again) {
       if (const Status released = queue_.NeedsPlan(); !released.ok()) return Fail(released);
       return std::nullopt;
-    }
-    // This machine is not one for the run, so other workers try the unit.
-    if (end.code == kExitPermission || end.code == kExitConfig) {
-      (void)queue_.Release();
-      return end.code;
     }
     const Result<bool> given_up = queue_.Failed(end.code, end.why, stop_);
     if (!given_up.ok()) return Fail(given_up.status());
@@ -174,6 +193,7 @@ class NextUnits {
     request.selection.from_log = before.from_log;
     request.package = options_.plan;
     request.threads = ThreadCount(options_.threads);
+    request.present = &before;
     const PlanningOutcome planning = PlanUnits(request, loaded_, display_, stop_);
     const bool temporary =
         planning.written.ok()
@@ -181,11 +201,17 @@ class NextUnits {
                           [](const UnitFailure& failure) { return IsTemporary(failure.why); })
             : IsTemporary(planning.written);
     std::vector<RunEnd::Failure> failures = FailuresOf(planning);
-    if (!planning.written.ok() && temporary) {
+    // This machine is not one for the run, so other workers plan.
+    if (planning.unfit || planning.written.code() == Code::kPermissionDenied) {
+      (void)queue_.Release();
+      return Fail(planning.written);
+    }
+    if (!planning.written.ok() && temporary && !OutputIsLost(planning.written)) {
       LogWarning(StrCat("the run cannot be planned now (", planning.written.message(), ")"));
       return TryAgain();
     }
     if (planning.written.ok()) {
+      output_missing_.reset();
       const bool goes_on =
           std::any_of(planning.offered.begin(), planning.offered.end(),
                       [this](const OfferedUnit& unit) { return !queue_.view().GaveUp(unit.unit); });
@@ -198,13 +224,28 @@ class NextUnits {
       if (goes_on || temporary) return TryAgain();
     }
     const Status written =
-        WriteObject(store_, kRunEndName, EncodeRunEnd({std::move(failures)}), Condition::ReplaceAny(), stop_)
+        WriteObject(
+            store_, kRunEndName,
+            EncodeRunEnd({std::move(failures), planning.nonce.empty() ? before.nonce : planning.nonce}),
+            Condition::ReplaceAny(), stop_)
             .status();
     if (!written.ok()) return Fail(written);
     // Workers that died have left leases. A worker that still runs a unit needs its lease no more.
     if (const Status removed = RemoveLeases(); !removed.ok())
       LogWarning(StrCat("leases of units cannot be removed (", removed.message(), ")"));
     return EndTurn();
+  }
+
+  /// Returns whether the output of a finished unit was missing for so long that it does not come any more.
+  bool OutputIsLost(const Status& why) {
+    if (why.Detail<OutputIsMissing>() == nullptr) {
+      output_missing_.reset();
+      return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!output_missing_) output_missing_ = now;
+    tries_ = 0;  // this bound counts
+    return now - *output_missing_ >= most_missing_;
   }
 
   Status RemoveLeases() {
@@ -240,7 +281,12 @@ class NextUnits {
   Store& store_;
   LoadedPipeline& loaded_;
   const std::string scratch_;
+  const WorkPackage& plan_;  // for which the file was loaded
   const std::string who_;
+  /// A network file system may show an object a minute late.
+  const std::chrono::milliseconds most_missing_;
+  std::optional<std::chrono::steady_clock::time_point> output_missing_;  // since when; absent: all are there
+  std::string without_log_;  // version of the plan whose log was missing the last time
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   StatusDisplay display_{false};
   UnitQueue queue_;

@@ -15,6 +15,7 @@
 #include "dag/planner.h"
 #include "dag/segment_unit.h"
 #include "storage/local_store.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -28,13 +29,15 @@ const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
   return nullptr;
 }
 
-/// Begins the log of this worker with the plan's log. kUnavailable: a newer plan has removed it.
+/// Begins the log of this worker with the plan's log. LogIsMissing: perhaps a newer plan has removed it.
 Status PrepareLog(Store& store, const WorkPackage& work_package, const std::string& scratch) {
   const Result<std::string> text = ReadObject(store, work_package.log, kLargestLog);
-  if (!text.ok() && text.status().code() == Code::kNotFound)
-    return Status(Code::kUnavailable,
-                  StrCat(text.status().message(), "; another plan has replaced this one"));
-  if (!text.ok()) return text.status();
+  const Code code = text.status().code();
+  if (!text.ok() && code != Code::kNotFound && code != Code::kDataLoss) return text.status();
+  if (!text.ok() || !work_package.log.ends_with(DigestOf(*text).ToHex()))
+    return Status(Code::kUnavailable, StrCat(work_package.log, ": is ", text.ok() ? "damaged" : "not there",
+                                             "; perhaps another plan has replaced this one"))
+        .With(std::make_shared<LogIsMissing>());
   LocalStore local(scratch);
   return WriteObject(local, "run.log", *text, Condition::ReplaceAny()).status();
 }
@@ -72,6 +75,8 @@ Result<std::unique_ptr<PackageRun>> PackageRun::Open(Store& store, const WorkPac
   log.SetListener([raw = run.get()](const UnitLine& line) { return raw->Tell(line); });
   ASSIGN_OR_RETURN(Snapshot snapshot, run->workspace_->TakeSnapshot(loaded.graph, stop));
   run->snapshot_ = std::move(snapshot);
+  ASSIGN_OR_RETURN(const MachineFacts facts, MachineFactsOf(loaded.graph, *run->snapshot_));
+  RETURN_IF_ERROR(CheckMachine(work_package, facts, run->workspace_->hashed()));
   loaded.plugins.StoreWith(run->workspace_->environment().open_store);
   return run;
 }
@@ -111,10 +116,16 @@ Status PackageRun::AddRecords(const std::string& unit, Others others) {
   return added;
 }
 
-std::string PackageRun::ChangedFile() const {
-  for (const WorkPackage::File& now : workspace_->hashed())
-    for (const WorkPackage::File& then : work_package_.files)
-      if (then.path == now.path && then.digest != now.digest) return now.path;
+Status PackageRun::CheckSideFiles() const {
+  const Environment& environment = workspace_->environment();
+  for (const auto& [stage, files] : snapshot_->side_files)
+    for (const Snapshot::SideFile& file : files) {
+      if (!file.found) continue;
+      const Result<bool> is_unchanged = environment.is_unchanged(*file.found, file.found->identity, {});
+      if (!is_unchanged.ok() || !*is_unchanged)
+        return Status(Code::kUnavailable,
+                      StrCat(file.found->input.path, ": was replaced while this worker ran"));
+    }
   return {};
 }
 
@@ -137,16 +148,17 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   damaged_ = false;
   began_ = std::chrono::steady_clock::now();
   began_at_ = SystemClock().UnixMillis();
+  if (const Status same = CheckSideFiles(); !same.ok()) return Fail(unit, same);
   if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
   if (!plan_)
     if (const Status planned = MakeItsPlan(); !planned.ok()) return Fail(unit, planned);
   if (SegmentOf(*plan_, unit.substr(0, slash)) == nullptr) return NoSuchUnit(unit);
   if (const Status fits = CheckRecipe(unit, unit.substr(0, slash)); !fits.ok()) {
-    const std::string changed = ChangedFile();
+    const std::string changed = ChangedFile(work_package_, workspace_->hashed());
     if (changed.empty()) return Fail(unit, fits);
-    UnitEnd end =
-        Fail(unit, Status(Code::kNotFound, StrCat(changed, ": was changed since the plan; plan again")));
+    UnitEnd end = Fail(unit, Status(Code::kNotFound, ChangedSince(changed)));
     end.plan_again = true;
+    end.unfit = !IsRemote(changed);
     return end;
   }
 
@@ -169,6 +181,9 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
 Status PackageRun::Tell(const UnitLine& line) {
   if (adding_ || line.state == UnitState::kFailed) return {};
   if (line.state == UnitState::kVoid) damaged_ = true;
+  // A Job reads such files at its beginning, and may take days.
+  const std::optional<UnitId> id = ParseUnitId(line.unit);
+  if (!id || !std::holds_alternative<JobId>(id->part)) RETURN_IF_ERROR(CheckSideFiles());
   UnitRecord record;
   record.line = line;
   record.who = who_;
@@ -216,7 +231,7 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) co
     const int code = why.Detail<SourceChanged>() != nullptr             ? kExitNoInput
                      : reads && why.code() == Code::kFailedPrecondition ? kExitBadData
                                                                         : WorkerExitOf(why);
-    return {code, std::string(why.message())};
+    return {code, std::string(why.message()), why.Detail<SourceChanged>() != nullptr};
   }
   if (!outcome.status.ok()) return Fail(unit, outcome.status);
   if (damaged_) {

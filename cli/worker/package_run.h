@@ -27,11 +27,15 @@ namespace pipeline {
 /// Returns the exit status of `pipe worker` for a failure.
 int WorkerExitOf(const Status& why);
 
+/// Detail of the failure of PackageRun::Open: the copy of the log that the plan names is missing or damaged.
+struct LogIsMissing final : StatusDetail {};
+
 /// The outcome of one unit.
 struct UnitEnd {
   int code = 0;             // the exit status of `pipe worker --unit`
   std::string why;          // empty: it is done
   bool plan_again = false;  // only the next plan tells what is to be done with it
+  bool unfit = false;       // this machine has another source than the plan
 };
 
 /// Everything that the units of one plan share. One thread.
@@ -63,8 +67,9 @@ class PackageRun {
   Status MakeItsPlan();
   /// Adds the results of other workers to the log, as far as they matter to `unit`.
   Status AddRecords(const std::string& unit, Others others);
-  /// Returns the path of a file that has other bytes than in the plan; empty: there is none.
-  std::string ChangedFile() const;
+  /// OK: the files that no stage makes and that are no sources, such as a dictionary, are those that the
+  /// snapshot has. kUnavailable: this run must be opened again.
+  Status CheckSideFiles() const;
   /// OK: this program makes the same recipe of the file as the plan.
   Status CheckRecipe(const std::string& unit, std::string_view stage) const;
   /// Stores a work result for a line of the unit that runs; a failure only ends this unit.

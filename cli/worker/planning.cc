@@ -13,16 +13,19 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/random_name.h"
 #include "base/str.h"
 #include "cli/report/workers_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/work_result.h"
 #include "cli/workspace/workspace.h"
 #include "dag/package/package_view.h"
+#include "dag/package/unit_lease.h"
 #include "dag/package/work_history.h"
 #include "dag/planner.h"
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -60,6 +63,7 @@ bool HoldsSecrets(const WorkPackage& work_package) {
                      [&](const auto& assignment) { return is_secret(assignment.second); });
 }
 
+/// `before`: the plan that is replaced.
 Status Write(Store& store, WorkPackage work_package, const Result<WorkPackage>& before,
              const TakenResults& taken, const std::string& log_path) {
   std::set<std::string> logs;
@@ -87,7 +91,7 @@ Result<bool> BeginsRun(Store& store, const Result<WorkPackage>& before, const Pl
                        bool offers) {
   if (!offers) return false;
   if (!before.ok() || before->run.empty()) return true;
-  if (!request.anew) return false;
+  if (request.present != nullptr) return false;
   if (before->pipeline != request.text || before->set != request.pipeline.set ||
       before->subset != request.pipeline.subset)
     return true;
@@ -96,10 +100,11 @@ Result<bool> BeginsRun(Store& store, const Result<WorkPackage>& before, const Pl
   return end.has_value();
 }
 
-/// Units that were given up are tried again, and the run has not ended.
+/// Units that were given up are tried again, workers may plan again, and the run has not ended.
 Status Reopen(Store& store, const std::string& run) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> failed, store.List(kFailedPrefix));
   for (const ObjectInfo& object : failed) RETURN_IF_ERROR(store.Remove(object.name));
+  RETURN_IF_ERROR(store.Remove(ObjectOfLease(kPlanningLease)));
   RETURN_IF_ERROR(RemoveOtherHistory(store, run));
   return store.Remove(kRunEndName);
 }
@@ -118,11 +123,26 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Workspace> workspace,
       Workspace::Open(place, Workspace::Access::kWrite, display, SourceFiles::Network::kMayAsk, stop));
+  // Nobody else plans from here on.
   const Result<WorkPackage> before = ReadWorkPackage(*store);
+  if (before.status().code() == Code::kUnavailable) return before.status();
+  if (request.present != nullptr && (!before.ok() || before->nonce != request.present->nonce))
+    return Status(Code::kFailedPrecondition, "another plan has replaced the one that this worker has seen");
   ASSIGN_OR_RETURN(const TakenResults taken,
                    TakeResultsFrom(*workspace, request.package, before.ok() ? before->run : std::string()));
 
   ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));
+  const Result<MachineFacts> facts = MachineFactsOf(loaded.graph, snapshot);
+  if (request.present != nullptr) {
+    RETURN_IF_ERROR(facts.status());
+    Status fits = CheckMachine(*request.present, *facts, workspace->hashed());
+    // All machines see the same servers, but this one may have a disk of its own.
+    if (const std::string changed = ChangedFile(*request.present, workspace->hashed());
+        fits.ok() && !changed.empty() && !IsRemote(changed))
+      fits = Status(Code::kNotFound, ChangedSince(changed));
+    planning.unfit = !fits.ok();
+    RETURN_IF_ERROR(fits);
+  }
   ASSIGN_OR_RETURN(const Plan plan,
                    MakePlan(loaded.graph, snapshot, StoredIn(workspace->environment()), request.selection));
   for (const std::string& report : plan.reports) LogWarning(report);
@@ -163,8 +183,11 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   work_package.units = outcome.offered;
   work_package.from_log = request.selection.from_log;
   work_package.cuts = true;
+  work_package.nonce = RandomName(32);
+  if (facts.ok()) work_package.machine = *facts;
   // Workers need the secrets; other users of this machine must not read them.
   if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
+  if (request.before_writing) RETURN_IF_ERROR(request.before_writing());
   if (before.ok()) work_package.run = before->run;
   ASSIGN_OR_RETURN(const bool begins, BeginsRun(*store, before, request, !outcome.offered.empty()));
   if (begins) {
@@ -176,9 +199,10 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
     work_package.run = line.id;
     BeginWorkersRun(*workspace, line, loaded, plan, snapshot, run);
   }
+  planning.nonce = work_package.nonce;
   const std::string run_id = work_package.run;
   RETURN_IF_ERROR(Write(*store, std::move(work_package), before, taken, workspace->directory().log()));
-  if (request.anew) RETURN_IF_ERROR(Reopen(*store, run_id));
+  if (request.present == nullptr) RETURN_IF_ERROR(Reopen(*store, run_id));
   planning.offered = std::move(outcome.offered);
   planning.failures = std::move(outcome.failures);
   if (outcome.lost_lease || (planning.failures.empty() && !outcome.status.ok()))

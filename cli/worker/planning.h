@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -27,7 +28,10 @@ struct PlanningRequest {
   Selection selection;
   std::string package;  // location of the work package
   int threads = 1;
-  bool anew = false;  // a person asks: units that were given up are tried again, and an ended run goes on
+  /// A worker asks: the present plan as it has seen it; outlives the call. Null: a person asks, so units that
+  /// were given up are tried again, and an ended run goes on.
+  const WorkPackage* present = nullptr;
+  std::function<Status()> before_writing = {};  // not OK: no plan is written; empty: nothing is asked
 };
 
 struct PlanningOutcome {
@@ -35,6 +39,8 @@ struct PlanningOutcome {
   /// process writes in the work directory or at a location, or something was changed meanwhile.
   Status written;
   bool told = false;                  // the reason was printed already
+  bool unfit = false;                 // this machine makes other bytes than the one that planned
+  std::string nonce;                  // of the plan
   std::vector<OfferedUnit> offered;   // units that can run now
   std::vector<UnitFailure> failures;  // of quick work: checks, manifests
   std::vector<std::string> left_out;  // stages that cannot run, and why

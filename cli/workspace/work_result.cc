@@ -88,14 +88,15 @@ Status CheckOutputs(Workspace& workspace, const std::vector<UnitRecord>& records
     for (const StoredObject& object : record.line.objects) {
       ASSIGN_OR_RETURN(const bool is_here, locations.Hold(record.line, object));
       if (is_here) continue;
-      return Status(
-          Code::kFailedPrecondition,
-          StrCat(
-              record.line.unit, ": a worker finished it, but its output is not here: ", object.name, " in ",
-              record.line.location, "; workers need the same work directory (", workspace.home(),
-              ") and the same locations as `pipe plan`, as a network file system gives them; copy it here, "
-              "or remove ",
-              work_package, "/done to run the unit again"));
+      return Status(Code::kFailedPrecondition,
+                    StrCat(record.line.unit,
+                           ": a worker finished it, but its output is not here: ", object.name, " in ",
+                           record.line.location, "; workers need the same work directory (", workspace.home(),
+                           ") and the same locations as `pipe plan`, as a network file system gives them; "
+                           "copy it here, "
+                           "or remove ",
+                           work_package, "/done to run the unit again"))
+          .With(std::make_shared<OutputIsMissing>());
     }
   }
   return {};

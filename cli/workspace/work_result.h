@@ -11,10 +11,13 @@
 
 namespace pipeline {
 
+/// Detail of a failure: a finished unit has no output here.
+struct OutputIsMissing final : StatusDetail {};
+
 /// Adds the work results at `work_package` to the log and to the history of the run `run` there, and stores
 /// that location in the work directory. The caller removes them (RemoveResults) once there is another plan.
-/// kFailedPrecondition, and nothing is added, if a worker's output is missing here: the unit would be offered
-/// again forever.
+/// kFailedPrecondition with OutputIsMissing, and nothing is added, if a worker's output is missing here: the
+/// unit would be offered again forever.
 Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& work_package,
                                      const std::string& run);
 

@@ -341,6 +341,13 @@ def queue(program, fake, root, inputs):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
         hold(done.returncode == 77 and "storage.objects.delete" in done.stderr, planner,
              f"no right to remove: {done.returncode}: {done.stderr}")
+        done = subprocess.run([program, "submit", str(planner.file), "--on", "local", "--work", "gs://keep/other",
+                               "--set", f"out={machines.out}"], cwd=planner.root, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60, check=False)
+        hold(done.returncode == 2 and "storage.objects.delete" in done.stderr, planner,
+             f"no right to remove: {done.returncode}: {done.stderr}")
+        hold(not any("holder" in name or "plan.json" in name for name in bucket.items("keep") if "other/" in name),
+             planner, "worked without the right to remove")
 
         def begin(name):
             (root / name).mkdir()

@@ -30,13 +30,14 @@ PERIOD = "0.2"  # seconds between two signs of life
 class Pulled(Shared):
     """A run whose workers plan, too."""
 
-    def pull(self, *options, kill_at=None, period=PERIOD):
+    def pull(self, *options, kill_at=None, period=PERIOD, front=()):
+        """`front`: a command that runs the worker."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
         environment["PIPE_LEASE"] = period
         if kill_at:
             environment["PIPE_KILL_AT"] = kill_at
         with open(self.root / "messages", "ab") as messages:
-            return subprocess.Popen([self.program, "worker", "--plan", str(self.package), "--next", "-j", "1",
+            return subprocess.Popen([*front, self.program, "worker", "--plan", str(self.package), "--next", "-j", "1",
                                      "--scratch", str(self.root), *options],
                                     env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
 
@@ -218,7 +219,10 @@ def failures(program, root):
         for worker in workers:
             worker.send_signal(signal.SIGCONT)
         for worker in workers:
-            ends(shared, worker, DONE)
+            ends(shared, worker, 66 if name == "edited" else DONE)
+        if name == "edited":  # only a person says that the new source is meant
+            shared.plan()
+            ends(shared, shared.pull(), DONE)
         whole = new_run(Run, program, root / f"whole_{name}", inputs)
         if whole.finish() != 0:
             fail("a run of one process failed", whole)
