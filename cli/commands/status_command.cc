@@ -253,6 +253,10 @@ int PrintStatus(const StatusOptions& options) {
     std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
   else
     std::printf("no `pipe run` yet: workers did all that is done\n");
+  if (workers && workers->view.end && !last)
+    for (const RunEnd::Failure& failure : workers->view.end->failures)
+      std::printf("failed: %s\n",
+                  TerminalText(StrCat(failure.unit, failure.unit.empty() ? "" : ": ", failure.why)).c_str());
   if (workers)
     if (const std::string text = ToText(*workers); !text.empty())
       std::printf("%s\n", TerminalText(text).c_str());

@@ -221,7 +221,14 @@ class NextUnits {
         tries_ = 0;
         return EndTurn();
       }
-      if (goes_on || temporary) return TryAgain();
+      // A refusal that stays is the end: two parties at one location, or a corpus that is too small for a
+      // split.
+      const bool stays =
+          tries_ + 1 >= kMostTries &&
+          std::all_of(planning.failures.begin(), planning.failures.end(), [](const UnitFailure& one) {
+            return one.why.code() == Code::kFailedPrecondition || !IsTemporary(one.why);
+          });
+      if (goes_on || (temporary && !stays)) return TryAgain();
     }
     const Status written =
         WriteObject(
