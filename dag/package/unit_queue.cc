@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/work_history.h"
+#include "storage/remove_objects.h"
 
 namespace pipeline {
 
@@ -247,20 +248,27 @@ Result<bool> UnitQueue::Failed(int code, std::string why, const std::stop_token&
 
 Status UnitQueue::RemoveOldLeases(bool all) {
   const std::chrono::nanoseconds now = clock_.Monotonic();
-  for (auto at = finished_.begin(); at != finished_.end();) {
+  if (!all && now - removed_ < terms_.lease.every) return {};
+  removed_ = now;
+  std::vector<std::string> old;
+  for (const auto& [name, finished] : finished_)
     // A view may have been taken just before the unit was done, and a lease is created some time after the
     // decision.
-    if (!all && now - at->second.since < terms_.view_age + kSilentPeriods * terms_.lease.every) {
-      ++at;
-      continue;
-    }
-    RETURN_IF_ERROR(package_.Remove(ObjectOfLease(at->first)));
-    at = finished_.erase(at);
-  }
+    if (all || now - finished.since >= terms_.view_age + kSilentPeriods * terms_.lease.every)
+      old.push_back(name);
+  std::vector<std::string> objects;
+  for (const std::string& name : old) objects.push_back(ObjectOfLease(name));
+  RETURN_IF_ERROR(RemoveObjects(package_, objects));
+  for (const std::string& name : old) finished_.erase(name);
   return {};
 }
 
-// An old view must meet the leases until the run has ended; whoever ends it removes those that are left.
-Status UnitQueue::Leave() { return RemoveOldLeases(view_ && view_->end); }
+// An old view must meet the leases until the run has ended. The worker that ended it has removed most.
+Status UnitQueue::Leave() {
+  const bool ended = view_ && view_->end;
+  if (ended)
+    std::erase_if(finished_, [this](const auto& lease) { return !view_->leases.contains(lease.first); });
+  return RemoveOldLeases(ended);
+}
 
 }  // namespace pipeline

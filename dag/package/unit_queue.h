@@ -117,6 +117,7 @@ class UnitQueue {
   std::string useless_;                                  // version of a plan that is damaged
   std::set<std::string, std::less<>> failed_here_;       // units that failed here
   std::map<std::string, FinishedUnit, std::less<>> finished_;  // by name of the lease, which is still there
+  std::chrono::nanoseconds removed_{0};                        // when old ones of them were looked for
   std::size_t place_ = 0;                                      // in the list of units
   std::optional<LeaseRenewal> held_;
   std::string held_unit_;

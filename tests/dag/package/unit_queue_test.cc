@@ -4,8 +4,8 @@
 
 #include "dag/package/work_history.h"
 #include "dag/package/work_summary.h"
-#include "storage/forwarding_store.h"
 #include "storage/memory_store.h"
+#include "tests/support/counting_store.h"
 
 namespace pipeline {
 namespace {
@@ -301,30 +301,6 @@ TEST(UnitQueueTest, ForeignAndDamagedObjectsHoldNobodyUp) {
     EXPECT_EQ(Next(a).unit, "text/0000-00001") << "the lease of a silent worker";
   }
 }
-
-/// Counts requests as a bucket does.
-class CountingStore final : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
-    ++creations;
-    return ForwardingStore::Create(name, std::move(condition));
-  }
-  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override {
-    ++reads;
-    return ForwardingStore::Open(name);
-  }
-  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override {
-    Result<std::vector<ObjectInfo>> listed = ForwardingStore::List(prefix);
-    pages += listed->size() / 1000 + 1;
-    return listed;
-  }
-  Status Remove(std::string_view name) override {
-    ++removals;
-    return ForwardingStore::Remove(name);
-  }
-  std::size_t creations = 0, reads = 0, pages = 0, removals = 0;
-};
 
 TEST(UnitQueueTest, TenThousandUnitsCostThreeRequestsEachAndFewListings) {
   constexpr std::size_t kUnits = 10'000, kWorkers = 8;
