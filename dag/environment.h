@@ -72,7 +72,7 @@ std::string UriOfLocation(const Environment& environment, const std::string& loc
 enum class ExecutionMode : std::uint8_t {
   kAll,
   kPlanning,  // all quick work; the rest is offered as units: `pipe plan`
-  kOneUnit,   // one offered unit: `pipe worker`
+  kOneUnit,   // one offered unit at a time: `pipe worker`
 };
 
 struct RunOptions {
@@ -82,7 +82,7 @@ struct RunOptions {
   std::size_t batch_bytes = 256 << 10;
   std::uint64_t group_bytes = 0;  // 0: GroupMemory decides
   ExecutionMode mode = ExecutionMode::kAll;
-  std::string unit = {};    // with kOneUnit
+  std::string stage = {};   // the only one that is made, the last of its segment; empty: all are
   bool cut_inputs = false;  // with kOneUnit: a large input is scanned, and others make its partitions
   std::uint64_t least_cut_bytes = 32 << 20;  // of decoded input; below it a scan costs more than it gives
   bool keep_intermediates = false;           // also those that nothing unfinished needs; with kAll

@@ -33,9 +33,7 @@ class Executor::Coordinator {
  public:
   Coordinator(const Graph& graph, const Plan& plan, const Snapshot& snapshot, const Environment& environment,
               const RunOptions& options)
-      : run_(graph, plan, snapshot, environment, options) {
-    if (const std::optional<UnitId> only = ParseUnitId(options.unit)) only_ = *only;
-  }
+      : run_(graph, plan, snapshot, environment, options) {}
 
   Status Prepare() {
     ASSIGN_OR_RETURN(run_.prepared, PrepareSegments(run_.graph, run_.plan, run_.environment, run_.options));
@@ -52,6 +50,11 @@ class Executor::Coordinator {
   Status MarkLocations(std::stop_token stop) {
     ASSIGN_OR_RETURN(leases_, pipeline::MarkLocations(run_.prepared, run_.environment, std::move(stop)));
     return {};
+  }
+
+  RunOutcome RunUnit(const std::string& unit, std::stop_token stop) {
+    asked_ = ParseUnitId(unit).value_or(UnitId{});
+    return Run(std::move(stop));
   }
 
   RunOutcome Run(std::stop_token stop) {
@@ -95,6 +98,7 @@ class Executor::Coordinator {
     if (!outcome.status.ok()) return outcome;
     if (leases_) leases_->Start([this](Status why) { LoseLease(std::move(why)); });
     Lock lock(run_.mutex);
+    ran_ = false;
     while (true) {
       threads_.JoinFinished(lock);
       if (!run_.stop.stop_requested()) {
@@ -138,7 +142,7 @@ class Executor::Coordinator {
 
   bool StartOne(SegmentState& state) REQUIRES(run_.mutex) {
     if (state.removing) return false;
-    if (run_.Does(ExecutionMode::kOneUnit) && state.name() != only_.stage) return false;
+    if (run_.Does(ExecutionMode::kOneUnit) && state.name() != asked_.stage) return false;
     switch (state.phase) {
       case SegmentState::Phase::kPartitions:
         if (!state.planned->copy_from.empty()) {
@@ -149,9 +153,7 @@ class Executor::Coordinator {
         }
         if (state.stages != SegmentState::Stages::kMade) return StartMaking(state);
         if (state.planned->job) return StartJob(state);
-        if (state.running == 0 && state.outputs_complete()) {
-          if (run_.Does(ExecutionMode::kOneUnit) && !std::holds_alternative<ShardId>(only_.part))
-            return false;
+        if (state.running == 0 && MayPlanShards() && state.outputs_complete()) {
           state.phase = SegmentState::Phase::kPlanning;
           Start(state, ToString(UnitId{state.name(), JobId{}}),
                 [this, &state] { return units_.PlanShards(state); });
@@ -161,6 +163,11 @@ class Executor::Coordinator {
       case SegmentState::Phase::kPublishing: return StartGroup(state);
       default: return false;
     }
+  }
+
+  /// A unit that is no shard does not depend on whether all partitions exist.
+  bool MayPlanShards() const {
+    return !run_.Does(ExecutionMode::kOneUnit) || std::holds_alternative<ShardId>(asked_.part);
   }
 
   /// Makes the stages of a segment once the artifacts that it reads are complete.
@@ -173,6 +180,7 @@ class Executor::Coordinator {
 
   bool StartJob(SegmentState& state) REQUIRES(run_.mutex) {
     if (state.running > 0 || (state.upstream != nullptr && !state.upstream->done())) return false;
+    if (run_.Does(ExecutionMode::kOneUnit) && !std::holds_alternative<JobId>(asked_.part)) return false;
     if (!run_.Does(ExecutionMode::kAll)) state.phase = SegmentState::Phase::kElsewhere;
     const std::string unit = ToString(UnitId{state.name(), JobId{}});
     Launch(
@@ -205,16 +213,29 @@ class Executor::Coordinator {
             [this, &state, number = *number] { return cut_inputs_.Look(state, number); });
       return true;
     }
-    const std::optional<PartitionId> id = state.TakeCut();
+    const std::optional<PartitionId> id = TakeCut(state);
     if (!id) return false;
     const std::string unit = ToString(UnitId{state.name(), *id});
     Launch(state, unit, unit, [this, &state, id = *id] { return cut_inputs_.Partition(state, id); });
     return true;
   }
 
-  /// Takes the next input that has to be read, or several small ones for one thread. Groups become smaller
-  /// towards the end, so that all threads have work for the same time.
+  /// Takes the next missing partition of a cut input, or the one that is asked for. Absent: there is none
+  /// now.
+  std::optional<PartitionId> TakeCut(SegmentState& state) REQUIRES(run_.mutex) {
+    if (!run_.Does(ExecutionMode::kOneUnit)) return state.TakeNextCut();
+    const PartitionId* const asked = std::get_if<PartitionId>(&asked_.part);
+    return asked != nullptr && state.TakeCut(*asked) ? std::optional(*asked) : std::nullopt;
+  }
+
+  /// Takes the next input that has to be read, or several small ones for one thread, or the one that is asked
+  /// for. Groups become smaller towards the end, so that all threads have work for the same time.
   std::vector<std::uint32_t> TakeInputs(SegmentState& state) REQUIRES(run_.mutex) {
+    if (run_.Does(ExecutionMode::kOneUnit)) {
+      const StreamId* const asked = std::get_if<StreamId>(&asked_.part);
+      if (asked == nullptr || !state.TakeInput(asked->input)) return {};
+      return {asked->input};
+    }
     std::size_t most = 1;
     if (run_.Does(ExecutionMode::kAll)) {
       const auto threads = static_cast<std::size_t>(std::max(run_.options.threads, 2));
@@ -231,7 +252,7 @@ class Executor::Coordinator {
   }
 
   bool StartPartition(SegmentState& state) REQUIRES(run_.mutex) {
-    const std::optional<PartitionOutput> output = state.TakeReady();
+    const std::optional<PartitionOutput> output = TakeUpstream(state);
     if (!output) return false;
     const bool remade = state.upstream->remade.contains(output->id);
     const std::string unit = ToString(UnitId{state.name(), output->id});
@@ -240,7 +261,16 @@ class Executor::Coordinator {
     return true;
   }
 
+  /// Takes the next upstream partition output that can be read, or the one that is asked for. Absent: there
+  /// is none now.
+  std::optional<PartitionOutput> TakeUpstream(SegmentState& state) REQUIRES(run_.mutex) {
+    if (!run_.Does(ExecutionMode::kOneUnit)) return state.TakeReady();
+    const PartitionId* const asked = std::get_if<PartitionId>(&asked_.part);
+    return asked != nullptr ? state.TakeUpstream(*asked) : std::nullopt;
+  }
+
   bool StartGroup(SegmentState& state) REQUIRES(run_.mutex) {
+    if (run_.Does(ExecutionMode::kOneUnit)) state.next_group = AskedGroup(state);
     if (state.next_group >= state.publisher->groups().size()) return false;
     const std::size_t group = state.next_group++;
     Launch(state, state.publisher->UnitOf(group), ToString(UnitId{state.name(), JobId{}}),
@@ -250,12 +280,20 @@ class Executor::Coordinator {
     return true;
   }
 
+  /// Returns the group that is asked for; if none is, or it was started: the number of groups.
+  std::size_t AskedGroup(const SegmentState& state) const REQUIRES(run_.mutex) {
+    const std::string unit = ToString(asked_);
+    std::size_t group = ran_ ? state.publisher->groups().size() : 0;
+    while (group < state.publisher->groups().size() && state.publisher->UnitOf(group) != unit) ++group;
+    return group;
+  }
+
   /// Starts long work as `name`, or leaves it as `unit` to another process.
   void Launch(SegmentState& state, std::string unit, std::string name, std::function<Status()> work,
               UnitThreads::Load load = UnitThreads::Load::kProcessing) REQUIRES(run_.mutex) {
     if (run_.Does(ExecutionMode::kPlanning)) {
       offered_.push_back({std::move(unit), state.planned->recipe()});
-    } else if (run_.Does(ExecutionMode::kAll) || unit == run_.options.unit) {
+    } else {
       ran_ = true;
       Start(state, std::move(name), std::move(work), load);
     }
@@ -344,7 +382,7 @@ class Executor::Coordinator {
   RunState run_;
   UnitRunner units_{run_};
   CutInputs cut_inputs_{run_, units_};
-  UnitId only_;  // RunOptions::unit; if absent: the stage is empty
+  UnitId asked_;  // with ExecutionMode::kOneUnit: the unit that runs now
 
   UnitThreads threads_ GUARDED_BY(run_.mutex);
   std::vector<OfferedUnit> offered_ GUARDED_BY(run_.mutex);
@@ -365,5 +403,9 @@ Status Executor::Prepare() { return coordinator_->Prepare(); }
 Status Executor::MarkLocations(std::stop_token stop) { return coordinator_->MarkLocations(std::move(stop)); }
 
 RunOutcome Executor::Run(std::stop_token stop) { return coordinator_->Run(std::move(stop)); }
+
+RunOutcome Executor::RunUnit(const std::string& unit, std::stop_token stop) {
+  return coordinator_->RunUnit(unit, std::move(stop));
+}
 
 }  // namespace pipeline

@@ -46,8 +46,8 @@ struct RunOutcome {
   bool ran = false;  // with ExecutionMode::kOneUnit: the unit had work to do
 };
 
-/// Runs one plan once. The coordinator is the thread that calls Run; each running unit has its own thread,
-/// and the batches of all units share one Arena.
+/// Runs one plan once, or units of one of its stages, one after the other. The coordinator is the thread that
+/// calls Run; each running unit has its own thread, and the batches of all units share one Arena.
 class Executor {
  public:
   /// All arguments outlive the executor. The plan has no refusals.
@@ -62,6 +62,10 @@ class Executor {
   /// run.
   Status MarkLocations(std::stop_token stop);
   RunOutcome Run(std::stop_token stop);
+  /// With ExecutionMode::kOneUnit: runs `unit`, of the stage RunOptions::stage. May be called again unless
+  /// the outcome was a failure. What the units share is prepared once, so a unit costs the same whatever the
+  /// number of inputs is.
+  RunOutcome RunUnit(const std::string& unit, std::stop_token stop);
 
  private:
   class Coordinator;

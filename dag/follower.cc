@@ -96,7 +96,7 @@ Status FollowJob(const Graph& graph, const Plan& plan, const std::string& stage,
   const PlannedSegment* const planned = FindJob(plan, stage);
   if (planned == nullptr) return Status(Code::kInternal, StrCat("stage '", stage, "' is no job"));
   RunOptions alone = options;  // no other stage is made
-  alone.unit = ToString(UnitId{stage, JobId{}});
+  alone.stage = stage;
   ASSIGN_OR_RETURN(const PreparedSegments prepared, PrepareSegments(graph, plan, environment, alone));
   const auto found = std::find_if(prepared.states.begin(), prepared.states.end(),
                                   [planned](const auto& state) { return state->planned == planned; });
@@ -107,7 +107,7 @@ Status FollowJob(const Graph& graph, const Plan& plan, const std::string& stage,
 
   std::stop_source ended;
   const std::stop_callback relay(stop, [&ended] { ended.request_stop(); });
-  JobCall call(state.scope, alone.unit, 0, ended.get_token());
+  JobCall call(state.scope, ToString(UnitId{stage, JobId{}}), 0, ended.get_token());
   RETURN_IF_ERROR(call.Begin());
   JobRequest request = call.Request();
   request.out = state.out.get();

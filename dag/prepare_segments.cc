@@ -160,10 +160,7 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
 class Preparer {
  public:
   Preparer(const Graph& graph, const Plan& plan, const Environment& environment, const RunOptions& options)
-      : graph_(graph), plan_(plan), environment_(environment), options_(options) {
-    const std::string& unit = options.unit;
-    only_ = unit.substr(0, unit.rfind('/'));
-  }
+      : graph_(graph), plan_(plan), environment_(environment), options_(options) {}
 
   Result<PreparedSegments> Make() {
     for (const PlannedSegment& planned : plan_.segments) {
@@ -181,7 +178,7 @@ class Preparer {
       const PlannedSegment& planned = *state->planned;
       if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
       if (!planned.copy_from.empty()) continue;
-      if (!only_.empty() && state->name() != only_) continue;  // other processes run it
+      if (!options_.stage.empty() && state->name() != options_.stage) continue;  // other processes run it
       if (CanBeMade(*state)) {
         RETURN_IF_ERROR(MakeStages(graph_, plan_, made_.streams, SideInputOutputsOf(*state), *state));
         state->stages = SegmentState::Stages::kMade;
@@ -280,7 +277,6 @@ class Preparer {
   const Plan& plan_;
   const Environment& environment_;
   const RunOptions& options_;
-  std::string only_;  // the stage of the one unit that runs; empty: all units run
   PreparedSegments made_;
 };
 
@@ -364,6 +360,7 @@ Status DescribeSegments(const PreparedSegments& prepared, RunLog& log) {
     const PlannedSegment& planned = *state->planned;
     // Such a segment runs nothing, not even to make a damaged partition output again.
     if (state->scope.planned == nullptr || planned.state == PlannedSegment::State::kNotSelected) continue;
+    if (state->scope.log_segment != 0) continue;  // the lineage of 10,000 inputs is long
     ASSIGN_OR_RETURN(state->scope.log_segment, log.AppendSegment(ToJson(planned.lineage).Dump()));
   }
   return {};

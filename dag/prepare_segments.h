@@ -52,7 +52,7 @@ Status MakeStages(const Graph& graph, const Plan& plan, int streams, SideInputOu
 Result<std::unique_ptr<LeaseKeeper>> MarkLocations(PreparedSegments& prepared, const Environment& environment,
                                                    std::stop_token stop);
 
-/// Writes a segment line for each segment, for the lines of its units to refer to.
+/// Writes a segment line for each segment that has none, for the lines of its units to refer to.
 Status DescribeSegments(const PreparedSegments& prepared, RunLog& log);
 
 }  // namespace pipeline

@@ -53,6 +53,9 @@ struct SegmentState {
     std::uint32_t next_cut = 0;       // cut: no unit has to be started for a partition before this one
     std::deque<std::uint32_t> ready;  // upstream partitions that can be read now
     std::set<std::uint32_t> begun;    // partitions whose unit was started
+
+    bool waits() const { return !running && !given_up && !cut && !outputs.complete(); }
+    bool gives_cuts() const { return cut && looked_at && !given_up; }
   };
   std::vector<Input> inputs;
   std::size_t first_waiting = 0;   // no stream unit has to be started for an input before this one
@@ -147,29 +150,49 @@ struct SegmentState {
         return static_cast<std::uint32_t>(first_unlooked++);
     return std::nullopt;
   }
+  /// Takes a missing partition of a cut input. False: it is no such partition, or its unit was started.
+  bool TakeCut(PartitionId id) {
+    if (id.input >= inputs.size()) return false;
+    Input& input = inputs[id.input];
+    return input.gives_cuts() && id.partition < input.outputs.cuts->ends.size() && !exists(id) &&
+           input.begun.insert(id.partition).second;
+  }
   /// Takes the next missing partition of a cut input. Absent: there is none now.
-  std::optional<PartitionId> TakeCut() {
+  std::optional<PartitionId> TakeNextCut() {
     for (; first_cut < inputs.size(); ++first_cut) {
       Input& input = inputs[first_cut];
-      if (!input.cut || !input.looked_at || input.given_up) continue;
+      if (!input.gives_cuts()) continue;
       while (input.next_cut < input.outputs.cuts->ends.size()) {
-        const std::uint32_t partition = input.next_cut++;
-        if (input.outputs.existing.contains(partition) || !input.begun.insert(partition).second) continue;
-        return PartitionId{static_cast<std::uint32_t>(first_cut), partition};
+        const PartitionId id{static_cast<std::uint32_t>(first_cut), input.next_cut++};
+        if (TakeCut(id)) return id;
       }
     }
     return std::nullopt;
   }
+  /// Takes an input that has to be read and is not. False: it is no such input.
+  bool TakeInput(std::uint32_t number) {
+    if (number >= inputs.size() || !inputs[number].waits()) return false;
+    return inputs[number].running = true;
+  }
   /// Takes the next input that has to be read and is not. Absent: there is none now. `small`: only if it is.
   std::optional<std::uint32_t> TakeWaiting(bool small) {
     for (; first_waiting < inputs.size(); ++first_waiting) {
-      Input& input = inputs[first_waiting];
-      if (input.running || input.given_up || input.cut || input.outputs.complete()) continue;
+      const Input& input = inputs[first_waiting];
+      if (!input.waits()) continue;
       if (small && !input.small) return std::nullopt;
-      input.running = true;
-      return static_cast<std::uint32_t>(first_waiting++);
+      const auto number = static_cast<std::uint32_t>(first_waiting++);
+      TakeInput(number);
+      return number;
     }
     return std::nullopt;
+  }
+  /// Returns upstream partition output `id`, if it can be read and was not begun.
+  std::optional<PartitionOutput> TakeUpstream(PartitionId id) {
+    if (id.input >= inputs.size() || exists(id)) return std::nullopt;
+    const auto& there = upstream->inputs[id.input].outputs.existing;
+    const auto found = there.find(id.partition);
+    if (found == there.end() || !inputs[id.input].begun.insert(id.partition).second) return std::nullopt;
+    return found->second.output;
   }
   /// Returns the next upstream partition output that can be read and was not begun. Absent: there is none
   /// now.
@@ -177,13 +200,10 @@ struct SegmentState {
     for (std::size_t& at = first_ready; at < inputs.size(); ++at) {
       Input& input = inputs[at];
       while (!input.ready.empty()) {
-        const std::uint32_t partition = input.ready.front();
+        const PartitionId id{static_cast<std::uint32_t>(at), input.ready.front()};
         input.ready.pop_front();
-        const auto& there = upstream->inputs[at].outputs.existing;
-        const auto found = there.find(partition);
-        // It was found damaged while it waited here: it will be offered again, and read once.
-        if (found == there.end() || !input.begun.insert(partition).second) continue;
-        return found->second.output;
+        // Absent if it was found damaged while it waited here: it will be offered again, and read once.
+        if (std::optional<PartitionOutput> output = TakeUpstream(id)) return output;
       }
     }
     return std::nullopt;

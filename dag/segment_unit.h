@@ -41,7 +41,7 @@ struct SegmentScope {
   std::unique_ptr<Store> directory;    // of its partition outputs
   std::unique_ptr<Store> work;         // the work directory, for quarantines
   std::vector<QuarantineStage> chain;  // the stages that count, as Assembly::stages
-  std::uint32_t log_segment = 0;       // number of its `segment` line
+  std::uint32_t log_segment = 0;       // number of its `segment` line; 0: it has none yet
   std::size_t tokens = 4;
   std::size_t waiting_partitions = 2;
   std::uint64_t source_partition_bytes = 0;  // largest amount of text in one partition

@@ -39,7 +39,7 @@ int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalW
   int code = kExitDone;
   for (const std::string& unit : units) {
     if (signals.token().stop_requested()) return kExitTryAgain;
-    const int ended = (*run)->Run(unit, PackageRun::Others::kMayBeDone, signals.token()).code;
+    const int ended = (*run)->Run(unit, PackageRun::Others::kMayHaveBegun, signals.token()).code;
     if (ended != kExitDone) code = ended;
   }
   return code;

@@ -22,6 +22,7 @@
 #include "cli/workspace/lease_period.h"
 #include "cli/workspace/work_result.h"
 #include "dag/package/unit_queue.h"
+#include "storage/remove_objects.h"
 
 namespace pipeline {
 
@@ -140,7 +141,10 @@ class NextUnits {
       return Fail(opened);
     }
     const auto begun = std::chrono::steady_clock::now();
-    const UnitEnd end = run_->Run(unit, PackageRun::Others::kAreNotDone, stop_);
+    const UnitEnd end = run_->Run(
+        unit,
+        queue_.view().HasBegun(unit) ? PackageRun::Others::kMayHaveBegun : PackageRun::Others::kHaveNotBegun,
+        stop_);
     if (end.code == kExitDone) {
       in_units_ += std::chrono::steady_clock::now() - begun;
       ++units_;
@@ -194,6 +198,7 @@ class NextUnits {
     request.package = options_.plan;
     request.threads = ThreadCount(options_.threads);
     request.present = &before;
+    run_.reset();  // there is another plan soon, and both would hold the stages in memory
     const PlanningOutcome planning = PlanUnits(request, loaded_, display_, stop_);
     const bool temporary =
         planning.written.ok()
@@ -230,6 +235,9 @@ class NextUnits {
           });
       if (goes_on || (temporary && !stays)) return TryAgain();
     }
+    // Workers that died have left leases. A worker that still runs a unit needs its lease no more.
+    if (const Status removed = RemoveLeases(); !removed.ok())
+      LogWarning(StrCat("leases of units cannot be removed (", removed.message(), ")"));
     const Status written =
         WriteObject(
             store_, kRunEndName,
@@ -237,9 +245,6 @@ class NextUnits {
             Condition::ReplaceAny(), stop_)
             .status();
     if (!written.ok()) return Fail(written);
-    // Workers that died have left leases. A worker that still runs a unit needs its lease no more.
-    if (const Status removed = RemoveLeases(); !removed.ok())
-      LogWarning(StrCat("leases of units cannot be removed (", removed.message(), ")"));
     return EndTurn();
   }
 
@@ -260,7 +265,7 @@ class NextUnits {
     std::vector<std::string> names;
     for (const ObjectInfo& lease : leases)
       if (lease.name != ObjectOfLease(kPlanningLease)) names.push_back(lease.name);
-    return store_.RemoveAll(names, [] { return true; });
+    return RemoveObjects(store_, names);
   }
 
   std::optional<int> EndTurn() {

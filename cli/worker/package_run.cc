@@ -23,6 +23,12 @@ namespace {
 
 constexpr std::uint64_t kLargestLog = std::uint64_t{4} << 30;
 
+bool IsFirstPartition(std::string_view unit) {
+  const std::optional<UnitId> id = ParseUnitId(unit);
+  const PartitionId* const partition = id ? std::get_if<PartitionId>(&id->part) : nullptr;
+  return partition != nullptr && partition->partition == 0;
+}
+
 const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
   for (const PlannedSegment& segment : plan.segments)
     if (segment.keys.stage == stage) return &segment;
@@ -68,7 +74,13 @@ Result<std::unique_ptr<PackageRun>> PackageRun::Open(Store& store, const WorkPac
                                                      const std::stop_token& stop) {
   std::unique_ptr<PackageRun> run(new PackageRun(store, work_package, loaded, display));
   run->who_ = std::move(who);
-  run->threads_ = threads;
+  run->options_.threads = threads;
+  run->options_.memory_bytes = loaded.spec.memory_limit;
+  run->options_.group_bytes = work_package.group_memory;
+  run->options_.mode = ExecutionMode::kOneUnit;
+  run->options_.cut_inputs = work_package.cuts;
+  for (const OfferedUnit& offered : run->work_package_.units)
+    run->recipes_.emplace(offered.unit, offered.recipe);
   RETURN_IF_ERROR(PrepareLog(store, work_package, scratch));
   ASSIGN_OR_RETURN(run->workspace_, Workspace::Join(work_package, scratch, display));
   RunLog& log = run->workspace_->log();
@@ -91,14 +103,23 @@ Status PackageRun::MakeItsPlan() {
   return {};
 }
 
+Status PackageRun::Prepare(const std::string& stage) {
+  if (executor_ && options_.stage == stage) return {};
+  executor_.reset();
+  options_.stage = stage;
+  auto executor =
+      std::make_unique<Executor>(loaded_.graph, *plan_, *snapshot_, workspace_->environment(), options_);
+  RETURN_IF_ERROR(executor->Prepare());
+  executor_ = std::move(executor);
+  return {};
+}
+
 Status PackageRun::AddRecords(const std::string& unit, Others others) {
   const std::optional<UnitId> id = ParseUnitId(unit);
-  const bool continues = id && std::holds_alternative<StreamId>(id->part);
-  if (!continues && others == Others::kAreNotDone) return {};
-  // The partitions of an input that exist are not made again. Its unit ends in `*`.
-  const std::string prefix = continues && others == Others::kAreNotDone
-                                 ? unit.substr(0, unit.size() - 1)
-                                 : StrCat(unit.substr(0, unit.rfind('/')), "/");
+  if (!id || others == Others::kHaveNotBegun) return {};
+  // The partitions of an input that exist are not made again. A shard is written together with others.
+  const char end = std::holds_alternative<ShardId>(id->part) ? '/' : '-';
+  const std::string prefix = unit.substr(0, unit.rfind(end) + 1);
   std::vector<std::string> unreadable;  // the next `pipe plan` reports and removes them
   ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(store_, prefix, unreadable));
   RunLog& log = workspace_->log();
@@ -107,9 +128,9 @@ Status PackageRun::AddRecords(const std::string& unit, Others others) {
   for (UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) continue;
     Result<std::uint32_t> segment = log.AppendSegment(*record.lineage_text);
-    if (segment.ok()) record.line.segment = *segment;
-    added = segment.ok() ? log.Append(record.line) : std::move(segment).status();
+    added = segment.ok() ? log.Append(record.LinesIn(*segment)) : std::move(segment).status();
     if (!added.ok()) break;
+    executor_.reset();
     plan_.reset();
   }
   adding_ = false;
@@ -130,14 +151,11 @@ Status PackageRun::CheckSideFiles() const {
 }
 
 Status PackageRun::CheckRecipe(const std::string& unit, std::string_view stage) const {
-  const PlannedSegment* segment = SegmentOf(*plan_, stage);
-  for (const OfferedUnit& offered : work_package_.units)
-    if (offered.unit == unit && segment->recipe() != offered.recipe)
-      return Status(
-          Code::kInvalidArgument,
-          "this program or its libraries make another recipe of the pipeline than the plan asks for; "
-          "use the same version everywhere, or plan again with this one");
-  return {};
+  const auto offered = recipes_.find(unit);
+  if (offered == recipes_.end() || SegmentOf(*plan_, stage)->recipe() == offered->second) return {};
+  return Status(Code::kInvalidArgument,
+                "this program or its libraries make another recipe of the pipeline than the plan asks for; "
+                "use the same version everywhere, or plan again with this one");
 }
 
 UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_token& stop) {
@@ -152,8 +170,9 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
   if (!plan_)
     if (const Status planned = MakeItsPlan(); !planned.ok()) return Fail(unit, planned);
-  if (SegmentOf(*plan_, unit.substr(0, slash)) == nullptr) return NoSuchUnit(unit);
-  if (const Status fits = CheckRecipe(unit, unit.substr(0, slash)); !fits.ok()) {
+  const std::string stage = unit.substr(0, slash);
+  if (SegmentOf(*plan_, stage) == nullptr) return NoSuchUnit(unit);
+  if (const Status fits = CheckRecipe(unit, stage); !fits.ok()) {
     const std::string changed = ChangedFile(work_package_, workspace_->hashed());
     if (changed.empty()) return Fail(unit, fits);
     UnitEnd end = Fail(unit, Status(Code::kNotFound, ChangedSince(changed)));
@@ -161,21 +180,19 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
     end.unfit = !IsRemote(changed);
     return end;
   }
-
-  RunOptions options;
-  options.threads = threads_;
-  options.memory_bytes = loaded_.spec.memory_limit;
-  options.group_bytes = work_package_.group_memory;
-  options.mode = ExecutionMode::kOneUnit;
-  options.unit = unit;
-  options.cut_inputs = work_package_.cuts;
-  Executor executor(loaded_.graph, *plan_, *snapshot_, workspace_->environment(), options);
-  if (const Status prepared = executor.Prepare(); !prepared.ok()) return Fail(unit, prepared);
+  if (const Status prepared = Prepare(stage); !prepared.ok()) return Fail(unit, prepared);
   display_.Start();
-  const RunOutcome outcome = executor.Run(stop);
+  const RunOutcome outcome = executor_->RunUnit(unit, stop);
   display_.Stop();
+  Status told;
+  {
+    const Lock lock(mutex_);
+    told = WriteHeld();
+  }
   results_.EndUnit();
-  return EndOf(unit, outcome);
+  UnitEnd end = EndOf(unit, outcome, told);
+  if (end.code != kExitDone) executor_.reset();  // it knows of a failure, and perhaps not why
+  return end;
 }
 
 Status PackageRun::Tell(const UnitLine& line) {
@@ -184,25 +201,36 @@ Status PackageRun::Tell(const UnitLine& line) {
   // A Job reads such files at its beginning, and may take days.
   const std::optional<UnitId> id = ParseUnitId(line.unit);
   if (!id || !std::holds_alternative<JobId>(id->part)) RETURN_IF_ERROR(CheckSideFiles());
-  UnitRecord record;
+  const Lock lock(mutex_);
+  UnitRecord record = RecordFor(line);
+  // The end of an input of one partition comes at once, and one record tells both.
+  if (line.state == UnitState::kEnd && held_)
+    record.partition = std::exchange(held_, std::nullopt)->line;
+  else
+    RETURN_IF_ERROR(WriteHeld());
+  if (line.state != UnitState::kDone || !IsFirstPartition(line.unit)) return results_.Write(record);
+  held_ = std::move(record);
+  return {};
+}
+
+Status PackageRun::WriteHeld() {
+  const std::optional<UnitRecord> held = std::exchange(held_, std::nullopt);
+  return held ? results_.Write(*held) : Status();
+}
+
+UnitRecord PackageRun::RecordFor(const UnitLine& line) {
+  auto [known, is_new] = lineages_.try_emplace(line.segment);
+  if (is_new) {
+    const SegmentLine* segment = workspace_->log().FindSegment(line.segment);
+    known->second = RecordOf({}, segment == nullptr ? "[]" : segment->lineage);
+  }
+  UnitRecord record = known->second;
   record.line = line;
   record.who = who_;
   record.began = began_at_;
   record.took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
-  SetLineage(record);
-  return results_.Write(record);
-}
-
-void PackageRun::SetLineage(UnitRecord& record) {
-  const Lock lock(mutex_);
-  auto [known, is_new] = lineages_.try_emplace(record.line.segment);
-  if (is_new) {
-    const SegmentLine* segment = workspace_->log().FindSegment(record.line.segment);
-    known->second = RecordOf({}, segment == nullptr ? "[]" : segment->lineage);
-  }
-  record.lineage = known->second.lineage;
-  record.lineage_text = known->second.lineage_text;
+  return record;
 }
 
 UnitEnd PackageRun::Fail(const std::string& unit, const Status& why, int code) const {
@@ -218,7 +246,7 @@ UnitEnd PackageRun::NoSuchUnit(const std::string& unit) const {
   return end;
 }
 
-UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) const {
+UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, const Status& told) const {
   for (const UnitFailure& failure : outcome.failures)
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (!outcome.failures.empty()) {
@@ -234,6 +262,7 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome) co
     return {code, std::string(why.message()), why.Detail<SourceChanged>() != nullptr};
   }
   if (!outcome.status.ok()) return Fail(unit, outcome.status);
+  if (!told.ok()) return Fail(unit, told);
   if (damaged_) {
     UnitEnd end = Fail(unit, Status(Code::kNotFound, "its input is damaged; plan again"), kExitNoInput);
     end.plan_again = true;

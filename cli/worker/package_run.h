@@ -16,6 +16,7 @@
 #include "cli/live/status_display.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
+#include "dag/executor.h"
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
 #include "dag/plan.h"
@@ -48,8 +49,8 @@ class PackageRun {
                                                   int threads, StatusDisplay& display, std::string who,
                                                   const std::stop_token& stop);
 
-  /// Whether other workers may have finished the unit meanwhile.
-  enum class Others : std::uint8_t { kMayBeDone, kAreNotDone };
+  /// Whether other workers may have stored results of the unit since the plan.
+  enum class Others : std::uint8_t { kMayHaveBegun, kHaveNotBegun };
   /// Runs one unit, and stores its results in the work package. Prints why it failed.
   UnitEnd Run(const std::string& unit, Others others, const std::stop_token& stop);
 
@@ -65,6 +66,8 @@ class PackageRun {
     return Fail(unit, why, WorkerExitOf(why));
   }
   Status MakeItsPlan();
+  /// Makes the executor for the units of `stage`, unless there is one.
+  Status Prepare(const std::string& stage);
   /// Adds the results of other workers to the log, as far as they matter to `unit`.
   Status AddRecords(const std::string& unit, Others others);
   /// OK: the files that no stage makes and that are no sources, such as a dictionary, are those that the
@@ -74,23 +77,28 @@ class PackageRun {
   Status CheckRecipe(const std::string& unit, std::string_view stage) const;
   /// Stores a work result for a line of the unit that runs; a failure only ends this unit.
   Status Tell(const UnitLine& line);
-  void SetLineage(UnitRecord& record);
+  UnitRecord RecordFor(const UnitLine& line) REQUIRES(mutex_);
+  /// Stores the work result that was held back, if there is one.
+  Status WriteHeld() REQUIRES(mutex_);
   UnitEnd NoSuchUnit(const std::string& unit) const;
-  UnitEnd EndOf(const std::string& unit, const RunOutcome& outcome) const;
+  UnitEnd EndOf(const std::string& unit, const RunOutcome& outcome, const Status& told) const;
 
   Store& store_;
   const WorkPackage work_package_;
   LoadedPipeline& loaded_;
   StatusDisplay& display_;
   ResultWriter results_;
+  std::map<std::string_view, Digest> recipes_;  // of the offered units, by unit
   Mutex mutex_;
   std::map<std::uint32_t, UnitRecord> lineages_
-      GUARDED_BY(mutex_);  // by segment line; of each only its lineage
+      GUARDED_BY(mutex_);                              // by segment line; of each only its lineage
+  std::optional<UnitRecord> held_ GUARDED_BY(mutex_);  // of the first partition of the input that is read
   std::string who_;
-  int threads_ = 1;
   std::unique_ptr<Workspace> workspace_;
   std::optional<Snapshot> snapshot_;
   std::optional<Plan> plan_;
+  RunOptions options_;
+  std::unique_ptr<Executor> executor_;           // of options_.stage; null: the next unit needs another one
   bool adding_ = false;                          // lines of other workers are added to the log
   std::atomic<bool> damaged_ = false;            // the unit that runs found its input damaged
   std::chrono::steady_clock::time_point began_;  // of the unit that runs

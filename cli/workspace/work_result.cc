@@ -78,26 +78,31 @@ Status CheckOutputs(Workspace& workspace, const std::vector<UnitRecord>& records
   // Records of damaged units come before those of finished units.
   std::set<std::string> damaged;
   Locations locations(workspace.environment());
-  for (const UnitRecord& record : records) {
-    if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
-    if (record.line.state != UnitState::kDone || damaged.contains(record.line.unit)) continue;
+  const auto check = [&](const UnitLine& line) -> Status {
+    if (line.state == UnitState::kVoid) damaged.insert(line.unit);
+    if (line.state != UnitState::kDone || damaged.contains(line.unit)) return {};
     // `pipe run` may have made the same meanwhile, and removed it once nothing needed it.
-    if (const UnitLine* known = workspace.log().FindDone(record.line.unit);
-        known != nullptr && known->recipe == record.line.recipe && known->digest == record.line.digest)
-      continue;
-    for (const StoredObject& object : record.line.objects) {
-      ASSIGN_OR_RETURN(const bool is_here, locations.Hold(record.line, object));
+    if (const UnitLine* known = workspace.log().FindDone(line.unit);
+        known != nullptr && known->recipe == line.recipe && known->digest == line.digest)
+      return {};
+    for (const StoredObject& object : line.objects) {
+      ASSIGN_OR_RETURN(const bool is_here, locations.Hold(line, object));
       if (is_here) continue;
-      return Status(Code::kFailedPrecondition,
-                    StrCat(record.line.unit,
-                           ": a worker finished it, but its output is not here: ", object.name, " in ",
-                           record.line.location, "; workers need the same work directory (", workspace.home(),
-                           ") and the same locations as `pipe plan`, as a network file system gives them; "
-                           "copy it here, "
-                           "or remove ",
-                           work_package, "/done to run the unit again"))
+      return Status(
+                 Code::kFailedPrecondition,
+                 StrCat(line.unit, ": a worker finished it, but its output is not here: ", object.name,
+                        " in ", line.location, "; workers need the same work directory (", workspace.home(),
+                        ") and the same locations as `pipe plan`, as a network file system gives them; "
+                        "copy it here, "
+                        "or remove ",
+                        work_package, "/done to run the unit again"))
           .With(std::make_shared<OutputIsMissing>());
     }
+    return {};
+  };
+  for (const UnitRecord& record : records) {
+    if (record.partition) RETURN_IF_ERROR(check(*record.partition));
+    RETURN_IF_ERROR(check(record.line));
   }
   return {};
 }

@@ -115,6 +115,14 @@ bool PackageView::GaveUp(std::string_view unit) const {
   return found != failed.end() && found->second.given_up;
 }
 
+bool PackageView::HasBegun(std::string_view unit) const {
+  constexpr std::string_view kWhole = "*";
+  if (!unit.ends_with(kWhole)) return false;
+  unit.remove_suffix(kWhole.size());
+  const auto first = done.lower_bound(unit);
+  return first != done.end() && first->starts_with(unit);
+}
+
 std::string_view UnitOfLease(std::string_view name) {
   if (name.ends_with(kSecondLease)) name.remove_suffix(kSecondLease.size());
   return name;

@@ -79,6 +79,8 @@ struct PackageView {
   std::chrono::nanoseconds seen{0};    // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;
+  /// Returns whether there are records about partitions of the input that `unit` reads.
+  bool HasBegun(std::string_view unit) const;
   /// Returns the names of the leases whose units run now, with that of planning: the others are of units that
   /// are done.
   std::vector<std::string> RunningLeases() const;

@@ -11,12 +11,14 @@
 #include "dag/books/run_log_line.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/versioned_json.h"
+#include "storage/remove_objects.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 2;  // 1: each record has the text of its lineage
+constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kOneLine = 2;  // of a record without `partition`; 1: it has the text of its lineage
 constexpr std::uint64_t kMaxRecord = 64 << 20;
 constexpr std::uint64_t kMaxLineage = std::uint64_t{1} << 30;
 constexpr std::string_view kDone = "done/";
@@ -35,6 +37,12 @@ bool SameWork(const UnitLine& a, const UnitLine& b) {
          a.partitions == b.partitions;
 }
 
+/// Returns whether both records do. One may have a partition that has a record of its own beside the other.
+bool SameWork(const UnitRecord& a, const UnitRecord& b) {
+  const bool both = a.partition && b.partition && a.partition->unit == b.partition->unit;
+  return SameWork(a.line, b.line) && (!both || SameWork(*a.partition, *b.partition));
+}
+
 /// Returns whether one has the cuts and the other the end of an input. Either is enough.
 bool BothEnd(const UnitLine& a, const UnitLine& b) {
   const auto is = [](const UnitLine& one, UnitState state) { return one.state == state; };
@@ -43,6 +51,22 @@ bool BothEnd(const UnitLine& a, const UnitLine& b) {
 }
 
 std::string ObjectOfLineage(const Digest& digest) { return StrCat(kLineage, digest.ToHex()); }
+
+Result<UnitLine> DecodeMember(std::string_view member, const std::string& text) {
+  const std::optional<LineHead> head = ScanLine(text);
+  std::optional<UnitLine> line = head ? DecodeUnit(*head) : std::nullopt;
+  if (!line) return Status(Code::kDataLoss, StrCat(member, ": damaged"));
+  return std::move(*line);
+}
+
+/// Returns whether `line` tells that a partition is done of the input that `unit` reads.
+bool IsOfInput(const UnitLine& line, std::string_view unit) {
+  const std::optional<UnitId> whole = ParseUnitId(unit), part = ParseUnitId(line.unit);
+  const StreamId* const input = whole ? std::get_if<StreamId>(&whole->part) : nullptr;
+  const PartitionId* const partition = part ? std::get_if<PartitionId>(&part->part) : nullptr;
+  return line.state == UnitState::kDone && input != nullptr && partition != nullptr &&
+         part->stage == whole->stage && partition->input == input->input;
+}
 
 /// The lineages of a work package, each read once. Safe from any thread.
 class Lineages {
@@ -80,6 +104,14 @@ class Lineages {
 
 }  // namespace
 
+std::vector<UnitLine> UnitRecord::LinesIn(std::uint32_t segment) const {
+  std::vector<UnitLine> lines;
+  if (partition) lines.push_back(*partition);
+  lines.push_back(line);
+  for (UnitLine& one : lines) one.segment = segment;
+  return lines;
+}
+
 UnitRecord RecordOf(UnitLine line, std::string lineage) {
   UnitRecord record;
   record.line = std::move(line);
@@ -89,11 +121,15 @@ UnitRecord RecordOf(UnitLine line, std::string lineage) {
 }
 
 std::string EncodeUnitRecord(const UnitRecord& record) {
-  std::string line = EncodeLine(record.line);
-  line.pop_back();  // LF
+  const auto text_of = [](const UnitLine& line) {
+    std::string text = EncodeLine(line);
+    text.pop_back();  // LF
+    return text;
+  };
   Json json;
-  json["pipe_done"] = kVersion;
-  json["line"] = std::move(line);
+  json["pipe_done"] = record.partition ? kVersion : kOneLine;
+  json["line"] = text_of(record.line);
+  if (record.partition) json["partition"] = text_of(*record.partition);
   json["lineage"] = record.lineage.ToHex();
   if (!record.who.empty()) json["who"] = record.who;
   if (record.took.count() > 0) json["took_ms"] = static_cast<std::int64_t>(record.took.count());
@@ -105,19 +141,24 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
   ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_done", kVersion));
   Status status;
   JsonFields fields(json, "", status);
+  const std::uint64_t version = fields.Number("pipe_done");
   const std::string line = fields.Text("line");
+  const std::string partition = version < kVersion ? std::string() : fields.Text("partition");
   UnitRecord record;
-  if (fields.Number("pipe_done") < 2) {
+  if (version < kOneLine) {
     record = RecordOf({}, fields.Text("lineage"));
   } else {
     record.lineage = fields.Hex("lineage");
   }
   RETURN_IF_ERROR(status);
-  const std::optional<LineHead> head = ScanLine(line);
-  std::optional<UnitLine> decoded = head ? DecodeUnit(*head) : std::nullopt;
-  if (!decoded) return Status(Code::kDataLoss, "line: damaged");
-  if (decoded->unit != unit) return Status(Code::kDataLoss, StrCat("line: it is about ", decoded->unit));
-  record.line = std::move(*decoded);
+  ASSIGN_OR_RETURN(record.line, DecodeMember("line", line));
+  if (record.line.unit != unit)
+    return Status(Code::kDataLoss, StrCat("line: it is about ", record.line.unit));
+  if (version == kVersion) {
+    ASSIGN_OR_RETURN(record.partition, DecodeMember("partition", partition));
+    if (!IsOfInput(*record.partition, unit))
+      return Status(Code::kDataLoss, StrCat("partition: it is about ", record.partition->unit));
+  }
   record.who = json["who"].AsString();
   record.took = std::chrono::milliseconds(std::max<std::int64_t>(json["took_ms"].AsInt(), 0));
   record.began = std::max<std::int64_t>(json["began"].AsInt(), 0);
@@ -128,13 +169,15 @@ WorkHistory HistoryOf(const std::vector<UnitRecord>& records) {
   WorkHistory history;
   for (const UnitRecord& record : records) {
     if (record.line.state == UnitState::kVoid) continue;
-    WorkHistory::Entry& entry = history.results.emplace_back();
-    entry.unit = record.line.unit;
-    entry.who = record.who;
-    entry.began = record.began;
-    entry.took_ms = record.took.count();
-    for (const StoredObject& object : record.line.objects) entry.bytes += object.bytes;
-    entry.records = record.line.records;
+    for (const UnitLine& line : record.LinesIn(0)) {
+      WorkHistory::Entry& entry = history.results.emplace_back();
+      entry.unit = line.unit;
+      entry.who = record.who;
+      entry.began = record.began;
+      entry.took_ms = record.took.count();
+      for (const StoredObject& object : line.objects) entry.bytes += object.bytes;
+      entry.records = line.records;
+    }
   }
   return history;
 }
@@ -159,7 +202,7 @@ Status ResultWriter::Write(const UnitRecord& record) {
   const Result<std::string> there = ReadObject(location_, object, kMaxRecord);
   if (!there.ok()) return there.status();
   const Result<UnitRecord> other = ParseUnitRecord(*there, record.line.unit);
-  if (other.ok() && (SameWork(other->line, record.line) || BothEnd(other->line, record.line))) {
+  if (other.ok() && (SameWork(*other, record) || BothEnd(other->line, record.line))) {
     // The answer to its own request may have been lost.
     const bool own = other->who == record.who && other->began == record.began;
     const Lock lock(mutex_);
@@ -249,23 +292,25 @@ Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std
     taken.objects.push_back(ObjectOf(record.line));
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     // Work that was done before the damage was found is void, too.
-    if (record.line.state != UnitState::kVoid && damaged.contains(record.line.unit)) continue;
+    const auto is_void = [&damaged](const UnitLine& line) {
+      return line.state != UnitState::kVoid && damaged.contains(line.unit);
+    };
+    if (is_void(record.line)) continue;
     const auto [segment, is_new] = segments.try_emplace(record.lineage);
     if (is_new) {
       ASSIGN_OR_RETURN(segment->second, log.AppendSegment(*record.lineage_text));
     }
-    record.line.segment = segment->second;
     if (const std::optional<UnitId> unit = ParseUnitId(record.line.unit); unit && record.took.count() > 0)
       taken.times[unit->stage].push_back(record.took);
-    lines.push_back(std::move(record.line));
+    for (UnitLine& line : record.LinesIn(segment->second))
+      if (!is_void(line)) lines.push_back(std::move(line));
   }
   RETURN_IF_ERROR(log.Append(lines));
   return taken;
 }
 
 Status RemoveResults(Store& location, const TakenResults& taken) {
-  return InParallel(taken.objects.size(), kReaders,
-                    [&](std::size_t at) { return location.Remove(taken.objects[at]); });
+  return RemoveObjects(location, taken.objects);
 }
 
 void UpdatePace(const TakenResults& taken, WorkPackage& work_package) {

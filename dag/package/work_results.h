@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -22,15 +23,20 @@
 
 namespace pipeline {
 
-/// A work result: one line of a worker's log.
+/// A work result: a line of a worker's log, or the last two about an input.
 struct UnitRecord {
   UnitLine line;
-  Digest lineage;  // of the lineage's text
+  /// The line before that of an end: a partition of the input. Absent: its record is its own, if any.
+  std::optional<UnitLine> partition = {};
+  Digest lineage = {};  // of the lineage's text
   std::shared_ptr<const std::string> lineage_text =
       {};                            // of its segment, as in SegmentLine; null: not read yet
   std::string who = {};              // the worker, for people; empty: unknown
   std::chrono::milliseconds took{};  // since the unit began; 0: unknown
   std::int64_t began = 0;  // the unit, by the worker's clock, in milliseconds since 1970; 0: unknown
+
+  /// Returns its lines in their order, of the segment line `segment`.
+  std::vector<UnitLine> LinesIn(std::uint32_t segment) const;
 };
 
 /// Returns a record whose lineage is `lineage`.

@@ -113,13 +113,21 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
     record.who = "<who>";
     record.took = std::chrono::milliseconds(1);
     record.began = 2;
-    [[maybe_unused]] const auto& [line, lineage, lineage_text, who, took, began] = record;
+    [[maybe_unused]] const auto& [line, partition, lineage, lineage_text, who, took, began] = record;
     ASSERT_TRUE(ResultWriter(store).Write(record).ok());
     const Result<Json> result = Json::Parse(EncodeUnitRecord(record));
     ASSERT_TRUE(result.ok());
     strings.AddMembers("member of a result", *result);
     strings.Add("version of a result", (*result)["pipe_done"].Dump());
   }
+  UnitRecord both = RecordOf({}, "[]");
+  both.line.state = UnitState::kEnd;
+  both.line.unit = "stage/0000-*";
+  both.partition.emplace().unit = "stage/0000-00000";
+  const Result<Json> of_both = Json::Parse(EncodeUnitRecord(both));
+  ASSERT_TRUE(of_both.ok());
+  strings.AddMembers("member of a result", *of_both);
+  strings.Add("version of a result", (*of_both)["pipe_done"].Dump());
   const RunEnd end{{{"<unit>", "<why>"}}, "<nonce>"};
   strings.AddMembers("member of the end", *Json::Parse(EncodeRunEnd(end)));
   ASSERT_TRUE(WriteObject(store, kRunEndName, EncodeRunEnd(end), Condition::CreateOnly()).ok());

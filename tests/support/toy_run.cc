@@ -105,7 +105,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.memory_bytes = memory;
   options.batch_bytes = 64;
   options.mode = mode;
-  options.unit = unit;
+  options.stage = unit.substr(0, unit.rfind('/'));
   options.keep_intermediates = keep_intermediates;
   options.cut_inputs = cut_inputs;
   options.least_cut_bytes = 0;
@@ -121,7 +121,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
     return outcome;
   }
   if (RemovesOutputs(options)) RemoveUnneeded(environment, plan->unneeded, {});
-  RunOutcome ran = executor.Run({});
+  RunOutcome ran = mode == ExecutionMode::kOneUnit ? executor.RunUnit(unit, {}) : executor.Run({});
   outcome.code = ran.status.code();
   for (const UnitFailure& failure : ran.failures)
     outcome.failures.push_back(StrCat(failure.unit, ": ", failure.why.message()));

@@ -167,6 +167,72 @@ TEST(WorkResultTest, ARecordOfTheFirstVersionHasItsLineage) {
   EXPECT_EQ(*records->front().lineage_text, "[1]");
 }
 
+/// The record of an input with one partition.
+UnitRecord WholeInput(std::string_view bytes) {
+  UnitRecord record = Record(UnitState::kEnd, "text/0000-*", "");
+  record.line.digest = {};
+  record.line.partitions = 1;
+  record.partition = Record(UnitState::kDone, "text/0000-00000", bytes).line;
+  return record;
+}
+
+TEST(WorkResultTest, OneRecordTellsThePartitionAndTheEndOfAnInput) {
+  MemoryStore place;
+  TempDir dir;
+  const auto log = RunLog::Open(dir / "run.log");
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE((*log)->AppendSegment("[1]").ok());
+  ASSERT_TRUE(ResultWriter(place).Write(WholeInput("a")).ok());
+  Lines unreadable;
+  Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+  ASSERT_TRUE(records.ok() && records->size() == 1u);
+  EXPECT_EQ(EncodeUnitRecord(records->front()), EncodeUnitRecord(WholeInput("a")));
+  const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
+  ASSERT_TRUE(taken.ok());
+  EXPECT_EQ(taken->objects, Lines{"done/text/0000-*.json"});
+  ASSERT_NE((*log)->FindDone("text/0000-00000"), nullptr);
+  EXPECT_EQ((*log)->FindDone("text/0000-00000")->segment, 2u);
+  ASSERT_NE((*log)->FindDone("text/0000-*"), nullptr);
+  EXPECT_EQ((*log)->FindDone("text/0000-*")->segment, 2u);
+  const std::string text = ReadFile(dir / "run.log");
+  EXPECT_LT(text.find("text/0000-00000"), text.find("text/0000-*")) << "the end comes last";
+}
+
+TEST(WorkResultTest, APartitionThatWasFoundDamagedIsVoidInEachRecord) {
+  MemoryStore place;
+  TempDir dir;
+  const auto log = RunLog::Open(dir / "run.log");
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE(ResultWriter(place).Write(WholeInput("a")).ok());
+  ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kVoid, "text/0000-00000", "")).ok());
+  Lines unreadable;
+  Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+  ASSERT_TRUE(records.ok());
+  ASSERT_TRUE(AddResults(std::move(*records), unreadable, **log).ok());
+  EXPECT_EQ((*log)->FindDone("text/0000-00000"), nullptr);
+  EXPECT_NE((*log)->FindDone("text/0000-*"), nullptr);
+}
+
+TEST(WorkResultTest, OtherBytesOfAnOnlyPartitionAreABug) {
+  MemoryStore place;
+  ASSERT_TRUE(ResultWriter(place).Write(WholeInput("a")).ok());
+  EXPECT_TRUE(ResultWriter(place).Write(WholeInput("a")).ok());
+  EXPECT_EQ(ResultWriter(place).Write(WholeInput("b")).code(), Code::kInternal);
+  UnitRecord alone = WholeInput("a");
+  alone.partition.reset();  // an earlier worker stored the partition
+  EXPECT_TRUE(ResultWriter(place).Write(alone).ok());
+}
+
+TEST(WorkResultTest, ThePartitionOfARecordIsOfItsInput) {
+  UnitRecord record = WholeInput("a");
+  record.partition->unit = "text/0001-00000";
+  EXPECT_EQ(ParseUnitRecord(EncodeUnitRecord(record), "text/0000-*").status().message(),
+            "partition: it is about text/0001-00000");
+  Json json = *Json::Parse(EncodeUnitRecord(WholeInput("a")));
+  json["partition"] = "done";
+  EXPECT_EQ(ParseUnitRecord(json.Dump(), "text/0000-*").status().message(), "partition: damaged");
+}
+
 TEST(WorkResultTest, ARecordWithoutItsLineageIsUnreadable) {
   MemoryStore place;
   ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, "text/0000-00001", "a")).ok());

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Units of a work package in a bucket cost as many requests as dag/package/work_queue.md says, beside their data.
+
+    unit_requests.py PIPE FAKE_GCS
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from fake_buckets import BUCKET, FakeBucket
+from pipe_run import Run, differences, hold
+
+INPUTS, WORKERS = 200, 2
+PACKAGE = f"gs://{BUCKET}/package"
+FILE = """\
+pipe: 1
+name: small
+vars: {{ out: "" }}
+limits: {{ memory: 512MiB }}
+stages:
+  source: {{ type: download, url: "{files}" }}
+  lines: {{ type: decompress, input: source }}
+  text: {{ type: write_tfds, input: lines, name: small, shards: 2, out: "${{out}}" }}
+"""
+
+
+def new_run(program, root):
+    return Run(program, root, FILE.format(files=root.parent / "files" / "*.txt"))
+
+
+def main():
+    program, fake = (Path(word).resolve() for word in sys.argv[1:])
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        (root / "files").mkdir()
+        for number in range(INPUTS):
+            (root / "files" / f"{number:03}.txt").write_text(f"file {number}\n" * 20)
+        alone, run = new_run(program, root / "alone"), new_run(program, root / "many")
+        hold(alone.finish() == 0, alone, "the run of one process failed")
+        with FakeBucket(fake, root / "bucket") as bucket:
+            environment = bucket.emulator()
+            planned = subprocess.run([program, "plan", run.file, "-o", PACKAGE, "--work", run.work, "--set",
+                                      f"out={run.out}"], env=environment, capture_output=True, text=True, timeout=60,
+                                     check=False)
+            hold(planned.returncode == 0, None, planned.stderr)
+            before = bucket.counts()["operations"]
+            workers = [subprocess.Popen([program, "worker", "--plan", PACKAGE, "--next", "-j", "1", "--scratch", str(root)],
+                                        env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                       for _ in range(WORKERS)]
+            said = [worker.communicate(timeout=100)[1] for worker in workers]
+            hold({worker.returncode for worker in workers} == {0}, None, "".join(said))
+            counts = {operation.removeprefix("storage.objects."): count - before.get(operation, 0)
+                      for operation, count in bucket.counts()["operations"].items()}
+        hold(not differences(alone.published(), run.published()), alone, "other bytes")
+    units = INPUTS + 2
+    told = ", ".join(f"{operation} {count / units:.2f}" for operation, count in sorted(counts.items()))
+    for operation, most in (("insert.whole", 2.2), ("delete", 2.1), ("get", 3.5), ("read", 1.2), ("list", 0.2)):
+        hold(counts.get(operation, 0) <= most * units, None, f"more than {most} of {operation} for a unit: {told}")
+    hold(counts["insert.whole"] >= 2 * units, None, f"fewer requests than units have leases and records: {told}")
+    print(f"ok: for each of {units} units: {told}")
+
+
+if __name__ == "__main__":
+    main()
