@@ -23,6 +23,7 @@ inline constexpr std::string_view kCommitPoints[] = {
     "partition.committed",  // dag: its objects exist, its log line does not
     "partition.logged",     // dag: its log line exists
     "input.ended",          // dag: all partitions of an input are logged, its end line is not
+    "cuts.logged",          // dag: a scan has logged the cuts so far
     "names.listed",         // dag: the names of future objects are listed, no such object exists
     "shard.committed",      // dag: the shard exists, its log line does not
     "shard.logged",         // dag: its log line exists

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -84,8 +85,9 @@ struct RunOptions {
   ExecutionMode mode = ExecutionMode::kAll;
   std::string stage = {};   // the only one that is made, the last of its segment; empty: all are
   bool cut_inputs = false;  // with kOneUnit: a large input is scanned, and others make its partitions
-  std::uint64_t least_cut_bytes = 32 << 20;  // of decoded input; below it a scan costs more than it gives
-  bool keep_intermediates = false;           // also those that nothing unfinished needs; with kAll
+  std::uint64_t least_cut_bytes = 32 << 20;      // of decoded input; below it a scan costs more than it gives
+  std::chrono::milliseconds scan_period{1'000};  // in which a scan logs the cuts so far once at most
+  bool keep_intermediates = false;               // also those that nothing unfinished needs; with kAll
   /// By stage, for Jobs that several machines may run together.
   std::map<std::string, JobPosition, std::less<>> positions = {};
 };

@@ -203,6 +203,7 @@ class Executor::Coordinator {
              [this, &state, number = numbers.front()] { return units_.Stream(state, number); });
     else
       Launch(state, unit, unit, [this, &state, numbers] { return units_.StreamGroup(state, numbers); });
+    if (run_.Does(ExecutionMode::kPlanning)) offered_.back().scanned = state.inputs[numbers.front()].cut;
     return true;
   }
 

@@ -25,7 +25,8 @@ struct UnitFailure {
 /// A unit that can run now; dag/package/work_package.h stores it in a file.
 struct OfferedUnit {
   std::string unit;
-  Digest recipe;  // of the last stage of its segment
+  Digest recipe;         // of the last stage of its segment
+  bool scanned = false;  // an input whose first cuts are known, so that its scan goes on
   bool operator==(const OfferedUnit&) const = default;
 };
 

@@ -37,8 +37,9 @@ const UnitLine* FindEnd(const RunLog& log, const OutputKeys& keys, std::uint32_t
 std::shared_ptr<const InputCuts> FindCuts(const RunLog& log, const OutputKeys& keys, std::uint32_t input) {
   for (const std::string& stage : keys.end_stages) {
     const UnitLine* line = log.FindCuts(ToString(UnitId{stage, StreamId{input}}));
-    if (line == nullptr || line->recipe != keys.end_recipes[input] || line->cuts.size() != line->partitions)
-      continue;
+    if (line == nullptr || line->recipe != keys.end_recipes[input]) continue;
+    if (line->HasFirstCuts()) return std::make_shared<const InputCuts>(InputCuts{line->cuts, line->note, {}});
+    if (line->cuts.size() != line->partitions) continue;
     InputEnd end{line->partitions, line->raw_bytes, line->documents, {}};
     // It has only the counts of the stage that cuts partitions, whatever its name was.
     for (const auto& [its_name, counts] : line->counts) end.outside += counts;

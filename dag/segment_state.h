@@ -48,13 +48,15 @@ struct SegmentState {
     bool running = false;             // its stream unit runs
     bool given_up = false;            // its stream unit failed; not tried again in this run
     bool small = false;               // a file so small that it is read in a group
-    bool cut = false;                 // each of its partitions is a unit; no unit reads it to its end
+    bool cut = false;                 // each partition that its cuts name is a unit
     bool looked_at = false;           // cut: its bounds were checked, and its end was logged if all exist
     std::uint32_t next_cut = 0;       // cut: no unit has to be started for a partition before this one
     std::deque<std::uint32_t> ready;  // upstream partitions that can be read now
     std::set<std::uint32_t> begun;    // partitions whose unit was started
 
-    bool waits() const { return !running && !given_up && !cut && !outputs.complete(); }
+    /// Returns whether a unit that reads it to its end has nothing to do, or waits for a look at its bounds.
+    bool is_left_to_cuts() const { return cut && (outputs.cuts->end || !looked_at); }
+    bool waits() const { return !running && !given_up && !is_left_to_cuts() && !outputs.complete(); }
     bool gives_cuts() const { return cut && looked_at && !given_up; }
   };
   std::vector<Input> inputs;

@@ -23,12 +23,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kLeastPartitions = 4;  // of an input that is cut
-constexpr std::uint64_t kTextPerByte = 3;      // about, of compressed text
-constexpr std::string_view kWhole =
-    ": one process decodes all of it, from its front; compressed by `xz -T0` or `pzstd`, or not at all, its "
-    "partitions are units that many processes share";
-
 std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
   std::uint64_t bytes = 0;
   for (const StoredObject& object : objects) bytes += object.bytes;
@@ -206,17 +200,6 @@ class ExistingEnds {
   std::map<std::uint32_t, PartitionEnd> ends_;
 };
 
-/// An opened input.
-struct OpenInput {
-  std::uint32_t number;
-  const OutputsOfInput& made;
-  Source& source;
-  std::shared_ptr<RunningUnit> running;
-  std::function<Status()> check_unchanged;  // called when its reading has ended or failed
-  InputBounds* bounds = nullptr;            // null: none are given
-  InputGroup* group = nullptr;              // that it belongs to; null: none
-};
-
 /// Reads an input and commits its partitions. Its end line remains to be logged: it is returned if the input
 /// has come to its end for the first time and nothing failed.
 Result<std::optional<InputEnd>> ReadPartitions(const UnitContext& unit, const OpenInput& input) {
@@ -304,20 +287,8 @@ Publishing SegmentScope::publishing() const {
           [progress = environment->progress](std::string_view line) { progress->Note(line); }};
 }
 
-namespace {
-
-/// The part of a file that a unit reads.
-struct FileUnit {
-  std::string name;
-  std::uint32_t number;
-  const OutputsOfInput& made;
-  InputGroup* group = nullptr;                      // see OpenInput
-  std::function<void(SourceRequest&)> narrow = {};  // empty: it reads the whole file, whose bounds it checks
-};
-
-/// Opens the file and calls `read` with it.
-Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit& part,
-                const std::function<Status(const OpenInput&)>& read) {
+Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit& part,
+                 const std::function<Status(const OpenInput&)>& read) {
   const SegmentScope& scope = unit.scope;
   const std::stop_token& stop = unit.stop;
   const ChildOwner owner(part.name);
@@ -340,7 +311,8 @@ Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit&
   request.wanted = [&ends](std::uint32_t partition) { return ends.Lacks(partition); };
   request.last_wanted = part.made.last_missing();
   request.known_end = [&ends](std::uint32_t partition) { return ends.EndOf(partition); };
-  if (part.made.cuts) request.note = part.made.cuts->note;
+  // The note of a scan that has not ended says nothing about later bytes.
+  if (part.made.cuts && part.made.cuts->end) request.note = part.made.cuts->note;
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.options->memory_bytes / 8;
@@ -354,22 +326,20 @@ Status ReadFile(const UnitContext& unit, const SourceFile& file, const FileUnit&
                part.narrow ? nullptr : &bounds, part.group});
 }
 
-}  // namespace
-
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made) {
-  return ReadFile(unit, file, {StreamUnitOf(unit.scope, number), number, made},
-                  [&unit](const OpenInput& input) { return ReadToEnd(unit, input); });
+  return ReadInput(unit, file, {StreamUnitOf(unit.scope, number), number, made},
+                   [&unit](const OpenInput& input) { return ReadToEnd(unit, input); });
 }
 
 void RunSmallInput(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                    const OutputsOfInput& made, InputGroup& group,
                    const std::function<void(Status)>& settled) {
-  Status opened = ReadFile(unit, file, {StreamUnitOf(unit.scope, number), number, made, &group},
-                           [&](const OpenInput& input) {
-                             ReadInGroup(unit, input, settled);
-                             return Status();
-                           });
+  Status opened = ReadInput(unit, file, {StreamUnitOf(unit.scope, number), number, made, &group},
+                            [&](const OpenInput& input) {
+                              ReadInGroup(unit, input, settled);
+                              return Status();
+                            });
   if (!opened.ok()) settled(std::move(opened));
 }
 
@@ -379,65 +349,14 @@ Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId i
   const auto narrow = [id, &made](SourceRequest& request) {
     request.wanted = [only = id.partition](std::uint32_t partition) { return partition == only; };
     request.last_wanted = id.partition;
-    request.known_end = [&ends = made.cuts->ends](std::uint32_t partition) {
-      return partition < ends.size() ? std::optional(ends[partition]) : std::nullopt;
-    };
+    request.known_end = [&cuts = *made.cuts](std::uint32_t partition) { return cuts.EndOf(partition); };
+    request.note = made.cuts->note;
   };
-  return ReadFile(unit, file, {name, id.input, made, nullptr, narrow}, [&unit](const OpenInput& input) {
+  return ReadInput(unit, file, {name, id.input, made, nullptr, narrow}, [&unit](const OpenInput& input) {
     const Status outcome = ReadPartitions(unit, input).status();
     unit.scope.environment->progress->Finished(input.running->unit, outcome);
     return outcome;
   });
-}
-
-namespace {
-
-/// Reads an input of which nothing is wanted.
-Status PassOver(const UnitContext& unit, const OpenInput& input) {
-  Progress& progress = *unit.scope.environment->progress;
-  progress.Started(input.running);
-  Batch batch;
-  batch.Clear(unit.scope.assembly.spec.stages);
-  Status outcome = input.source.Next(batch).status();
-  // A source that changed meanwhile is not read once more.
-  Status unchanged = input.check_unchanged();
-  if (outcome.ok() || unchanged.Detail<SourceChanged>() != nullptr) outcome = std::move(unchanged);
-  progress.Finished(input.running->unit, outcome);
-  return outcome;
-}
-
-}  // namespace
-
-Result<std::shared_ptr<const InputCuts>> ScanInput(const UnitContext& unit, const SourceFile& file,
-                                                   std::uint32_t number) {
-  const SegmentScope& scope = unit.scope;
-  InputCuts cuts;
-  bool found = false;
-  const auto narrow = [&cuts](SourceRequest& request) {
-    request.wanted = [](std::uint32_t) { return false; };
-    request.passed = [&cuts](std::uint32_t, const PartitionEnd& end) { cuts.ends.push_back(end); };
-  };
-  const auto scan = [&](const OpenInput& input) -> Status {
-    const std::uint64_t least =
-        std::max(scope.options->least_cut_bytes, kLeastPartitions * scope.source_partition_bytes);
-    if (input.source.bytes_to_cut().value_or(0) >= least) {
-      RETURN_IF_ERROR(PassOver(unit, input));
-      const std::optional<InputEnd> end = input.source.End();
-      found = input.source.bytes_to_cut() && end && end->partitions == cuts.ends.size();
-      if (found) cuts = {std::move(cuts.ends), input.source.note(), *end};
-    }
-    if (!found && input.source.decodes_on_one_thread() && input.running->input_bytes >= least / kTextPerByte)
-      scope.environment->progress->Note(StrCat(file.input.name, kWhole));
-    return {};
-  };
-  const OutputsOfInput none;
-  const Status read =
-      ReadFile(unit, file, {StreamUnitOf(scope, number), number, none, nullptr, narrow}, scan);
-  if (read.code() == Code::kCancelled || read.Detail<SourceChanged>() != nullptr) return read;
-  if (!read.ok() || !found) return std::shared_ptr<const InputCuts>();
-  ASSIGN_OR_RETURN(const UnitLine line, CutsLine(scope, number, cuts));
-  RETURN_IF_ERROR(scope.environment->log->Append(line));
-  return std::make_shared<const InputCuts>(std::move(cuts));
 }
 
 Status RunBarrierUnit(const UnitContext& unit, Store& outputs_directory, std::vector<PartitionOutput> outputs,

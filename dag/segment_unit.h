@@ -20,6 +20,8 @@
 
 namespace pipeline {
 
+class InputBounds;
+
 /// Failure detail: the source has changed since the run was planned, so the content of everything that the
 /// run made from it is unknown.
 struct SourceChanged final : StatusDetail {};
@@ -67,18 +69,36 @@ struct UnitContext {
   std::stop_token stop;
 };
 
+/// An opened input.
+struct OpenInput {
+  std::uint32_t number;
+  const OutputsOfInput& made;
+  Source& source;
+  std::shared_ptr<RunningUnit> running;
+  std::function<Status()> check_unchanged;  // of the file since it was opened
+  InputBounds* bounds = nullptr;            // null: none are given
+  InputGroup* group = nullptr;              // that it belongs to; null: none
+};
+
+/// The part of a file that a unit reads.
+struct FileUnit {
+  std::string name;
+  std::uint32_t number;
+  const OutputsOfInput& made;
+  InputGroup* group = nullptr;                      // see OpenInput
+  std::function<void(SourceRequest&)> narrow = {};  // empty: it reads the whole file, whose bounds it checks
+};
+
+/// Opens the file and calls `read` with it, which calls check_unchanged once its reading has ended or failed.
+Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit& part,
+                 const std::function<Status(const OpenInput&)>& read);
+
 /// Reads input `number` of the segment's files and makes every missing partition. Returns the failure of
 /// the input itself, or kCancelled. Failures of single partitions go to the events.
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made);
 
-/// Finds the cuts of an input that a Source can begin inside, if it has so many bytes that this is worth it,
-/// and logs them. Makes no partition. Null: the input has to be read as a whole, which also reports why it
-/// cannot be read.
-Result<std::shared_ptr<const InputCuts>> ScanInput(const UnitContext& unit, const SourceFile& file,
-                                                   std::uint32_t number);
-
-/// Makes one partition of an input whose cuts are known. The input gets no end line.
+/// Makes one partition of an input that `made` has the cuts of. The input gets no end line.
 Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id,
                   const OutputsOfInput& made);
 

@@ -50,8 +50,9 @@ Result<UnitLine> EndLine(const SegmentScope& scope, std::uint32_t input, const I
 }
 
 Result<UnitLine> CutsLine(const SegmentScope& scope, std::uint32_t input, const InputCuts& cuts) {
-  ASSIGN_OR_RETURN(UnitLine line, EndLine(scope, input, cuts.end));
+  ASSIGN_OR_RETURN(UnitLine line, EndLine(scope, input, cuts.end.value_or(InputEnd())));
   line.state = UnitState::kCuts;
+  if (!cuts.end) line.counts.clear();
   line.cuts = cuts.ends;
   line.note = cuts.note;
   return line;

@@ -24,11 +24,11 @@ class MemberEnds {
     ends_.push_back(end);
   }
   /// Returns the last end at or before `raw`, or the begin of the file, and forgets those before it: a later
-  /// call asks for the same or more.
+  /// call asks for the same or more. Several readers may add their ends in any order.
   StreamPosition LastUpTo(std::uint64_t raw) {
     const Lock lock(mutex_);
     while (!ends_.empty() && ends_.front().raw <= raw) {
-      last_ = ends_.front();
+      if (ends_.front().raw >= last_.raw) last_ = ends_.front();
       ends_.pop_front();
     }
     return last_;

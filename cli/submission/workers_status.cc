@@ -146,7 +146,8 @@ std::vector<WorkerStatus> WorkersWatch::WorkersIn(const PackageView& view, std::
     worker.attempt = seen.second.attempt;
     worker.second = unit != name;
     worker.age = AgeOf(seen.second, now);
-    if (const auto pace = view.package->pace.find(StageOfUnit(unit)); pace != view.package->pace.end())
+    if (const auto pace = view.package->pace.find(StageOfUnit(unit));
+        pace != view.package->pace.end() && !view.IsScanned(unit))
       worker.pace = pace->second;
     leases.emplace(name, std::move(seen));
   }

@@ -31,8 +31,7 @@ namespace {
 constexpr int kMostTries =
     5;  // that end with "try again", one after the other, before the worker does so, too
 constexpr std::chrono::seconds kBetweenTries{2};
-constexpr int kMostPlans =
-    20;  // that this worker makes without a unit of its own between them; then it waits
+constexpr int kMostPlans = 20;  // that this worker makes while no unit is done; then it waits
 
 /// Errors that another try may not have.
 bool IsTemporary(const Status& why) {
@@ -220,7 +219,8 @@ class NextUnits {
       const bool goes_on =
           std::any_of(planning.offered.begin(), planning.offered.end(),
                       [this](const OfferedUnit& unit) { return !queue_.view().GaveUp(unit.unit); });
-      plans_without_units_ = units_ == units_before_plan_ ? plans_without_units_ + 1 : 0;
+      const bool progress = units_ != units_before_plan_ || planning.added > 0;
+      plans_without_units_ = progress ? 0 : plans_without_units_ + 1;
       units_before_plan_ = units_;
       if (goes_on && plans_without_units_ < kMostPlans) {
         tries_ = 0;

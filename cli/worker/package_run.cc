@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/workspace/lease_period.h"
 #include "dag/books/unit_id.h"
 #include "dag/executor.h"
 #include "dag/planner.h"
@@ -79,6 +80,8 @@ Result<std::unique_ptr<PackageRun>> PackageRun::Open(Store& store, const WorkPac
   run->options_.group_bytes = work_package.group_memory;
   run->options_.mode = ExecutionMode::kOneUnit;
   run->options_.cut_inputs = work_package.cuts;
+  if (const Result<std::chrono::milliseconds> every = LeasePeriodFromEnvironment(); every.ok())
+    run->options_.scan_period = *every / 15;
   for (const OfferedUnit& offered : run->work_package_.units)
     run->recipes_.emplace(offered.unit, offered.recipe);
   RETURN_IF_ERROR(PrepareLog(store, work_package, scratch));
@@ -126,7 +129,7 @@ Status PackageRun::AddRecords(const std::string& unit, Others others) {
   adding_ = true;
   Status added;
   for (UnitRecord& record : records) {
-    if (record.line.state == UnitState::kVoid) continue;
+    if (record.line.state == UnitState::kVoid || !TellsMore(record.line, log)) continue;
     Result<std::uint32_t> segment = log.AppendSegment(*record.lineage_text);
     added = segment.ok() ? log.Append(record.LinesIn(*segment)) : std::move(segment).status();
     if (!added.ok()) break;
@@ -269,7 +272,8 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, co
     return end;
   }
   const RunLog& log = workspace_->log();
-  if (log.FindDone(unit) != nullptr || log.FindCuts(unit) != nullptr) return {};
+  const UnitLine* const cuts = log.FindCuts(unit);
+  if (log.FindDone(unit) != nullptr || (cuts != nullptr && !cuts->HasFirstCuts())) return {};
   if (!outcome.ran) return NoSuchUnit(unit);
   return Fail(unit, Status(Code::kInternal, "ended without being done [this is a bug]"));
 }

@@ -130,6 +130,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
     return Status(Code::kFailedPrecondition, "another plan has replaced the one that this worker has seen");
   ASSIGN_OR_RETURN(const TakenResults taken,
                    TakeResultsFrom(*workspace, request.package, before.ok() ? before->run : std::string()));
+  planning.added = taken.added;
 
   ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));
   const Result<MachineFacts> facts = MachineFactsOf(loaded.graph, snapshot);

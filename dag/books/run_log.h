@@ -39,13 +39,16 @@ struct UnitLine {
   std::uint64_t raw_bytes = 0;                             // end, cuts
   std::uint64_t documents = 0;                             // end, cuts
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end, cuts: those outside of partitions
-  std::vector<PartitionEnd> cuts;                          // cuts: the end of each partition
+  std::vector<PartitionEnd> cuts;                          // cuts: the end of each partition known
   std::string note;                                        // cuts: of the Source, for itself
   std::string whole_from;  // done, partitions: the first stage whose counts are complete in this line
   std::string continues;   // done, jobs: JSON of the keys with Effect::kContinue
   std::string facts;       // done, jobs: JSON of JobOutput::facts
   std::string reason;      // failed, void
   std::string origin;      // failed: position of the lowest record that failed
+
+  /// Returns whether it has the first cuts of an input, found by a scan that had not come to the end.
+  bool HasFirstCuts() const { return state == UnitState::kCuts && partitions == 0; }
 };
 
 /// Data that the unit lines of one lineage share. Written once per lineage.

@@ -1,5 +1,6 @@
 #include "dag/package/package_view.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json.h"
@@ -7,6 +8,7 @@
 #include "dag/package/unit_lease.h"
 #include "dag/package/versioned_json.h"
 #include "dag/package/work_history.h"
+#include "dag/package/work_results.h"
 
 namespace pipeline {
 
@@ -118,9 +120,15 @@ bool PackageView::GaveUp(std::string_view unit) const {
 bool PackageView::HasBegun(std::string_view unit) const {
   constexpr std::string_view kWhole = "*";
   if (!unit.ends_with(kWhole)) return false;
+  if (first_cuts.contains(unit)) return true;
   unit.remove_suffix(kWhole.size());
   const auto first = done.lower_bound(unit);
   return first != done.end() && first->starts_with(unit);
+}
+
+bool PackageView::IsScanned(std::string_view unit) const {
+  const auto goes_on = [&](const OfferedUnit& offered) { return offered.scanned && offered.unit == unit; };
+  return first_cuts.contains(unit) || std::any_of(package->units.begin(), package->units.end(), goes_on);
 }
 
 std::string_view UnitOfLease(std::string_view name) {
@@ -159,7 +167,8 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
     } else if (std::optional<std::string> lease = NameBelow(kUnitLeasePrefix, object.name)) {
       view.leases.emplace(std::move(*lease), object);
     } else if (std::optional<std::string> done = NameBelow("done/", object.name)) {
-      view.done.insert(std::move(*done));
+      const std::string_view unit = UnitOfRecord(*done);
+      (unit.size() == done->size() ? view.done : view.first_cuts).emplace(unit);
     } else if (std::optional<std::string> damaged = NameBelow("void/", object.name)) {
       view.damaged.insert(std::move(*damaged));
     } else if (std::optional<std::string> unit = NameBelow(kFailedPrefix, object.name)) {

@@ -72,6 +72,7 @@ struct PackageView {
   std::map<std::string, ObjectInfo, std::less<>> leases;    // by name
   std::set<std::string, std::less<>> done;                  // units with a record
   std::set<std::string, std::less<>> damaged;               // units with a record that they are void
+  std::set<std::string, std::less<>> first_cuts;            // units with a record of their first cuts
   std::map<std::string, UnitAttempts, std::less<>> failed;  // by unit
   std::map<std::string, std::string, std::less<>> failed_versions;
   std::vector<std::string> history{};  // objects of the history of the run
@@ -79,8 +80,10 @@ struct PackageView {
   std::chrono::nanoseconds seen{0};    // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;
-  /// Returns whether there are records about partitions of the input that `unit` reads.
+  /// Returns whether there are records about partitions or cuts of the input that `unit` reads.
   bool HasBegun(std::string_view unit) const;
+  /// Returns whether the scan of the unit has told cuts: its time is not like that of other units.
+  bool IsScanned(std::string_view unit) const;
   /// Returns the names of the leases whose units run now, with that of planning: the others are of units that
   /// are done.
   std::vector<std::string> RunningLeases() const;

@@ -89,6 +89,7 @@ bool UnitQueue::IsStraggler(const OfferedUnit& unit) const {
   const auto pace = id ? view_->package->pace.find(id->stage) : view_->package->pace.end();
   const auto seen = watched_.find(unit.unit);
   if (pace == view_->package->pace.end() || seen == watched_.end()) return false;
+  if (view_->IsScanned(unit.unit)) return false;
   return clock_.Monotonic() - seen->second.first >=
          std::max<std::chrono::nanoseconds>(kSlow * pace->second, terms_.first_renewal);
 }
@@ -167,7 +168,9 @@ Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
 }
 
 bool UnitQueue::NeedsPlanning() const {
-  if (IsUseless() || !view_->done.empty() || !view_->damaged.empty() || !blocked_.empty()) return true;
+  if (IsUseless() || !view_->done.empty() || !view_->damaged.empty() || !view_->first_cuts.empty() ||
+      !blocked_.empty())
+    return true;
   return std::all_of(view_->package->units.begin(), view_->package->units.end(),
                      [this](const OfferedUnit& unit) { return view_->GaveUp(unit.unit); });
 }

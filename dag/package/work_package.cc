@@ -41,8 +41,11 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
                                     {"size", file.size},
                                     {"identity", file.identity},
                                     {"digest", file.digest.ToHex()}});
-  for (const OfferedUnit& unit : work_package.units)
-    units.emplace_back(Json::Object{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}});
+  for (const OfferedUnit& unit : work_package.units) {
+    Json::Object members{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}};
+    if (unit.scanned) members.emplace("scanned", true);
+    units.emplace_back(std::move(members));
+  }
   json["set"] = std::move(set);
   if (!work_package.subset.empty()) json["subset"] = work_package.subset;
   if (!work_package.until.empty()) json["until"] = work_package.until;
@@ -97,6 +100,7 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     OfferedUnit unit;
     unit.unit = parts.Text("unit");
     unit.recipe = parts.Hex("recipe");
+    unit.scanned = element["scanned"].AsBool();
     work_package.units.push_back(std::move(unit));
   }
   for (const auto& [stage, digest] : json["machine"].AsObject()) {

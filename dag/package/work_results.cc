@@ -23,18 +23,27 @@ constexpr std::uint64_t kMaxRecord = 64 << 20;
 constexpr std::uint64_t kMaxLineage = std::uint64_t{1} << 30;
 constexpr std::string_view kDone = "done/";
 constexpr std::string_view kVoid = "void/";
+constexpr std::size_t kCutDigits = 8;  // so that names are in the order of the numbers
 constexpr std::string_view kLineage = "lineage/";
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kReaders = 16;  // requests at a time: each waits for a server
 
 std::string ObjectOf(const UnitLine& line) {
+  if (line.HasFirstCuts()) {
+    std::string number = std::to_string(line.cuts.size());
+    number.insert(0, kCutDigits - std::min(kCutDigits, number.size()), '0');
+    return StrCat(kDone, line.unit, ".", number, kSuffix);
+  }
   return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kSuffix);
 }
 
 /// Returns whether both lines describe the same work.
 bool SameWork(const UnitLine& a, const UnitLine& b) {
+  const auto same_end = [](const PartitionEnd& one, const PartitionEnd& other) {
+    return one.raw_end == other.raw_end && one.document_end == other.document_end;
+  };
   return a.state == b.state && a.recipe == b.recipe && a.digest == b.digest && a.objects == b.objects &&
-         a.partitions == b.partitions;
+         a.partitions == b.partitions && std::ranges::equal(a.cuts, b.cuts, same_end);
 }
 
 /// Returns whether both records do. One may have a partition that has a record of its own beside the other.
@@ -168,7 +177,7 @@ Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit)
 WorkHistory HistoryOf(const std::vector<UnitRecord>& records) {
   WorkHistory history;
   for (const UnitRecord& record : records) {
-    if (record.line.state == UnitState::kVoid) continue;
+    if (record.line.state == UnitState::kVoid || record.line.HasFirstCuts()) continue;
     for (const UnitLine& line : record.LinesIn(0)) {
       WorkHistory::Entry& entry = history.results.emplace_back();
       entry.unit = line.unit;
@@ -233,6 +242,7 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
       unit.remove_prefix(kind.size());
       if (!unit.ends_with(kSuffix)) return {};
       unit.remove_suffix(kSuffix.size());
+      unit = UnitOfRecord(unit);
       const Result<std::string> text = ReadObject(location, objects[at].name, kMaxRecord);
       if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
@@ -280,6 +290,20 @@ Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>
   return HistoryOf(records);
 }
 
+std::string_view UnitOfRecord(std::string_view name) {
+  constexpr std::string_view kInput = "-*";
+  const std::size_t at = name.find(StrCat(kInput, "."));
+  return at == std::string_view::npos ? name : name.substr(0, at + kInput.size());
+}
+
+bool TellsMore(const UnitLine& line, const RunLog& log) {
+  if (!line.HasFirstCuts()) return true;
+  if (const UnitLine* end = log.FindDone(line.unit); end != nullptr && end->recipe == line.recipe)
+    return false;
+  const UnitLine* const known = log.FindCuts(line.unit);
+  return known == nullptr || known->recipe != line.recipe || known->cuts.size() < line.cuts.size();
+}
+
 Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
                                 RunLog& log) {
   TakenResults taken;
@@ -296,11 +320,18 @@ Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std
       return line.state != UnitState::kVoid && damaged.contains(line.unit);
     };
     if (is_void(record.line)) continue;
+    if (!TellsMore(record.line, log)) continue;
+    // A record of first cuts has all those of the one before.
+    if (record.line.HasFirstCuts() && !lines.empty() && lines.back().HasFirstCuts() &&
+        lines.back().unit == record.line.unit)
+      lines.pop_back();
+    if (record.line.state != UnitState::kVoid) ++taken.added;
     const auto [segment, is_new] = segments.try_emplace(record.lineage);
     if (is_new) {
       ASSIGN_OR_RETURN(segment->second, log.AppendSegment(*record.lineage_text));
     }
-    if (const std::optional<UnitId> unit = ParseUnitId(record.line.unit); unit && record.took.count() > 0)
+    const std::optional<UnitId> unit = ParseUnitId(record.line.unit);
+    if (unit && record.took.count() > 0 && record.line.state != UnitState::kCuts)
       taken.times[unit->stage].push_back(record.took);
     for (UnitLine& line : record.LinesIn(segment->second))
       if (!is_void(line)) lines.push_back(std::move(line));

@@ -81,10 +81,18 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
 Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>& units,
                                  const std::stop_token& stop);
 
+/// Returns the unit of the record `name`, without prefix and ".json": UNIT, or UNIT.NNNNNNNN, which has the
+/// first cuts of an input.
+std::string_view UnitOfRecord(std::string_view name);
+
+/// Returns whether `log` lacks anything of `line`. A scan tells its first cuts more than once.
+bool TellsMore(const UnitLine& line, const RunLog& log);
+
 /// The work results that are in the log now.
 struct TakenResults {
   std::vector<std::string> objects;     // of all records, and all unreadable objects
   std::vector<std::string> unreadable;  // their units run again
+  std::size_t added = 0;                // records that tell of new work
   /// By stage: how long its units took.
   std::map<std::string, std::vector<std::chrono::milliseconds>, std::less<>> times;
 };

@@ -36,16 +36,21 @@ class Source {
   /// comes before. Absent: it cannot, as far as this Source knows now; the answer may become absent while it
   /// reads.
   virtual std::optional<std::uint64_t> bytes_to_cut() const { return std::nullopt; }
-  /// Valid as End, if bytes_to_cut() is present: what a reader of one partition would otherwise have to look
-  /// for in the bytes before it. For SourceRequest::note of the same type and configuration.
+  /// Valid as End and in SourceRequest::passed, if bytes_to_cut() is present: what a reader of one partition
+  /// would otherwise have to look for in the bytes before it. For SourceRequest::note of the same type and
+  /// configuration.
   virtual std::string note() const { return {}; }
 };
 
-/// The ends of all partitions of an input, which a Source has passed over.
+/// The ends of the first partitions of an input, which a Source has passed over.
 struct InputCuts {
   std::vector<PartitionEnd> ends;
-  std::string note;  // Source::note()
-  InputEnd end;
+  std::string note;             // Source::note()
+  std::optional<InputEnd> end;  // of the input; absent: it may have further partitions
+
+  std::optional<PartitionEnd> EndOf(std::uint32_t partition) const {
+    return partition < ends.size() ? std::optional(ends[partition]) : std::nullopt;
+  }
 };
 
 /// One input of a Source stage, open for reading.
@@ -63,9 +68,10 @@ struct SourceRequest {
   std::optional<std::uint32_t> last_wanted;
   /// End of partition p, if an earlier run logged it: a seekable input may start there.
   std::function<std::optional<PartitionEnd>(std::uint32_t partition)> known_end;
-  /// Called with the end of each partition that is passed over, in order. Null: nobody asks.
-  std::function<void(std::uint32_t partition, const PartitionEnd& end)> passed;
-  /// Source::note() of an earlier run. Absent: there is none.
+  /// Called with the end of each partition that is passed over, in order; a failure ends the reading. Null:
+  /// nobody asks.
+  std::function<Status(std::uint32_t partition, const PartitionEnd& end)> passed;
+  /// Source::note() of an earlier run, about the text up to the known ends. Absent: there is none.
   std::optional<std::string> note;
   std::size_t batch_bytes = 256 << 10;       // target; one longer record is a batch of its own
   int decoder_threads = 1;                   // for inputs that can be decoded in parallel

@@ -184,6 +184,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(RawRange range, cons
   if (threads_ > 0) return NewBlockDecoder(*file_, *index_, range.begin, range.probable_end, threads_, stop);
   const StreamPosition begin = compression_.is_plain() ? StreamPosition{range.begin, range.begin} : from;
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(begin.stored, stop));
+  if (member_ends_) member_ends_->Add(begin);
   ASSIGN_OR_RETURN(bytes, compression_.Decode(std::move(bytes), begin, member_ends_));
   std::string passed(kPassedBytes, '\0');
   for (std::uint64_t left = range.begin - begin.raw; left > 0;) {

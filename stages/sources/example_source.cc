@@ -81,7 +81,10 @@ class ExampleSource : public Source {
         if (!next.ok()) return Damaged(std::move(next).status());
         if (!*next) {
           done_ = true;
-          const bool closes = in_partition_ && EndPartition(batch);
+          bool closes = false;
+          if (in_partition_) {
+            ASSIGN_OR_RETURN(closes, EndPartition(batch));
+          }
           end_.emplace(InputEnd{partition_, from, document_, {}});
           if (closes) return Finish(batch);
           break;
@@ -100,17 +103,19 @@ class ExampleSource : public Source {
       }
       held_.reset();
       ++document_, ++index_;
-      if (at() - partition_begin_ >= rules_.partition_bytes && EndPartition(batch)) return Finish(batch);
+      if (at() - partition_begin_ < rules_.partition_bytes) continue;
+      ASSIGN_OR_RETURN(const bool closes, EndPartition(batch));
+      if (closes) return Finish(batch);
     }
     return false;
   }
 
   // Returns whether the partition was wanted; then `batch` closes it.
-  bool EndPartition(Batch& batch) {
+  Result<bool> EndPartition(Batch& batch) {
     const std::uint32_t partition = partition_++;
     in_partition_ = false;
     done_ = done_ || IsPastLast(partition_);
-    if (!wanted_ && request_.passed) request_.passed(partition, {at(), document_});
+    if (!wanted_ && request_.passed) RETURN_IF_ERROR(request_.passed(partition, {at(), document_}));
     if (!wanted_) return false;
     batch.partition = {request_.number, partition};
     batch.closes = true;

@@ -66,6 +66,7 @@ class LineSource : public Source {
         ASSIGN_OR_RETURN(reader, ReaderBefore(first, known));
       }
     }
+    if (begins_inside_ && request_.passed && before_) ContinueNote(cutter_.partitions());
     if (begins_inside_ && rules_.header) RETURN_IF_ERROR(LookAtFront());
     if (reader == nullptr) {
       ASSIGN_OR_RETURN(reader, input_.Read({0, LastByte()}, std::nullopt, choice_, stop_.get_token()));
@@ -116,6 +117,16 @@ class LineSource : public Source {
         input_.member_ends()->LastUpTo(border - std::min<std::uint64_t>(border, kBorderBytes)));
     decoded_beside_ += border - positions_.back().raw;
     return positions_.size() < 2 || decoded_beside_ <= border;
+  }
+
+  // The note of a scan that begins at partition `first` also has what an earlier scan noted before it.
+  void ContinueNote(std::uint32_t first) {
+    if (before_->offset) made_ = EncodingChoice::Made{Encoding::kUtf8, *before_->offset};
+    if (!input_.member_ends()) return;
+    for (std::uint32_t partition = 0; partition < first; ++partition) {
+      positions_.push_back(before_->positions[partition]);
+      decoded_beside_ += KnownEnd(partition)->raw_end - positions_.back().raw;
+    }
   }
 
   // The offset up to which the text is probably needed.
@@ -187,9 +198,9 @@ class LineSource : public Source {
           const CutEnd& end = cutter_.partition_end();
           done_ = IsPastLast(end.partition + 1);
           if (!wanted_ && request_.passed) {
-            request_.passed(end.partition, {end.raw_end, end.document_end});
             members_are_long_ = !NotePosition(end.raw_end);
             if (members_are_long_) return false;
+            RETURN_IF_ERROR(request_.passed(end.partition, {end.raw_end, end.document_end}));
           }
           RETURN_IF_ERROR(CheckBorder(end));
           if (wanted_) {

@@ -2,6 +2,7 @@
 """Workers that take units until the run has ended make the same bytes as one run, and nobody plans for them.
 
     pull.py PIPE kills      three workers, killed at commit points, from outside and frozen; each is started again
+    pull.py PIPE cuts       the same with one large input, which is scanned while its first partitions are made
     pull.py PIPE failures   a unit that fails everywhere, a unit that ends its workers, workers that do not fit the plan
 """
 
@@ -17,12 +18,12 @@ from collections import Counter
 from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, write_corpora
-from workers import FILE, Shared, new_run
+from workers import Shared, lines_of, new_run
 
 DONE, FAILED, TRY_AGAIN, CONFIG, KILLED = 0, 1, 75, 78, -9
 STOPPED_EARLY = -15  # before the program watches for signals
 POINTS = ("object.written", "object.synced", "object.visible", "partition.committed", "partition.logged",
-          "input.ended", "shard.committed", "shard.logged", "names.listed",
+          "input.ended", "cuts.logged", "shard.committed", "shard.logged", "names.listed",
           "manifest.committed", "artifact.published")
 PERIOD = "0.2"  # seconds between two signs of life
 
@@ -117,6 +118,9 @@ def work_off(shared, chance, deaths, most_seconds=100):
                 for other in running:
                     if other.wait(timeout=60) not in (DONE, KILLED, STOPPED_EARLY, TRY_AGAIN):
                         fail(f"a worker ended with {other.returncode} after the run", shared)
+                # A worker that was killed after the end of the run leaves leases, which nobody needs.
+                for left in shared.package.rglob("lease/**/*.json"):
+                    left.unlink()
                 return ends
             if process.returncode not in (KILLED, STOPPED_EARLY, TRY_AGAIN):
                 fail(f"a worker ended with {process.returncode}", shared)
@@ -132,15 +136,36 @@ def kills(program, root, period=PERIOD):
         shared = new_run(Pulled, program, root / f"many-{seed}", inputs)
         shared.plan()
         ends = work_off(shared, random.Random(seed), deaths=0.9)
-        # A worker that was killed after the end of the run leaves leases, which nobody needs.
-        for left in shared.package.rglob("lease/**/*.json"):
-            left.unlink()
         told = check_history(shared, ends)
         compare(undisturbed, shared)
         print(", ".join(f"{number} {code}" for code, number in ends.items()) + f"; {told}")
         total += ends
     if total[KILLED] < 8 or total["frozen"] < 2:
         fail(f"too few kills: {total}", shared)
+
+
+def cuts(program, root):
+    inputs = write_corpora(root / "corpora", [corpus(seed=8, size=400_000) * 84], "xz, quick blocks")
+    undisturbed, shared = (new_run(kind, program, root / name, inputs) for kind, name in ((Run, "one"), (Pulled, "many")))
+    for run in (undisturbed, shared):
+        run.file.write_text(run.file.read_text().replace("partition: 48KiB", "partition: 2MiB"))
+    if undisturbed.finish("-j", "2") != 0:
+        fail("a run of one process failed", undisturbed)
+    shared.plan()
+    ends(shared, shared.pull(kill_at="cuts.logged:2"), KILLED)
+    first = sorted(path.name for path in shared.package.glob("done/docs/*"))
+    if not first or not all(name.startswith("0000-*.") for name in first):
+        fail(f"the first scan told {first}", shared)
+    total = work_off(shared, random.Random(2), deaths=0.5)
+    found = [fields for kind, fields in shared.log().lines if kind == "cuts"]
+    if "partitions" in found[0] or "partitions" not in found[-1]:
+        fail(f"the log has the cuts {found}", shared)
+    compare(undisturbed, shared)
+    # A planner that was killed before it removed the results has logged them, and the next one does so again.
+    lines = [set(map(repr, lines_of(run, "docs"))) for run in (undisturbed, shared)]
+    if lines[0] != lines[1]:
+        fail(f"the lines of the logs differ: {lines[0] ^ lines[1]}", shared)
+    print(f"{len(found)} lines about cuts; " + ", ".join(f"{number} {code}" for code, number in total.items()))
 
 
 def ends(shared, process, code, *texts):
@@ -265,7 +290,7 @@ def failures(program, root):
 def main():
     program, part = os.path.abspath(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as root:
-        {"kills": kills, "failures": failures}[part](program, Path(root))
+        {"kills": kills, "cuts": cuts, "failures": failures}[part](program, Path(root))
 
 
 if __name__ == "__main__":

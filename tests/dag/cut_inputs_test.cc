@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -66,6 +67,51 @@ class LargePlace : public ToyPlace {
   std::multiset<std::string> notes;  // the first half of each note of a unit
   std::multiset<std::string> lines;  // "done text/0000-00000" of each line that WorkOff logged
 };
+
+/// Scans the large input until the log has got its first cuts so many times.
+ToyOutcome ScanInPart(LargePlace& place, int lines) {
+  place.scan_period = std::chrono::minutes(0);
+  place.adjust = [left = lines](Environment& environment) {
+    environment.log->SetListener([left](const UnitLine& line) mutable {
+      return line.HasFirstCuts() && --left == 0 ? Status(Code::kUnavailable, "killed") : Status();
+    });
+  };
+  ToyOutcome outcome = place.Unit("text/0000-*");
+  EXPECT_EQ(outcome.failures, std::vector<std::string>{"text/0000-*: killed"});
+  place.adjust = nullptr;
+  return outcome;
+}
+
+/// Runs until the large input is read up to this partition, where the disk is full.
+void RunUpTo(LargePlace& place, std::uint32_t partition) {
+  class Sees final : public RecordObserver {
+   public:
+    explicit Sees(std::uint32_t partition) : partition_(partition) {}
+    std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>&) override {
+      if (batch.partition == PartitionId{0, partition_}) seen = true;
+      return nullptr;
+    }
+    std::atomic<bool> seen = false;
+
+   private:
+    const std::uint32_t partition_;
+  };
+  Sees sees(partition);
+  place.watch = &sees;
+  place.adjust = [&sees](Environment& environment) {
+    environment.free_bytes = [&sees]() -> Result<std::uint64_t> { return sees.seen ? 0u : 1u << 30; };
+  };
+  EXPECT_NE(place.Run(kText).code, Code::kOk) << "the disk is full in the middle";
+  place.watch = nullptr;
+  place.adjust = nullptr;
+}
+
+/// The last line about the cuts of the large input.
+std::string CutsOf(const ToyPlace& place) {
+  const std::string log = ReadFile(place.path("work/run.log"));
+  const std::size_t at = log.rfind("cuts\tunit=text/0000-*");
+  return at == std::string::npos ? "none" : log.substr(at, log.find('\n', at) - at);
+}
 
 /// The lines about finished inputs and partitions of a log, sorted.
 std::vector<std::string> LinesOf(const ToyPlace& place) {
@@ -180,27 +226,7 @@ TEST(CutInputsTest, ARunFinishesWhatUnitsBegan) {
 TEST(CutInputsTest, UnitsFinishWhatARunBegan) {
   LargePlace undisturbed, place;
   undisturbed.Ok(kText);
-  int batches = 0;
-  class StopAt final : public RecordObserver {
-   public:
-    explicit StopAt(std::function<void()> then) : then_(std::move(then)) {}
-    std::unique_ptr<BatchProbe> Watch(const Batch& batch, const std::vector<std::string>&) override {
-      if (batch.partition == PartitionId{0, 12}) then_();
-      return nullptr;
-    }
-
-   private:
-    const std::function<void()> then_;
-  };
-  const std::string path = place.path("corpus-+.txt"), text = ReadFile(path);
-  StopAt stop([&] { ++batches; });
-  place.watch = &stop;
-  place.adjust = [&](Environment& environment) {
-    environment.free_bytes = [&]() -> Result<std::uint64_t> { return batches > 0 ? 0u : 1u << 30; };
-  };
-  EXPECT_NE(place.Run(kText).code, Code::kOk) << "the disk is full in the middle";
-  place.watch = nullptr;
-  place.adjust = nullptr;
+  RunUpTo(place, 12);
   place.WorkOff();
   EXPECT_EQ(place.lines.count("cuts text/0000-*"), 1u);
   EXPECT_LT(std::count_if(place.lines.begin(), place.lines.end(),
@@ -267,6 +293,115 @@ TEST(CutInputsTest, APlanChecksTheBoundsOfACutInput) {
   EXPECT_EQ(again.failures, whole.failures);
   EXPECT_EQ(again.offered, std::vector<std::string>());
   EXPECT_EQ(again.Count("end text/0000-*"), 0);
+}
+
+TEST(CutInputsTest, APlanOffersThePartitionsOfTheFirstCutsBesideTheScan) {
+  LargePlace place;
+  EXPECT_EQ(ScanInPart(place, 6).Count("cuts text/0000-*"), 6);
+  place.Unit("text/0000-00002");
+  std::vector<std::string> expected;
+  for (const int partition : {0, 1, 3, 4, 5}) expected.push_back(StrCat("text/0000-0000", partition));
+  for (const int input : {0, 1, 2, 3}) expected.push_back(StrCat("text/000", input, "-*"));
+  const ToyOutcome plan = place.Plan();
+  EXPECT_EQ(plan.offered, expected);
+  EXPECT_EQ(plan.scanned, std::vector<std::string>{"text/0000-*"});
+  // The first ones exist: there is only the scan until it tells more.
+  for (const int partition : {0, 1, 3, 4, 5}) place.Unit(StrCat("text/0000-0000", partition));
+  EXPECT_EQ(place.Plan().offered.front(), "text/0000-*");
+  const ToyOutcome rest = place.Unit("text/0000-*");
+  EXPECT_EQ(rest.Count("cuts text/0000-*"), 10 + 2 + 1) << "7 to 16, then two by two, and the end";
+  EXPECT_EQ(place.Plan().offered.size(), kPartitions - 6 + 3u);
+}
+
+TEST(CutInputsTest, KilledScansAndUnitsBesideThemGiveTheBytesAndLinesOfOneRun) {
+  const std::string text = LargeText();
+  for (const std::string& bytes : {text, XzCompress(text, 100), InMembers(text + text, 70, &GzipCompress)}) {
+    LargePlace one(bytes), many(bytes), scanned(bytes);
+    one.keep_intermediates = true;
+    one.Ok(kText);
+    scanned.Unit("text/0000-*");
+    for (const int lines : {3, 1, 4, 5}) {
+      ScanInPart(many, lines);
+      const ToyOutcome plan = many.Plan();
+      for (std::size_t at = 0; at < plan.offered.size(); at += 2) {
+        if (plan.offered[at] == "text/0000-*") continue;
+        EXPECT_EQ(many.Unit(plan.offered[at]).failures, std::vector<std::string>());
+      }
+    }
+    many.Unit("text/0000-*");
+    EXPECT_EQ(CutsOf(many), CutsOf(scanned));
+    many.WorkOff();
+    EXPECT_TRUE(one.Files("out") == many.Files("out"));
+    EXPECT_TRUE(one.Files("work/artifacts") == many.Files("work/artifacts"));
+    EXPECT_EQ(LinesOf(one), LinesOf(many));
+  }
+}
+
+TEST(CutInputsTest, ARunAfterFirstCutsReadsOnBehindItsOwnPartitions) {
+  const std::string bytes = InMembers(LargeText() + LargeText(), 70, &GzipCompress);
+  LargePlace undisturbed(bytes), more(bytes), fewer(bytes);
+  undisturbed.Ok(kText);
+  ScanInPart(more, 4);
+  RunUpTo(more, 12);
+  more.Ok(kText);
+  EXPECT_TRUE(undisturbed.Files("out") == more.Files("out"));
+  ScanInPart(fewer, 4);
+  fewer.Unit("text/0000-00001");
+  fewer.Ok(kText);
+  EXPECT_TRUE(undisturbed.Files("out") == fewer.Files("out"));
+}
+
+TEST(CutInputsTest, ASourceThatChangesWhileItIsScannedEndsTheScan) {
+  LargePlace place;
+  place.scan_period = std::chrono::minutes(0);
+  place.adjust = [path = place.path("corpus-+.txt")](Environment& environment) {
+    environment.log->SetListener([path, told = 0](const UnitLine& line) mutable {
+      if (line.HasFirstCuts() && ++told == 5) std::ofstream(path, std::ios::app) << "one more\n";
+      return Status();
+    });
+  };
+  const ToyOutcome scan = place.Unit("text/0000-*");
+  place.adjust = nullptr;
+  ASSERT_EQ(scan.failures.size(), 1u);
+  EXPECT_NE(scan.failures[0].find("was changed since this run began"), std::string::npos);
+  EXPECT_EQ(scan.Count("cuts text/0000-*"), 5) << "nothing is told of bytes that may be others";
+  EXPECT_EQ(place.Plan().offered.front(), "text/0000-*") << "nothing counts of the earlier bytes";
+  place.WorkOff();
+  LargePlace fresh(LargeText() + "one more\n");
+  fresh.Ok(kText);
+  EXPECT_TRUE(fresh.Files("out") == place.Files("out"));
+}
+
+TEST(CutInputsTest, ADamagedBlockBehindFirstCutsGivesThePartitionsAndTheMessageOfARun) {
+  std::string bytes = XzCompress(LargeText(), 100);
+  bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
+  LargePlace one(bytes), many(bytes);
+  const ToyOutcome whole = one.Run(kText);
+  ScanInPart(many, 3);
+  many.Unit("text/0000-00001");
+  const ToyOutcome unit = many.Unit("text/0000-*");
+  EXPECT_EQ(whole.failures, unit.failures);
+  EXPECT_EQ(whole.Count("done text/0000-"), unit.Count("done text/0000-") + 1);
+  EXPECT_EQ(many.Plan().offered.front(), "text/0000-*") << "all partitions before the damage exist";
+}
+
+TEST(CutInputsTest, ABoundHoldsOverPartitionsOfFirstCuts) {
+  std::string text = LargeText();
+  for (std::size_t at = text.find("line"); at != std::string::npos; at = text.find("line", at + 60))
+    text[at] = '\xff';
+  LargePlace one(text), many(text);
+  const ToyOutcome whole = one.Run(kText, {}, 100);
+  ScanInPart(many, 9);
+  for (int plans = 0; plans < 4; ++plans) {
+    const ToyOutcome plan = many.Plan();
+    if (plan.offered.empty()) {
+      EXPECT_EQ(plan.failures, whole.failures);
+      return;
+    }
+    for (const std::string& unit : plan.offered)
+      EXPECT_EQ(many.Unit(unit).failures, std::vector<std::string>()) << unit;
+  }
+  ADD_FAILURE() << "the bound is not checked";
 }
 
 TEST(CutInputsTest, ASourceThatChangesAfterItsScanIsScannedAgain) {

@@ -64,7 +64,7 @@ TEST(OutsideStringsOfUnitsTest, Keys) {
 TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   // A struct with a further member stops the build here; set the member then, and bind it.
   const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
-  const OfferedUnit unit{"<unit>", DigestOf("2")};
+  const OfferedUnit unit{"<unit>", DigestOf("2"), true};
   const WorkPackage package{"<text>",
                             "<file>",
                             {{"<name>", "<value>"}},
@@ -84,7 +84,7 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
                             {{"<stage>", DigestOf("3")}},
                             {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
-  [[maybe_unused]] const auto& [unit_name, unit_recipe] = unit;
+  [[maybe_unused]] const auto& [unit_name, unit_recipe, scanned] = unit;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, until, directory, work, holder, log, run,
                                 nonce, group_memory, files, units, from_log, cuts, machine, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
@@ -120,6 +120,11 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
     strings.AddMembers("member of a result", *result);
     strings.Add("version of a result", (*result)["pipe_done"].Dump());
   }
+  UnitLine first_cuts;
+  first_cuts.state = UnitState::kCuts;
+  first_cuts.unit = "stage/0000-*";
+  first_cuts.cuts = {{1, 2}};
+  ASSERT_TRUE(ResultWriter(store).Write(RecordOf(first_cuts, "[]")).ok());
   UnitRecord both = RecordOf({}, "[]");
   both.line.state = UnitState::kEnd;
   both.line.unit = "stage/0000-*";

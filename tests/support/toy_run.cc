@@ -109,6 +109,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   options.keep_intermediates = keep_intermediates;
   options.cut_inputs = cut_inputs;
   options.least_cut_bytes = 0;
+  options.scan_period = scan_period;
   Environment environment = (*workspace)->environment();
   environment.watch = watch;
   if (adjust) adjust(environment);
@@ -126,7 +127,10 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   for (const UnitFailure& failure : ran.failures)
     outcome.failures.push_back(StrCat(failure.unit, ": ", failure.why.message()));
   if (!ran.status.ok() && ran.failures.empty()) outcome.failures.emplace_back(ran.status.message());
-  for (const OfferedUnit& offer : ran.offered) outcome.offered.push_back(offer.unit);
+  for (const OfferedUnit& offer : ran.offered) {
+    outcome.offered.push_back(offer.unit);
+    if (offer.scanned) outcome.scanned.push_back(offer.unit);
+  }
   outcome.notes = notes.Take();
   outcome.units = UnitsIn(ReadFile(log).substr(before));
   return outcome;

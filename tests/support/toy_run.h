@@ -1,6 +1,7 @@
 // A pipeline of toys and real stages in a directory of its own: planned and run as the program does it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ struct ToyOutcome {
   std::vector<std::string> reports;
   std::vector<std::string> notes;
   std::vector<std::string> offered;
+  std::vector<std::string> scanned;  // those of `offered` that are scanned already
   std::vector<std::string> because;  // why the wanted segments run
 
   int Count(std::string_view prefix) const;  // of units
@@ -53,6 +55,7 @@ class ToyPlace {
   std::function<void(Environment&)> adjust{};  // changes the environment of the next runs; may be empty
   bool keep_intermediates = false;             // in the next runs
   bool cut_inputs = false;                     // of four partitions or more, by the next units
+  std::chrono::minutes scan_period{1};         // of the next units
   RecordObserver* watch = nullptr;             // sees the batches of the next runs; null: nobody does
 
  private:

@@ -249,6 +249,43 @@ TEST(UnitQueueTest, AStragglerIsGivenAwayUnderASecondLease) {
   }
 }
 
+TEST(UnitQueueTest, OneOfTheIdleWorkersPlansWhenAScanHasToldCuts) {
+  Package package(0);
+  WorkPackage plan;
+  plan.units = {{"text/0000-*", DigestOf("recipe")}};
+  plan.pace = {{"text", seconds(1)}};
+  package.Write(std::string(kWorkPackageName), EncodeWorkPackage(plan));
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  UnitQueue c(package.store, package.Terms("c"), package.clock);
+  ASSERT_EQ(Next(a).unit, "text/0000-*");
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  package.Done("text/0000-*.00000004");
+  EXPECT_EQ(Next(b).kind, Kind::kPlan);
+  EXPECT_EQ(Next(c).kind, Kind::kWait);
+  EXPECT_FALSE(b.view().done.contains("text/0000-*")) << "its scan goes on";
+
+  // The time of other units says nothing about a scan, before and after the plan knows of it.
+  const auto passes = [&](seconds time) {
+    package.clock.Advance(time);
+    package.Write("lease/text/0000-*.json", std::to_string(package.clock.Monotonic().count()));
+    package.Write("lease/-.json", std::to_string(package.clock.Monotonic().count()));
+  };
+  for (int time = 0; time < 8; ++time) {
+    passes(seconds(20));
+    EXPECT_EQ(Next(c).kind, Kind::kWait) << time;
+  }
+  plan.units = {{"text/0000-00000", DigestOf("recipe")}, {"text/0000-*", DigestOf("recipe"), true}};
+  package.Write(std::string(kWorkPackageName), EncodeWorkPackage(plan));
+  ASSERT_TRUE(package.store.Remove("done/text/0000-*.00000004.json").ok());
+  EXPECT_EQ(Next(c).unit, "text/0000-00000");
+  ASSERT_TRUE(c.NeedsPlan().ok());
+  for (int time = 0; time < 8; ++time) {
+    passes(seconds(20));
+    EXPECT_EQ(Next(c).kind, Kind::kWait) << time;
+  }
+}
+
 TEST(UnitQueueTest, TheEndOfTheRunEndsEachWorker) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);

@@ -52,6 +52,7 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   trial.holder = "0a1b";
   trial.nonce = "5b5b";
   trial.machine = {{"text", DigestOf("machine")}};
+  trial.units.front().scanned = true;
   const Result<WorkPackage> trial_back = ParseWorkPackage(EncodeWorkPackage(trial));
   ASSERT_TRUE(trial_back.ok());
   EXPECT_EQ(*trial_back, trial);
@@ -153,6 +154,61 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   EXPECT_EQ((*log)->FindSegment(2)->lineage, "[]");
   EXPECT_EQ((*log)->Find("docs/0000-00001"), nullptr) << "it was done before it was found damaged";
   EXPECT_EQ(place.List("")->size(), 1u) << "the lineage serves later records";
+}
+
+/// What a scan tells after so many partitions of two bytes.
+UnitRecord Cuts(std::uint32_t known, bool whole = false) {
+  UnitRecord record = Record(UnitState::kCuts, "text/0000-*", "");
+  record.line.digest = {};
+  for (std::uint32_t partition = 1; partition <= known; ++partition)
+    record.line.cuts.push_back({2 * partition, partition});
+  if (whole) record.line.partitions = known;
+  record.took = std::chrono::seconds(1);
+  return record;
+}
+
+TEST(WorkResultTest, APlanTakesTheLongestOfTheFirstCutsAndKeepsTheWholeOnes) {
+  MemoryStore place;
+  TempDir dir;
+  const auto log = RunLog::Open(dir / "run.log");
+  ASSERT_TRUE(log.ok());
+  const auto plan = [&]() -> std::size_t {
+    Lines unreadable;
+    Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "text/0000-", unreadable);
+    EXPECT_TRUE(records.ok() && unreadable.empty());
+    const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
+    EXPECT_TRUE(taken.ok() && taken->times.empty());
+    EXPECT_TRUE(RemoveResults(place, *taken).ok());
+    EXPECT_EQ(place.List("done/")->size(), 0u);
+    return taken->added;
+  };
+  ResultWriter scan(place);
+  for (const std::uint32_t known : {1, 2, 11, 100}) ASSERT_TRUE(scan.Write(Cuts(known)).ok());
+  EXPECT_EQ(place.List("done/")->front().name, "done/text/0000-*.00000001.json");
+  ASSERT_TRUE(scan.Write(Cuts(11)).ok()) << "another scan tells the same";
+  UnitRecord other = Cuts(11);
+  other.line.cuts.back().raw_end += 1;
+  EXPECT_EQ(scan.Write(other).code(), Code::kInternal);
+  plan();
+  ASSERT_EQ((*log)->FindCuts("text/0000-*")->cuts.size(), 100u);
+  EXPECT_TRUE((*log)->FindCuts("text/0000-*")->HasFirstCuts());
+  const std::string text = ReadFile(dir / "run.log");
+  EXPECT_EQ(text.find("cuts\tunit"), text.rfind("cuts\tunit")) << "one line is enough";
+
+  ASSERT_TRUE(scan.Write(Cuts(50)).ok());
+  EXPECT_EQ(plan(), 0u) << "a worker that was frozen tells it";
+  ASSERT_TRUE(scan.Write(Cuts(110)).ok());
+  ASSERT_TRUE(scan.Write(Cuts(120, true)).ok());
+  plan();
+  ASSERT_TRUE(scan.Write(Cuts(120)).ok());
+  EXPECT_EQ(plan(), 0u);
+  EXPECT_EQ((*log)->FindCuts("text/0000-*")->partitions, 120u);
+  UnitRecord end = Cuts(0);
+  end.line.state = UnitState::kEnd;
+  end.line.partitions = 120;
+  ASSERT_TRUE((*log)->Append(end.line).ok());
+  ASSERT_TRUE(scan.Write(Cuts(130)).ok());
+  EXPECT_EQ(plan(), 0u);
 }
 
 TEST(WorkResultTest, ARecordOfTheFirstVersionHasItsLineage) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <random>
@@ -241,16 +242,27 @@ std::string Times(const std::string& line, int times) {
 }
 
 /// The cuts of an input as a scan finds them. Absent: it is not worth it, before or after the reading.
-std::optional<InputCuts> Scan(const Json& config, SourceRequest request) {
-  InputCuts cuts;
+/// `firsts` receives those that were known when each was found. `before`: of an earlier scan.
+std::optional<InputCuts> Scan(const Json& config, SourceRequest request,
+                              std::vector<InputCuts>* firsts = nullptr, const InputCuts& before = {}) {
+  InputCuts cuts{before.ends, {}, {}};
+  const Source* opened = nullptr;
   request.wanted = [](std::uint32_t) { return false; };
-  request.passed = [&cuts](std::uint32_t partition, const PartitionEnd& end) {
+  request.passed = [&](std::uint32_t partition, const PartitionEnd& end) {
+    if (partition < before.ends.size()) return Status();
     EXPECT_EQ(partition, cuts.ends.size());
     cuts.ends.push_back(end);
+    if (firsts != nullptr) firsts->push_back({cuts.ends, opened->note(), {}});
+    return Status();
   };
+  if (!before.ends.empty()) {
+    request.known_end = [&before](std::uint32_t partition) { return before.EndOf(partition); };
+    request.note = before.note;
+  }
   const auto stage = DecompressType().source()->make({"lines", config, {}});
   EXPECT_TRUE(stage.ok());
   const auto source = (*stage)->Open(std::move(request));
+  opened = source->get();
   EXPECT_TRUE(source.ok()) << source.status().message();
   if (!(*source)->bytes_to_cut()) return std::nullopt;
   Batch batch;
@@ -261,6 +273,12 @@ std::optional<InputCuts> Scan(const Json& config, SourceRequest request) {
   cuts.note = (*source)->note();
   cuts.end = *(*source)->End();
   return cuts;
+}
+
+bool SameEnds(const std::vector<PartitionEnd>& a, const std::vector<PartitionEnd>& b) {
+  return std::ranges::equal(a, b, [](const PartitionEnd& one, const PartitionEnd& other) {
+    return one.raw_end == other.raw_end && one.document_end == other.document_end;
+  });
 }
 
 /// Members of `bytes` of text each, one after the other.
@@ -284,10 +302,10 @@ TEST(DecompressTest, AScanFindsTheCutsFromWhichEachPartitionIsReadAlone) {
         const std::optional<InputCuts> cuts = Scan(config, std::move(scan));
         ASSERT_TRUE(cuts);
         ASSERT_EQ(cuts->ends.size(), whole.partitions.size());
-        EXPECT_EQ(cuts->end.partitions, whole.end->partitions);
-        EXPECT_EQ(cuts->end.raw_bytes, whole.end->raw_bytes);
-        EXPECT_EQ(cuts->end.documents, whole.end->documents);
-        EXPECT_TRUE(cuts->end.outside == whole.end->outside);
+        EXPECT_EQ(cuts->end->partitions, whole.end->partitions);
+        EXPECT_EQ(cuts->end->raw_bytes, whole.end->raw_bytes);
+        EXPECT_EQ(cuts->end->documents, whole.end->documents);
+        EXPECT_TRUE(cuts->end->outside == whole.end->outside);
         for (const auto& [p, partition] : whole.partitions) {
           SourceRequest request = RequestFor(bytes);
           request.decoder_threads = 2;
@@ -302,6 +320,49 @@ TEST(DecompressTest, AScanFindsTheCutsFromWhichEachPartitionIsReadAlone) {
         }
       }
     }
+}
+
+TEST(DecompressTest, AScanGoesOnBehindTheCutsOfAnEarlierOneAndNotesTheSame) {
+  const std::string text = Corpus(100'000), ascii = "a line\n\n" + std::string(30'000, 'a') + "\n\n";
+  for (const bool cut_documents : {false, true})
+    for (const std::string& front : {std::string(), ascii}) {
+      Json config = SmallPartitions();
+      if (cut_documents) config["max_document_bytes"] = Json(3000);
+      for (const std::string& bytes :
+           {front + text, XzCompress(front + text, 30'000), InMembers(front + text, 3000, &GzipCompress),
+            InMembers(front + text, 25'000, &GzipCompress)}) {
+        std::vector<InputCuts> firsts;
+        const std::optional<InputCuts> whole = Scan(config, RequestFor(bytes), &firsts);
+        ASSERT_TRUE(whole && firsts.size() == whole->ends.size());
+        for (std::size_t known = 1; known <= firsts.size(); ++known) {
+          std::vector<InputCuts> further;
+          const std::optional<InputCuts> cuts = Scan(config, RequestFor(bytes), &further, firsts[known - 1]);
+          ASSERT_TRUE(cuts) << known;
+          EXPECT_TRUE(SameEnds(cuts->ends, whole->ends)) << known;
+          EXPECT_EQ(cuts->note, whole->note) << known;
+          EXPECT_EQ(cuts->end->partitions, whole->end->partitions);
+          EXPECT_EQ(cuts->end->raw_bytes, whole->end->raw_bytes);
+          EXPECT_EQ(cuts->end->documents, whole->end->documents);
+          EXPECT_TRUE(cuts->end->outside == whole->end->outside) << known;
+          ASSERT_EQ(further.size(), firsts.size() - known);
+          for (std::size_t later = 0; later < further.size(); ++later)
+            EXPECT_EQ(further[later].note, firsts[known + later].note) << known << " " << later;
+        }
+      }
+    }
+}
+
+TEST(DecompressTest, AScanThatGoesOnDecodesNothingBeforeItsMember) {
+  const std::string text = Corpus(400'000);
+  std::string bytes = InMembers(text, 3000, &GzipCompress);
+  std::vector<InputCuts> firsts;
+  const std::optional<InputCuts> whole = Scan(SmallPartitions(), RequestFor(bytes), &firsts);
+  ASSERT_TRUE(whole);
+  bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
+  const std::optional<InputCuts> cuts =
+      Scan(SmallPartitions(), RequestFor(bytes), nullptr, firsts[firsts.size() - 3]);
+  ASSERT_TRUE(cuts);
+  EXPECT_EQ(cuts->note, whole->note);
 }
 
 TEST(DecompressTest, AnInputIsCutIfItsPartitionsCanBeReadAlone) {

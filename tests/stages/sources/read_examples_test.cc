@@ -239,7 +239,10 @@ TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
   std::vector<PartitionEnd> ends;
   SourceRequest request = RequestFor(file, "rows");
   request.wanted = [](std::uint32_t) { return false; };
-  request.passed = [&ends](std::uint32_t, const PartitionEnd& end) { ends.push_back(end); };
+  request.passed = [&ends](std::uint32_t, const PartitionEnd& end) {
+    ends.push_back(end);
+    return Status();
+  };
   const SourceOutcome scan = RunSource(ReadExamplesType(), config, std::move(request));
   EXPECT_TRUE(scan.partitions.empty());
   ASSERT_EQ(ends.size(), whole.partitions.size());
@@ -254,7 +257,42 @@ TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
     const SourceOutcome outcome = RunSource(ReadExamplesType(), config, std::move(alone));
     ASSERT_EQ(outcome.partitions.size(), 1u);
     EXPECT_TRUE(outcome.partitions.at(p) == partition);
+    // A scan that goes on behind this partition passes over those after it.
+    std::vector<PartitionEnd> rest(ends.begin(), ends.begin() + p + 1);
+    SourceRequest second = RequestFor(file, "rows");
+    second.wanted = [](std::uint32_t) { return false; };
+    second.known_end = [&ends, p](std::uint32_t each) {
+      return each <= p ? std::optional(ends[each]) : std::nullopt;
+    };
+    second.passed = [&rest](std::uint32_t each, const PartitionEnd& end) {
+      EXPECT_EQ(each, rest.size());
+      rest.push_back(end);
+      return Status();
+    };
+    const SourceOutcome further = RunSource(ReadExamplesType(), config, std::move(second));
+    ASSERT_EQ(rest.size(), ends.size());
+    for (std::size_t each = 0; each < ends.size(); ++each) {
+      EXPECT_EQ(rest[each].raw_end, ends[each].raw_end);
+      EXPECT_EQ(rest[each].document_end, ends[each].document_end);
+    }
+    EXPECT_EQ(further.end->documents, whole.end->documents);
+    EXPECT_EQ(further.end->partitions, whole.end->partitions);
   }
+}
+
+TEST(ReadExamplesTest, AFailureOfTheScanEndsTheReading) {
+  const std::string file = File({TextOf("one"), TextOf("two"), TextOf("six")});
+  Json config = Config();
+  config["partition"] = 1;
+  int passed = 0;
+  SourceRequest request = RequestFor(file, "rows");
+  request.wanted = [](std::uint32_t) { return false; };
+  request.passed = [&passed](std::uint32_t partition, const PartitionEnd&) {
+    ++passed;
+    return partition == 1 ? Status(Code::kUnavailable, "no network") : Status();
+  };
+  EXPECT_EQ(RunSource(ReadExamplesType(), config, std::move(request)).status.code(), Code::kUnavailable);
+  EXPECT_EQ(passed, 2);
 }
 
 TEST(ReadExamplesTest, PartitionsCloseWithTheRecordThatReachesTheirSize) {
