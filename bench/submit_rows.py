@@ -12,6 +12,7 @@ QUOTA = 0.4  # of a core, for each of the hosts
 HOSTS = 3
 UNITS, UNIT_BYTES = 210, 6_000_000
 MANY_UNITS, MANY_BYTES, MANY_WORKERS = 10_000, 3000, 8
+WORDS = "type: segment_words, dictionary: ipadic"
 CGROUPS = Path("/sys/fs/cgroup")
 
 FILE = """\
@@ -20,9 +21,9 @@ name: bench_submit
 limits: {{ memory: 512MiB }}
 stages:
   source: {{ type: download, url: "{files}" }}
-  lines: {{ type: decompress, input: source }}
+  lines: {{ type: decompress, input: source, partition: 16MiB }}
   words: {{ {words}, input: lines }}
-  text: {{ type: write_tfds, input: words, name: bench, version: 1.0.0, shards: 4, out: "{out}" }}
+  text: {{ type: write_tfds, input: words, name: bench, version: 1.0.0, shards: {shards}, out: "{out}" }}
 """
 WORK = re.compile(r"this worker did (\d+) units?; ([0-9.]+) s of its ([0-9.]+) s")
 
@@ -53,13 +54,31 @@ class Quota:
             self.folder.rmdir()
 
 
-def package(bench, root, files, words):
+def package(bench, root, files, words, shards=4):
     """Plans a run over `files`; returns its package."""
     root.mkdir(parents=True)
-    (root / "run.yaml").write_text(FILE.format(files=files, words=words, out=root / "out"))
+    (root / "run.yaml").write_text(FILE.format(files=files, words=words, shards=shards, out=root / "out"))
     subprocess.run([bench.binaries / "pipe", "plan", root / "run.yaml", "--work", root / "work", "-o",
                     root / "package"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return root / "package"
+
+
+def by_workers(bench, root, place, hosts):
+    """Runs a package by one worker on each of some small hosts; returns the wall time and what the workers said."""
+    quotas = [Quota(number, QUOTA) for number in range(hosts)]
+    try:
+        start = time.monotonic()
+        workers = [subprocess.Popen([*quota.words, str(bench.binaries / "pipe"), "worker", "--plan", str(place), "--next",
+                                     "-j", "1", "--scratch", str(root)], stderr=subprocess.PIPE, text=True)
+                   for quota in quotas]
+        said = [worker.communicate()[1] for worker in workers]
+        wall = time.monotonic() - start
+        if any(worker.returncode != 0 for worker in workers):
+            sys.exit(f"bench: a worker failed\n{said}")
+        return wall, said
+    finally:
+        for quota in quotas:
+            quota.remove()
 
 
 def utilisation(bench):
@@ -71,24 +90,43 @@ def utilisation(bench):
     text = bench.texts.plain.read_bytes()[:UNIT_BYTES]
     for number in range(UNITS):
         (files / f"{number:03}.txt").write_bytes(f"{number}\n".encode() + text[: text.rfind(b"\n") + 1])
-    quotas = [Quota(number, QUOTA) for number in range(HOSTS)]
     try:
-        place = package(bench, root / "run", files / "*.txt", "type: segment_words, dictionary: ipadic")
-        start = time.monotonic()
-        workers = [subprocess.Popen([*quota.words, str(bench.binaries / "pipe"), "worker", "--plan", str(place), "--next",
-                                     "-j", "1", "--scratch", str(root)], stderr=subprocess.PIPE, text=True)
-                   for quota in quotas]
-        said = [worker.communicate()[1] for worker in workers]
-        wall = time.monotonic() - start
-        if any(worker.returncode != 0 for worker in workers):
-            sys.exit(f"bench: a worker failed\n{said}")
+        wall, said = by_workers(bench, root, package(bench, root / "run", files / "*.txt", WORDS), HOSTS)
         found = [WORK.search(text) for text in said]
         in_units, units = sum(float(one[2]) for one in found), sum(int(one[1]) for one in found)
         bench.row(f"utilisation of {HOSTS} hosts of {QUOTA} core, units of {in_units / units:.1f} s",
                   in_units / (HOSTS * wall), 0.9, note=f"{units} units in {wall:.0f} s")
     finally:
-        for quota in quotas:
-            quota.remove()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def one_file(bench):
+    """One file of many blocks, whose cuts nobody knows: by workers on several small hosts, on one, and by `pipe run`
+    there."""
+    root, text = bench.root / "submit_one", bench.texts.tenfold
+    shutil.rmtree(root, ignore_errors=True)
+    try:
+        walls = {hosts: by_workers(bench, root, package(bench, root / f"by_{hosts}", text, WORDS, shards=12), hosts)[0]
+                 for hosts in (HOSTS, 1)}
+        alone = Quota("alone", QUOTA)
+        try:
+            package(bench, root / "alone", text, WORDS, shards=12)
+            start = time.monotonic()
+            subprocess.run([*alone.words, str(bench.binaries / "pipe"), "run", str(root / "alone/run.yaml"), "--work",
+                            str(root / "alone/work"), "-j", "1"], check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+            whole = time.monotonic() - start
+        finally:
+            alone.remove()
+        made = [[path.read_bytes() for path in sorted((root / name / "out").rglob("*tfrecord*"))]
+                for name in (f"by_{HOSTS}", "by_1", "alone")]
+        if not made[0] or any(one != made[0] for one in made):
+            sys.exit("bench: workers and `pipe run` made other bytes")
+        size = 10 * bench.texts.plain.stat().st_size
+        bench.row(f"one .xz of many blocks, wall of 1 host of {QUOTA} core / of {HOSTS}", walls[1] / walls[HOSTS], 2.7,
+                  note=f"{size / 1e6:.0f} MB of text, {walls[1]:.0f} s and {walls[HOSTS]:.0f} s; `pipe run` on one host "
+                       f"{whole:.0f} s, {whole / walls[HOSTS]:.2f} times as long as {HOSTS} hosts")
+    finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
@@ -103,7 +141,8 @@ def controller(bench):
             (files / f"{number:05}.txt").write_bytes(text.read(MANY_BYTES) + text.readline())
     time.sleep(2)  # the digest of a file that was changed just now is not kept
     try:
-        (root / "run.yaml").write_text(FILE.format(files=files / "*.txt", words="type: normalize", out=root / "out"))
+        (root / "run.yaml").write_text(FILE.format(files=files / "*.txt", words="type: normalize", shards=4,
+                                                   out=root / "out"))
         command = [str(bench.binaries / "pipe"), "submit", str(root / "run.yaml"), "--work", str(root / "work"), "--on",
                    "local", "--workers"]
         # The plan and the start of the workers are another command's: the watch attaches.
@@ -128,4 +167,5 @@ def controller(bench):
 
 def rows(bench):
     utilisation(bench)
+    one_file(bench)
     controller(bench)
