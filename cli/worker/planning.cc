@@ -93,7 +93,7 @@ Result<bool> BeginsRun(Store& store, const Result<WorkPackage>& before, const Pl
   if (!before.ok() || before->run.empty()) return true;
   if (request.present != nullptr) return false;
   if (before->pipeline != request.text || before->set != request.pipeline.set ||
-      before->subset != request.pipeline.subset)
+      before->subset != request.pipeline.subset || before->until != request.selection.until)
     return true;
   if (before->units.empty()) return true;  // everything was done
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> end, store.Stat(kRunEndName));

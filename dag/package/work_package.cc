@@ -124,7 +124,8 @@ Result<WorkPackage> ReadWorkPackage(Store& location) {
 }
 
 bool OfSameState(const WorkPackage& a, const WorkPackage& b) {
-  return a.pipeline == b.pipeline && a.set == b.set && a.subset == b.subset && a.directory == b.directory;
+  return a.pipeline == b.pipeline && a.set == b.set && a.subset == b.subset && a.until == b.until &&
+         a.directory == b.directory;
 }
 
 std::string ChangedFile(const WorkPackage& plan, const std::vector<WorkPackage::File>& hashed) {
