@@ -353,10 +353,28 @@ class Executor::Coordinator {
     return offers;
   }
 
+  /// No worker gives a unit more than limits.memory.
+  void FailTooLarge(RunOutcome& outcome) const {
+    std::erase_if(outcome.offered, [&](const OfferedUnit& unit) {
+      const std::uint64_t memory = unit.needs.memory.value_or(0), limit = run_.options.memory_bytes;
+      if (memory <= limit) return false;
+      outcome.failures.push_back(
+          {unit.unit, Status(Code::kInvalidArgument,
+                             StrCat("needs ", HumanBytes(memory), " of memory, and limits.memory is ",
+                                    HumanBytes(limit), "; raise it, or give the stage less to read"))});
+      return true;
+    });
+  }
+
   RunOutcome Outcome(const std::stop_token& stop) REQUIRES(run_.mutex) {
     RunOutcome outcome;
     outcome.failures = run_.failures.Take();
     outcome.offered = SortedOffers();
+    if (run_.Does(ExecutionMode::kPlanning)) {
+      FindNeeds(run_, outcome.offered);
+      FailTooLarge(outcome);
+      outcome.needs = NeedsOfStages(run_);
+    }
     outcome.ran = ran_;
     for (const SegmentId at : run_.plan.segments.ids()) {
       const SegmentState& state = *run_.prepared.states[at];

@@ -14,6 +14,7 @@
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/snapshot.h"
+#include "dag/unit_needs.h"
 
 namespace pipeline {
 
@@ -27,6 +28,7 @@ struct OfferedUnit {
   std::string unit;
   Digest recipe;         // of the last stage of its segment
   bool scanned = false;  // an input whose first cuts are known, so that its scan goes on
+  UnitNeeds needs{};
   bool operator==(const OfferedUnit&) const = default;
 };
 
@@ -43,6 +45,7 @@ struct RunOutcome {
   std::vector<UnitFailure> failures;
   bool lost_lease = false;           // `status` says why, whatever else failed
   std::vector<OfferedUnit> offered;  // with ExecutionMode::kPlanning
+  StageNeeds needs;                  // with ExecutionMode::kPlanning
   std::map<SegmentId, RemovedOutputs> removed;
   bool ran = false;  // with ExecutionMode::kOneUnit: the unit had work to do
 };

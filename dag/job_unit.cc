@@ -34,12 +34,6 @@ struct JobRecords {
   ArtifactTotals totals;
 };
 
-std::uint64_t BytesOf(const PartitionOutput& output) {
-  std::uint64_t bytes = 0;
-  for (const StoredObject& object : output.committed.objects) bytes += object.bytes;
-  return bytes;
-}
-
 /// All partition outputs one after the other, as one Source. Notes which of them is damaged.
 class AllOutputs final : public Source {
  public:
@@ -63,7 +57,8 @@ class AllOutputs final : public Source {
       unit_->counters.records.fetch_add(batch.size(), std::memory_order_relaxed);
       unit_->counters.text_bytes.fetch_add(batch.text.bytes(), std::memory_order_relaxed);
       if (*more) return true;
-      unit_->input_read.fetch_add(BytesOf(records_.outputs[next_ - 1]), std::memory_order_relaxed);
+      unit_->input_read.fetch_add(BytesOf(records_.outputs[next_ - 1].committed.objects),
+                                  std::memory_order_relaxed);
       source_.reset();
     }
   }
@@ -163,7 +158,7 @@ class JobRun {
     for (const ObjectInfo& object : there) versions.emplace(object.name, object.version);
     std::uint64_t bytes = 0;
     if (records_ != nullptr)
-      for (const PartitionOutput& output : records_->outputs) bytes += BytesOf(output);
+      for (const PartitionOutput& output : records_->outputs) bytes += BytesOf(output.committed.objects);
     JobCall call(scope_, unit_, bytes, stop_);
     RETURN_IF_ERROR(call.Begin());
     JobRequest request = call.Request();
@@ -193,9 +188,7 @@ class JobRun {
   Status Finish(const UnitLine& line) {
     RETURN_IF_ERROR(scope_.environment->log->Append(line));
     PassCommitPoint("shard.logged");
-    std::uint64_t bytes = 0;
-    for (const StoredObject& object : line.objects) bytes += object.bytes;
-    scope_.environment->progress->Logged(unit_, 0, bytes);
+    scope_.environment->progress->Logged(unit_, 0, BytesOf(line.objects));
     Manifest manifest;
     manifest.lineage = planned_.lineage;
     manifest.sidecars = line.objects;

@@ -92,29 +92,36 @@ struct UnitLimits {
   std::size_t waiting_partitions = 0;  // partitions of one unit that may wait to be committed
 };
 
+std::uint64_t LeastTokens(const MemoryNeeds& needs) { return static_cast<std::uint64_t>(needs.threads) + 1; }
+
+/// Returns the bytes with which each unit can write one partition while the one before is committed.
+std::uint64_t LeastBytes(const MemoryNeeds& needs) {
+  return kProgram + needs.models +
+         static_cast<std::uint64_t>(needs.units) *
+             (LeastTokens(needs) * needs.batch_bytes * kGrowth + 2 * needs.partition_bytes);
+}
+
 /// Returns as many tokens and waiting partitions as fit. kInvalidArgument: there is no room for one partition
 /// that is written while another is committed; the message says how much is needed.
 Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
-  const auto units = static_cast<std::uint64_t>(std::max(needs.units, 1));
+  const auto units = static_cast<std::uint64_t>(needs.units);
   const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
-  const auto least_tokens = static_cast<std::uint64_t>(needs.threads) + 1;
-  const std::uint64_t fixed = kProgram + needs.models + units * least_tokens * per_batch;
-  // One partition is written while the one before is committed; each waiting partition is one more.
+  const std::uint64_t least = LeastBytes(needs);
+  const std::uint64_t least_tokens = LeastTokens(needs);
   for (std::size_t waiting = kMostWaiting + 1; waiting-- > 0;) {
-    const std::uint64_t partitions = units * (2 + waiting) * needs.partition_bytes;
-    if (fixed + partitions > needs.limit) continue;
-    const std::uint64_t left = needs.limit - fixed - partitions;
+    const std::uint64_t used = least + units * waiting * needs.partition_bytes;
+    if (used > needs.limit) continue;
+    const std::uint64_t left = needs.limit - used;
     const std::uint64_t more = left / 4 / units / std::max<std::uint64_t>(per_batch, 1);
     const std::uint64_t most = 4 * static_cast<std::uint64_t>(needs.threads);
     return UnitLimits{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
                       waiting};
   }
-  return Status(
-      Code::kInvalidArgument,
-      StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
-             HumanBytes(needs.partition_bytes), " for each of ", needs.units, " inputs and ", needs.threads,
-             " threads; give it ", (fixed + units * 2 * needs.partition_bytes + kMebibyte - 1) / kMebibyte,
-             "MiB", ", or lower `partition` of the source, or -j"));
+  return Status(Code::kInvalidArgument,
+                StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
+                       HumanBytes(needs.partition_bytes), " for each of ", needs.units, " inputs and ",
+                       needs.threads, " threads; give it ", (least + kMebibyte - 1) / kMebibyte, "MiB",
+                       ", or lower `partition` of the source, or -j"));
 }
 
 std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
@@ -136,21 +143,33 @@ std::uint64_t PartitionMemory(const Graph& graph, const SegmentScope& scope) {
   return sink != nullptr && sink->partition_memory ? sink->partition_memory(last.config, text) : 2 * text;
 }
 
-Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
-  std::uint64_t models = ModelMemory(graph, *scope.planned);
-  for (const auto& transform : scope.assembly.transforms) models += transform->memory();
-  const std::string stage = StrCat("stage '", scope.planned->keys.stage, "'");
+/// Returns the needs of one unit on one thread.
+MemoryNeeds MemoryNeedsOf(const Graph& graph, const SegmentScope& scope) {
   MemoryNeeds needs;
   needs.limit = scope.options->memory_bytes;
-  if (models >= needs.limit)
-    return Status(Code::kInvalidArgument, StrCat(stage, ": limits.memory of ", HumanBytes(needs.limit),
-                                                 " cannot hold its model of ", HumanBytes(models)));
-  needs.models = models;
-  needs.units = std::max(streams, 1);
-  needs.threads = scope.options->threads;
+  needs.models = ModelMemory(graph, *scope.planned);
+  for (const auto& transform : scope.assembly.transforms) needs.models += transform->memory();
   needs.batch_bytes = scope.options->batch_bytes;
   needs.partition_bytes = PartitionMemory(graph, scope);
+  return needs;
+}
+
+Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
+  const std::string stage = StrCat("stage '", scope.planned->keys.stage, "'");
+  const ExecutionMode mode = scope.options->mode;
+  MemoryNeeds needs = MemoryNeedsOf(graph, scope);
+  if (needs.models >= needs.limit)
+    return Status(Code::kInvalidArgument, StrCat(stage, ": limits.memory of ", HumanBytes(needs.limit),
+                                                 " cannot hold its model of ", HumanBytes(needs.models)));
+  // A worker runs one unit at a time, and the planner none.
+  if (mode == ExecutionMode::kAll) needs.units = std::max(streams, 1);
+  if (mode != ExecutionMode::kPlanning) needs.threads = scope.options->threads;
   Result<UnitLimits> limits = LimitsOfUnit(needs);
+  // With many cores and little memory fewer batches are alive, and some of the cores wait.
+  while (!limits.ok() && mode == ExecutionMode::kOneUnit && needs.threads > 1) {
+    --needs.threads;
+    limits = LimitsOfUnit(needs);
+  }
   if (!limits.ok()) return std::move(limits).status().Annotate(stage);
   scope.tokens = limits->tokens;
   scope.waiting_partitions = limits->waiting_partitions;
@@ -295,6 +314,10 @@ Status CheckUnchanged(const PlannedSegment& planned, Store& out) {
 Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, const Environment& environment,
                                          const RunOptions& options) {
   return Preparer(graph, plan, environment, options).Make();
+}
+
+std::uint64_t LeastMemory(const Graph& graph, const SegmentScope& scope) {
+  return LeastBytes(MemoryNeedsOf(graph, scope));
 }
 
 SideInputOutputs SideInputOutputsOf(const SegmentState& state) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -32,6 +33,10 @@ struct PreparedSegments {
 /// result.
 Result<PreparedSegments> PrepareSegments(const Graph& graph, const Plan& plan, const Environment& environment,
                                          const RunOptions& options);
+
+/// Returns the least memory for one unit of a segment that is no Job, on one core. While the stages are not
+/// made, artifacts that they read are not counted.
+std::uint64_t LeastMemory(const Graph& graph, const SegmentScope& scope);
 
 /// By position in PlannedSegment::side_inputs: the partition outputs of a stage of records; empty for an
 /// artifact or a file.

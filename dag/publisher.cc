@@ -104,6 +104,20 @@ std::size_t Publisher::existing_shards() const {
   return static_cast<std::size_t>(std::count(exists_.begin(), exists_.end(), true));
 }
 
+double Publisher::growth() const { return publication_->growth(); }
+
+double Publisher::ShareOf(std::size_t group, const Splits& splits) const {
+  std::uint64_t all = 0;
+  for (const auto& [split, text] : splits) all += text.bytes;
+  double bytes = 0;
+  for (const std::size_t at : groups_[group]) {
+    const Shard& shard = publication_->shards()[at];
+    if (const auto text = splits.find(shard.split); text != splits.end())
+      bytes += static_cast<double>(text->second.bytes) / shard.count;
+  }
+  return all == 0 ? 0 : bytes / static_cast<double>(all);
+}
+
 Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64_t memory_bytes,
                         int writers) {
   ASSIGN_OR_RETURN(publication_, scope_.assembly.sink->Plan(*scope_.directory, outputs));

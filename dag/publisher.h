@@ -39,6 +39,12 @@ class Publisher {
   std::string UnitOf(std::size_t group) const;
   std::size_t shards() const;
   std::size_t existing_shards() const EXCLUDES(mutex_);
+  /// The text of an artifact, by split.
+  using Splits = std::map<std::string, ArtifactTotals::Split, std::less<>>;
+  /// Returns the share of the text `splits` that is in the shards of `group`, about.
+  double ShareOf(std::size_t group, const Splits& splits) const;
+  /// Approximate bytes of shards per byte of text.
+  double growth() const;
 
   /// Writes and logs the missing shards of a group. If the failure is a damaged partition output:
   /// DamagedOutput(status) names it.

@@ -23,12 +23,6 @@ namespace pipeline {
 
 namespace {
 
-std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
-  std::uint64_t bytes = 0;
-  for (const StoredObject& object : objects) bytes += object.bytes;
-  return bytes;
-}
-
 /// Commits and logs the partitions of one unit.
 class Committer final : public SegmentOutput {
  public:
@@ -275,6 +269,12 @@ std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
 }
 
 }  // namespace
+
+std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : objects) bytes += object.bytes;
+  return bytes;
+}
 
 Publishing SegmentScope::publishing() const {
   return {planned->keys.stage,

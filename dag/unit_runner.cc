@@ -1,5 +1,6 @@
 #include "dag/unit_runner.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -369,7 +370,9 @@ Status UnitRunner::PlanShards(SegmentState& state) {
 }
 
 Status UnitRunner::WriteShards(SegmentState& state, Publisher& publisher, std::size_t group) {
-  Status outcome = publisher.RunGroup(group, GroupMemory(run_.options), run_.stop.get_token());
+  // A worker may have less memory than the shards were grouped for, and then reads more, smaller windows.
+  const std::uint64_t memory = std::min(GroupMemory(run_.options), run_.options.memory_bytes / 2);
+  Status outcome = publisher.RunGroup(group, memory, run_.stop.get_token());
   std::vector<PartitionOutput> outputs;
   bool last = false, current = false;
   {

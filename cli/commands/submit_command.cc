@@ -10,12 +10,20 @@
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/workspace/pipeline_words.h"
+#include "dag/pipeline_file/config.h"
 
 namespace pipeline {
 
 namespace {
 
-int Submit(SubmitRequest& request, const Call& call) {
+struct SubmitWords {
+  SubmitRequest request;
+  std::string memory;  // empty: not given
+};
+
+int Submit(SubmitWords& words, const Call& call) {
+  SubmitRequest& request = words.request;
+  if (!words.memory.empty()) request.memory = *ParseBytes(words.memory);
   const int ways =
       (request.engine.empty() ? 0 : 1) + (request.emit.empty() ? 0 : 1) + (request.cancel ? 1 : 0);
   if (ways != 1) {
@@ -41,7 +49,8 @@ std::vector<Word> WithoutScratch(std::vector<Word> words) {
 }  // namespace
 
 Command SubmitCommand() {
-  const auto request = std::make_shared<SubmitRequest>();
+  const auto words = std::make_shared<SubmitWords>();
+  SubmitRequest* const request = &words->request;
   constexpr int kMost = std::numeric_limits<int>::max();
   return {
       .name = "submit",
@@ -73,6 +82,10 @@ Command SubmitCommand() {
             .help = "Cores of each worker (1; on this machine all cores together)",
             .range = WordRange{1, kMost},
             .to = &request->cores},
+           MemoryWord(
+               words->memory,
+               "Memory of each worker for a unit, such as 2GiB (limits.memory; on Slurm as much as the "
+               "units need)"),
            {.flags = {"-o", "--output"},
             .value = "PLACE",
             .help = "Directory or URI of the work package (package/ in the work directory)",
@@ -118,7 +131,7 @@ Command SubmitCommand() {
             .value = "TYPE",
             .help = "With --emit batch: such as n2-standard-8 (one that has the cores and the memory)",
             .to = &request->cloud.machine_type}}),
-      .run = [request](const Call& call) { return Submit(*request, call); },
+      .run = [words](const Call& call) { return Submit(*words, call); },
   };
 }
 

@@ -16,6 +16,8 @@
 #include "cli/terminal/threads.h"
 #include "cli/worker/given_units.h"
 #include "cli/worker/next_units.h"
+#include "cli/workspace/pipeline_words.h"
+#include "dag/pipeline_file/config.h"
 
 namespace pipeline {
 
@@ -27,6 +29,7 @@ struct WorkerWords {
   bool next = false;
   int index = -1;         // -1: not given
   std::string most_time;  // of --for; empty: not given
+  std::string memory;     // the same
 };
 
 /// Reads "90s", "30m" or "2h". Absent: it is no time.
@@ -60,6 +63,7 @@ int Work(WorkerWords& words) {
     LogError("pipe worker: --for belongs to --next");
     return kExitUsage;
   }
+  if (!words.memory.empty()) words.options.memory = *ParseBytes(words.memory);
   SayLastWords(kExitTryAgain);
   SignalWatch signals;
   if (words.next) {
@@ -110,6 +114,10 @@ Command WorkerCommand() {
                  .value = "DIR",
                  .help = "Directory for temporary files",
                  .to = &words->options.scratch},
+                MemoryWord(words->memory,
+                           "Memory for a unit, such as 2GiB, if it is less than limits.memory of the file; "
+                           "larger units are left to other workers",
+                           "PIPE_MEMORY"),
                 ThreadsWord(words->options.threads)},
       .run = [words](const Call&) { return Work(*words); },
   };

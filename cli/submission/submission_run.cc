@@ -60,6 +60,8 @@ std::unique_ptr<Engine> EngineOf(const std::string& name, EngineOptions options)
   return NewLocalEngine(std::move(options));
 }
 
+std::uint64_t WithLibraries(std::uint64_t memory) { return memory + memory / 8; }
+
 class Submitted {
  public:
   Submitted(const SubmitRequest& request, LoadedPipeline& loaded, std::string text, SignalWatch& signals)
@@ -193,10 +195,16 @@ class Submitted {
         return signals_.exit_code();
       return outcome.told ? kExitRefused : Refuse(outcome.written);
     }
+    needs_ = outcome.needs;
     if (!outcome.offered.empty()) return std::nullopt;
     if (!outcome.run.ok() || !outcome.left_out.empty()) return kExitFailed;
     LogInfo("nothing to do");
     return kExitDone;
+  }
+
+  /// Of the largest worker, for a unit and for the programs that it starts.
+  std::uint64_t MostMemory() const {
+    return request_.memory > 0 ? request_.memory : loaded_.spec.memory_limit;
   }
 
   WorkerSet Workers() const {
@@ -205,7 +213,13 @@ class Submitted {
     set.name = loaded_.spec.name;
     set.workers = request_.workers > 0 ? request_.workers : here ? 1 : kWorkers;
     set.cores = request_.cores > 0 ? request_.cores : here ? std::max(1, ThreadCount() / set.workers) : 1;
-    set.memory = loaded_.spec.memory_limit + loaded_.spec.memory_limit / 8;  // libraries take some, too
+    const std::uint64_t limit = MostMemory();
+    set.memory = WithLibraries(limit);
+    // Models that do not exist yet are not in the needs, and with more than the least the units are faster.
+    if (request_.engine == "slurm" && request_.memory == 0 && !needs_.programs && 2 * needs_.memory < limit) {
+      set.memory = WithLibraries(2 * needs_.memory);
+      if (needs_.jobs) set.most_memory = WithLibraries(limit);
+    }
     set.argv = {request_.program.empty() ? ThisProgram() : request_.program,
                 "worker",
                 "--plan",
@@ -213,6 +227,7 @@ class Submitted {
                 "--next",
                 "-j",
                 std::to_string(set.cores)};
+    if (request_.memory > 0) set.argv.insert(set.argv.end(), {"--memory", std::to_string(request_.memory)});
     if (!request_.scratch.empty()) set.argv.insert(set.argv.end(), {"--scratch", request_.scratch});
     if (!request_.most_time.empty()) set.argv.insert(set.argv.end(), {"--for", request_.most_time});
     return set;
@@ -231,7 +246,9 @@ class Submitted {
 
   /// Two calls at once: one of them plans and starts the workers, perhaps of another state of the file.
   Status Claim() {
-    Submission mine{request_.engine, "", directory_, NameOfWorker(), Workers().workers};
+    Submission mine{request_.engine,   "",
+                    directory_,        NameOfWorker(),
+                    Workers().workers, std::min(MostMemory(), loaded_.spec.memory_limit)};
     if (submission_) mine.version = submission_->version;
     const Status written = WriteSubmission(*package_, mine, stop());
     if (written.code() == Code::kFailedPrecondition)
@@ -353,6 +370,7 @@ class Submitted {
   std::unique_ptr<Store> package_;
   std::optional<Submission> submission_;  // of an earlier call, or of this one
   bool claimed_ = false;                  // it is of this call
+  StageNeeds needs_;                      // as planned by this call
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -35,6 +37,16 @@ void TellAttempts(const PackageView& view, std::map<std::string, std::size_t>& t
     }
 }
 
+/// Tells once of each unit that needs more than the largest worker has. 0: its memory is unknown.
+void TellTooLarge(const PackageView& view, std::uint64_t memory, std::set<std::string>& told) {
+  if (memory == 0) return;
+  for (const OfferedUnit* unit : view.TooLarge(memory))
+    if (told.insert(unit->unit).second)
+      LogWarning(StrCat(unit->unit, ": needs ", HumanBytes(*unit->needs.memory),
+                        " of memory, and the largest worker has ", HumanBytes(memory),
+                        "; it waits for a larger one (--memory, limits.memory)"));
+}
+
 }  // namespace
 
 void WaitForWorkers(Engine& engine, const Submission& submission, const std::stop_token& stop) {
@@ -52,6 +64,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& 
   std::optional<WorkersStatus> status;
   std::string last;
   std::map<std::string, std::size_t> told;
+  std::set<std::string> told_too_large;
   Time::time_point next_line = Time::now();
   int looks_after_end = 0;
   for (;;) {
@@ -60,6 +73,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& 
     if (!seen.ok() && seen.status().code() != Code::kUnavailable) return std::move(seen).status();
     if (seen.ok()) {
       TellAttempts(*seen, told);
+      TellTooLarge(*seen, submission.memory, told_too_large);
       if (seen->end) return WatchOutcome{std::move(seen->end), std::move(seen->package), {}};
       status = workers.Look(std::move(*seen), SystemClock().UnixMillis(), kMostResults, stop);
     }

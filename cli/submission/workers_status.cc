@@ -144,6 +144,7 @@ std::vector<WorkerStatus> WorkersWatch::WorkersIn(const PackageView& view, std::
     if (name != kPlanningLease) worker.unit = unit;
     worker.who = seen.second.who;
     worker.attempt = seen.second.attempt;
+    worker.memory = seen.second.memory;
     worker.second = unit != name;
     worker.age = AgeOf(seen.second, now);
     if (const auto pace = view.package->pace.find(StageOfUnit(unit));
@@ -192,6 +193,17 @@ WorkersStatus WorkersWatch::Look(PackageView view, std::int64_t now, std::size_t
   return status;
 }
 
+std::uint64_t WorkersStatus::LargestMemory() const {
+  std::uint64_t most = submission ? submission->memory : 0;
+  for (const WorkerStatus& worker : workers) most = std::max(most, worker.memory);
+  return most;
+}
+
+std::vector<const OfferedUnit*> WorkersStatus::TooLarge() const {
+  const std::uint64_t memory = LargestMemory();
+  return memory == 0 ? std::vector<const OfferedUnit*>() : view.TooLarge(memory);
+}
+
 Result<std::optional<WorkersStatus>> LookAtWorkers(Store& work, std::int64_t now,
                                                    const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::optional<std::string> place, PackageOf(work));
@@ -231,6 +243,9 @@ std::string ToText(const WorkersStatus& status) {
   if (const double share = Utilisation(status.work.hosts); share > 0)
     add(StrCat("  workers spent ", Percent(share, 1), " of their time in units"));
   if (status.view.end) return text;
+  for (const OfferedUnit* unit : status.TooLarge())
+    add(StrCat("  fits no worker: ", unit->unit, " needs ", HumanBytes(*unit->needs.memory),
+               " of memory, and the largest has ", HumanBytes(status.LargestMemory())));
   for (const auto& [unit, attempts] : status.view.failed)
     for (const UnitAttempts::Attempt& attempt : attempts.attempts)
       add(StrCat("  failed: ", unit, ": ", Shown(attempt.who), ": ", attempt.why));
@@ -244,6 +259,7 @@ Json ToJson(const WorkersStatus& status) {
   json["offered"] = status.view.package->units.size();
   json["ended"] = status.view.end.has_value();
   json["utilisation"] = Utilisation(status.work.hosts);
+  for (const OfferedUnit* unit : status.TooLarge()) json["too_large"].Append(unit->unit);
   json["units"] = Json(Json::Array{});
   for (const WorkerStatus& worker : status.workers) {
     Json one;

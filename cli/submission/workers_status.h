@@ -29,6 +29,7 @@ struct WorkerStatus {
   std::string unit;  // empty: it plans
   std::string who;
   int attempt = 1;
+  std::uint64_t memory = 0;          // bytes that it has for a unit; 0: unknown
   bool second = false;               // it runs the unit of a straggler again
   LeaseAge age;                      // of its lease
   std::chrono::milliseconds pace{};  // in which 95 % of the units of its stage were done; 0: unknown
@@ -53,6 +54,10 @@ struct WorkersStatus {
   std::map<std::string, StageProgress> Stages() const;
   /// Returns the number of workers at work by host, those that plan too.
   std::map<std::string, std::size_t> AtWork() const;
+  /// Returns the bytes that the largest worker has for a unit, started or at work; 0: unknown.
+  std::uint64_t LargestMemory() const;
+  /// Returns the units that need more.
+  std::vector<const OfferedUnit*> TooLarge() const;
 };
 
 /// Looks at the workers again and again, and reads each object once. Whatever cannot be read now is left out

@@ -18,9 +18,10 @@ struct WorkerSet {
   std::string name = {};               // of the pipeline, for lists of jobs
   std::vector<std::string> argv = {};  // the command of one worker; argv[0] is an absolute path on every host
   int workers = 1;
-  int cores = 1;             // of each worker
-  std::uint64_t memory = 0;  // bytes of each worker
-  int starts = 100;          // of each worker after its first one
+  int cores = 1;                  // of each worker
+  std::uint64_t memory = 0;       // bytes of each worker
+  std::uint64_t most_memory = 0;  // bytes of one of them, for units that are larger; 0: all are alike
+  int starts = 100;               // of each worker after its first one
 };
 
 struct EngineOptions {
@@ -41,6 +42,9 @@ struct EngineState {
 
 /// Calls block until the engine has answered, or until `stop`: kCancelled. kNotFound: its programs are not on
 /// this machine. kUnavailable: it does not answer now. kInvalidArgument: it refuses. Messages are one line.
+///
+/// An engine that knows how much memory a worker got tells it in PIPE_MEMORY, without the ninth that
+/// libraries take. Only Slurm has workers that are not alike.
 ///
 /// A worker is started again, WorkerSet::starts times at most, if it ended with 75 (try again), if a signal
 /// ended it, or if its host was lost. It gets SIGTERM before the engine ends it, and has at least 20 seconds

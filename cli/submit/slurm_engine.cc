@@ -53,9 +53,12 @@ class SlurmEngine final : public Engine {
     const std::string script = StrCat(options_.directory, "/workers.slurm");
     RETURN_IF_ERROR(WriteEngineFile(script, SlurmScript(set, options_)));
     std::string jobs;
-    for (const std::string& span : ArraySpans(set.workers, LargestArray(*configuration))) {
-      const Result<std::string> job =
-          CallTool({"sbatch", "--parsable", StrCat("--array=", span), script}, stop);
+    for (const std::vector<std::string>& array :
+         SlurmArrays(set, options_.words, LargestArray(*configuration))) {
+      std::vector<std::string> argv = {"sbatch", "--parsable"};
+      argv.insert(argv.end(), array.begin(), array.end());
+      argv.push_back(script);
+      const Result<std::string> job = CallTool(argv, stop);
       if (!job.ok()) {
         // A part of the workers alone is not what was asked for.
         if (!jobs.empty()) static_cast<void>(Cancel(jobs, {}));

@@ -17,7 +17,9 @@ namespace {
 // * A worker that was stopped before it could catch the signal tries again.
 // * A cancelled task is not RUNNING any more; Slurm would start it again on request.
 // * scontrol ends this script. The sleep is for a slow controller.
+// * Not every cluster bounds the memory of a task by a cgroup. Slurm tells it in MiB; libraries take a ninth.
 constexpr std::string_view kBody = R"sh(
+[ "${SLURM_MEM_PER_NODE:-0}" = 0 ] || export PIPE_MEMORY=$((SLURM_MEM_PER_NODE * 8 / 9))MiB
 me=${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}
 restarts=${SLURM_RESTART_COUNT:-0}
 killed=0 stopped= pid=
@@ -50,6 +52,8 @@ fi
 exit "$code"
 )sh";
 
+std::string MemoryOption(std::uint64_t bytes) { return StrCat("--mem=", (bytes + (1 << 20) - 1) >> 20, "M"); }
+
 }  // namespace
 
 std::string SlurmScript(const WorkerSet& set, const EngineOptions& options) {
@@ -59,7 +63,7 @@ std::string SlurmScript(const WorkerSet& set, const EngineOptions& options) {
   };
   option(StrCat("--job-name=pipe-", set.name));
   option(StrCat("--cpus-per-task=", set.cores));
-  if (set.memory != 0) option(StrCat("--mem=", (set.memory + (1 << 20) - 1) >> 20, "M"));
+  if (set.memory != 0) option(MemoryOption(set.memory));
   // Slurm does not start a task whose file it cannot make.
   const std::string place = options.everywhere ? StrCat(options.directory, "/") : "/tmp/pipe-";
   option(ShellWords({StrCat("--output=", place, "%A_%a.log")}));
@@ -78,11 +82,16 @@ std::string SlurmScript(const WorkerSet& set, const EngineOptions& options) {
   return text.append(kBody);
 }
 
-std::vector<std::string> ArraySpans(int workers, int largest) {
-  std::vector<std::string> spans;
-  for (int left = workers; left > 0; left -= largest)
-    spans.push_back(StrCat("0-", std::min(left, largest) - 1));
-  return spans;
+std::vector<std::vector<std::string>> SlurmArrays(const WorkerSet& set, const std::vector<std::string>& words,
+                                                  int largest) {
+  const bool chosen = std::any_of(words.begin(), words.end(),
+                                  [](const std::string& word) { return word.starts_with("--mem"); });
+  const int large = set.most_memory > 0 && !chosen ? 1 : 0;
+  std::vector<std::vector<std::string>> arrays;
+  if (large > 0) arrays.push_back({"--array=0-0", MemoryOption(set.most_memory)});
+  for (int left = set.workers - large; left > 0; left -= largest)
+    arrays.push_back({StrCat("--array=0-", std::min(left, largest) - 1)});
+  return arrays;
 }
 
 }  // namespace pipeline

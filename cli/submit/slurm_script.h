@@ -11,7 +11,9 @@ namespace pipeline {
 /// The script for `sbatch --array`: each task of the array is one worker.
 std::string SlurmScript(const WorkerSet& set, const EngineOptions& options);
 
-/// The values of --array that start `workers` tasks, if an array has at most `largest` of them.
-std::vector<std::string> ArraySpans(int workers, int largest);
+/// The words of each call of sbatch that starts a part of the workers, if an array has at most `largest`
+/// tasks. The larger worker has an array of its own, unless `words` choose the memory.
+std::vector<std::vector<std::string>> SlurmArrays(const WorkerSet& set, const std::vector<std::string>& words,
+                                                  int largest);
 
 }  // namespace pipeline

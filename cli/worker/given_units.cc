@@ -1,5 +1,6 @@
 #include "cli/worker/given_units.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,29 +18,38 @@ namespace pipeline {
 int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalWatch& signals) {
   OpenedPackage opened;
   if (const int code = OpenPackage(options, opened, signals.token()); code != kExitDone) return code;
-  std::vector<std::string> units;
+  std::vector<OfferedUnit> units;
   if (!given.unit.empty()) {
-    units.push_back(given.unit.substr(0, given.unit.find('\t')));  // a line of units.txt names its unit first
+    const std::string unit =
+        given.unit.substr(0, given.unit.find('\t'));  // a line of units.txt names it first
+    const auto found = std::find_if(opened.plan.units.begin(), opened.plan.units.end(),
+                                    [&unit](const OfferedUnit& offered) { return offered.unit == unit; });
+    units.push_back(found != opened.plan.units.end() ? *found : OfferedUnit{unit, {}});
   } else {
     const auto begin = static_cast<std::size_t>(given.index) * static_cast<std::size_t>(given.count);
     for (std::size_t at = begin;
          at < opened.plan.units.size() && at < begin + static_cast<std::size_t>(given.count); ++at)
-      units.push_back(opened.plan.units[at].unit);
+      units.push_back(opened.plan.units[at]);
     if (units.empty())
       LogInfo(StrCat("the plan has ", opened.plan.units.size(), " units, none at --index ", given.index));
   }
   StatusDisplay display(false);
-  Result<std::unique_ptr<PackageRun>> run =
-      PackageRun::Open(*opened.store, opened.plan, *opened.loaded, opened.scratch->path(),
-                       ThreadCount(options.threads), display, NameOfWorker(), signals.token());
+  Result<std::unique_ptr<PackageRun>> run = PackageRun::Open(
+      *opened.store, opened.plan, *opened.loaded, opened.scratch->path(), ThreadCount(options.threads),
+      *opened.room.memory, display, NameOfWorker(), signals.token());
   if (!run.ok()) {
     LogError(run.status().message());
     return WorkerExitOf(run.status());
   }
   int code = kExitDone;
-  for (const std::string& unit : units) {
+  for (const OfferedUnit& unit : units) {
     if (signals.token().stop_requested()) return kExitTryAgain;
-    const int ended = (*run)->Run(unit, PackageRun::Others::kMayHaveBegun, signals.token()).code;
+    if (const std::string why = WhyUnfit(unit.needs, opened.room); !why.empty()) {
+      LogError(StrCat(unit.unit, ": ", why));
+      code = kExitConfig;
+      continue;
+    }
+    const int ended = (*run)->Run(unit.unit, PackageRun::Others::kMayHaveBegun, signals.token()).code;
     if (ended != kExitDone) code = ended;
   }
   return code;

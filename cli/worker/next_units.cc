@@ -46,14 +46,16 @@ std::string Seconds(std::chrono::nanoseconds time) {
   return StrCat(tenths / 10, ".", tenths % 10, " s");
 }
 
-QueueTerms TermsOf(const std::string& who, std::chrono::milliseconds every) {
+QueueTerms TermsOf(const std::string& who, std::chrono::milliseconds every, const WorkerRoom& room) {
   QueueTerms terms;
   terms.lease.nonce = RandomName(32);
   terms.lease.who = who;
+  terms.lease.memory = *room.memory;
   terms.seed = std::hash<std::string>()(terms.lease.nonce);
   terms.lease.every = every;
   terms.first_renewal = 2 * every;
   terms.view_age = 20 * every;
+  terms.why_unfit = [&room](const OfferedUnit& unit) { return WhyUnfit(unit.needs, room); };
   return terms;
 }
 
@@ -65,11 +67,12 @@ class NextUnits {
         stop_(signals.token()),
         store_(*opened.store),
         loaded_(*opened.loaded),
-        scratch_(opened.scratch->path()),
+        scratch_(*opened.scratch),
+        room_(opened.room),
         plan_(opened.plan),
         who_(NameOfWorker()),
         most_missing_(6 * every),
-        queue_(*opened.store, TermsOf(who_, every), SystemClock()) {}
+        queue_(*opened.store, TermsOf(who_, every, room_), SystemClock()) {}
 
   int Run() {
     const int code = Loop();
@@ -87,6 +90,7 @@ class NextUnits {
         LogInfo("the time of this worker is over; start another one, the run has not ended");
         return kExitTryAgain;
       }
+      room_.scratch = scratch_.Room();
       const Result<UnitQueue::Turn> turn = queue_.Next(stop_);
       if (!turn.ok()) return Fail(turn.status());
       const bool works = turn->kind == UnitQueue::Kind::kUnit || turn->kind == UnitQueue::Kind::kPlan;
@@ -99,7 +103,8 @@ class NextUnits {
       switch (turn->kind) {
         case UnitQueue::Kind::kUnit: ended = RunUnit(turn->unit); break;
         case UnitQueue::Kind::kPlan: ended = MakePlan(); break;
-        case UnitQueue::Kind::kWait: WaitFor(turn->wait, stop_); break;
+        case UnitQueue::Kind::kWait: Wait(*turn); break;
+        case UnitQueue::Kind::kUnfit: return EndUnfit(*turn);
         case UnitQueue::Kind::kEnded: return EndOfRun(*queue_.view().end);
       }
       if (ended) return *ended;
@@ -111,6 +116,23 @@ class NextUnits {
     return WorkerExitOf(why);
   }
 
+  void Wait(const UnitQueue::Turn& turn) {
+    if (!turn.unit.empty() && turn.unit != unfit_) {
+      unfit_ = turn.unit;
+      LogWarning(StrCat(turn.unit, ": ", turn.why, "; it is left to other workers"));
+    }
+    WaitFor(turn.wait, stop_);
+  }
+
+  /// An engine that started this worker again would start it for ever.
+  static int EndUnfit(const UnitQueue::Turn& turn) {
+    LogError(
+        StrCat(turn.unit, ": ", turn.why,
+               "; nothing else is left, and no other worker shows a sign of life; give this one more, or "
+               "start a larger one"));
+    return kExitConfig;
+  }
+
   static int EndOfRun(const RunEnd& end) {
     for (const RunEnd::Failure& failure : end.failures)
       LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
@@ -119,7 +141,7 @@ class NextUnits {
 
   /// Ends the turn, and this worker if it had too many of them without progress. Absent: it goes on.
   std::optional<int> TryAgain() {
-    if (const Status released = queue_.Release(); !released.ok()) return Fail(released);
+    if (const Status postponed = queue_.Postpone(); !postponed.ok()) return Fail(postponed);
     if (stop_.stop_requested() || ++tries_ >= kMostTries) return kExitTryAgain;
     WaitFor(kBetweenTries, stop_);
     return std::nullopt;
@@ -175,8 +197,9 @@ class NextUnits {
     const PackageView& view = queue_.view();
     if (run_ && version_ == view.version) return {};
     run_.reset();
-    ASSIGN_OR_RETURN(run_, PackageRun::Open(store_, *view.package, loaded_, scratch_,
-                                            ThreadCount(options_.threads), display_, who_, stop_));
+    ASSIGN_OR_RETURN(
+        run_, PackageRun::Open(store_, *view.package, loaded_, scratch_.path(), ThreadCount(options_.threads),
+                               *room_.memory, display_, who_, stop_));
     version_ = view.version;
     return {};
   }
@@ -189,7 +212,7 @@ class NextUnits {
     request.pipeline.set = before.set;
     request.pipeline.subset = before.subset;
     // Its log and lock are not those of the units of this worker.
-    request.place = WorkPlace{before.work, StrCat(scratch_, "/plan"), 0};
+    request.place = WorkPlace{before.work, StrCat(scratch_.path(), "/plan"), 0};
     request.text = before.pipeline;
     request.directory = before.directory;
     request.selection.until = before.until;
@@ -292,7 +315,8 @@ class NextUnits {
   const std::stop_token stop_;
   Store& store_;
   LoadedPipeline& loaded_;
-  const std::string scratch_;
+  const Scratch& scratch_;
+  WorkerRoom room_;
   const WorkPackage& plan_;  // for which the file was loaded
   const std::string who_;
   /// A network file system may show an object a minute late.
@@ -304,6 +328,7 @@ class NextUnits {
   UnitQueue queue_;
   std::unique_ptr<PackageRun> run_;  // null: no plan is open
   std::string version_;              // of the plan that is open
+  std::string unfit_;                // the last unit that was said not to fit
   int tries_ = 0;                    // without progress, one after the other
   int plans_without_units_ = 0;      // one after the other
   std::size_t units_before_plan_ = 0;

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/machine_memory.h"
+#include "cli/terminal/threads.h"
 #include "cli/worker/package_run.h"
 #include "dag/package/submission.h"
 #include "storage/remote/open_store.h"
@@ -28,7 +30,21 @@ std::unique_ptr<LoadedPipeline> Load(const WorkPackage& plan) {
   file.file = plan.file;
   file.set = plan.set;
   file.subset = plan.subset;
-  return LoadPipelineText(plan.pipeline, file, LoadPurpose::kRun);
+  return LoadPipelineText(plan.pipeline, file, LoadPurpose::kWork);
+}
+
+WorkerRoom RoomOf(const WorkerOptions& options, std::uint64_t limit, const Scratch& scratch) {
+  WorkerRoom room{limit, static_cast<std::uint64_t>(ThreadCount(options.threads)), scratch.Room(),
+                  "limits.memory", scratch.path()};
+  const auto bound = [&room](std::uint64_t memory, const std::string& by) {
+    if (memory >= *room.memory) return;
+    room.memory = memory;
+    room.memory_by = by;
+  };
+  if (const MachineMemory machine = FindMachineMemory(); !Fits(limit, machine))
+    bound(machine.bytes, machine.of);
+  if (options.memory > 0) bound(options.memory, "--memory");
+  return room;
 }
 
 }  // namespace
@@ -52,7 +68,9 @@ int OpenPackage(const WorkerOptions& options, OpenedPackage& opened, const std::
   if (const Status& made = opened.scratch->status(); !made.ok())
     return Fail(made, made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain);
   opened.loaded = Load(opened.plan);
-  return opened.loaded ? kExitDone : kExitConfig;
+  if (!opened.loaded) return kExitConfig;
+  opened.room = RoomOf(options, opened.loaded->spec.memory_limit, *opened.scratch);
+  return kExitDone;
 }
 
 }  // namespace pipeline

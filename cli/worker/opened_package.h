@@ -7,6 +7,7 @@
 #include "cli/worker/scratch.h"
 #include "cli/worker/worker_options.h"
 #include "cli/workspace/pipeline_loader.h"
+#include "dag/package/unit_fit.h"
 #include "dag/package/work_package.h"
 #include "storage/store.h"
 
@@ -17,6 +18,7 @@ struct OpenedPackage {
   WorkPackage plan;
   std::unique_ptr<Scratch> scratch;
   std::unique_ptr<LoadedPipeline> loaded;
+  WorkerRoom room;  // its scratch: as the package was opened
 };
 
 /// Opens the work package, makes a scratch, changes to the directory where `pipe plan` ran, and loads the

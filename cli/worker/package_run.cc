@@ -1,5 +1,6 @@
 #include "cli/worker/package_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -71,12 +72,13 @@ int WorkerExitOf(const Status& status) {
 
 Result<std::unique_ptr<PackageRun>> PackageRun::Open(Store& store, const WorkPackage& work_package,
                                                      LoadedPipeline& loaded, const std::string& scratch,
-                                                     int threads, StatusDisplay& display, std::string who,
+                                                     int threads, std::uint64_t memory,
+                                                     StatusDisplay& display, std::string who,
                                                      const std::stop_token& stop) {
   std::unique_ptr<PackageRun> run(new PackageRun(store, work_package, loaded, display));
   run->who_ = std::move(who);
   run->options_.threads = threads;
-  run->options_.memory_bytes = loaded.spec.memory_limit;
+  run->options_.memory_bytes = memory;
   run->options_.group_bytes = work_package.group_memory;
   run->options_.mode = ExecutionMode::kOneUnit;
   run->options_.cut_inputs = work_package.cuts;
@@ -168,7 +170,8 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
                 kExitUsage);
   damaged_ = false;
   began_ = std::chrono::steady_clock::now();
-  began_at_ = SystemClock().UnixMillis();
+  // Two short units in one millisecond are two.
+  began_at_ = std::max(SystemClock().UnixMillis(), began_at_ + 1);
   if (const Status same = CheckSideFiles(); !same.ok()) return Fail(unit, same);
   if (const Status added = AddRecords(unit, others); !added.ok()) return Fail(unit, added);
   if (!plan_)

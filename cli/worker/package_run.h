@@ -46,8 +46,8 @@ class PackageRun {
   /// outlive the run. `scratch` is a directory that this process alone uses, and that outlives the run.
   static Result<std::unique_ptr<PackageRun>> Open(Store& store, const WorkPackage& work_package,
                                                   LoadedPipeline& loaded, const std::string& scratch,
-                                                  int threads, StatusDisplay& display, std::string who,
-                                                  const std::stop_token& stop);
+                                                  int threads, std::uint64_t memory, StatusDisplay& display,
+                                                  std::string who, const std::stop_token& stop);
 
   /// Whether other workers may have stored results of the unit since the plan.
   enum class Others : std::uint8_t { kMayHaveBegun, kHaveNotBegun };

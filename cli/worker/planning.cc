@@ -74,9 +74,8 @@ Status Write(Store& store, WorkPackage work_package, const Result<WorkPackage>& 
   UpdatePace(taken, work_package);
   ASSIGN_OR_RETURN(work_package.log, CopyLog(store, log_path));
   logs.insert(work_package.log);
-  std::string names;
-  for (const OfferedUnit& unit : work_package.units) names += unit.unit + "\n";
-  RETURN_IF_ERROR(WriteObject(store, "units.txt", names, Condition::ReplaceAny()).status());
+  RETURN_IF_ERROR(
+      WriteObject(store, "units.txt", UnitTable(work_package.units), Condition::ReplaceAny()).status());
   RETURN_IF_ERROR(
       WriteObject(store, kWorkPackageName, EncodeWorkPackage(work_package), Condition::ReplaceAny())
           .status());
@@ -205,6 +204,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   RETURN_IF_ERROR(Write(*store, std::move(work_package), before, taken, workspace->directory().log()));
   if (request.present == nullptr) RETURN_IF_ERROR(Reopen(*store, run_id));
   planning.offered = std::move(outcome.offered);
+  planning.needs = outcome.needs;
   planning.failures = std::move(outcome.failures);
   if (outcome.lost_lease || (planning.failures.empty() && !outcome.status.ok()))
     LogError(outcome.status.message());

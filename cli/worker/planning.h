@@ -43,6 +43,7 @@ struct PlanningOutcome {
   std::string nonce;                  // of the plan
   std::size_t added = 0;              // work results that tell of new work
   std::vector<OfferedUnit> offered;   // units that can run now
+  StageNeeds needs;                   // also of units to come
   std::vector<UnitFailure> failures;  // of quick work: checks, manifests
   std::vector<std::string> left_out;  // stages that cannot run, and why
   Status run;                         // RunOutcome::status

@@ -1,7 +1,9 @@
 // The directory for the files that a worker alone uses.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -18,6 +20,8 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   std::string path() const { return path_.string(); }
+  /// Returns the bytes that may lie in it: the free ones, and its own. Absent: the system does not tell.
+  std::optional<std::uint64_t> Room() const;
   /// Not OK: the directory cannot be used.
   const Status& status() const { return status_; }
 

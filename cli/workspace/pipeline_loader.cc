@@ -33,13 +33,14 @@ Result<std::string> ReadText(const std::string& path) {
 /// Returns whether plugins that the file names are loaded: if the file runs, or if the user allows it. A
 /// command that only looks at a file from elsewhere must not run code of it.
 bool MayLoadPlugins(const PipelineOptions& options, LoadPurpose purpose) {
-  return options.allow_plugin || purpose == LoadPurpose::kRun || purpose == LoadPurpose::kOffer;
+  return options.allow_plugin || purpose == LoadPurpose::kRun || purpose == LoadPurpose::kWork ||
+         purpose == LoadPurpose::kOffer;
 }
 
 /// Returns false, after a message, if a run would need more memory than there is: it would be killed hours
 /// later.
 bool FitsMachine(const std::string& file, LoadPurpose purpose, const PipelineSpec& spec) {
-  if (purpose == LoadPurpose::kRead) return true;
+  if (purpose == LoadPurpose::kRead || purpose == LoadPurpose::kWork) return true;
   const MachineMemory memory = FindMachineMemory();
   if (Fits(spec.memory_limit, memory)) return true;
   const std::string what = StrCat(file, ": limits.memory of ", HumanBytes(spec.memory_limit),

@@ -1,6 +1,7 @@
 #include "cli/workspace/pipeline_words.h"
 
 #include <string_view>
+#include <utility>
 
 #include "base/str.h"
 #include "dag/pipeline_file/config.h"
@@ -36,6 +37,11 @@ std::string WhyNoWork(const std::string& path) {
 std::string WhyNoSize(const std::string& size) {
   const Result<std::uint64_t> bytes = ParseBytes(size);
   return bytes.ok() ? std::string() : std::string(bytes.status().message());
+}
+
+std::string WhyNoMemory(const std::string& size) {
+  const Result<std::uint64_t> bytes = ParseBytes(size);
+  return bytes.ok() && *bytes == 0 ? StrCat(size, ": no unit runs without memory") : WhyNoSize(size);
 }
 
 }  // namespace
@@ -82,6 +88,15 @@ std::vector<Word> PipelineFlags(PipelineOptions& options) {
 Word UntilWord(std::string& stage) {
   return {
       .flags = {"--until"}, .value = "STAGE", .help = "Run this stage and all that it needs", .to = &stage};
+}
+
+Word MemoryWord(std::string& memory, std::string help, std::string environment) {
+  return {.flags = {"--memory"},
+          .value = "SIZE",
+          .help = std::move(help),
+          .environment = std::move(environment),
+          .refusal = WhyNoMemory,
+          .to = &memory};
 }
 
 Word FromLogWord(bool& from_log) {

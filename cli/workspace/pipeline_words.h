@@ -31,6 +31,8 @@ std::vector<Word> PipelineFlags(PipelineOptions& options);
 
 /// Returns the flag --until. `stage` must outlive it.
 Word UntilWord(std::string& stage);
+/// Returns --memory, a size above 0 for ParseBytes. `memory` must outlive it. `environment`: as Word's.
+Word MemoryWord(std::string& memory, std::string help, std::string environment = {});
 
 /// Returns the flag --from-log: publish again from a source that is gone. `from_log` must outlive it.
 Word FromLogWord(bool& from_log);

@@ -131,6 +131,15 @@ bool PackageView::IsScanned(std::string_view unit) const {
   return first_cuts.contains(unit) || std::any_of(package->units.begin(), package->units.end(), goes_on);
 }
 
+std::vector<const OfferedUnit*> PackageView::TooLarge(std::uint64_t memory) const {
+  std::vector<const OfferedUnit*> units;
+  for (const OfferedUnit& unit : package->units)
+    if (unit.needs.memory.value_or(0) > memory && !done.contains(unit.unit) && !leases.contains(unit.unit) &&
+        !GaveUp(unit.unit))
+      units.push_back(&unit);
+  return units;
+}
+
 std::string_view UnitOfLease(std::string_view name) {
   if (name.ends_with(kSecondLease)) name.remove_suffix(kSecondLease.size());
   return name;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,6 +85,8 @@ struct PackageView {
   bool HasBegun(std::string_view unit) const;
   /// Returns whether the scan of the unit has told cuts: its time is not like that of other units.
   bool IsScanned(std::string_view unit) const;
+  /// Returns the units that wait and need more than `memory` bytes.
+  std::vector<const OfferedUnit*> TooLarge(std::uint64_t memory) const;
   /// Returns the names of the leases whose units run now, with that of planning: the others are of units that
   /// are done.
   std::vector<std::string> RunningLeases() const;

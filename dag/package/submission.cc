@@ -24,6 +24,7 @@ std::string EncodeSubmission(const Submission& submission) {
   json["directory"] = submission.directory;
   json["host"] = submission.host;
   json["workers"] = submission.workers;
+  if (submission.memory > 0) json["memory"] = submission.memory;
   return json.Dump();
 }
 
@@ -37,6 +38,7 @@ Result<Submission> ParseSubmission(std::string_view text) {
   submission.directory = fields.Text("directory");
   submission.host = fields.Text("host");
   submission.workers = static_cast<int>(fields.Number32("workers") & 0x7fffffff);
+  if (json.Has("memory")) submission.memory = fields.Number("memory");
   RETURN_IF_ERROR(status);
   return submission;
 }

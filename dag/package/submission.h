@@ -2,6 +2,7 @@
 // dag/package/work_queue.md
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -20,7 +21,8 @@ struct Submission {
   std::string directory;  // of the engine's files
   std::string host;       // where the job was started
   int workers = 0;
-  std::string version{};  // of the object that it was read from or written to; empty: none
+  std::uint64_t memory = 0;  // bytes that the largest worker has for a unit; 0: unknown
+  std::string version{};     // of the object that it was read from or written to; empty: none
   bool operator==(const Submission&) const = default;
 };
 

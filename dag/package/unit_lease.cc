@@ -38,6 +38,7 @@ Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const
     seen.ran = std::chrono::milliseconds(std::min(ran, kLongest));
   seen.every =
       std::chrono::milliseconds(std::clamp<std::int64_t>((*json)["every_ms"].AsInt(15'000), 100, 60'000));
+  seen.memory = static_cast<std::uint64_t>(std::max<std::int64_t>((*json)["memory"].AsInt(), 0));
   return seen;
 }
 
@@ -89,6 +90,7 @@ Status UnitLease::Write(const Condition& condition, const std::stop_token& stop)
       std::chrono::duration_cast<std::chrono::milliseconds>(SystemClock().Monotonic() - taken_).count());
   json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
   json["renewal"] = renewal_;
+  if (terms_.memory > 0) json["memory"] = terms_.memory;
   ASSIGN_OR_RETURN(const ObjectInfo info,
                    WriteObject(*package_, ObjectOfLease(name_), json.Dump(), condition, stop));
   version_ = info.version;

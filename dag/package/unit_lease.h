@@ -27,6 +27,7 @@ struct UnitLeaseTerms {
   std::string nonce;  // different for each worker
   std::string who;    // for people: "vm-2, process 4711"
   std::chrono::milliseconds every{15'000};
+  std::uint64_t memory = 0;  // bytes that the worker has for a unit; 0: unknown
 };
 
 /// A lease as others see it.
@@ -37,6 +38,7 @@ struct SeenUnitLease {
   /// Between `began` and the last sign of life; absent: an earlier program wrote the lease.
   std::optional<std::chrono::milliseconds> ran{};
   std::chrono::milliseconds every{15'000};
+  std::uint64_t memory = 0;  // as in UnitLeaseTerms
 };
 
 /// A lease of this worker. It is only a hint: a unit that two workers run gives the same bytes twice. One

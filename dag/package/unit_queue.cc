@@ -13,7 +13,8 @@ namespace pipeline {
 namespace {
 
 constexpr int kMostWorkers =
-    6;                    // that may have a lease, one after the other's death, before its unit is given up
+    6;  // that may have a lease, one after the other's death, before its unit is given up
+constexpr std::string_view kJobEnd = "/-";  // of the name of a Job's unit
 constexpr int kSlow = 3;  // a straggler takes so many times as long as 95 % of the units of its stage
 
 /// A worker that was killed has no exit status.
@@ -27,10 +28,19 @@ UnitQueue::UnitQueue(Store& package, QueueTerms terms, const Clock& clock)
 Status UnitQueue::Look(const std::stop_token& stop) {
   Result<PackageView> seen = LookAt(package_, view_ ? &*view_ : nullptr, clock_, stop);
   if (!seen.ok()) return std::move(seen).status();
-  if (view_ && view_->version != seen->version) blocked_.clear();
+  const bool new_plan = !view_ || view_->version != seen->version;
+  bool changed = new_plan || view_->done != seen->done || view_->failed_versions != seen->failed_versions ||
+                 watched_.size() != seen->leases.size();
   view_ = std::move(*seen);
   stale_ = false;
   tried_.clear();
+  if (new_plan) {
+    blocked_.clear();
+    jobs_.clear();
+    const std::vector<OfferedUnit>& units = view_->package->units;
+    for (std::size_t at = 0; at < units.size(); ++at)
+      if (units[at].unit.ends_with(kJobEnd)) jobs_.push_back(at);
+  }
   std::map<std::string, Watched, std::less<>> watched;
   for (const auto& [name, lease] : view_->leases) {
     Watched now{lease.version, view_->seen, view_->seen};
@@ -38,9 +48,11 @@ Status UnitQueue::Look(const std::stop_token& stop) {
       now.first = before->second.first;
       if (before->second.version == now.version) now.since = before->second.since;
     }
+    changed |= now.since == view_->seen;
     watched.emplace(name, std::move(now));
   }
   watched_ = std::move(watched);
+  if (changed) changed_ = view_->seen;
   return {};
 }
 
@@ -51,17 +63,40 @@ bool UnitQueue::IsFree(const std::string& unit) const {
          !tried_.contains(unit) && !blocked_.contains(unit);
 }
 
+bool UnitQueue::Fits(const OfferedUnit& unit) const {
+  return !terms_.why_unfit || terms_.why_unfit(unit).empty();
+}
+
 std::string UnitQueue::NextFree() {
   if (IsUseless()) return {};
   const std::vector<OfferedUnit>& units = view_->package->units;
   const bool idle = wait_ >= terms_.most_wait;  // no other worker wants what failed here
+  const auto is_next = [&](const OfferedUnit& unit) {
+    return Fits(unit) && IsFree(unit.unit) && (idle || !failed_here_.contains(unit.unit));
+  };
+  // Other stages wait for the whole of a Job, and few workers may be large enough for it.
+  for (const std::size_t at : jobs_)
+    if (is_next(units[at])) return units[at].unit;
   for (std::size_t step = 0; step < units.size(); ++step) {
-    const std::string& unit = units[(place_ + step) % units.size()].unit;
-    if (!IsFree(unit) || (failed_here_.contains(unit) && !idle)) continue;
-    place_ = (place_ + step) % units.size();
-    return unit;
+    const std::size_t at = (place_ + step) % units.size();
+    if (!is_next(units[at])) continue;
+    place_ = at;
+    return units[at].unit;
   }
   return {};
+}
+
+bool UnitQueue::NameUnfit(Turn& turn) const {
+  if (!terms_.why_unfit) return false;
+  for (const OfferedUnit& unit : view_->package->units) {
+    if (view_->done.contains(unit.unit) || view_->GaveUp(unit.unit)) continue;
+    if (view_->leases.contains(unit.unit) && !IsSilent(unit.unit)) continue;
+    turn.why = terms_.why_unfit(unit);
+    if (turn.why.empty()) continue;
+    turn.unit = unit.unit;
+    return true;
+  }
+  return false;
 }
 
 std::size_t UnitQueue::MiddleOfLongestRun() const {
@@ -134,7 +169,7 @@ Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
   if (IsUseless()) return false;
   for (const OfferedUnit& unit : view_->package->units) {
     if (view_->done.contains(unit.unit) || view_->GaveUp(unit.unit) || tried_.contains(unit.unit)) continue;
-    if (!view_->leases.contains(unit.unit)) continue;
+    if (!view_->leases.contains(unit.unit) || !Fits(unit)) continue;
     // This worker finished the unit, and a later plan has it made again.
     if (const auto mine = finished_.find(unit.unit); mine != finished_.end()) {
       if (mine->second.plan == view_->version) continue;
@@ -200,7 +235,8 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
     }
     ASSIGN_OR_RETURN(const bool taken, TakeAbandoned(stop));
     if (taken) return Turn{Kind::kUnit, held_unit_, {}};
-    if (NeedsPlanning()) {
+    const bool plan = NeedsPlanning();
+    if (plan) {
       const std::string name(kPlanningLease);
       const bool silent = view_->leases.contains(name) && IsSilent(name);
       Result<bool> planning = silent                          ? TakeOver(name, name, stop)
@@ -211,7 +247,10 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
     }
     stale_ = true;
     wait_ = std::clamp(2 * wait_, terms_.least_wait, terms_.most_wait);
-    return Turn{Kind::kWait, {}, wait_};
+    Turn turn{Kind::kWait, {}, wait_};
+    if (NameUnfit(turn) && !plan && clock_.Monotonic() - changed_ >= terms_.view_age)
+      turn.kind = Kind::kUnfit;
+    return turn;
   }
 }
 
@@ -228,6 +267,11 @@ Status UnitQueue::Release() {
   held_.reset();
   stale_ = true;
   return lease.GiveBack();
+}
+
+Status UnitQueue::Postpone() {
+  failed_here_.insert(held_unit_);
+  return Release();
 }
 
 Status UnitQueue::NeedsPlan() {

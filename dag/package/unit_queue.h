@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,8 @@ struct QueueTerms {
   std::chrono::milliseconds view_age{300'000};
   std::chrono::milliseconds least_wait{500}, most_wait{5'000};
   std::uint64_t seed = 0;  // of the place in the list where this worker begins
+  /// Returns why a unit does not fit this worker; empty: it fits. If null: every unit fits.
+  std::function<std::string(const OfferedUnit& unit)> why_unfit = {};
 };
 
 /// One worker's access to the queue. One thread.
@@ -39,12 +42,14 @@ class UnitQueue {
     kUnit,   // this worker has the lease of `unit`
     kPlan,   // this worker has the lease of planning
     kWait,   // nothing is free now: ask again after `wait`
+    kUnfit,  // only units that do not fit this worker are left, and no other worker was at work for long
     kEnded,  // the run has ended: PackageView::end
   };
   struct Turn {
     Kind kind = Kind::kWait;
-    std::string unit;
+    std::string unit;  // kUnit; kWait, kUnfit: one that does not fit this worker, empty: there is none
     std::chrono::milliseconds wait{0};
+    std::string why{};  // it does not fit
   };
 
   /// `package` and `clock` outlive the queue.
@@ -59,6 +64,8 @@ class UnitQueue {
   Status Finished();
   /// The unit was not done, and others may take it now.
   Status Release();
+  /// The same, and others are first: this machine lacks something now, such as space on its disk.
+  Status Postpone();
   /// The unit needs something that only the next plan has made. This worker does not take it before.
   Status NeedsPlan();
   /// The unit cannot be run because the plan itself is damaged: until there is another one, this worker only
@@ -88,6 +95,9 @@ class UnitQueue {
   bool IsOld() const;
   bool IsUseless() const { return !useless_.empty() && view_->version == useless_; }
   bool IsFree(const std::string& unit) const;
+  bool Fits(const OfferedUnit& unit) const;
+  /// Adds to `turn` a unit that waits for a larger worker. False: there is none.
+  bool NameUnfit(Turn& turn) const;
   /// Returns the next free unit behind the place of this worker; empty: there is none.
   std::string NextFree();
   /// Returns the place of a worker that met another one: that one works at the beginning of its run of free
@@ -115,10 +125,12 @@ class UnitQueue {
   std::set<std::string, std::less<>> tried_;             // units that this worker took since its view
   std::set<std::string, std::less<>> blocked_;           // units that wait for the next plan
   std::string useless_;                                  // version of a plan that is damaged
-  std::set<std::string, std::less<>> failed_here_;       // units that failed here
+  std::set<std::string, std::less<>> failed_here_;       // units that failed here, or were postponed
   std::map<std::string, FinishedUnit, std::less<>> finished_;  // by name of the lease, which is still there
   std::chrono::nanoseconds removed_{0};                        // when old ones of them were looked for
   std::size_t place_ = 0;                                      // in the list of units
+  std::vector<std::size_t> jobs_;                              // their places in the list
+  std::chrono::nanoseconds changed_{0};                        // when a look showed something new
   std::optional<LeaseRenewal> held_;
   std::string held_unit_;
   std::chrono::milliseconds wait_{0};

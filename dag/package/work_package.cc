@@ -20,6 +20,19 @@ constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;  
 
 }  // namespace
 
+std::string UnitTable(const std::vector<OfferedUnit>& units) {
+  std::string table;
+  for (const OfferedUnit& unit : units) {
+    table += unit.unit;
+    for (const auto& [name, need] : kUnitNeeds) {
+      table += '\t';
+      table += unit.needs.*need ? StrCat(*(unit.needs.*need)) : "-";
+    }
+    table += '\n';
+  }
+  return table;
+}
+
 std::string EncodeWorkPackage(const WorkPackage& work_package) {
   Json json;
   json["pipe_plan"] = kPackageFormVersion;
@@ -44,6 +57,8 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   for (const OfferedUnit& unit : work_package.units) {
     Json::Object members{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}};
     if (unit.scanned) members.emplace("scanned", true);
+    for (const auto& [name, need] : kUnitNeeds)
+      if (unit.needs.*need) members.emplace(name, *(unit.needs.*need));
     units.emplace_back(std::move(members));
   }
   json["set"] = std::move(set);
@@ -101,6 +116,8 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     unit.unit = parts.Text("unit");
     unit.recipe = parts.Hex("recipe");
     unit.scanned = element["scanned"].AsBool();
+    for (const auto& [name, need] : kUnitNeeds)
+      if (element.Has(name)) unit.needs.*need = parts.Number(name);
     work_package.units.push_back(std::move(unit));
   }
   for (const auto& [stage, digest] : json["machine"].AsObject()) {

@@ -354,6 +354,12 @@ void UpdatePace(const TakenResults& taken, WorkPackage& work_package) {
     std::chrono::milliseconds& pace = work_package.pace[stage];
     pace = std::max(pace, times[at]);
   }
+  for (OfferedUnit& unit : work_package.units) {
+    const std::optional<UnitId> id = ParseUnitId(unit.unit);
+    if (const auto pace = work_package.pace.find(id ? id->stage : ""); pace != work_package.pace.end())
+      unit.needs.seconds =
+          static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(pace->second).count());
+  }
 }
 
 }  // namespace pipeline

@@ -103,7 +103,7 @@ Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std
                                 RunLog& log);
 Status RemoveResults(Store& location, const TakenResults& taken);
 
-/// Updates the pace of stages with new times.
+/// Updates the pace of stages with new times, and so the seconds that their units take.
 void UpdatePace(const TakenResults& taken, WorkPackage& work_package);
 
 }  // namespace pipeline

@@ -269,6 +269,31 @@ def failures(program, root):
     worker.send_signal(signal.SIGCONT)
     ends(shared, worker, DONE)
 
+    # A worker that no unit fits says so, and ends; the run goes on with another one.
+    inputs = write_corpora(root / "small_corpora", [corpus(seed=6, size=200_000), corpus(seed=7, size=100_000)], "gzip")
+    shared = new_run(Pulled, program, root / "small", inputs)
+    shared.plan()
+    plan = json.loads((shared.package / "plan.json").read_text())
+    needs = {unit["unit"]: unit for unit in plan["units"]}
+    if [unit["bytes_in"] for unit in needs.values()] != [path.stat().st_size for path in inputs]:
+        fail(f"the plan has {needs}", shared)
+    rows = [line.split("\t") for line in (shared.package / "units.txt").read_text().splitlines()]
+    if [row[:3] for row in rows] != [[name, str(unit["memory"]), "1"] for name, unit in needs.items()]:
+        fail(f"units.txt has {rows}", shared)
+    plan["units"][1]["scratch"] = 1 << 60
+    (shared.package / "plan.json").write_text(json.dumps(plan))
+    ends(shared, shared.pull("--memory", "1MiB"), CONFIG, "warning: docs/0000-*: needs ", "error: docs/0000-*: needs ",
+         " of memory, and this worker has 1.00 MiB (--memory)")
+    ends(shared, shared.worker("docs/0001-*"), CONFIG, "docs/0001-*: needs 1024.0 PiB of scratch", str(shared.root))
+    record = {"pipe_submit": 1, "engine": "local", "job": "", "directory": "", "host": "vm-2", "workers": 1, "memory": 1}
+    (shared.package / "submit.json").write_text(json.dumps(record))
+    status = [program, "status", str(shared.file), "--work", str(shared.work), "--set", f"out={shared.out}"]
+    told = subprocess.run(status, capture_output=True, text=True, timeout=60, check=True).stdout
+    if "fits no worker: docs/0000-* needs " not in told:
+        fail(f"`pipe status` says\n{told}", shared)
+    (shared.package / "submit.json").unlink()
+    ends(shared, shared.pull(), DONE)  # one unit is done, so there is a new plan, which knows the disk
+
     # A worker whose program makes another recipe ends, and counts as no attempt at a unit.
     shared = new_run(Pulled, program, root / "other", inputs[:1])
     shared.plan()

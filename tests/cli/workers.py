@@ -65,7 +65,7 @@ class Shared(Run):
         told = planned.communicate(timeout=100)[0].decode()
         if planned.returncode != 0:
             fail(f"`pipe plan` ended with {planned.returncode}", self)
-        units = (self.package / "units.txt").read_text().splitlines()
+        units = [line.split("\t")[0] for line in (self.package / "units.txt").read_text().splitlines()]
         if int(told) != len(units):
             fail(f"`pipe plan` said {told.strip()} and wrote {len(units)} units", self)
         return units

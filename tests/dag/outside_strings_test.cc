@@ -64,7 +64,7 @@ TEST(OutsideStringsOfUnitsTest, Keys) {
 TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   // A struct with a further member stops the build here; set the member then, and bind it.
   const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
-  const OfferedUnit unit{"<unit>", DigestOf("2"), true};
+  const OfferedUnit unit{"<unit>", DigestOf("2"), true, {1, 2, 3, 4, 5, 6}};
   const WorkPackage package{"<text>",
                             "<file>",
                             {{"<name>", "<value>"}},
@@ -84,7 +84,8 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
                             {{"<stage>", DigestOf("3")}},
                             {{"<stage>", std::chrono::milliseconds(1)}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
-  [[maybe_unused]] const auto& [unit_name, unit_recipe, scanned] = unit;
+  [[maybe_unused]] const auto& [unit_name, unit_recipe, scanned, unit_needs] = unit;
+  [[maybe_unused]] const auto& [memory, cores, seconds, bytes_in, bytes_out, scratch] = unit_needs;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, until, directory, work, holder, log, run,
                                 nonce, group_memory, files, units, from_log, cuts, machine, pace] = package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
@@ -139,12 +140,14 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   ASSERT_TRUE(AddAttempt(store, "stage/0000-00001", {"<who>", 65, "<why>"}, true, {}).ok());
   const UnitAttempts attempts{{{"<who>", 65, "<why>"}}, true};
   strings.AddMembers("member of the attempts", *Json::Parse(EncodeUnitAttempts(attempts)));
-  ASSERT_TRUE(UnitLease::Take(store, {"<nonce>", "<who>"}, "stage/0000-00001", {}).ok());
+  UnitLeaseTerms terms{"<nonce>", "<who>"};
+  terms.memory = 1;
+  ASSERT_TRUE(UnitLease::Take(store, terms, "stage/0000-00001", {}).ok());
   const Result<std::string> lease = ReadObject(store, ObjectOfLease("stage/0000-00001"), 1000);
   ASSERT_TRUE(lease.ok());
   strings.AddMembers("member of a lease", *Json::Parse(*lease));
   strings.Add("name of a lease", kPlanningLease);
-  const Submission submission{"<engine>", "<job>", "<directory>", "<host>", 1};
+  const Submission submission{"<engine>", "<job>", "<directory>", "<host>", 1, 2};
   strings.AddMembers("member of a submission", *Json::Parse(EncodeSubmission(submission)));
   strings.Add("object", kSubmissionName);
   const WorkHistory history{{{"<unit>", "<who>", 1, 2, 3, 4}}, {{"<unit>", "<who>", "<by>", 5}}};

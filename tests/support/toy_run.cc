@@ -131,6 +131,8 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
     outcome.offered.push_back(offer.unit);
     if (offer.scanned) outcome.scanned.push_back(offer.unit);
   }
+  outcome.offers = std::move(ran.offered);
+  outcome.needs = ran.needs;
   outcome.notes = notes.Take();
   outcome.units = UnitsIn(ReadFile(log).substr(before));
   return outcome;

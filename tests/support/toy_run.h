@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dag/environment.h"
+#include "dag/executor.h"
 #include "dag/plan.h"
 #include "dag/selection.h"
 #include "tests/support/temp_dir.h"
@@ -26,6 +27,8 @@ struct ToyOutcome {
   std::vector<std::string> notes;
   std::vector<std::string> offered;
   std::vector<std::string> scanned;  // those of `offered` that are scanned already
+  std::vector<OfferedUnit> offers;   // the same, with their needs
+  StageNeeds needs;
   std::vector<std::string> because;  // why the wanted segments run
 
   int Count(std::string_view prefix) const;  // of units

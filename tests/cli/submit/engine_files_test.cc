@@ -85,10 +85,27 @@ TEST(EngineFilesTest, JobsWithoutScratchAndSpotMachines) {
   ExpectGolden("kubernetes-least.yaml", KubernetesJob(set, options));
 }
 
+using Calls = std::vector<std::vector<std::string>>;
+
 TEST(EngineFilesTest, ArraysHaveAtMostTheLargestNumberOfTasks) {
-  EXPECT_EQ(ArraySpans(1, 1001), std::vector<std::string>{"0-0"});
-  EXPECT_EQ(ArraySpans(1001, 1001), std::vector<std::string>{"0-1000"});
-  EXPECT_EQ(ArraySpans(2003, 1001), (std::vector<std::string>{"0-1000", "0-1000", "0-0"}));
+  WorkerSet set = Example();
+  const auto arrays = [&set](int workers) {
+    set.workers = workers;
+    return SlurmArrays(set, {}, 1001);
+  };
+  EXPECT_EQ(arrays(1), (Calls{{"--array=0-0"}}));
+  EXPECT_EQ(arrays(1001), (Calls{{"--array=0-1000"}}));
+  EXPECT_EQ(arrays(2003), (Calls{{"--array=0-1000"}, {"--array=0-1000"}, {"--array=0-0"}}));
+}
+
+TEST(EngineFilesTest, TheLargerWorkerIsAnArrayOfItsOwn) {
+  WorkerSet set = Example();
+  set.most_memory = std::uint64_t{9} << 30;
+  EXPECT_EQ(SlurmArrays(set, {"--partition=long"}, 1001),
+            (Calls{{"--array=0-0", "--mem=9216M"}, {"--array=0-18"}}));
+  EXPECT_EQ(SlurmArrays(set, {"--mem=5G"}, 1001), (Calls{{"--array=0-19"}})) << "the user chose";
+  set.workers = 1;
+  EXPECT_EQ(SlurmArrays(set, {}, 1001), (Calls{{"--array=0-0", "--mem=9216M"}}));
 }
 
 TEST(EngineFilesTest, ShellReadsTheSameWords) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dag/package/unit_fit.h"
 #include "dag/package/work_history.h"
 #include "dag/package/work_summary.h"
 #include "storage/memory_store.h"
@@ -29,6 +30,14 @@ struct Package {
     ASSERT_TRUE(WriteObject(store, kWorkPackageName, EncodeWorkPackage(plan), Condition::ReplaceAny()).ok());
   }
 
+  /// Plans units that need so many bytes of memory, by their names.
+  void PlanLarge(const std::vector<std::pair<std::string, std::uint64_t>>& units) {
+    WorkPackage plan;
+    for (const auto& [unit, memory] : units) plan.units.push_back({unit, DigestOf("recipe"), {memory}});
+    plan.log = "log/" + std::to_string(++plans);
+    Write(std::string(kWorkPackageName), EncodeWorkPackage(plan));
+  }
+
   void Write(const std::string& object, const std::string& text = "{}") {
     ASSERT_TRUE(WriteObject(store, object, text, Condition::ReplaceAny()).ok());
   }
@@ -47,6 +56,15 @@ struct Package {
     terms.lease = {who, who};
     terms.least_wait = milliseconds(1);
     terms.most_wait = milliseconds(4);
+    return terms;
+  }
+
+  /// Of a worker with so many bytes of memory.
+  QueueTerms Terms(std::string who, std::uint64_t memory) {
+    QueueTerms terms = Terms(std::move(who));
+    terms.why_unfit = [memory](const OfferedUnit& unit) {
+      return WhyUnfit(unit.needs, WorkerRoom{.memory = memory, .memory_by = "--memory"});
+    };
     return terms;
   }
 
@@ -89,6 +107,16 @@ TEST(UnitQueueTest, WhatAnotherWorkerRunsIsWaitedFor) {
   EXPECT_LT(first.wait, second.wait);
   ASSERT_TRUE(a.Release().ok());
   EXPECT_EQ(Next(b).kind, Kind::kUnit) << "a stopped worker gives its unit back";
+}
+
+TEST(UnitQueueTest, APostponedUnitIsLeftToOthersWhileThereAreOtherUnits) {
+  Package package(2);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  const std::string postponed = Next(a).unit;
+  ASSERT_TRUE(a.Postpone().ok());
+  EXPECT_NE(Next(a).unit, postponed);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  EXPECT_EQ(Next(b).unit, postponed);
 }
 
 TEST(UnitQueueTest, AnOldViewMeetsTheLeaseOfAFinishedUnit) {
@@ -284,6 +312,58 @@ TEST(UnitQueueTest, OneOfTheIdleWorkersPlansWhenAScanHasToldCuts) {
     passes(seconds(20));
     EXPECT_EQ(Next(c).kind, Kind::kWait) << time;
   }
+}
+
+TEST(UnitQueueTest, AWorkerTakesOnlyUnitsThatFitAndNamesAnother) {
+  Package package(0);
+  package.PlanLarge({{"text/0000-00000", 10}, {"text/0000-00001", 2048}, {"text/0000-00002", 1024}});
+  UnitQueue small(package.store, package.Terms("small", 1024), package.clock);
+  for (const std::string unit : {"text/0000-00000", "text/0000-00002"}) {
+    ASSERT_EQ(Next(small).unit, unit);
+    package.Done(unit);
+    ASSERT_TRUE(small.Finished().ok());
+  }
+  ASSERT_EQ(Next(small).kind, Kind::kPlan);
+  package.PlanLarge({{"text/0000-00001", 2048}});
+  for (const std::string& done : package.Objects("done/")) ASSERT_TRUE(package.store.Remove(done).ok());
+  ASSERT_TRUE(small.Release().ok());
+  const UnitQueue::Turn turn = Next(small);
+  EXPECT_EQ(turn.kind, Kind::kWait);
+  EXPECT_EQ(turn.unit, "text/0000-00001");
+  EXPECT_EQ(turn.why, "needs 2.00 KiB of memory, and this worker has 1.00 KiB (--memory)");
+  UnitQueue large(package.store, package.Terms("large", 2048), package.clock);
+  EXPECT_EQ(Next(large).unit, "text/0000-00001");
+  EXPECT_EQ(Next(small).unit, "") << "another worker runs it";
+}
+
+TEST(UnitQueueTest, AWorkerThatFitsNoUnitWaitsWhileOthersLive) {
+  Package package(0);
+  package.PlanLarge({{"text/0000-00000", 2048}, {"text/0000-00001", 2048}});
+  UnitQueue small(package.store, package.Terms("small", 1024), package.clock);
+  UnitQueue large(package.store, package.Terms("large", 2048), package.clock);
+  ASSERT_EQ(Next(large).kind, Kind::kUnit);
+  for (int renewal = 0; renewal < 40; ++renewal) {
+    package.Write("lease/text/0000-00000.json", "{\"renewal\":" + std::to_string(renewal) + "}");
+    EXPECT_EQ(Next(small).kind, Kind::kWait) << "its lease is renewed";
+    package.clock.Advance(seconds(15));
+  }
+  package.clock.Advance(seconds(240));
+  EXPECT_EQ(Next(small).kind, Kind::kWait) << "perhaps another one starts";
+  package.clock.Advance(seconds(60));
+  const UnitQueue::Turn turn = Next(small);
+  EXPECT_EQ(turn.kind, Kind::kUnfit) << "the unit of a dead worker is not taken over";
+  EXPECT_EQ(turn.unit, "text/0000-00000");
+  UnitQueue later(package.store, package.Terms("later", 2048), package.clock);
+  EXPECT_EQ(Next(later).unit, "text/0000-00001");
+}
+
+TEST(UnitQueueTest, AJobIsTakenFirst) {
+  Package package(0);
+  package.PlanLarge({{"text/0000-00000", 1}, {"text/0000-00001", 1}, {"train/-", 2048}});
+  UnitQueue small(package.store, package.Terms("small", 1024), package.clock);
+  UnitQueue large(package.store, package.Terms("large", 2048), package.clock);
+  EXPECT_EQ(Next(small).unit, "text/0000-00000");
+  EXPECT_EQ(Next(large).unit, "train/-");
 }
 
 TEST(UnitQueueTest, TheEndOfTheRunEndsEachWorker) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
+#include "base/str.h"
+#include "dag/package/unit_fit.h"
 #include "dag/package/work_results.h"
 #include "storage/memory_store.h"
 #include "tests/support/built_tree.h"
@@ -56,6 +59,30 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   const Result<WorkPackage> trial_back = ParseWorkPackage(EncodeWorkPackage(trial));
   ASSERT_TRUE(trial_back.ok());
   EXPECT_EQ(*trial_back, trial);
+}
+
+TEST(WorkPackageTest, NeedsThatAreUnknownAreAbsent) {
+  WorkPackage plan = Example();
+  plan.units = {{"text/0000-*", DigestOf("1")}, {"text/-", DigestOf("2"), {5, 1, {}, 0, {}, 7}}};
+  const std::string text = EncodeWorkPackage(plan);
+  const Result<WorkPackage> back = ParseWorkPackage(text);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(*back, plan);
+  EXPECT_EQ((*Json::Parse(text))["units"].AsArray()[0].AsObject().size(), 2u);
+  EXPECT_EQ(UnitTable(plan.units), "text/0000-*\t-\t-\t-\t-\t-\t-\ntext/-\t5\t1\t-\t0\t-\t7\n");
+  Json json = *Json::Parse(text);
+  json["units"].Append(Json::Object{{"unit", "a/-"}, {"recipe", DigestOf("1").ToHex()}, {"memory", "much"}});
+  EXPECT_EQ(ParseWorkPackage(json.Dump()).status().message().substr(0, 15), "units[2].memory");
+}
+
+TEST(UnitFitTest, EachNeedIsCompared) {
+  const WorkerRoom room{1024, 2, 4096, "the cgroup /a", "/scratch"};
+  EXPECT_EQ(WhyUnfit({1024, 2, 900, 1 << 20, 1 << 20, 4096}, room), "");
+  EXPECT_EQ(WhyUnfit({1536}, room), "needs 1.50 KiB of memory, and this worker has 1.00 KiB (the cgroup /a)");
+  EXPECT_EQ(WhyUnfit({{}, 3}, room), "needs 3 cores, and this worker has 2");
+  EXPECT_EQ(WhyUnfit({.scratch = 5120}, room),
+            "needs 5.00 KiB of scratch, and this worker has 4.00 KiB (/scratch)");
+  EXPECT_EQ(WhyUnfit({1536, 3, {}, {}, {}, 5120}, WorkerRoom()), "") << "nothing is known of the worker";
 }
 
 TEST(WorkPackageTest, WhatIsWrongIsNamed) {
@@ -340,6 +367,64 @@ Lines WorkOff(ToyPlace& place, const std::string& stages) {
   }
   std::sort(all.begin(), all.end());
   return all;
+}
+
+TEST(NeedsTest, APlanTellsTheNeedsOfItsUnits) {
+  ToyPlace place;
+  const std::string stages =
+      "  model: { type: learn, input: docs }\n"
+      "  marked: { type: mark, input: docs, model: model }\n"
+      "  text: { type: write_tfds, input: marked, name: toy, out: \"${out}\", shards: 2 }\n";
+  std::uint64_t least = 0;
+  std::map<std::string, std::uint64_t> read;  // by stage
+  for (int round = 0;; ++round) {
+    ASSERT_LT(round, 10);
+    const ToyOutcome plan = place.Run(stages, {}, 1, ExecutionMode::kPlanning);
+    if (plan.offers.empty()) break;
+    EXPECT_EQ(plan.needs.jobs, round < 2) << round;
+    EXPECT_FALSE(plan.needs.programs);
+    for (const OfferedUnit& unit : plan.offers) {
+      const std::string stage = unit.unit.substr(0, unit.unit.find('/'));
+      ASSERT_TRUE(unit.needs.memory && unit.needs.bytes_in) << unit.unit;
+      EXPECT_EQ(unit.needs.cores.has_value(), stage != "model") << unit.unit;
+      EXPECT_FALSE(unit.needs.scratch) << unit.unit;
+      EXPECT_GT(*unit.needs.bytes_in, 0u);
+      read[stage] += *unit.needs.bytes_in;
+      least = std::max(least, *unit.needs.memory);
+      const bool shard = unit.unit.find(".s0") != std::string::npos;
+      EXPECT_TRUE(!shard || unit.needs.bytes_out) << unit.unit;
+      EXPECT_EQ(place.Run(stages, {}, 1, ExecutionMode::kOneUnit, unit.unit).failures, Lines{});
+    }
+  }
+  std::uint64_t files = 0;
+  for (int file = 0; file < 3; ++file) files += ReadFile(place.path(StrCat("corpus-", file, ".txt"))).size();
+  EXPECT_EQ(read["docs"], files);
+  EXPECT_GT(least, std::uint64_t{48} << 20) << "the program itself";
+}
+
+TEST(NeedsTest, AUnitRunsWithItsMemoryOnAnyNumberOfCoresAndNotWithLess) {
+  ToyPlace place;
+  const std::string stages = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
+  const ToyOutcome plan = place.Run(stages, {}, 1, ExecutionMode::kPlanning);
+  ASSERT_FALSE(plan.offers.empty());
+  const OfferedUnit& unit = plan.offers.front();
+  place.threads = 64;
+  place.memory = *unit.needs.memory - 1;
+  EXPECT_EQ(place.Run(stages, {}, 1, ExecutionMode::kOneUnit, unit.unit).code, Code::kInvalidArgument);
+  place.memory = *unit.needs.memory;
+  EXPECT_EQ(place.Run(stages, {}, 1, ExecutionMode::kOneUnit, unit.unit).failures, Lines{});
+}
+
+TEST(NeedsTest, AUnitLargerThanTheLimitIsNotOffered) {
+  ToyPlace place;
+  const std::string stages = "  model: { type: learn, input: docs, needs: 8589934592 }\n";
+  place.Run(stages, {}, 1, ExecutionMode::kPlanning);
+  for (int file = 0; file < 3; ++file)
+    place.Run(stages, {}, 1, ExecutionMode::kOneUnit, StrCat("docs/000", file, "-*"));
+  const ToyOutcome plan = place.Run(stages, {}, 1, ExecutionMode::kPlanning);
+  EXPECT_EQ(plan.offered, Lines{});
+  ASSERT_EQ(plan.failures.size(), 1u);
+  EXPECT_EQ(plan.failures.front().substr(0, 32), "model/-: needs 8.00 GiB of memor");
 }
 
 TEST(ShareTest, JobsAndBarrierStagesAreUnitsLikeOthers) {
