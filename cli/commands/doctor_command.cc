@@ -29,7 +29,7 @@
 #include "cli/workspace/dictionary_places.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
-#include "dag/forecast.h"
+#include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/planner.h"
 #include "stages/lines/dictionary.h"

@@ -6,7 +6,7 @@
 
 #include "dag/environment.h"
 #include "dag/executor.h"
-#include "dag/forecast.h"
+#include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
 #include "dag/records/counts.h"

@@ -13,7 +13,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/workspace/work_result.h"
-#include "dag/forecast.h"
+#include "dag/forecast/forecast.h"
 #include "dag/planner.h"
 #include "dag/unneeded_outputs.h"
 

@@ -66,7 +66,8 @@ class Planned {
     const PlanningOutcome planned = PlanUnits(request_, *loaded_, display_, {});
     ASSERT_TRUE(planned.written.ok()) << planned.written.message();
     plan_ = ReadWorkPackage(*package_).value();
-    auto run = PackageRun::Open(*store_, plan_, *loaded_, dir_ / "scratch", 1, display_, "test", {});
+    auto run = PackageRun::Open(*store_, plan_, *loaded_, dir_ / "scratch", 1, loaded_->spec.memory_limit,
+                                display_, "test", {});
     ASSERT_TRUE(run.ok()) << run.status().message();
     run_ = std::move(*run);
   }

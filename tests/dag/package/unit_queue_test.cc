@@ -33,7 +33,8 @@ struct Package {
   /// Plans units that need so many bytes of memory, by their names.
   void PlanLarge(const std::vector<std::pair<std::string, std::uint64_t>>& units) {
     WorkPackage plan;
-    for (const auto& [unit, memory] : units) plan.units.push_back({unit, DigestOf("recipe"), {memory}});
+    for (const auto& [unit, memory] : units)
+      plan.units.push_back({unit, DigestOf("recipe"), false, {memory}});
     plan.log = "log/" + std::to_string(++plans);
     Write(std::string(kWorkPackageName), EncodeWorkPackage(plan));
   }

@@ -63,7 +63,7 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
 
 TEST(WorkPackageTest, NeedsThatAreUnknownAreAbsent) {
   WorkPackage plan = Example();
-  plan.units = {{"text/0000-*", DigestOf("1")}, {"text/-", DigestOf("2"), {5, 1, {}, 0, {}, 7}}};
+  plan.units = {{"text/0000-*", DigestOf("1")}, {"text/-", DigestOf("2"), false, {5, 1, {}, 0, {}, 7}}};
   const std::string text = EncodeWorkPackage(plan);
   const Result<WorkPackage> back = ParseWorkPackage(text);
   ASSERT_TRUE(back.ok()) << back.status().message();

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dag/forecast.h"
+#include "dag/forecast/forecast.h"
 #include "dag/plan.h"
 
 namespace pipeline {

@@ -1,4 +1,4 @@
-#include "dag/peak_disk.h"
+#include "dag/forecast/peak_disk.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dag/forecast.h"
+#include "dag/forecast/forecast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "dag/peak_disk.h"
+#include "dag/forecast/peak_disk.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/subset.h"
 #include "storage/uri.h"
