@@ -265,7 +265,8 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, co
     const int code = why.Detail<SourceChanged>() != nullptr             ? kExitNoInput
                      : reads && why.code() == Code::kFailedPrecondition ? kExitBadData
                                                                         : WorkerExitOf(why);
-    return {code, std::string(why.message()), why.Detail<SourceChanged>() != nullptr};
+    return {code, std::string(why.message()), why.Detail<SourceChanged>() != nullptr, false,
+            why.code() == Code::kFailedPrecondition};
   }
   if (!outcome.status.ok()) return Fail(unit, outcome.status);
   if (!told.ok()) return Fail(unit, told);

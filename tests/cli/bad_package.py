@@ -8,6 +8,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -52,7 +53,13 @@ def frozen(shared, happened):
 
 
 def holds_lease(shared):
-    return [*shared.package.glob("lease/*/*.json")]
+    """A finished unit keeps its lease for a while: old views of other workers must meet it."""
+    done = {path.relative_to(shared.package / "done") for path in shared.package.glob("done/*/*.json")}
+    log = shared.log()
+    return [path for path in shared.package.glob("lease/*/*.json")
+            if path.relative_to(shared.package / "lease") not in done
+            and not log.done(unit := re.escape(str(path.relative_to(shared.package / "lease").with_suffix(""))) + "$")
+            and not log.ended(unit)]
 
 
 def machine(program, root):
@@ -112,9 +119,8 @@ def machine(program, root):
     shared = new_run(Pulled, program, root / "sources", inputs)
     shared.plan()
     host = ("unshare", "-rm", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(other), str(inputs[0]))
-    workers = [shared.pull(), shared.pull(front=host)]
-    for worker, code in zip(workers, (DONE, NO_INPUT)):
-        ends(shared, worker, code)
+    ends(shared, shared.pull(front=host), NO_INPUT)
+    ends(shared, shared.pull(), DONE)
     if f"{inputs[0]}: was changed since the plan, or this machine has another one" not in shared.messages():
         fail("the source is not named", shared)
     whole = new_run(Run, program, root / "whole", inputs)

@@ -23,6 +23,7 @@ from workers import Shared, lines_of, new_run
 
 DONE, FAILED, TRY_AGAIN, CONFIG, KILLED = 0, 1, 75, 78, -9
 STOPPED_EARLY = -15  # before the program watches for signals
+STOPPED_TWICE = 143  # the second SIGTERM ends it at once
 POINTS = ("object.written", "object.synced", "object.visible", "partition.committed", "partition.logged",
           "input.ended", "cuts.logged", "shard.committed", "shard.logged", "names.listed",
           "manifest.committed", "artifact.published")
@@ -123,13 +124,13 @@ def work_off(shared, chance, deaths, most_seconds=100):
                 if frozen:
                     frozen[0].send_signal(signal.SIGCONT)
                 for other in running:
-                    if other.wait(timeout=60) not in (DONE, KILLED, STOPPED_EARLY, TRY_AGAIN):
+                    if other.wait(timeout=60) not in (DONE, KILLED, STOPPED_EARLY, STOPPED_TWICE, TRY_AGAIN):
                         fail(f"a worker ended with {other.returncode} after the run", shared)
                 # A worker that was killed after the end of the run leaves leases, which nobody needs.
                 for left in shared.package.rglob("lease/**/*.json"):
                     left.unlink()
                 return ends
-            if process.returncode not in (KILLED, STOPPED_EARLY, TRY_AGAIN):
+            if process.returncode not in (KILLED, STOPPED_EARLY, STOPPED_TWICE, TRY_AGAIN):
                 fail(f"a worker ended with {process.returncode}", shared)
 
 
