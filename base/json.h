@@ -2,6 +2,7 @@
 // values give equal text.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -53,6 +54,8 @@ class Json {
   /// Each returns the fallback if the value has another kind.
   bool AsBool(bool fallback = false) const;
   std::int64_t AsInt(std::int64_t fallback = 0) const;
+  /// The fallback is 0, also for a negative number.
+  std::uint64_t AsCount() const { return static_cast<std::uint64_t>(std::max<std::int64_t>(AsInt(), 0)); }
   double AsDouble(double fallback = 0) const;
   std::string_view AsString(std::string_view fallback = {}) const;
   const Array& AsArray() const;    // empty for another kind

@@ -1,5 +1,6 @@
 #include "dag/job_unit.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -170,7 +171,9 @@ class JobRun {
       request.input = records_->totals;
     }
     request.out = listed_.get();
-    request.condition = [this, &versions](const std::string& object) {
+    std::atomic<bool> writes = false;
+    request.condition = [this, &versions, &writes](const std::string& object) {
+      writes = true;
       const auto found = versions.find(object);
       if (const auto now = out_.Stat(object); scope_.confirm && now.ok() && *now) {
         const bool known = found != versions.end() && found->second == (*now)->version;
@@ -181,7 +184,12 @@ class JobRun {
       return found == versions.end() ? Condition::CreateOnly() : Condition::ReplaceUnlessSame(found->second);
     };
     request.confirm = scope_.confirm;
-    return call.Run(request);
+    Result<JobOutput> output = call.Run(request);
+    // No condition of an object has failed, so no other writer is the reason.
+    const Status& why = output.status();
+    if (why.code() == Code::kFailedPrecondition && !writes && why.Detail<LostLease>() == nullptr)
+      return std::move(output).status().With(std::make_shared<StageRefused>());
+    return output;
   }
 
   /// Writes the log line, then the manifest.

@@ -11,6 +11,10 @@
 
 namespace pipeline {
 
+/// Detail of kFailedPrecondition: the stage itself refuses, such as a tokenizer whose text has too few
+/// pieces. Another try refuses, too.
+struct StageRefused final : StatusDetail {};
+
 /// Runs the Job of `state` over `outputs`, which are all partition outputs of its upstream if it has one,
 /// and commits the result; or reuses the result of an earlier run at its location or elsewhere. Reads only
 /// immutable members of `state`. If a partition output is damaged: DamagedOutput(status) names it, whatever

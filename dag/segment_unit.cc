@@ -270,12 +270,6 @@ std::string StreamUnitOf(const SegmentScope& scope, std::uint32_t number) {
 
 }  // namespace
 
-std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
-  std::uint64_t bytes = 0;
-  for (const StoredObject& object : objects) bytes += object.bytes;
-  return bytes;
-}
-
 Publishing SegmentScope::publishing() const {
   return {planned->keys.stage,
           planned->location,

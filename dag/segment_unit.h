@@ -17,7 +17,6 @@
 #include "dag/location/publishing.h"
 #include "dag/pipeline_file/source_file.h"
 #include "dag/plan.h"
-#include "dag/records/stored_object.h"
 #include "dag/segment.h"
 
 namespace pipeline {
@@ -53,8 +52,6 @@ struct SegmentScope {
   /// The names by which this run is known at the location of the segment's artifact.
   Publishing publishing() const;
 };
-
-std::uint64_t BytesOf(const std::vector<StoredObject>& objects);
 
 /// Events of a running unit. Called from the thread that commits.
 struct UnitEvents {

@@ -1,4 +1,4 @@
-// What the units of a plan need of a machine.
+// The needs of the units of a plan: memory, cores, time, bytes.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@ void TakeProcess(const Json& event, const std::string& owner) {
   if (!event["ended"].AsBool()) return ChildLedger::Get().Began(static_cast<pid_t>(id), owner);
   ProcessUse use;
   use.cpu = std::clamp(event["cpu"].AsDouble(), 0.0, 1e12);
-  use.read = static_cast<std::uint64_t>(std::max<std::int64_t>(event["read"].AsInt(), 0));
-  use.written = static_cast<std::uint64_t>(std::max<std::int64_t>(event["written"].AsInt(), 0));
+  use.read = event["read"].AsCount();
+  use.written = event["written"].AsCount();
   ChildLedger::Get().Ended(static_cast<pid_t>(id), use);
 }
 

@@ -82,10 +82,8 @@ std::string ShownLocation(const PlannedSegment& segment) {
 }
 
 void PrintJob(const PlannedSegment& segment, const Manifest& manifest) {
-  std::uint64_t bytes = 0;
-  for (const StoredObject& object : manifest.sidecars) bytes += object.bytes;
-  Print(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ", HumanBytes(bytes),
-               ", in ", ShownLocation(segment)));
+  Print(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ",
+               HumanBytes(BytesOf(manifest.sidecars)), ", in ", ShownLocation(segment)));
   for (const auto& [fact, value] : manifest.facts.AsObject()) Print(StrCat("    ", fact, ": ", value.Dump()));
 }
 

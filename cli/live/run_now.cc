@@ -15,10 +15,6 @@ std::string PathIn(const std::string& directory) { return StrCat(directory, "/no
 
 double SecondsOf(const Json& json) { return std::clamp(json.AsDouble(), 0.0, 1e12); }
 
-std::uint64_t CountOf(const Json& json) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(json.AsInt(), 0));
-}
-
 Json ToJson(const RunNow::Unit& unit) {
   Json json;
   json["unit"] = unit.unit;
@@ -37,13 +33,13 @@ RunNow::Unit UnitOf(const Json& json) {
   RunNow::Unit unit;
   unit.unit = json["unit"].AsString();
   unit.since = SecondsOf(json["since"]);
-  unit.records = CountOf(json["records"]);
-  unit.text = CountOf(json["text"]);
-  unit.done = CountOf(json["done"]);
-  unit.of = CountOf(json["of"]);
+  unit.records = json["records"].AsCount();
+  unit.text = json["text"].AsCount();
+  unit.done = json["done"].AsCount();
+  unit.of = json["of"].AsCount();
   unit.said = json["said"].AsString();
   unit.child_cpu = SecondsOf(json["child_cpu"]);
-  unit.child_rss = CountOf(json["child_rss"]);
+  unit.child_rss = json["child_rss"].AsCount();
   return unit;
 }
 
@@ -71,13 +67,13 @@ std::optional<RunNow> ParseNow(std::string_view text) {
   RunNow now;
   now.at = SecondsOf((*json)["at"]);
   now.cpu = SecondsOf((*json)["cpu"]);
-  now.rss = CountOf((*json)["rss"]);
-  now.to_disk = CountOf((*json)["to_disk"]);
-  now.written = CountOf((*json)["written"]);
+  now.rss = (*json)["rss"].AsCount();
+  now.to_disk = (*json)["to_disk"].AsCount();
+  now.written = (*json)["written"].AsCount();
   for (const Json& unit : (*json)["units"].AsArray()) now.units.push_back(UnitOf(unit));
   for (const auto& [stage, shards] : (*json)["shards"].AsObject())
     if (shards.AsArray().size() == 2)
-      now.shards.emplace(stage, std::pair(CountOf(shards.AsArray()[0]), CountOf(shards.AsArray()[1])));
+      now.shards.emplace(stage, std::pair(shards.AsArray()[0].AsCount(), shards.AsArray()[1].AsCount()));
   return now;
 }
 

@@ -50,12 +50,18 @@ void SendRecord(Workspace& workspace, const std::string& id, std::chrono::second
   if (!sent.ok()) LogWarning(StrCat("the record of this run did not reach its home: ", sent.message()));
 }
 
+RunLine NewRunLine(std::string command) {
+  RunLine line;
+  line.started = SystemClock().UnixMillis();
+  line.pid = static_cast<std::uint32_t>(getpid());
+  line.id = StrCat(line.started, "-", line.pid);
+  line.command = std::move(command);
+  return line;
+}
+
 Status KeptRun::Begin(const std::string& command, const LoadedPipeline& loaded, const Plan& plan,
                       const Snapshot& snapshot, const RunOptions& options) {
-  line_.started = SystemClock().UnixMillis();
-  line_.pid = static_cast<std::uint32_t>(getpid());
-  line_.id = StrCat(line_.started, "-", line_.pid);
-  line_.command = command;
+  line_ = NewRunLine(command);
   RETURN_IF_ERROR(location_.log().AppendRun(line_));
 
   const std::string directory = location_.directory().run(line_.id);

@@ -21,6 +21,8 @@ struct RunBeginning {
   std::vector<RecordedStage> stages;
   std::map<std::string, RecordedCounts> existing;  // by stage: counts of outputs that exist already
 };
+/// Returns the line of a run of this process that begins now.
+RunLine NewRunLine(std::string command);
 /// `directory`: of the record.
 RunBeginning DescribeRun(const RunLine& line, const LoadedPipeline& loaded, const Plan& plan,
                          const Snapshot& snapshot, const RunOptions& options, const std::string& directory);

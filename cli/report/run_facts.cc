@@ -175,7 +175,7 @@ class SegmentSums {
   void AddShard(const UnitLine& line) {
     RecordedCounts& mine = record_.counts[segment_];
     ++mine.shards;
-    for (const StoredObject& object : line.objects) mine.shard_bytes += object.bytes;
+    mine.shard_bytes += BytesOf(line.objects);
   }
 
   const std::string& segment_;

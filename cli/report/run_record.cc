@@ -45,10 +45,7 @@ class Event {
 
 std::string TextOf(const Json& json, std::string_view member) { return std::string(json[member].AsString()); }
 
-std::uint64_t CountOf(const Json& json) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(json.AsInt(), 0));
-}
-std::uint64_t CountOf(const Json& json, std::string_view member) { return CountOf(json[member]); }
+std::uint64_t CountOf(const Json& json, std::string_view member) { return json[member].AsCount(); }
 
 /// Returns a time or a sum of times; it is never negative, so that nothing is drawn outside of a chart.
 double SecondsOf(const Json& json) { return std::clamp(json.AsDouble(), 0.0, 1e12); }
@@ -67,8 +64,8 @@ Sample SampleOf(const Json& json) {
   Sample sample;
   sample.text = TextOf(json, "text");
   for (const Json& mark : json["marks"].AsArray())
-    if (CountOf(mark) <= sample.text.size())
-      sample.marks.push_back(static_cast<std::uint32_t>(CountOf(mark)));
+    if (mark.AsCount() <= sample.text.size())
+      sample.marks.push_back(static_cast<std::uint32_t>(mark.AsCount()));
   std::sort(sample.marks.begin(), sample.marks.end());
   sample.front = json["front"].AsBool();
   sample.back = json["back"].AsBool();
@@ -194,7 +191,7 @@ void TakeText(const Json& json, RunRecord& record) {
   text.changed = CountOf(json, "changed");
   text.dropped = CountOf(json, "dropped");
   for (const Json& count : json["lengths"].AsArray())
-    if (text.profile.lengths.size() < 128) text.profile.lengths.push_back(CountOf(count));
+    if (text.profile.lengths.size() < 128) text.profile.lengths.push_back(count.AsCount());
   for (std::size_t at = 0; at < kCharacterClasses.size(); ++at)
     text.profile.characters[at] = CountOf(json["characters"], kCharacterClasses[at]);
 }
@@ -214,15 +211,15 @@ void TakeCounts(const Json& json, RunRecord& record) {
   counts.counts.bytes_in = CountOf(json, "bytes_in");
   counts.counts.bytes_out = CountOf(json, "bytes_out");
   for (const auto& [reason, count] : json["reasons"].AsObject())
-    counts.counts.reasons.insert_or_assign(reason, CountOf(count));
+    counts.counts.reasons.insert_or_assign(reason, count.AsCount());
   counts.partitions = CountOf(json, "partitions");
   counts.shards = CountOf(json, "shards");
   counts.shard_bytes = CountOf(json, "shard_bytes");
   for (const auto& [name, sums] : json["splits"].AsObject()) {
     if (sums.AsArray().size() != 3) continue;
     counts.splits.insert_or_assign(
-        name, ArtifactTotals::Split{CountOf(sums.AsArray()[0]), CountOf(sums.AsArray()[1]),
-                                    CountOf(sums.AsArray()[2])});
+        name, ArtifactTotals::Split{sums.AsArray()[0].AsCount(), sums.AsArray()[1].AsCount(),
+                                    sums.AsArray()[2].AsCount()});
   }
 }
 

@@ -30,8 +30,7 @@ void TakeConfusion(const Json& event, RecordedLabels::Evaluation& last) {
   for (std::size_t at = 0; at < rows.size(); ++at) {
     last.names.push_back(TextOf(names[at]));
     std::vector<std::uint64_t>& row = last.confusion.emplace_back();
-    for (const Json& number : rows[at].AsArray())
-      row.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(number.AsInt(), 0)));
+    for (const Json& number : rows[at].AsArray()) row.push_back(number.AsCount());
     const Json::Array& f1 = event["f1"].AsArray();
     last.f1.push_back(NumberOf(at < f1.size() ? f1[at] : Json()));
   }

@@ -133,8 +133,7 @@ class Submitted {
 
   /// Returns whether the plan is of the file as this call has it.
   bool IsOurs(const WorkPackage& plan) const {
-    return plan.pipeline == text_ && plan.set == request_.pipeline.set &&
-           plan.subset == request_.pipeline.subset && plan.until == request_.selection.until;
+    return IsOfState(plan, text_, request_.pipeline.set, request_.pipeline.subset, request_.selection.until);
   }
 
   std::unique_ptr<Engine> TheirEngine() const {

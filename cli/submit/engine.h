@@ -59,7 +59,7 @@ class Engine {
   virtual Result<EngineState> State(const std::string& job, const std::stop_token& stop) = 0;
   /// Asks all workers to end, and starts none again. OK also if the job is over.
   virtual Status Cancel(const std::string& job, const std::stop_token& stop) = 0;
-  /// Where the messages of the workers are, for people.
+  /// The place of the workers' messages, for people.
   virtual std::string Messages() const = 0;
 };
 

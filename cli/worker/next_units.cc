@@ -169,18 +169,14 @@ class NextUnits {
     if (end.code == kExitDone) {
       in_units_ += std::chrono::steady_clock::now() - begun;
       ++units_;
-      tries_ = refusals_ = 0;
+      tries_ = 0;
       if (const Status finished = queue_.Finished(); !finished.ok()) return Fail(finished);
       return std::nullopt;
     }
-    // A refusal that stays is the stage's own, such as a text with too few pieces for a tokenizer.
-    const bool refuses = end.refused && ++refusals_ >= kMostTries;
-    if (stop_.stop_requested() || (end.code == kExitTryAgain && !refuses)) {
+    if (stop_.stop_requested() || end.code == kExitTryAgain) {
       run_.reset();  // a file may have been replaced
-      if (end.refused) tries_ = 0;
       return TryAgain();
     }
-    refusals_ = 0;
     // This machine is not one for the run, so other workers try the unit.
     if (end.unfit || end.code == kExitPermission || end.code == kExitConfig) {
       (void)queue_.Release();
@@ -190,7 +186,7 @@ class NextUnits {
       if (const Status released = queue_.NeedsPlan(); !released.ok()) return Fail(released);
       return std::nullopt;
     }
-    const Result<bool> given_up = queue_.Failed(refuses ? kExitBadData : end.code, end.why, stop_);
+    const Result<bool> given_up = queue_.Failed(end.code, end.why, stop_);
     if (!given_up.ok()) return Fail(given_up.status());
     if (*given_up) LogError(StrCat(unit, ": is given up after ", kMostAttempts, " attempts; others go on"));
     return std::nullopt;
@@ -333,7 +329,6 @@ class NextUnits {
   std::unique_ptr<PackageRun> run_;  // null: no plan is open
   std::string version_;              // of the plan that is open
   std::string unfit_;                // the last unit that was said not to fit
-  int refusals_ = 0;                 // of units, one after the other
   int tries_ = 0;                    // without progress, one after the other
   int plans_without_units_ = 0;      // one after the other
   std::size_t units_before_plan_ = 0;

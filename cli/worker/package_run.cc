@@ -14,6 +14,7 @@
 #include "cli/workspace/lease_period.h"
 #include "dag/books/unit_id.h"
 #include "dag/executor.h"
+#include "dag/job_unit.h"
 #include "dag/planner.h"
 #include "dag/segment_unit.h"
 #include "storage/local_store.h"
@@ -35,6 +36,16 @@ const PlannedSegment* SegmentOf(const Plan& plan, std::string_view stage) {
   for (const PlannedSegment& segment : plan.segments)
     if (segment.keys.stage == stage) return &segment;
   return nullptr;
+}
+
+/// Returns whether a stage refuses to go on, at each try. If a unit writes shards or an artifact, the same
+/// code may mean that another worker was quicker.
+bool Refuses(const std::string& unit, const Status& why) {
+  if (why.code() != Code::kFailedPrecondition) return false;
+  const std::optional<UnitId> id = ParseUnitId(unit);
+  const bool reads =
+      id && (std::holds_alternative<StreamId>(id->part) || std::holds_alternative<PartitionId>(id->part));
+  return reads || why.Detail<StageRefused>() != nullptr;
 }
 
 /// Begins the log of this worker with the plan's log. LogIsMissing: perhaps a newer plan has removed it.
@@ -257,16 +268,9 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, co
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (!outcome.failures.empty()) {
     const Status& why = outcome.failures.front().why;
-    // A stage that refuses to go on fails again at each try. If a unit writes shards or an artifact, the same
-    // code means that another worker was quicker.
-    const std::optional<UnitId> id = ParseUnitId(unit);
-    const bool reads =
-        id && (std::holds_alternative<StreamId>(id->part) || std::holds_alternative<PartitionId>(id->part));
-    const int code = why.Detail<SourceChanged>() != nullptr             ? kExitNoInput
-                     : reads && why.code() == Code::kFailedPrecondition ? kExitBadData
-                                                                        : WorkerExitOf(why);
-    return {code, std::string(why.message()), why.Detail<SourceChanged>() != nullptr, false,
-            why.code() == Code::kFailedPrecondition};
+    const bool changed = why.Detail<SourceChanged>() != nullptr;
+    const int code = changed ? kExitNoInput : Refuses(unit, why) ? kExitBadData : WorkerExitOf(why);
+    return {code, std::string(why.message()), changed};
   }
   if (!outcome.status.ok()) return Fail(unit, outcome.status);
   if (!told.ok()) return Fail(unit, told);

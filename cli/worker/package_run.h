@@ -37,7 +37,6 @@ struct UnitEnd {
   std::string why;          // empty: it is done
   bool plan_again = false;  // only the next plan tells what is to be done with it
   bool unfit = false;       // this machine has another source than the plan
-  bool refused = false;     // another worker was quicker, or the stage itself refuses to go on
 };
 
 /// Everything that the units of one plan share. One thread.

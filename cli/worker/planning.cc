@@ -1,7 +1,6 @@
 #include "cli/worker/planning.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "cli/report/kept_run.h"
 #include "cli/report/workers_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/work_result.h"
@@ -91,8 +90,8 @@ Result<bool> BeginsRun(Store& store, const Result<WorkPackage>& before, const Pl
   if (!offers) return false;
   if (!before.ok() || before->run.empty()) return true;
   if (request.present != nullptr) return false;
-  if (before->pipeline != request.text || before->set != request.pipeline.set ||
-      before->subset != request.pipeline.subset || before->until != request.selection.until)
+  if (!IsOfState(*before, request.text, request.pipeline.set, request.pipeline.subset,
+                 request.selection.until))
     return true;
   if (before->units.empty()) return true;  // everything was done
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> end, store.Stat(kRunEndName));
@@ -106,6 +105,32 @@ Status Reopen(Store& store, const std::string& run) {
   RETURN_IF_ERROR(store.Remove(ObjectOfLease(kPlanningLease)));
   RETURN_IF_ERROR(RemoveOtherHistory(store, run));
   return store.Remove(kRunEndName);
+}
+
+/// OK: this machine makes the bytes that the one that planned `present` makes.
+Status CheckFits(const WorkPackage& present, const MachineFacts& facts,
+                 const std::vector<WorkPackage::File>& hashed) {
+  RETURN_IF_ERROR(CheckMachine(present, facts, hashed));
+  // All machines see the same servers, but this one may have a disk of its own.
+  const std::string changed = ChangedFile(present, hashed);
+  return changed.empty() || IsRemote(changed) ? Status() : Status(Code::kNotFound, ChangedSince(changed));
+}
+
+/// Returns a package without units.
+WorkPackage NewPackage(const PlanningRequest& request, const Workspace& workspace) {
+  WorkPackage package;
+  package.pipeline = request.text;
+  package.file = request.pipeline.file;
+  package.set = request.pipeline.set;
+  package.subset = request.pipeline.subset;
+  package.until = request.selection.until;
+  package.directory = request.directory;
+  package.holder = workspace.environment().lease.holder;
+  package.files = workspace.hashed();
+  package.from_log = request.selection.from_log;
+  package.cuts = true;
+  package.nonce = RandomName(32);
+  return package;
 }
 
 Status Refuse(PlanningOutcome& planning, const std::string& file, const std::vector<std::string>& refusals) {
@@ -135,11 +160,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   const Result<MachineFacts> facts = MachineFactsOf(loaded.graph, snapshot);
   if (request.present != nullptr) {
     RETURN_IF_ERROR(facts.status());
-    Status fits = CheckMachine(*request.present, *facts, workspace->hashed());
-    // All machines see the same servers, but this one may have a disk of its own.
-    if (const std::string changed = ChangedFile(*request.present, workspace->hashed());
-        fits.ok() && !changed.empty() && !IsRemote(changed))
-      fits = Status(Code::kNotFound, ChangedSince(changed));
+    const Status fits = CheckFits(*request.present, *facts, workspace->hashed());
     planning.unfit = !fits.ok();
     RETURN_IF_ERROR(fits);
   }
@@ -169,21 +190,10 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (outcome.status.code() == Code::kCancelled) return outcome.status;
 
-  WorkPackage work_package;
-  work_package.pipeline = request.text;
-  work_package.file = request.pipeline.file;
-  work_package.set = request.pipeline.set;
-  work_package.subset = request.pipeline.subset;
-  work_package.until = request.selection.until;
-  work_package.directory = request.directory;
+  WorkPackage work_package = NewPackage(request, *workspace);
   work_package.work = place.home;
-  work_package.holder = workspace->environment().lease.holder;
   work_package.group_memory = GroupMemory(run);
-  work_package.files = workspace->hashed();
   work_package.units = outcome.offered;
-  work_package.from_log = request.selection.from_log;
-  work_package.cuts = true;
-  work_package.nonce = RandomName(32);
   if (facts.ok()) work_package.machine = *facts;
   // Workers need the secrets; other users of this machine must not read them.
   if (HoldsSecrets(work_package)) umask(S_IRWXG | S_IRWXO);
@@ -191,11 +201,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   if (before.ok()) work_package.run = before->run;
   ASSIGN_OR_RETURN(const bool begins, BeginsRun(*store, before, request, !outcome.offered.empty()));
   if (begins) {
-    RunLine line;
-    line.started = SystemClock().UnixMillis();
-    line.pid = static_cast<std::uint32_t>(getpid());
-    line.id = StrCat(line.started, "-", line.pid);
-    line.command = request.command;
+    const RunLine line = NewRunLine(request.command);
     work_package.run = line.id;
     BeginWorkersRun(*workspace, line, loaded, plan, snapshot, run);
   }

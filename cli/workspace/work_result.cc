@@ -93,8 +93,7 @@ Status CheckOutputs(Workspace& workspace, const std::vector<UnitRecord>& records
                  StrCat(line.unit, ": a worker finished it, but its output is not here: ", object.name,
                         " in ", line.location, "; workers need the same work directory (", workspace.home(),
                         ") and the same locations as `pipe plan`, as a network file system gives them; "
-                        "copy it here, "
-                        "or remove ",
+                        "copy it here, or remove ",
                         work_package, "/done to run the unit again"))
           .With(std::make_shared<OutputIsMissing>());
     }

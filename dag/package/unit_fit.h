@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-/// What a worker gives to one unit. Absent members are unknown, and every unit fits them.
+/// The room that a worker has for one unit. Absent members are unknown, and every unit fits them.
 struct WorkerRoom {
   std::optional<std::uint64_t> memory{};  // bytes
   std::optional<std::uint64_t> cores{};

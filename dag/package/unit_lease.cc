@@ -38,7 +38,7 @@ Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const
     seen.ran = std::chrono::milliseconds(std::min(ran, kLongest));
   seen.every =
       std::chrono::milliseconds(std::clamp<std::int64_t>((*json)["every_ms"].AsInt(15'000), 100, 60'000));
-  seen.memory = static_cast<std::uint64_t>(std::max<std::int64_t>((*json)["memory"].AsInt(), 0));
+  seen.memory = (*json)["memory"].AsCount();
   return seen;
 }
 

@@ -30,11 +30,6 @@ std::int64_t Within(std::int64_t number, std::int64_t most) {
   return std::clamp<std::int64_t>(number, 0, most);
 }
 
-/// Reads a number that is left out if it is 0.
-std::uint64_t CountOf(const Json& json) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(json.AsInt(), 0));
-}
-
 void Set(Json& json, std::string_view name, std::int64_t number) {
   if (number > 0) json[name] = number;
 }
@@ -88,8 +83,8 @@ Result<WorkHistory> ParseWorkHistory(std::string_view text) {
     entry.who = Cut(parts.Text("who"));
     entry.began = Within(element["began"].AsInt(), kLastTime);
     entry.took_ms = Within(element["took_ms"].AsInt(), kLongest);
-    entry.bytes = CountOf(element["bytes"]);
-    entry.records = CountOf(element["records"]);
+    entry.bytes = element["bytes"].AsCount();
+    entry.records = element["records"].AsCount();
   }
   for (const Json& element : fields.Array("lost")) {
     const std::string where = StrCat("lost[", history.lost.size(), "].");

@@ -141,8 +141,13 @@ Result<WorkPackage> ReadWorkPackage(Store& location) {
 }
 
 bool OfSameState(const WorkPackage& a, const WorkPackage& b) {
-  return a.pipeline == b.pipeline && a.set == b.set && a.subset == b.subset && a.until == b.until &&
-         a.directory == b.directory;
+  return IsOfState(a, b.pipeline, b.set, b.subset, b.until) && a.directory == b.directory;
+}
+
+bool IsOfState(const WorkPackage& plan, std::string_view pipeline,
+               const std::vector<std::pair<std::string, std::string>>& set, std::string_view subset,
+               std::string_view until) {
+  return plan.pipeline == pipeline && plan.set == set && plan.subset == subset && plan.until == until;
 }
 
 std::string ChangedFile(const WorkPackage& plan, const std::vector<WorkPackage::File>& hashed) {

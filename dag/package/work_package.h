@@ -77,6 +77,10 @@ Result<WorkPackage> ReadWorkPackage(Store& location);
 /// Returns whether both plans are of the same state of a file, so that a worker that loaded the file for one
 /// can run the units of the other.
 bool OfSameState(const WorkPackage& a, const WorkPackage& b);
+/// Returns whether the plan is of this text of a file, with these options. Directories aside.
+bool IsOfState(const WorkPackage& plan, std::string_view pipeline,
+               const std::vector<std::pair<std::string, std::string>>& set, std::string_view subset,
+               std::string_view until);
 
 /// Returns the path of a file in `hashed` that has other bytes in the plan, a local one if there is one.
 /// Empty: there is none.

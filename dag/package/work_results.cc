@@ -184,7 +184,7 @@ WorkHistory HistoryOf(const std::vector<UnitRecord>& records) {
       entry.who = record.who;
       entry.began = record.began;
       entry.took_ms = record.took.count();
-      for (const StoredObject& object : line.objects) entry.bytes += object.bytes;
+      entry.bytes = BytesOf(line.objects);
       entry.records = line.records;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/digest.h"
 
@@ -16,5 +17,12 @@ struct StoredObject {
   Digest digest;  // of the object's bytes
   bool operator==(const StoredObject&) const = default;
 };
+
+/// Returns the bytes of all objects.
+inline std::uint64_t BytesOf(const std::vector<StoredObject>& objects) {
+  std::uint64_t bytes = 0;
+  for (const StoredObject& object : objects) bytes += object.bytes;
+  return bytes;
+}
 
 }  // namespace pipeline

@@ -27,14 +27,14 @@ Result<FileDescriptor> LockFile(const std::string& directory, const char* name, 
   if (!file.is_open()) return SystemError(lock, errno);
   if (Uninterrupted([&] { return flock(file.get(), how | LOCK_NB); }) == 0) return file;
   if (errno != EWOULDBLOCK) return SystemError(lock, errno);
-  return Status(Code::kFailedPrecondition, StrCat(directory, ": another run has it; wait for it or stop it"));
+  return Status(Code::kUnavailable, StrCat(directory, ": another run has it; wait for it or stop it"));
 }
 
 Result<FileDescriptor> WaitForFile(const std::string& directory, const char* name,
                                    const std::function<bool()>& stopped) {
   while (true) {
     Result<FileDescriptor> lock = LockFile(directory, name, LOCK_EX);
-    if (lock.ok() || lock.status().code() != Code::kFailedPrecondition) return lock;
+    if (lock.ok() || lock.status().code() != Code::kUnavailable) return lock;
     if (stopped()) return Status(Code::kCancelled, "stopped");
     std::this_thread::sleep_for(kBetweenLooks);
   }

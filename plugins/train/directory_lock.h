@@ -9,8 +9,8 @@
 
 namespace pipeline {
 
-/// Creates `directory` and locks its file `lock` until the descriptor is closed. kFailedPrecondition:
-/// another owner holds it.
+/// Creates `directory` and locks its file `lock` until the descriptor is closed. kUnavailable: another
+/// owner holds it.
 Result<FileDescriptor> LockDirectory(const std::string& directory);
 
 /// As LockDirectory, but waits for the other owner. kCancelled once `stopped` returns true.

@@ -44,8 +44,8 @@ Result<RunDirectory> RunDirectory::Open(const std::string& path) {
   if (error) return SystemError(StrCat("making the directory ", path, "/logs"), error.value());
   Result<FileDescriptor> lock = LockDirectory(path);
   if (lock.ok()) return RunDirectory(path, std::move(*lock));
-  if (lock.status().code() != Code::kFailedPrecondition) return std::move(lock).status();
-  return Status(Code::kFailedPrecondition, StrCat(path, ": another run trains here; wait for it or stop it"));
+  if (lock.status().code() != Code::kUnavailable) return std::move(lock).status();
+  return Status(Code::kUnavailable, StrCat(path, ": another run trains here; wait for it or stop it"));
 }
 
 std::int64_t RunDirectory::NextAttempt() const {

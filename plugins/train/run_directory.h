@@ -27,7 +27,7 @@ bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 class RunDirectory {
  public:
   /// Creates the directory and its subdirectories, and holds its lock as long as this object exists.
-  /// kFailedPrecondition: another process holds it.
+  /// kUnavailable: another process holds it.
   static Result<RunDirectory> Open(const std::string& path);
 
   std::string Path(std::string_view name) const { return path_ + "/" + std::string(name); }

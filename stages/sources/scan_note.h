@@ -1,4 +1,4 @@
-// What a scan of a text notes beside the cuts, for the readers of single partitions.
+// The note of a scan of a text beside its cuts, for the readers of single partitions.
 #pragma once
 
 #include <cstdint>

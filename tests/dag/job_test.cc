@@ -69,6 +69,22 @@ TEST(JobTest, AnotherKeyOfTheJobIsNamedByThoseWhoReadIt) {
   EXPECT_EQ(forced.Count("done docs/"), 0);
 }
 
+TEST(JobTest, ARefusalOfTheStageIsToldFromAnotherWriter) {
+  ToyPlace place;
+  const Status no(Code::kFailedPrecondition, "too few words");
+  place.hand.in_learn = [&no](const JobRequest&) { return no; };
+  const ToyOutcome refused = place.Run(kLearn);
+  EXPECT_EQ(refused.failures, Lines{"model/-: too few words"});
+  EXPECT_TRUE(refused.refused);
+  place.hand.in_learn = [&no](const JobRequest& request) {
+    (void)request.condition("model");
+    return no;
+  };
+  EXPECT_FALSE(place.Run(kLearn).refused) << "the condition of an object may have failed";
+  place.hand.in_learn = [](const JobRequest&) { return Status(Code::kUnavailable, "later"); };
+  EXPECT_FALSE(place.Run(kLearn).refused);
+}
+
 TEST(JobTest, AnArtifactThatNobodyNeedsMayBeGone) {
   ToyPlace place;
   place.Ok(kLearn + kMark + kText);

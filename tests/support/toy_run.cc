@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/workspace/workspace.h"
 #include "dag/executor.h"
+#include "dag/job_unit.h"
 #include "dag/pipeline_file/pipeline_file.h"
 #include "dag/planner.h"
 #include "dag/unneeded_outputs.h"
@@ -126,6 +127,9 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   outcome.code = ran.status.code();
   for (const UnitFailure& failure : ran.failures)
     outcome.failures.push_back(StrCat(failure.unit, ": ", failure.why.message()));
+  outcome.refused = std::any_of(ran.failures.begin(), ran.failures.end(), [](const UnitFailure& failure) {
+    return failure.why.Detail<StageRefused>() != nullptr;
+  });
   if (!ran.status.ok() && ran.failures.empty()) outcome.failures.emplace_back(ran.status.message());
   for (const OfferedUnit& offer : ran.offered) {
     outcome.offered.push_back(offer.unit);

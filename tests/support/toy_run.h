@@ -22,6 +22,7 @@ struct ToyOutcome {
   Code code = Code::kOk;
   std::vector<std::string> units;     // "done tokens/0000-00000": lines about units that it logged, sorted
   std::vector<std::string> failures;  // "unit: why"
+  bool refused = false;               // a Job's stage refused to go on
   std::vector<std::string> refusals;  // not empty: nothing ran
   std::vector<std::string> reports;
   std::vector<std::string> notes;

@@ -42,7 +42,7 @@ struct Package {
   void Write(const std::string& object, const std::string& text = "{}") {
     ASSERT_TRUE(WriteObject(store, object, text, Condition::ReplaceAny()).ok());
   }
-  /// What a worker stores when its unit is done.
+  /// Stores the record that a worker stores when its unit is done.
   void Done(const std::string& unit) { Write("done/" + unit + ".json"); }
 
   std::vector<std::string> Objects(const std::string& prefix) {

@@ -183,7 +183,7 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   EXPECT_EQ(place.List("")->size(), 1u) << "the lineage serves later records";
 }
 
-/// What a scan tells after so many partitions of two bytes.
+/// The record of a scan after so many partitions of two bytes.
 UnitRecord Cuts(std::uint32_t known, bool whole = false) {
   UnitRecord record = Record(UnitState::kCuts, "text/0000-*", "");
   record.line.digest = {};
