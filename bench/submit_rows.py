@@ -103,7 +103,7 @@ def utilisation(bench):
 def one_file(bench):
     """One file of many blocks, whose cuts nobody knows: by workers on several small hosts, on one, and by `pipe run`
     there."""
-    root, text = bench.root / "submit_one", bench.texts.tenfold
+    root, text = bench.root / "submit_one", bench.texts.large
     shutil.rmtree(root, ignore_errors=True)
     try:
         walls = {hosts: by_workers(bench, root, package(bench, root / f"by_{hosts}", text, WORDS, shards=12), hosts)[0]
@@ -122,7 +122,7 @@ def one_file(bench):
                 for name in (f"by_{HOSTS}", "by_1", "alone")]
         if not made[0] or any(one != made[0] for one in made):
             sys.exit("bench: workers and `pipe run` made other bytes")
-        size = 10 * bench.texts.plain.stat().st_size
+        size = bench.texts.large_times * bench.texts.plain.stat().st_size
         bench.row(f"one .xz of many blocks, wall of 1 host of {QUOTA} core / of {HOSTS}", walls[1] / walls[HOSTS], 2.7,
                   note=f"{size / 1e6:.0f} MB of text, {walls[1]:.0f} s and {walls[HOSTS]:.0f} s; `pipe run` on one host "
                        f"{whole:.0f} s, {whole / walls[HOSTS]:.2f} times as long as {HOSTS} hosts")

@@ -21,6 +21,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10;
+constexpr std::size_t kWriteBackBytes = 8 << 20;
 constexpr std::uint64_t kCopyBytes = 1 << 20;  // between two looks at the stop token
 constexpr int kMaxTurns = 5;                   // copies of a file that its owner changes meanwhile
 
@@ -253,6 +254,12 @@ Status LocalWriter::Write(std::string_view bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return LocalError(path_, "cannot write", errno);
     bytes.remove_prefix(static_cast<std::size_t>(written));
+    waiting_ += static_cast<std::size_t>(written);
+  }
+  // The disk works meanwhile, and the fsync at the end waits for the last bytes alone.
+  if (waiting_ >= kWriteBackBytes) {
+    BeginToWriteBack(temporary_.descriptor());
+    waiting_ = 0;
   }
   return {};
 }

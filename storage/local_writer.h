@@ -62,10 +62,11 @@ class LocalWriter final : public ObjectWriter {
   const std::string path_;
   const Condition condition_;
   TemporaryFile temporary_;
-  std::string buffer_;   // small appends, up to kBufferBytes
-  bool empty_ = true;    // nothing was appended yet
-  bool shared_ = false;  // the temporary is a link to another object's bytes
-  Status failed_;        // the first failure; every later call returns it
+  std::string buffer_;       // small appends, up to kBufferBytes
+  std::size_t waiting_ = 0;  // bytes that were written since the disk was asked to begin with them
+  bool empty_ = true;        // nothing was appended yet
+  bool shared_ = false;      // the temporary is a link to another object's bytes
+  Status failed_;            // the first failure; every later call returns it
 };
 
 /// Names the state of a local file as an object: see "versions" in storage/README.md.
