@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "storage/percent.h"
+#include "storage/remote/http/http_error.h"
 #include "storage/remote/http/http_text.h"
 
 namespace pipeline {
@@ -84,8 +85,7 @@ Result<GcsReply> GcsOperation::Start(HttpRequest request) {
   if (status != 401) refused_ = false;
   if (status < 400) return reply;
 
-  if (const auto header = reply.response.Header("retry-after"))
-    asked_ = ParseRetryAfter(*header, client_.settings().means.clock->UnixMillis());
+  asked_ = AskedPause(reply.response, client_.settings().means.clock->UnixMillis());
   const Result<std::string> body = ReadBody(*reply.exchange, kMaxErrorBody);
   reply.exchange.reset();
   reply.error = ParseGcsError(status, body.ok() ? std::string_view(*body) : std::string_view());

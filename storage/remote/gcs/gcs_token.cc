@@ -8,7 +8,7 @@
 #include "storage/local_file.h"
 #include "storage/percent.h"
 #include "storage/remote/gcs/jwt.h"
-#include "storage/remote/http/http_text.h"
+#include "storage/remote/http/http_error.h"
 
 namespace pipeline {
 
@@ -35,8 +35,7 @@ Result<HttpAnswer> Ask(const HttpRequest& request, HttpClient& client, const Gcs
       const int status = answer->response.status;
       if (status != 408 && status != 429 && status < 500) return answer;
       failure = Status(Code::kUnavailable, StrCat(who, ": answered with status ", status));
-      if (const auto header = answer->response.Header("retry-after"))
-        asked = ParseRetryAfter(*header, tools.means.clock->UnixMillis());
+      asked = AskedPause(answer->response, tools.means.clock->UnixMillis());
     } else {
       failure = std::move(answer).status().Annotate(who);
     }

@@ -68,7 +68,11 @@ Status HttpError(const HttpResponse& response, std::string_view url, std::string
 std::optional<std::chrono::milliseconds> AskedPause(const HttpResponse& response,
                                                     std::int64_t unix_millis_now) {
   const std::optional<std::string_view> value = response.Header("retry-after");
-  return value ? ParseRetryAfter(*value, unix_millis_now) : std::nullopt;
+  if (!value) return std::nullopt;
+  // The server's own clock says how far away its date is: that of this machine may be minutes apart.
+  const std::optional<std::int64_t> date =
+      ParseHttpDate(response.Header("date").value_or(std::string_view()));
+  return ParseRetryAfter(*value, date ? *date * 1000 : unix_millis_now);
 }
 
 }  // namespace pipeline

@@ -19,7 +19,8 @@ Code HttpCode(int status);
 /// "<url>: <what>: the server answers 403 (forbidden); <what to do>". `what` may be empty.
 Status HttpError(const HttpResponse& response, std::string_view url, std::string_view what);
 
-/// The pause that the server asks for (Retry-After); absent: none.
+/// The pause that the server asks for (Retry-After); absent: none. `unix_millis_now`: for a server that names
+/// a date and does not say what time it has.
 std::optional<std::chrono::milliseconds> AskedPause(const HttpResponse& response,
                                                     std::int64_t unix_millis_now);
 
