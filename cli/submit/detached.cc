@@ -10,9 +10,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <system_error>
 
 #include "base/str.h"
 
@@ -36,17 +39,47 @@ std::string CodeFile(const std::string& directory, const std::string& name) {
   return StrCat(directory, "/", name, ".code");
 }
 
-/// When a process started, in ticks since the machine started; empty: there is no such process.
-std::string StartOf(pid_t process) {
+struct Living {
+  std::string group;
+  std::string start;  // in ticks since the machine started
+};
+
+/// Absent: there is no such process, or it has ended and nobody has waited for it.
+std::optional<Living> Find(const std::string& process) {
   std::ifstream in(StrCat("/proc/", process, "/stat"));
   std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::size_t end = text.rfind(')');  // the name before it may hold anything
-  if (end == std::string::npos) return {};
+  if (end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(end + 1));
+  Living found;
   std::string field;
-  for (int number = 3; number <= 22 && fields >> field; ++number)
-    if (number == 3 && field == "Z") return {};
-  return field;
+  for (int number = 3; number <= 22 && fields >> field; ++number) {
+    if (number == 3 && (field == "Z" || field == "X")) return std::nullopt;
+    if (number == 5) found.group = field;
+  }
+  found.start = field;
+  return found;
+}
+
+/// Empty: there is no such process.
+std::string StartOf(pid_t process) {
+  const std::optional<Living> found = Find(std::to_string(process));
+  return found ? found->start : std::string();
+}
+
+/// Returns whether a process of the group lives. In a container, the first process may never wait for those
+/// that lost their parents, so ended ones stay in the group for ever.
+bool GroupLives(pid_t group) {
+  if (kill(-group, 0) != 0 && errno == ESRCH) return false;
+  const std::string name = std::to_string(group);
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string process = at->path().filename().string();
+    if (process.empty() || process.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (const std::optional<Living> found = Find(process); found && found->group == name) return true;
+  }
+  return false;
 }
 
 /// HOST:PID:START
@@ -78,7 +111,7 @@ Result<bool> Runs(const Id& id) {
   waitpid(id.process, nullptr, WNOHANG);  // it is our child if we started it
   const std::string start = StartOf(id.process);
   if (!start.empty()) return start == id.start;
-  return kill(-id.process, 0) == 0;  // the first process has ended and others of the group have not
+  return GroupLives(id.process);  // the first process has ended, and perhaps others have not
 }
 
 }  // namespace

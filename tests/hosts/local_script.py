@@ -4,6 +4,7 @@
     local_script.py ENGINE
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -51,7 +52,12 @@ def cases(program, root):
     cases.say("as designed")
 
 
+PR_SET_CHILD_SUBREAPER = 36
+
+
 def main():
+    # As the first process of many a container: it never waits for processes that have lost their parents.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as root:
         cases(Path(sys.argv[1]).absolute(), Path(root))
 
