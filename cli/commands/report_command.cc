@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -17,7 +16,6 @@
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/log_file.h"
 #include "storage/local_store.h"
-#include "storage/remote/open_store.h"
 
 namespace pipeline {
 
@@ -29,23 +27,11 @@ bool HasRecord(const WorkDir& work, const std::string& id) {
   return record.ok() && *record;
 }
 
-/// Returns the last run of the log that left a record. Empty: none did.
-std::string LastRecorded(const WorkDir& work, const RunLog& log) {
-  const std::vector<RunLine> runs = log.Runs();
+/// Returns the last of the runs that left a record. Empty: none did.
+std::string LastRecorded(const WorkDir& work, const std::vector<RunLine>& runs) {
   for (auto run = runs.rbegin(); run != runs.rend(); ++run)
     if (HasRecord(work, run->id)) return run->id;
   return {};
-}
-
-/// Returns the run by workers, which is in the log only when a `pipe submit` has seen its end. Absent: there
-/// is none, or it cannot be read, which is reported.
-std::optional<WorkersRun> WorkersOf(const Books& books) {
-  const Result<std::unique_ptr<Store>> home = OpenStore(books.home);
-  if (!home.ok()) return std::nullopt;
-  Result<std::optional<WorkersRun>> run = FindWorkersRun(**home, {});
-  if (run.ok()) return std::move(*run);
-  LogWarning(StrCat("the work of the workers cannot be read (", run.status().message(), ")"));
-  return std::nullopt;
 }
 
 int Report(const PipelineOptions& options) {
@@ -54,10 +40,8 @@ int Report(const PipelineOptions& options) {
   const std::optional<Books> books = OpenBooks(WorkPlaceOf(options, loaded->spec));
   if (!books) return kExitRefused;
   const WorkDir& work = books->directory;
-  std::string id = LastRecorded(work, *books->log);
-  const std::optional<WorkersRun> workers = WorkersOf(*books);
-  // Names of runs begin with the time of their start.
-  if (workers && workers->id > id && HasRecord(work, workers->id)) id = workers->id;
+  const std::optional<WorkersRun> workers = WorkersRunOf(*books);
+  const std::string id = LastRecorded(work, RunsWith(workers ? &*workers : nullptr, *books));
   if (id.empty()) {
     LogError(StrCat(books->home, ": no run left a record here; `pipe run ", options.file, "` begins one"));
     return kExitRefused;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #include "base/str.h"
 #include "cli/report/html.h"
 #include "cli/report/run_recorder.h"
+#include "cli/report/workers_run.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
 #include "cli/workspace/books.h"
@@ -33,17 +35,17 @@ namespace {
 /// A run, with the numbers of its record.
 struct ListedRun {
   RunLine line;
-  std::string outcome;  // "done", "failed", "cancelled", "running", "killed"
+  std::string outcome;  // "done", "failed", "cancelled", "running", "killed"; by workers also "waiting"
   double duration = 0;  // seconds; 0: unknown
   double cpu = 0;       // seconds of the processors, child processes included
   std::uint64_t peak_rss = 0, written = 0;
   std::string page;  // path; empty: there is none
 };
 
-ListedRun Look(const WorkDir& work, const RunLine& line, bool held) {
+ListedRun Look(const WorkDir& work, const RunLine& line, std::string without_end) {
   ListedRun run;
   run.line = line;
-  run.outcome = !line.outcome.empty() ? line.outcome : held ? "running" : "killed";
+  run.outcome = line.outcome.empty() ? std::move(without_end) : line.outcome;
   if (line.ended > 0) run.duration = static_cast<double>(line.ended - line.started) / 1000;
   const Result<std::string> lines = ReadWholeFile(StrCat(work.run(line.id), "/", kRecordName));
   if (lines.ok()) {
@@ -103,7 +105,8 @@ int ListRuns(const RunsOptions& options) {
   const std::optional<Books> books = OpenBooks(WorkPlaceOf(options.pipeline, loaded->spec));
   if (!books) return kExitRefused;
   const WorkDir& work = books->directory;
-  const std::vector<RunLine> runs = books->log->Runs();
+  const std::optional<WorkersRun> workers = WorkersRunOf(*books);
+  const std::vector<RunLine> runs = RunsWith(workers ? &*workers : nullptr, *books);
   const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(options.limit, runs.size()));
   Output out(STDOUT_FILENO);
   Json all = Json::Array{};
@@ -115,8 +118,11 @@ int ListRuns(const RunsOptions& options) {
                      Padded("CPU", 11), Padded("MEMORY", 11), Padded("WRITTEN", 11), "COMMAND\n"));
   // The newest run comes first, because people look for it most.
   for (std::size_t at = 0; at < most; ++at) {
+    const RunLine& line = runs[runs.size() - 1 - at];
     const bool last = at == 0;
-    const ListedRun run = Look(work, runs[runs.size() - 1 - at], last && WorkLock::IsHeld(work.path()));
+    const bool by_workers = workers && workers->id == line.id;
+    const bool runs_now = by_workers || (last && WorkLock::IsHeld(work.path()));
+    const ListedRun run = Look(work, line, runs_now ? "running" : "killed");
     if (options.json)
       all.Append(ToJson(run));
     else

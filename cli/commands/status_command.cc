@@ -15,6 +15,7 @@
 #include "cli/live/run_now.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/stage_state.h"
+#include "cli/report/workers_run.h"
 #include "cli/submission/workers_status.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/workspace/books.h"
@@ -34,7 +35,8 @@ namespace {
 /// The work of one stage according to the log, and its state in the last run.
 struct StageStatus {
   std::uint64_t partitions = 0;
-  std::uint64_t partitions_of = 0;  // of the inputs that were read to their end
+  std::uint64_t partitions_of = 0;  // as far as they are known; never fewer than `partitions`
+  bool more_to_come = false;        // an input was not read to its end
   std::uint64_t inputs = 0;         // read to their end
   std::uint64_t shards = 0;
   std::uint64_t records = 0;  // in partitions
@@ -46,17 +48,23 @@ struct StageStatus {
   bool logged = false;
 };
 
-void Take(const UnitLine& line, const UnitId& unit, StageStatus& status) {
+/// One input of a stage.
+struct InputStatus {
+  std::map<std::uint32_t, std::uint64_t> done;  // records by partition
+  std::optional<std::uint32_t> all;             // partitions; absent: it was not read to its end
+};
+using InputsOfStage = std::map<std::uint32_t, InputStatus>;
+
+void Take(const UnitLine& line, const UnitId& unit, InputsOfStage& inputs, StageStatus& status) {
   status.logged = true;
   if (line.state == UnitState::kFailed) status.failures.emplace(line.unit, line.reason);
-  if (line.state == UnitState::kEnd) {
-    ++status.inputs;
-    status.partitions_of += line.partitions;
+  if (const auto* const stream = std::get_if<StreamId>(&unit.part)) {
+    InputStatus& input = inputs[stream->input];
+    if (line.state == UnitState::kEnd) input.all = line.partitions;
   }
   if (line.state != UnitState::kDone) return;
-  if (std::holds_alternative<PartitionId>(unit.part)) {
-    ++status.partitions;
-    status.records += line.records;
+  if (const auto* const partition = std::get_if<PartitionId>(&unit.part)) {
+    inputs[partition->input].done.emplace(partition->partition, line.records);
   } else if (std::holds_alternative<ShardId>(unit.part)) {
     ++status.shards;
     status.location = line.location;
@@ -66,23 +74,51 @@ void Take(const UnitLine& line, const UnitId& unit, StageStatus& status) {
   }
 }
 
+/// Counts the partitions input by input: one input may have been read to its end while another one goes on,
+/// so a sum of all partitions that are done compares with no sum of ends.
+void Count(const RunLog& log, const std::string& stage, const InputsOfStage& inputs, StageStatus& status) {
+  for (const auto& [number, input] : inputs) {
+    std::uint64_t done = 0;
+    for (const auto& [partition, records] : input.done) {
+      if (input.all && partition >= *input.all) break;  // of an earlier state of the input, which was longer
+      ++done;
+      status.records += records;
+    }
+    status.partitions += done;
+    if (input.all) {
+      ++status.inputs;
+      status.partitions_of += *input.all;
+      continue;
+    }
+    const UnitLine* const cuts = log.FindCuts(ToString(UnitId{stage, StreamId{number}}));
+    const std::uint64_t known =
+        cuts == nullptr ? 0 : std::max<std::uint64_t>(cuts->partitions, cuts->cuts.size());
+    status.partitions_of += std::max(known, done);
+    status.more_to_come |= cuts == nullptr || cuts->HasFirstCuts() || known < done;
+  }
+}
+
 /// The last run, as far as its directory tells.
 struct LastRun {
   RunLine line;
+  bool by_workers = false;  // of the present work package
   bool runs = false;
   std::optional<RunRecord> record;
   std::optional<RunNow> now;  // while it runs
 };
 
-LastRun LookAtRun(const WorkDir& directory, const RunLine& line) {
+/// `workers`: the run by workers, if it is this one; otherwise null.
+LastRun LookAtRun(const WorkDir& directory, const RunLine& line, const WorkersRun* workers) {
   LastRun last;
   last.line = line;
-  last.runs = line.outcome.empty() && WorkLock::IsHeld(directory.path());
+  last.by_workers = workers != nullptr;
+  last.runs = line.outcome.empty() && (workers != nullptr || WorkLock::IsHeld(directory.path()));
   const Result<std::string> lines = ReadWholeFile(StrCat(directory.run(line.id), "/", kRecordName));
   if (lines.ok())
     if (Result<RunRecord> record = ParseRunRecord(*lines); record.ok()) last.record = std::move(*record);
+  if (last.record && !last.record->end && workers != nullptr) AddWorkers(*workers, *last.record);
   if (last.record) last.record->alive = last.runs;
-  if (last.runs) last.now = ReadNow(directory.run(line.id));
+  if (last.runs && workers == nullptr) last.now = ReadNow(directory.run(line.id));
   return last;
 }
 
@@ -121,8 +157,11 @@ std::string ToText(const StageStatus& status) {
     if (text != "done") add("done");
     text += StrCat(", in ", status.location);
   } else if (status.partitions > 0 || status.inputs > 0 || status.shards > 0) {
-    add(status.inputs > 0 ? StrCat(status.partitions, " of ", Counted(status.partitions_of, "partition"))
-                          : Counted(status.partitions, "partition"));
+    const bool knows_more =
+        !status.more_to_come || status.inputs > 0 || status.partitions_of > status.partitions;
+    add(knows_more ? StrCat(status.partitions, status.more_to_come ? " of at least " : " of ",
+                            Counted(status.partitions_of, "partition"))
+                   : Counted(status.partitions, "partition"));
     add(Counted(status.records, "record"));
     if (status.shards > 0) text += StrCat(", ", Counted(status.shards, "shard"), " in ", status.location);
   } else if (!status.passes_with.empty()) {
@@ -148,10 +187,12 @@ std::string Fixed1(double value) {
 std::string ToText(const LastRun& last, std::int64_t now) {
   const RunLine& run = last.line;
   std::string text = StrCat("last run: ", Iso8601(run.started), ", `", run.command, "`, ");
+  if (run.outcome == kWaiting) return text + "has not ended, and waits for workers";
   if (!run.outcome.empty()) {
     return text +
            StrCat(run.outcome, " after ", Duration(static_cast<double>(run.ended - run.started) / 1000));
   }
+  if (last.by_workers) return text + "goes on by workers";
   if (!last.runs) return text + StrCat("was killed (pid ", run.pid, "), or runs on another machine");
   text +=
       StrCat("running as pid ", run.pid, " for ", Duration(static_cast<double>(now - run.started) / 1000));
@@ -209,6 +250,13 @@ std::optional<WorkersStatus> WorkersOf(const std::string& home) {
   return std::nullopt;
 }
 
+/// Returns whether a worker has a unit with this stage. The history does not tell which stages are complete.
+bool IsAtWork(const WorkersStatus& workers, const RecordedStage& stage) {
+  const std::string& segment = stage.segment.empty() ? stage.name : stage.segment;
+  return std::any_of(workers.workers.begin(), workers.workers.end(),
+                     [&](const WorkerStatus& worker) { return StageOfUnit(worker.unit) == segment; });
+}
+
 int PrintStatus(const StatusOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
@@ -218,16 +266,27 @@ int PrintStatus(const StatusOptions& options) {
   const RunLog* const log = books->log.get();
   const WorkDir& directory = books->directory;
   std::map<std::string, StageStatus> stages;
+  std::map<std::string, InputsOfStage> inputs;
   for (const UnitLine* line : log->List("")) {
     const std::optional<UnitId> unit = ParseUnitId(line->unit);
-    if (unit) Take(*line, *unit, stages[unit->stage]);
+    if (unit) Take(*line, *unit, inputs[unit->stage], stages[unit->stage]);
   }
-  const std::vector<RunLine> runs = log->Runs();
+  for (const auto& [stage, some] : inputs) Count(*log, stage, some, stages[stage]);
+  const std::optional<WorkersRun> by_workers = WorkersRunOf(*books);
+  const std::vector<RunLine> runs = RunsWith(by_workers ? &*by_workers : nullptr, *books);
   std::optional<LastRun> last;
-  if (!runs.empty()) last = LookAtRun(directory, runs.back());
-  if (last && last->record)
-    for (const RecordedStage& stage : last->record->stages) AddState(*last, stage, stages[stage.name]);
+  if (!runs.empty())
+    last = LookAtRun(directory, runs.back(),
+                     by_workers && by_workers->id == runs.back().id ? &*by_workers : nullptr);
   const std::optional<WorkersStatus> workers = WorkersOf(books->home);
+  if (last && last->record)
+    for (const RecordedStage& stage : last->record->stages) {
+      const bool goes_on = last->by_workers && (last->line.outcome.empty() || last->line.outcome == kWaiting);
+      if (!goes_on)
+        AddState(*last, stage, stages[stage.name]);
+      else if (workers && IsAtWork(*workers, stage))
+        stages[stage.name].state = "running";
+    }
   if (options.json) {
     Json json;
     if (workers) json["workers"] = ToJson(*workers);
@@ -253,7 +312,8 @@ int PrintStatus(const StatusOptions& options) {
     std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
   else
     std::printf("no `pipe run` yet: workers did all that is done\n");
-  if (workers && workers->view.end && !last)
+  // `pipe run` may have come after the workers, and its failures are in the log.
+  if (workers && workers->view.end && (!last || last->by_workers))
     for (const RunEnd::Failure& failure : workers->view.end->failures)
       std::printf("failed: %s\n",
                   TerminalText(StrCat(failure.unit, failure.unit.empty() ? "" : ": ", failure.why)).c_str());

@@ -2,12 +2,17 @@
 // has ended.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/report/run_record.h"
+#include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
 #include "dag/books/run_log.h"
@@ -23,6 +28,9 @@ struct WorkersRun {
   std::string id;  // WorkPackage::run, and its directory below runs/
   WorkHistory history;
   std::optional<RunEnd> end;  // absent: it goes on
+  bool replaced = false;      // another plan has replaced it before its end
+  std::size_t at_work = 0;  // leases of units that run, and of planning; those of dead workers are among them
+  std::int64_t seen = 0;    // when this was read, by the clock of this machine, in milliseconds since 1970
 };
 
 /// Returns the run of the work package at `package`. Absent: there is no plan, or one of an earlier version.
@@ -30,17 +38,37 @@ Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const std::stop
 /// Does the same with the work package that the work directory or home `work` names.
 Result<std::optional<WorkersRun>> FindWorkersRun(Store& work, const std::stop_token& stop);
 
+/// Returns the run by workers of a work directory or home. Absent: there is none, or it cannot be read, which
+/// is reported.
+std::optional<WorkersRun> WorkersRunOf(const Books& books);
+
+/// Returns the runs of the log in their order, and among them, by its start, the run by workers if nobody has
+/// written it there: a `pipe submit` that sees the end does. Writes nothing. `workers`: null: there is none.
+std::vector<RunLine> RunsWith(const WorkersRun* workers, const Books& books);
+
 /// Begins the record of `line`, a run that is planned now. It is only for people: a failure is a warning.
 void BeginWorkersRun(Workspace& workspace, const RunLine& line, const LoadedPipeline& loaded,
                      const Plan& plan, const Snapshot& snapshot, const RunOptions& options);
-/// Returns whether the record of the run `id` is here and has no end.
-bool IsRecordOpen(const WorkDir& work, const std::string& id);
 
-/// Adds what the workers did to `record`, which has no end.
+/// Outcome of a run that has not ended while no worker is at work. No file has it.
+inline constexpr std::string_view kWaiting = "waiting";
+
+/// Adds what the workers did to `record`, which has no end. A host whose clock is apart from that of the
+/// planner has its times moved, all by the same amount, so that none is before the start or after `run.seen`.
 void AddWorkers(const WorkersRun& run, RunRecord& record);
 
 /// Ends the record of a run that has ended, and the run in the log, unless that was done before; writes the
 /// page. Returns its path.
 Result<std::string> EndWorkersRun(Workspace& workspace, const WorkersRun& run);
+
+/// What becomes of the run before, if it has no end, by a plan that a person makes.
+struct RunBeforePlan {
+  bool replaced = false;      // the plan begins another run
+  std::optional<RunEnd> end;  // the plan offers nothing: the end of the run; absent: it offers units
+};
+/// Does the same with the run of the work package at `package` before the plan is written there, unless its
+/// record has an end or it goes on, and prints the path. It is only for people: a failure is a warning.
+void EndRunBefore(Workspace& workspace, Store& package, const RunBeforePlan& becomes,
+                  const std::stop_token& stop);
 
 }  // namespace pipeline

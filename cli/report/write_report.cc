@@ -35,7 +35,7 @@ Result<std::string> WriteReport(const WorkDir& work, const RunLog& log, const st
     AddOutcome(log, root, *record);
     AddExisting(existing, *record);
     if (workers != nullptr) AddWorkers(*workers, *record);
-    record->alive = workers != nullptr || WorkLock::IsHeld(work.path());
+    record->alive = workers != nullptr ? workers->at_work > 0 : WorkLock::IsHeld(work.path());
   }
   record->before = FindRunBefore(work, log, id, *record);
   record->trainings = FindTrainings(work, log, id, *record);

@@ -32,6 +32,7 @@
 #include "cli/workspace/workspace.h"
 #include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
+#include "dag/package/unit_queue.h"
 #include "storage/directory.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
@@ -176,9 +177,6 @@ class Submitted {
 
   /// Absent: there is work for workers.
   std::optional<int> Plan() {
-    // The last run may have ended while nobody watched it.
-    if (const Result<std::string> page = EndReport(true); page.ok() && !page->empty())
-      LogInfo(StrCat("report of the run before: ", *page));
     PlanningRequest planning;
     planning.pipeline = request_.pipeline;
     planning.text = text_;
@@ -297,6 +295,8 @@ class Submitted {
     if (!outcome.ok()) return Refuse(outcome.status());
     if (!outcome->end) {
       (void)RemoveSubmission(*package_, *submission_);
+      const Result<SeenUnitLease> planning = ReadUnitLease(*package_, kPlanningLease, stop());
+      if (const std::string why = planning.ok() ? WhyNobodyPlans(*planning) : ""; !why.empty()) LogError(why);
       LogError(StrCat("all workers ended before the run did (", outcome->engine, "); their messages are in ",
                       engine->Messages(), "; the same command continues"));
       return kExitFailed;
@@ -320,7 +320,7 @@ class Submitted {
   /// Ends the record of the run, which is only for people.
   void Report() {
     for (std::chrono::milliseconds waited{0};; waited += kLook) {
-      const Result<std::string> page = EndReport(false);
+      const Result<std::string> page = EndReport();
       if (page.ok() && !page->empty()) LogInfo(StrCat("report: ", *page));
       // A twin of this call may do the same now.
       if (!page.ok() && page.status().code() == Code::kFailedPrecondition && waited < kLongestReport &&
@@ -331,13 +331,11 @@ class Submitted {
     }
   }
 
-  /// Returns the path of the page; empty: workers did no run, or it goes on, or `once` and its record has an
-  /// end.
-  Result<std::string> EndReport(bool once) {
+  /// Returns the path of the page; empty: workers did no run, or it goes on.
+  Result<std::string> EndReport() {
     ASSIGN_OR_RETURN(const std::optional<WorkersRun> run, ReadWorkersRun(*package_, stop()));
     if (!run || !run->end) return std::string();
     const WorkPlace place = WorkPlaceOf(request_.pipeline, loaded_.spec);
-    if (once && !IsRecordOpen(place.directory(), run->id)) return std::string();
     ASSIGN_OR_RETURN(
         const std::unique_ptr<Workspace> workspace,
         Workspace::Open(place, Workspace::Access::kWrite, display_, SourceFiles::Network::kMayAsk, stop()));

@@ -258,6 +258,9 @@ Json ToJson(const WorkersStatus& status) {
   json["results"] = status.view.done.size();
   json["offered"] = status.view.package->units.size();
   json["ended"] = status.view.end.has_value();
+  if (status.view.end)
+    for (const RunEnd::Failure& failure : status.view.end->failures)
+      json["failures"].Append(Json::Object{{"unit", failure.unit}, {"why", failure.why}});
   json["utilisation"] = Utilisation(status.work.hosts);
   for (const OfferedUnit* unit : status.TooLarge()) json["too_large"].Append(unit->unit);
   json["units"] = Json(Json::Array{});

@@ -139,6 +139,18 @@ Status Refuse(PlanningOutcome& planning, const std::string& file, const std::vec
   return Status(Code::kInvalidArgument, refusals.front());
 }
 
+/// Returns the end of the run if the plan offers nothing.
+std::optional<RunEnd> EndOf(const RunOutcome& outcome, const std::vector<std::string>& left_out) {
+  if (!outcome.offered.empty()) return std::nullopt;
+  RunEnd end;
+  for (const UnitFailure& failure : outcome.failures)
+    end.failures.push_back({failure.unit, std::string(failure.why.message())});
+  if (end.failures.empty() && !outcome.status.ok())
+    end.failures.push_back({"", std::string(outcome.status.message())});
+  for (const std::string& one : left_out) end.failures.push_back({"", one});
+  return end;
+}
+
 Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, LoadedPipeline& loaded,
                 StatusDisplay& display, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(request.package));
@@ -200,6 +212,9 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   if (request.before_writing) RETURN_IF_ERROR(request.before_writing());
   if (before.ok()) work_package.run = before->run;
   ASSIGN_OR_RETURN(const bool begins, BeginsRun(*store, before, request, !outcome.offered.empty()));
+  // Its history goes with the plan that is written now.
+  if (request.present == nullptr && before.ok())
+    EndRunBefore(*workspace, *store, {begins, EndOf(outcome, plan.left_out)}, stop);
   if (begins) {
     const RunLine line = NewRunLine(request.command);
     work_package.run = line.id;

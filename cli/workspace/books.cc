@@ -1,9 +1,7 @@
 #include "cli/workspace/books.h"
 
-#include <filesystem>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kRunsPrefix = "runs/";
+constexpr std::string_view kRecordEnd = "/events.jsonl";  // of the name of a record: cli/report/run_record.md
 
 constexpr std::size_t kMostRuns = 1'000;
 
@@ -37,7 +36,11 @@ Result<std::unique_ptr<RunLog>> OpenLog(const WorkPlace& place) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> home, OpenStore(place.home));
   ASSIGN_OR_RETURN(HomeLogText found, ReadHomeLog(*home));
   ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::OpenText(place.home, std::move(found.text)));
-  if (log->Runs().empty()) return log;
+  if (log->Runs().empty()) {
+    // A run by workers has a record before it is in the log.
+    const Result<std::vector<ObjectInfo>> records = home->List(kRunsPrefix);
+    if (records.ok() && records->empty()) return log;
+  }
   Status fetched = ClaimScratch(directory, place.home);
   if (fetched.ok()) fetched = FetchRuns(*home, directory, kMostRuns);
   if (!fetched.ok())
@@ -61,11 +64,14 @@ Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const st
   for (const ObjectInfo& object : objects) runs.insert(RunOf(object));
   while (runs.size() > most) runs.erase(runs.begin());
   LocalStore local(scratch.path());
+  std::set<std::string> renewed;
   for (const ObjectInfo& object : objects) {
-    std::error_code ignored;
-    if (!runs.contains(RunOf(object)) ||
-        std::filesystem::exists(StrCat(scratch.path(), "/", object.name), ignored))
-      continue;
+    if (!runs.contains(RunOf(object))) continue;
+    ASSIGN_OR_RETURN(const std::optional<ObjectInfo> here, local.Stat(object.name));
+    // A record only grows. One that came here while its run went on has no end, nor has the page of it.
+    const bool is_old = here && object.name.ends_with(kRecordEnd) && here->size < object.size;
+    if (is_old) renewed.insert(RunOf(object));
+    if (here && !renewed.contains(RunOf(object))) continue;
     Result<std::string> bytes = ReadObject(home, object.name, object.size, stop);
     if (bytes.status().code() == Code::kNotFound) continue;
     if (!bytes.ok()) return std::move(bytes).status();

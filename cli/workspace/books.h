@@ -27,7 +27,7 @@ struct Books {
 std::optional<Books> OpenBooks(const WorkPlace& place);
 
 /// Brings the records and reports of the last `most` runs from the home to the scratch, those that are not
-/// there yet.
+/// there yet, and those that have grown since.
 Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const std::stop_token& stop = {});
 
 /// Sends the records and the report of the run `id` from the scratch to the home, over those of before.

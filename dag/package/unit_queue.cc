@@ -12,15 +12,24 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMostWorkers =
-    6;  // that may have a lease, one after the other's death, before its unit is given up
 constexpr std::string_view kJobEnd = "/-";  // of the name of a Job's unit
 constexpr int kSlow = 3;  // a straggler takes so many times as long as 95 % of the units of its stage
 
 /// A worker that was killed has no exit status.
 constexpr int kNoAnswer = 137;
 
+std::string WhyGivenUp() {
+  return StrCat(kMostWorkers, " workers ended without an answer while they ran it; perhaps ",
+                "they had too little memory");
+}
+
 }  // namespace
+
+std::string WhyNobodyPlans(const SeenUnitLease& planning) {
+  if (planning.attempt < kMostWorkers) return {};
+  return StrCat("planning: ", WhyGivenUp(),
+                "; no worker plans any more, until `pipe plan` or `pipe submit` goes on with the run");
+}
 
 UnitQueue::UnitQueue(Store& package, QueueTerms terms, const Clock& clock)
     : package_(package), terms_(std::move(terms)), clock_(clock), place_(terms_.seed) {}
@@ -136,6 +145,19 @@ Result<bool> UnitQueue::Take(const std::string& name, const std::stop_token& sto
   return true;
 }
 
+Result<bool> UnitQueue::TakeOverPlanning(const std::stop_token& stop) {
+  const std::string name(kPlanningLease);
+  ASSIGN_OR_RETURN(const SeenUnitLease silent, ReadUnitLease(package_, name, stop));
+  const std::string why = WhyNobodyPlans(silent);
+  if (why.empty()) return TakeOver(name, name, stop);
+  // Another worker may have taken it over meanwhile, and live.
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> now, package_.Stat(ObjectOfLease(name)));
+  if (!now || now->version != view_->leases.at(name).version) return false;
+  // The lease stays as it is, so that all workers see its silence at the same time, and the loss counts once.
+  (void)WriteHistory(package_, view_->package->run, {{}, {{name, silent.who, "nobody", silent.began}}});
+  return Status(Code::kInvalidArgument, why);
+}
+
 Result<bool> UnitQueue::TakeOver(const std::string& name, const std::string& unit,
                                  const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::optional<UnitLease> lease,
@@ -146,11 +168,8 @@ Result<bool> UnitQueue::TakeOver(const std::string& name, const std::string& uni
   (void)WriteHistory(package_, view_->package->run,
                      {{}, {{unit, before.who, terms_.lease.who, before.began}}});
   if (lease->attempt() > kMostWorkers) {
-    const std::string why =
-        StrCat(kMostWorkers, " workers ended without an answer while they ran it; perhaps ",
-               "they had too little memory");
-    if (unit == kPlanningLease) return Status(Code::kInvalidArgument, StrCat("planning: ", why));
-    RETURN_IF_ERROR(AddAttempt(package_, unit, {terms_.lease.who, kNoAnswer, why}, true, stop).status());
+    RETURN_IF_ERROR(
+        AddAttempt(package_, unit, {terms_.lease.who, kNoAnswer, WhyGivenUp()}, true, stop).status());
     RETURN_IF_ERROR(lease->GiveBack());
     return false;
   }
@@ -239,7 +258,7 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
     if (plan) {
       const std::string name(kPlanningLease);
       const bool silent = view_->leases.contains(name) && IsSilent(name);
-      Result<bool> planning = silent                          ? TakeOver(name, name, stop)
+      Result<bool> planning = silent                          ? TakeOverPlanning(stop)
                               : !view_->leases.contains(name) ? Take(name, stop)
                                                               : Result<bool>(false);
       if (!planning.ok()) return std::move(planning).status();

@@ -23,6 +23,13 @@
 
 namespace pipeline {
 
+/// The number of workers that may have a lease, one after the other's death, before its unit is given up.
+inline constexpr int kMostWorkers = 6;
+
+/// Returns why no worker plans any more once the one with this lease of planning is dead; empty: another one
+/// may take it over.
+std::string WhyNobodyPlans(const SeenUnitLease& planning);
+
 struct QueueTerms {
   UnitLeaseTerms lease;
   std::chrono::milliseconds first_renewal{30'000};
@@ -111,6 +118,8 @@ class UnitQueue {
   /// Takes the lease `name`. False: another worker was quicker.
   Result<bool> Take(const std::string& name, const std::stop_token& stop);
   Result<bool> TakeOver(const std::string& name, const std::string& unit, const std::stop_token& stop);
+  /// Does the same with the lease of planning. kInvalidArgument: too many workers died while they planned.
+  Result<bool> TakeOverPlanning(const std::stop_token& stop);
   void Hold(UnitLease lease, std::string unit);
   /// Returns whether a new plan can give more than the present one.
   bool NeedsPlanning() const;

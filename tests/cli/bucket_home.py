@@ -335,6 +335,9 @@ def queue(program, fake, root, inputs):
         package, planner = f"{HOME}/package", machines.new()
         code, out, said = planner.call("plan", "-o", package)
         hold(code == 0, planner, f"plan: {code}: {out}{said}")
+        looker = machines.new()  # it has only the home
+        code, out, said = looker.call("runs", "--json")
+        hold(code == 0 and [run["outcome"] for run in json.loads(out)] == ["waiting"], looker, f"runs: {code}: {out}{said}")
         bucket.make("keep", denied=["storage.objects.delete"])
         bucket.put("keep", "package/plan.json", bucket.get(BUCKET, "run/package/plan.json"))
         done = subprocess.run([program, "worker", "--plan", "gs://keep/package", "--next", "--scratch", str(root)],
@@ -367,6 +370,13 @@ def queue(program, fake, root, inputs):
         hold(set(codes.values()) == {0}, planner, f"workers: {codes}: {said}")
         found = differences(wanted, planner.published())
         hold(not found, planner, "; ".join(found) + said)
+        # Nobody watched the end, and the next plan writes it down; what came here while the run went on is renewed.
+        code, out, said = looker.call("runs", "--json")
+        hold(code == 0 and [run["outcome"] for run in json.loads(out)] == ["done"], looker, f"runs: {code}: {out}{said}")
+        code, out, said = planner.call("plan", "-o", package)
+        hold(code == 0 and "report of the run before" in said, planner, f"plan: {code}: {out}{said}")
+        told = json.loads(looker.call("status", "--json")[1])
+        hold(told["last_run"]["outcome"] == "done" and told["stages"]["text"]["state"] == "done", looker, f"status: {told}")
         last = machines.new()
         hold(last.finish() == 0 and "up to date" in last.messages(), last, "something runs again")
     print(f"ok: queue; {bucket.told}", flush=True)

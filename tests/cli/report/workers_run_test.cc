@@ -66,6 +66,7 @@ TEST(WorkersRunTest, ARecordGetsTheUnitsOfTheWorkersWithTheirHosts) {
 TEST(WorkersRunTest, ARunThatGoesOnHasNoEndAndAFailedOneItsReasons) {
   WorkersRun run = Ended();
   run.end.reset();
+  run.at_work = 1;
   RunRecord record = Begun();
   record.alive = true;
   AddWorkers(run, record);
@@ -78,6 +79,42 @@ TEST(WorkersRunTest, ARunThatGoesOnHasNoEndAndAFailedOneItsReasons) {
   AddWorkers(run, record);
   EXPECT_EQ(record.end->outcome, "failed");
   EXPECT_EQ(StateOf(record, record.stages[0]), "failed");
+}
+
+TEST(WorkersRunTest, ARunWithoutWorkersWaitsAndAReplacedOneIsCancelled) {
+  WorkersRun run = Ended();
+  run.end.reset();
+  RunRecord record = Begun();
+  AddWorkers(run, record);
+  EXPECT_EQ(record.end->outcome, kWaiting);
+  EXPECT_EQ(StateOf(record, record.stages[0]), "stopped");
+  run.replaced = true;
+  record = Begun();
+  AddWorkers(run, record);
+  EXPECT_EQ(record.end->outcome, "cancelled");
+}
+
+TEST(WorkersRunTest, AClockThatIsApartMakesNoUnitBeforeTheStartOrAfterTheLook) {
+  const auto record_of = [](std::int64_t apart) {
+    WorkersRun run = Ended();
+    run.seen = kStarted + 5000;
+    for (WorkHistory::Entry& entry : run.history.results)
+      if (entry.who == "vm-1, process 7") entry.began += apart;
+    RunRecord record = Begun();
+    AddWorkers(run, record);
+    return record;
+  };
+  for (const std::int64_t apart : {-420'000, 420'000}) {
+    const RunRecord record = record_of(apart);
+    ASSERT_EQ(record.units.size(), 2u);
+    for (const RecordedUnit& unit : record.units) {
+      EXPECT_GE(unit.begin, 0) << unit.unit;
+      EXPECT_LE(unit.end, 5) << unit.unit;
+      EXPECT_EQ(unit.end - unit.begin, unit.host == "vm-1" ? 1.0 : 3.0) << "times are moved, not cut";
+    }
+    EXPECT_LE(record.end->at, 5);
+  }
+  EXPECT_EQ(record_of(0).units[0].begin, 1.0);
 }
 
 TEST(WorkersRunTest, APageWithoutWorkersHasNoHosts) {

@@ -218,7 +218,24 @@ TEST(UnitQueueTest, PlanningThatEndsEachWorkerIsNotTriedForEver) {
     }
     EXPECT_EQ(turn.status().code(), Code::kInvalidArgument);
     EXPECT_TRUE(turn.status().message().starts_with("planning: 6 workers ended")) << turn.status().message();
+    EXPECT_NE(turn.status().message().find("until `pipe plan` or `pipe submit`"), std::string::npos);
   }
+}
+
+TEST(UnitQueueTest, AllWorkersSeeAtTheSameTimeThatNobodyPlansAnyMore) {
+  Package package(0);
+  Json lease;
+  lease["who"] = "dead";
+  lease["attempt"] = kMostWorkers;
+  ASSERT_TRUE(
+      WriteObject(package.store, ObjectOfLease(kPlanningLease), lease.Dump(), Condition::CreateOnly()).ok());
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  UnitQueue b(package.store, package.Terms("b"), package.clock);
+  EXPECT_EQ(Next(a).kind, Kind::kWait);
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  package.clock.Advance(seconds(61));
+  EXPECT_EQ(a.Next({}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(b.Next({}).status().code(), Code::kInvalidArgument);
 }
 
 TEST(UnitQueueTest, AFailedUnitIsTriedElsewhereAndGivenUpAfterThreeAttempts) {
