@@ -107,7 +107,35 @@ def with_google(fake, objects):
             pass
     for name in ("joined", "copied", "flaky-0", "flaky-1", "flaky-2"):
         bucket.blob(f"google/{name}").delete()
+    with_batches(client, bucket)
     return bucket
+
+
+def with_batches(client, bucket):
+    """The official client deletes several objects in one request, and is told of each of them."""
+    from google.api_core.exceptions import PreconditionFailed
+    names = ("a b", "dir/名前", "%2F", "x" * 300)
+    blobs = [bucket.blob(f"batch/{name}") for name in names]
+    for blob in blobs:
+        blob.upload_from_string(b"x", if_generation_match=0)
+    replaced, gone = blobs[1], bucket.blob("batch/gone")
+    one = client()
+    with one.batch(raise_exception=False) as batch:
+        for blob in (*blobs, gone):
+            one.bucket(BUCKET).blob(blob.name).delete(
+                if_generation_match=7 if blob is replaced else blob.generation)
+    statuses = [answer.status_code for answer in batch._responses]
+    check(statuses == [204, 412, 204, 204, 404], f"a batch was answered with {statuses}")
+    check([blob.name for blob in bucket.list_blobs(prefix="batch/")] == [replaced.name], "a batch removed other objects")
+    try:
+        with one.batch():
+            one.bucket(BUCKET).blob(replaced.name).delete(if_generation_match=7)
+        sys.exit("gcs_clients: no PreconditionFailed in a batch")
+    except PreconditionFailed as error:
+        check("pre-conditions" in str(error), f"a part of a batch has another message: {error}")
+    with one.batch():
+        one.bucket(BUCKET).blob(replaced.name).delete()
+    check(not list(bucket.list_blobs(prefix="batch/")), "a batch left an object")
 
 
 def with_gcsfs(fake, objects):

@@ -231,10 +231,16 @@ std::vector<std::string> FakeGcs::HeadersSent(const std::string& lower_case_name
 
 void FakeGcs::Handle(ServedExchange& exchange) {
   { const std::scoped_lock wait(mutex_); }
-  const ServedRequest& request = exchange.request();
-  std::string_view path = request.path;
   FakeGcsCall call{world_, exchange, {}, {}, {}, {}, {}};
+  const std::string& path = exchange.request().path;
   if (path.substr(0, 11) == "/retry_test" || path.substr(0, 6) == "/fake/") return HandleControl(call);
+  if (path == "/batch/storage/v1") return HandleBatch(call);
+  HandleRequest(call);
+}
+
+void FakeGcs::HandleRequest(FakeGcsCall& call) {
+  const ServedRequest& request = call.request();
+  std::string_view path = request.path;
   Skip(path, "/resumable");
   const bool upload = Skip(path, "/upload");
   const bool download = !upload && Skip(path, "/download");
@@ -288,7 +294,7 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
   std::function<bool(std::string_view)> accepts;
   {
     const std::scoped_lock lock(mutex_);
-    ++requests_[call.operation];
+    if (!call.in_batch) ++requests_[call.operation];
     headers_.insert(headers_.end(), request.headers.begin(), request.headers.end());
     if (headers_.size() > 10'000) headers_.erase(headers_.begin(), headers_.begin() + 5'000);
     accepts = accepts_;
@@ -304,6 +310,7 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
   const std::optional<FakeBucket> bucket = world_.objects.Bucket(call.bucket);
   call.fault = world_.faults.Take({call.operation, subject, std::string(request.Header("x-retry-test-id")),
                                    !authorization.empty(), bucket && bucket->others_write});
+  const bool is_batch = call.operation == kFakeBatch;
   const FakeFault& fault = call.fault;
   if (fault.kind == Kind::kStatus && !fault.after) {
     world_.faults.Count(fault.status == 401                                    ? "E"
@@ -318,6 +325,7 @@ bool FakeGcs::Admit(FakeGcsCall& call) {
     call.exchange.Reset();
     return false;
   }
+  if (is_batch) return true;  // its parts name buckets
   if (!bucket) {
     call.Error(404, "notFound", "The specified bucket does not exist.");
     return false;

@@ -63,7 +63,8 @@ class FakeGcs {
   /// A rewrite moves so many bytes in one call.
   void LimitRewrites(std::uint64_t bytes) { world_.rewrite_bytes = bytes; }
 
-  /// Requests answered so far, by operation: "storage.objects.insert.chunk".
+  /// Requests answered so far, by operation: "storage.objects.insert.chunk". A batch is one, and its parts
+  /// are none.
   int requests(const std::string& operation) const;
   /// Every value of a header that any request bore, for tests of what is sent.
   std::vector<std::string> HeadersSent(const std::string& lower_case_name) const;
@@ -71,6 +72,9 @@ class FakeGcs {
 
  private:
   void Handle(ServedExchange& exchange);
+  /// Answers a request of the API, which may be a part of a batch.
+  void HandleRequest(FakeGcsCall& call);
+  void HandleBatch(FakeGcsCall& call);
   void HandleApi(FakeGcsCall& call);
   bool Admit(FakeGcsCall& call);
   void HandleControl(const FakeGcsCall& call);

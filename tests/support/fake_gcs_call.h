@@ -15,6 +15,9 @@
 
 namespace pipeline {
 
+/// The operation of a whole batch.
+inline constexpr std::string_view kFakeBatch = "storage.batch";
+
 /// What all requests share.
 struct FakeGcsWorld {
   explicit FakeGcsWorld(const Clock& clock) : objects(clock) {}
@@ -40,6 +43,7 @@ struct FakeGcsCall {
   std::string object;  // of a compose, a rewrite and an insert: the one that is made; may be empty
   std::string source_bucket, source;  // of a rewrite
   FakeFault fault = {};
+  bool in_batch = false;  // a part of a batch
 
   const ServedRequest& request() const { return exchange.request(); }
   std::string Argument(std::string_view name) const { return request().Argument(name).value_or(""); }

@@ -77,15 +77,15 @@ bool Fits(const FakeFault& fault, std::string_view operation) {
   const bool insert = operation.substr(0, kInsert.size()) == kInsert;
   const std::string_view step = insert ? operation.substr(kInsert.size()) : std::string_view();
   const bool sends = step == "whole" || step == "chunk";
-  const bool read = operation == "storage.objects.read";
+  const bool read = operation == "storage.objects.read", batch = operation == "storage.batch";
   switch (fault.kind) {
     case Kind::kNone: return false;
     case Kind::kStatus: return !fault.after || sends;
     case Kind::kReset: return !fault.after || sends || read;
     case Kind::kAfterCommit:
       return sends || operation == "storage.objects.delete" || operation == "storage.objects.compose" ||
-             operation == "storage.objects.rewrite";
-    case Kind::kBrokenStream:
+             operation == "storage.objects.rewrite" || batch;
+    case Kind::kBrokenStream: return read || batch;
     case Kind::kOverwrite:
     case Kind::kWholeObject:
     case Kind::kWrongEtag: return read;

@@ -7,7 +7,7 @@
 //   return-reset-connection        RST before anything is done
 //   return-reset-connection-after-KK   an upload keeps K KiB, or a download sends them, then RST
 //   return-N-after-commit          it is done, but the answer is status N; 0: RST
-//   return-broken-stream[-after-KK]    a download ends in good order in the middle
+//   return-broken-stream[-after-KK]    a download, or the answer to a batch, ends in good order in the middle
 //   return-corrupted-data          a byte of a download, or of what an upload received, is another one
 //   return-308-without-range       the answer to a chunk or a query
 //   return-whole-object            200 and everything where a range was asked for
@@ -77,6 +77,7 @@ struct FakeTarget {
 /// Operations, as retry tests name them; an insert comes in steps.
 ///   storage.objects.{get,read,list,delete,compose,rewrite}  storage.buckets.get
 ///   storage.objects.insert: .whole .start .chunk .query .cancel
+///   storage.batch: the whole; its parts are struck as operations of their own, where a reset is a 503
 /// Safe from any thread.
 class FakeGcsFaults {
  public:

@@ -213,6 +213,37 @@ TEST_F(FakeGcsTest, AnswersRangesAndGenerations) {
   EXPECT_EQ(read(StrCat("&generation=", first), "bytes=0-0"), "404");
 }
 
+TEST_F(FakeGcsTest, AnswersABatchPartByPart) {
+  const std::uint64_t generation = fake_.Put("b", "a/ä", "bytes");
+  fake_.Put("b", "stays", "bytes");
+  const auto part = [](std::string_view about, std::string_view line) {
+    return StrCat("--x\r\nContent-Type: application/http\r\n", about, "\r\n", line, " HTTP/1.1\r\n\r\n\r\n");
+  };
+  const std::string body = StrCat(
+      part("Content-ID: <one>\r\n",
+           StrCat("DELETE /storage/v1/b/b/o/a%2F%C3%A4?ifGenerationMatch=", generation)),
+      part("", "DELETE /storage/v1/b/b/o/stays?ifGenerationMatch=7"),
+      part("Content-ID: <three>\r\n", StrCat("GET ", fake_.url(), "/storage/v1/b/b/o/stays?fields=name")),
+      "--x--\r\n");
+  const HttpHeader type{"Content-Type", "multipart/mixed; boundary=\"x\""};
+  const HttpAnswer answer = Send("POST", "/batch/storage/v1", body, {type});
+  EXPECT_EQ(answer.response.status, 200);
+  const std::size_t gone = answer.body.find("Content-ID: <response-one>\r\n\r\nHTTP/1.1 204 "),
+                    refused = answer.body.find("\r\n\r\nHTTP/1.1 412 "),
+                    found = answer.body.find("Content-ID: <response-three>\r\n\r\nHTTP/1.1 200 ");
+  EXPECT_TRUE(gone < refused && refused < found && found != std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("{\"name\":\"stays\"}", found), std::string::npos);
+  EXPECT_EQ(fake_.Get("b", "a/ä"), "absent");
+  EXPECT_EQ(fake_.requests("storage.batch"), 1);
+  EXPECT_EQ(fake_.requests("storage.objects.delete"), 0) << "parts are no requests";
+
+  EXPECT_EQ(Send("POST", "/batch/storage/v1", body.substr(0, body.size() - 5), {type}).response.status, 400);
+  EXPECT_EQ(Send("POST", "/batch/storage/v1", body).response.status, 400);
+  std::string many;
+  for (int at = 0; at < 101; ++at) many += part("", "DELETE /storage/v1/b/b/o/c");
+  EXPECT_EQ(Send("POST", "/batch/storage/v1", many + "--x--\r\n", {type}).response.status, 400);
+}
+
 TEST_F(FakeGcsTest, ARetryTestIsConsumedOnce) {
   const Json test =
       SendJson("POST", "/retry_test",
