@@ -252,8 +252,7 @@ Status Publisher::Withdraw() {
   }
   RETURN_IF_ERROR(out_.Remove(kManifestName));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, out_.List(kLocationLogPrefix));
-  for (const ObjectInfo& log : logs) RETURN_IF_ERROR(out_.Remove(log.name));
-  return {};
+  return out_.RemoveAll(logs, [] { return true; });
 }
 
 Condition Publisher::ConditionFor(const std::string& object) const {

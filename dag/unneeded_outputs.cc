@@ -108,9 +108,6 @@ Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::s
   if (!objects.empty()) RETURN_IF_ERROR(environment.log->Flush(stop));  // the facts come first
   RETURN_IF_ERROR(store->Sweep(""));  // a killed run left its temporaries there
   if (!objects.empty()) PassCommitPoint("outputs.unneeded");
-  std::vector<std::string> names;
-  names.reserve(objects.size());
-  for (const ObjectInfo& object : objects) names.push_back(object.name);
   std::uint64_t bytes = 0;
   std::size_t gone = 0;
   const auto removed = [&] {
@@ -120,9 +117,10 @@ Result<std::uint64_t> RemoveOutputs(const Environment& environment, const std::s
   };
   if (stop.stop_requested()) return bytes;
   // The manifest is durably gone before the first object goes.
-  const std::size_t manifests = !names.empty() && names.front() == kManifestName ? 1 : 0;
-  RETURN_IF_ERROR(store->RemoveAll(std::span(names).first(manifests), removed));
-  if (!stop.stop_requested()) RETURN_IF_ERROR(store->RemoveAll(std::span(names).subspan(manifests), removed));
+  const std::size_t manifests = !objects.empty() && objects.front().name == kManifestName ? 1 : 0;
+  RETURN_IF_ERROR(store->RemoveAll(std::span(objects).first(manifests), removed));
+  if (!stop.stop_requested())
+    RETURN_IF_ERROR(store->RemoveAll(std::span(objects).subspan(manifests), removed));
   return bytes;
 }
 

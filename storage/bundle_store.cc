@@ -184,32 +184,31 @@ Result<std::vector<ObjectInfo>> BundleStore::List(std::string_view prefix) {
 }
 
 Status BundleStore::Remove(std::string_view name) {
-  const std::string only(name);
-  return RemoveAll(std::span(&only, 1), [] { return true; });
+  return RemoveKnown(*this, {std::string(name), 0, {}, {}});
 }
 
-Status BundleStore::RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) {
+Status BundleStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {
   RETURN_IF_ERROR(Look());
   std::set<std::string, std::less<>> parts;  // that go at the end: they share files
   bool goes_on = true;
   Status status;
-  while (!names.empty() && goes_on && status.ok()) {
+  while (!objects.empty() && goes_on && status.ok()) {
     std::size_t own = 0;
     bool hidden = false;
     {
       const Lock lock(mutex_);
-      while (own < names.size() && !places_.contains(names[own])) ++own;
-      hidden = own == 0 && hidden_.contains(names.front());
+      while (own < objects.size() && !places_.contains(objects[own].name)) ++own;
+      hidden = own == 0 && hidden_.contains(objects.front().name);
     }
     if (own > 0) {
-      status = inner_->RemoveAll(names.first(own), [&] { return goes_on = removed(); });
-      names = names.subspan(own);
+      status = inner_->RemoveAll(objects.first(own), [&] { return goes_on = removed() && goes_on; });
+      objects = objects.subspan(own);
       continue;
     }
-    if (hidden) status = inner_->Remove(names.front());
+    if (hidden) status = inner_->Remove(objects.front().name);
     if (!status.ok()) break;
-    parts.insert(names.front());
-    names = names.subspan(1);
+    parts.insert(objects.front().name);
+    objects = objects.subspan(1);
     goes_on = removed();
   }
   Status gone = RemoveParts(parts);
@@ -218,7 +217,7 @@ Status BundleStore::RemoveAll(std::span<const std::string> names, const std::fun
 
 /// Removes the bundles of these objects. Other objects in them are committed once more before.
 Status BundleStore::RemoveParts(const std::set<std::string, std::less<>>& names) {
-  std::vector<std::string> bundles;
+  std::vector<ObjectInfo> bundles;
   std::vector<std::pair<std::string, Place>> stay;
   {
     const Lock lock(mutex_);
@@ -229,7 +228,7 @@ Status BundleStore::RemoveParts(const std::set<std::string, std::less<>>& names)
     for (const auto& [name, places] : places_)
       if (!names.contains(name) && touched.contains(places.rbegin()->bundle))
         stay.emplace_back(name, *places.rbegin());
-    bundles.assign(touched.begin(), touched.end());
+    for (const std::string& bundle : touched) bundles.push_back({bundle, 0, bundles_.at(bundle).version, {}});
   }
   if (bundles.empty()) return {};
   std::vector<Object> again;
@@ -242,7 +241,7 @@ Status BundleStore::RemoveParts(const std::set<std::string, std::less<>>& names)
   if (!together.empty()) RETURN_IF_ERROR(CommitBundle(together, {}));
   RETURN_IF_ERROR(inner_->RemoveAll(bundles, [] { return true; }));
   const Lock lock(mutex_);
-  for (const std::string& bundle : bundles) Forget(bundle);
+  for (const ObjectInfo& bundle : bundles) Forget(bundle.name);
   return {};
 }
 

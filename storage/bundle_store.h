@@ -34,7 +34,8 @@ class BundleStore final : public Store {
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
-  Status RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) override;
+  /// Compares no version of an object in a bundle: the removal of others in its bundle changes it.
+  Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) override;
   Status Sweep(std::string_view prefix) override { return inner_->Sweep(prefix); }
 
   struct Object {

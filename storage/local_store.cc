@@ -106,12 +106,18 @@ std::string LocalStore::PathOf(std::string_view name) const {
 }
 
 Result<std::unique_ptr<ByteFile>> LocalStore::Open(std::string_view name) {
-  RETURN_IF_ERROR(CheckLocalName(name));
-  Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(PathOf(name), LocalFile::Keeper::kStore);
+  return OpenKnown({std::string(name), 0, {}, {}});
+}
+
+Result<std::unique_ptr<ByteFile>> LocalStore::OpenKnown(const ObjectInfo& known) {
+  RETURN_IF_ERROR(CheckLocalName(known.name));
+  Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(PathOf(known.name), LocalFile::Keeper::kStore);
   if (!file.ok() && file.status().code() == Code::kInvalidArgument)
     // It is a directory, or a part of its path is a file.
     return Status(Code::kNotFound, std::string(file.status().message()));
   if (!file.ok()) return std::move(file).status();
+  if (!known.version.empty() && DescribeObject(known.name, (*file)->identity()).version != known.version)
+    return Status(Code::kNotFound, StrCat(PathOf(known.name), ": was replaced"));
   return std::unique_ptr<ByteFile>(std::move(file).value());
 }
 
@@ -161,24 +167,26 @@ Status LocalStore::Remove(std::string_view name) {
 
 // One lock and one sync for many names of a directory: with a sync each, the removal of a small object costs
 // more than its work.
-Status LocalStore::RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) {
+Status LocalStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {
   constexpr std::size_t kAtOnce = 256;  // other writers of the directory wait that long
-  while (!names.empty()) {
-    RETURN_IF_ERROR(CheckLocalName(names.front()));
-    const std::string directory = ParentDirectory(PathOf(names.front()));
+  while (!objects.empty()) {
+    RETURN_IF_ERROR(CheckLocalName(objects.front().name));
+    const std::string directory = ParentDirectory(PathOf(objects.front().name));
     const Result<DirectoryLock> lock = DirectoryLock::Acquire(directory);
     if (!lock.ok()) {
-      RETURN_IF_ERROR(Remove(names.front()));  // knows whether that is a failure
+      // Remove knows whether that is a failure.
+      RETURN_IF_ERROR(Store::RemoveAll(objects.first(1), [] { return true; }));
       if (!removed()) return {};
-      names = names.subspan(1);
+      objects = objects.subspan(1);
       continue;
     }
     bool goes_on = true;
-    for (std::size_t left = kAtOnce; left > 0 && goes_on && !names.empty();
-         --left, names = names.subspan(1)) {
-      const std::string path = PathOf(names.front());
-      if (!CheckLocalName(names.front()).ok() || ParentDirectory(path) != directory) break;
-      if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != EISDIR)
+    for (std::size_t left = kAtOnce; left > 0 && goes_on && !objects.empty();
+         --left, objects = objects.subspan(1)) {
+      const std::string path = PathOf(objects.front().name);
+      if (!CheckLocalName(objects.front().name).ok() || ParentDirectory(path) != directory) break;
+      ASSIGN_OR_RETURN(const bool is_in, IsIn(objects.front()));
+      if (is_in && unlink(path.c_str()) != 0 && errno != ENOENT && errno != EISDIR)
         return LocalError(path, "cannot remove", errno);
       goes_on = removed();
     }
@@ -186,6 +194,13 @@ Status LocalStore::RemoveAll(std::span<const std::string> names, const std::func
     if (!goes_on) return {};
   }
   return {};
+}
+
+/// Returns whether the object has the version of `known`, if that has one.
+Result<bool> LocalStore::IsIn(const ObjectInfo& known) {
+  if (known.version.empty()) return true;
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> now, Stat(known.name));
+  return now && now->version == known.version;
 }
 
 Status LocalStore::Sweep(std::string_view prefix) {

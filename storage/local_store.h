@@ -1,7 +1,9 @@
 // A store whose objects are files below a directory.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +18,12 @@ class LocalStore final : public Store {
   explicit LocalStore(const std::string& root);
 
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override;
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
-  Status RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) override;
+  Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) override;
   /// `prefix` selects by the name of the object that was being written.
   Status Sweep(std::string_view prefix) override;
 
@@ -29,6 +32,7 @@ class LocalStore final : public Store {
 
  private:
   std::string PathOf(std::string_view name) const;
+  Result<bool> IsIn(const ObjectInfo& known);
 
   std::string root_;
 };

@@ -70,6 +70,14 @@ struct MemoryStore::Objects {
     return Status(Code::kFailedPrecondition, StrCat(name, ": was replaced by somebody else"));
   }
 
+  /// Null: there is no such object, or it is in another state.
+  const Object* Find(const ObjectInfo& known) const REQUIRES(mutex) {
+    const auto found = by_name.find(known.name);
+    const bool is_known =
+        found != by_name.end() && (known.version.empty() || known.version == found->second.info.version);
+    return is_known ? &found->second : nullptr;
+  }
+
   Mutex mutex;
   std::map<std::string, Object, std::less<>> by_name GUARDED_BY(mutex);
   std::uint64_t generation GUARDED_BY(mutex) = 0;
@@ -111,11 +119,15 @@ MemoryStore::MemoryStore() : objects_(std::make_shared<Objects>()) {}
 MemoryStore::~MemoryStore() = default;
 
 Result<std::unique_ptr<ByteFile>> MemoryStore::Open(std::string_view name) {
-  RETURN_IF_ERROR(CheckObjectName(name));
+  return OpenKnown({std::string(name), 0, {}, {}});
+}
+
+Result<std::unique_ptr<ByteFile>> MemoryStore::OpenKnown(const ObjectInfo& known) {
+  RETURN_IF_ERROR(CheckObjectName(known.name));
   const Lock lock(objects_->mutex);
-  const auto found = objects_->by_name.find(name);
-  if (found == objects_->by_name.end()) return Status(Code::kNotFound, StrCat(name, ": no such object"));
-  return MemoryFile(found->second.bytes);
+  const Objects::Object* const object = objects_->Find(known);
+  if (object == nullptr) return Status(Code::kNotFound, StrCat(known.name, ": no such object"));
+  return MemoryFile(object->bytes);
 }
 
 Result<std::unique_ptr<ObjectWriter>> MemoryStore::Create(std::string_view name, Condition condition) {
@@ -143,10 +155,18 @@ Result<std::vector<ObjectInfo>> MemoryStore::List(std::string_view prefix) {
 }
 
 Status MemoryStore::Remove(std::string_view name) {
-  RETURN_IF_ERROR(CheckObjectName(name));
-  const Lock lock(objects_->mutex);
-  if (const auto found = objects_->by_name.find(name); found != objects_->by_name.end())
-    objects_->by_name.erase(found);
+  return RemoveKnown(*this, {std::string(name), 0, {}, {}});
+}
+
+Status MemoryStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {
+  for (const ObjectInfo& object : objects) {
+    RETURN_IF_ERROR(CheckObjectName(object.name));
+    {
+      const Lock lock(objects_->mutex);
+      if (objects_->Find(object) != nullptr) objects_->by_name.erase(object.name);
+    }
+    if (!removed()) break;
+  }
   return {};
 }
 

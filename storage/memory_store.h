@@ -1,7 +1,9 @@
 // A store in memory: for tests, and for objects that never need a disk.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,10 +18,12 @@ class MemoryStore final : public Store {
   ~MemoryStore() override;
 
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override;
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
+  Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) override;
   Status Sweep(std::string_view prefix) override;
 
  private:

@@ -9,16 +9,20 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 16;       // requests at a time: each waits for a server
-constexpr std::size_t kLargestPart = 64;  // names; a directory is locked and synced once for them
+constexpr std::size_t kAtOnce = 16;  // requests at a time: each waits for a server
+// Objects of a part: a directory is locked and synced once for them, and a bucket takes them in one request.
+constexpr std::size_t kSmallestPart = 16, kLargestPart = 100;
 
 }  // namespace
 
-Status RemoveObjects(Store& store, std::span<const std::string> names) {
-  const std::size_t size = std::clamp<std::size_t>(names.size() / kAtOnce, 1, kLargestPart);
-  return InParallel((names.size() + size - 1) / size, kAtOnce, [&](std::size_t part) {
+Status RemoveObjects(Store& store, std::span<const ObjectInfo> objects) {
+  const std::size_t most = std::max(kAtOnce, (objects.size() + kLargestPart - 1) / kLargestPart);
+  const std::size_t parts = std::clamp<std::size_t>(objects.size() / kSmallestPart, 1, most);
+  const std::size_t size = (objects.size() + parts - 1) / parts;
+  return InParallel(size == 0 ? 0 : (objects.size() + size - 1) / size, kAtOnce, [&](std::size_t part) {
     const std::size_t begin = part * size;
-    return store.RemoveAll(names.subspan(begin, std::min(size, names.size() - begin)), [] { return true; });
+    return store.RemoveAll(objects.subspan(begin, std::min(size, objects.size() - begin)),
+                           [] { return true; });
   });
 }
 

@@ -4,12 +4,30 @@
 
 namespace pipeline {
 
-Status Store::RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed) {
-  for (const std::string& name : names) {
-    RETURN_IF_ERROR(Remove(name));
+Result<std::unique_ptr<ByteFile>> Store::OpenKnown(const ObjectInfo& known) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteFile> file, Open(known.name));
+  if (known.version.empty()) return file;
+  // No version comes back: if it is this one now, it was so when the object was opened.
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> now, Stat(known.name));
+  if (now && now->version == known.version) return file;
+  return Status(Code::kNotFound, StrCat(known.name, ": was replaced or removed"));
+}
+
+Status Store::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {
+  for (const ObjectInfo& object : objects) {
+    bool is_known = true;
+    if (!object.version.empty()) {
+      ASSIGN_OR_RETURN(const std::optional<ObjectInfo> now, Stat(object.name));
+      is_known = now && now->version == object.version;
+    }
+    if (is_known) RETURN_IF_ERROR(Remove(object.name));
     if (!removed()) break;
   }
   return {};
+}
+
+Status RemoveKnown(Store& store, const ObjectInfo& known) {
+  return store.RemoveAll(std::span(&known, 1), [] { return true; });
 }
 
 Status ObjectWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
@@ -37,9 +55,9 @@ bool ReadingAgainHelps(const Status& failure) {
   return failure.Detail<ReplacedWhileRead>() != nullptr || failure.Detail<DamagedOnTheWay>() != nullptr;
 }
 
-Result<std::string> ReadOnce(Store& store, std::string_view name, std::uint64_t max_bytes,
-                             std::stop_token stop) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(name));
+Result<std::string> ReadOnce(std::string_view name, Result<std::unique_ptr<ByteFile>> opened,
+                             std::uint64_t max_bytes, std::stop_token stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, std::move(opened));
   if (file->size() > max_bytes)
     return Status(Code::kResourceExhausted, StrCat(name, ": ", HumanBytes(file->size()), " where at most ",
                                                    HumanBytes(max_bytes), " was expected"));
@@ -56,8 +74,18 @@ Result<std::string> ReadOnce(Store& store, std::string_view name, std::uint64_t 
 Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
                                std::stop_token stop) {
   for (int reads = 1;; ++reads) {
-    Result<std::string> bytes = ReadOnce(store, name, max_bytes, stop);
+    Result<std::string> bytes = ReadOnce(name, store.Open(name), max_bytes, stop);
     if (bytes.ok() || reads == kReads || !ReadingAgainHelps(bytes.status())) return bytes;
+  }
+}
+
+Result<std::string> ReadObject(Store& store, const ObjectInfo& known, std::uint64_t max_bytes,
+                               std::stop_token stop) {
+  for (int reads = 1;; ++reads) {
+    Result<std::string> bytes = ReadOnce(known.name, store.OpenKnown(known), max_bytes, stop);
+    if (bytes.status().Detail<ReplacedWhileRead>() != nullptr)
+      return Status(Code::kNotFound, StrCat(known.name, ": was replaced or removed"));
+    if (bytes.ok() || reads == kReads || bytes.status().Detail<DamagedOnTheWay>() == nullptr) return bytes;
   }
 }
 

@@ -24,6 +24,7 @@ struct ObjectInfo {
   std::uint64_t size = 0;
   std::string version;
   std::optional<std::uint32_t> crc32c;  // absent: the store keeps no checksum
+  bool operator==(const ObjectInfo&) const = default;
 };
 
 /// Condition for a commit. If it does not hold, nothing changes and Commit fails.
@@ -66,6 +67,10 @@ class Store {
   /// kNotFound: no such object. Readers of the file see the state at the time of Open, or fail; they never
   /// see two versions mixed. The file may outlive the store.
   virtual Result<std::unique_ptr<ByteFile>> Open(std::string_view name) = 0;
+  /// Opens the state `known`, which List, Stat or Commit returned; a bucket is not asked for it again. An
+  /// empty version: any state. kNotFound: that state is gone. A store that does not ask says so later:
+  /// readers fail with kDataLoss and ReplacedWhileRead, unless a cache still has the bytes of that state.
+  virtual Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known);
   virtual Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) = 0;
   /// Absent: no such object. This is not a failure.
   virtual Result<std::optional<ObjectInfo>> Stat(std::string_view name) = 0;
@@ -73,9 +78,11 @@ class Store {
   virtual Result<std::vector<ObjectInfo>> List(std::string_view prefix) = 0;
   /// OK also if there is no such object.
   virtual Status Remove(std::string_view name) = 0;
-  /// Does the same with each of `names`, one after the other, and calls `removed` after each; false: ends
-  /// there. A power cut may undo the last ones until this returns.
-  virtual Status RemoveAll(std::span<const std::string> names, const std::function<bool()>& removed);
+  /// Removes each of `objects` that is in the state given: an object in another state stays, and an empty
+  /// version is any state. They go in this order, one after the other or some at a time; `removed` is called
+  /// for each that was dealt with, and once it has returned false, no others go. A power cut may undo the
+  /// last ones until this returns.
+  virtual Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed);
   /// Removes uncommitted data under `prefix` from writers of dead processes.
   virtual Status Sweep(std::string_view prefix) = 0;
 };
@@ -83,6 +90,9 @@ class Store {
 /// Writes a whole small object at once.
 Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_view bytes,
                                const Condition& condition, std::stop_token stop = {});
+
+/// Removes one object in the state `known`, as RemoveAll does.
+Status RemoveKnown(Store& store, const ObjectInfo& known);
 
 /// Detail of the failure of a reader: another writer replaced or removed the object after it was opened.
 struct ReplacedWhileRead final : StatusDetail {};
@@ -93,6 +103,9 @@ struct DamagedOnTheWay final : StatusDetail {};
 /// Returns all bytes of a small object, of one version: an object that is replaced meanwhile, or damaged on
 /// the way, is read again, a few times. kResourceExhausted: it is larger than `max_bytes`.
 Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
+                               std::stop_token stop = {});
+/// Returns all bytes of the state `known`, as OpenKnown knows it. kNotFound: that state is gone.
+Result<std::string> ReadObject(Store& store, const ObjectInfo& known, std::uint64_t max_bytes,
                                std::stop_token stop = {});
 
 }  // namespace pipeline

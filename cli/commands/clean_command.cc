@@ -49,12 +49,12 @@ Status RemoveBelow(const Environment& environment, const std::string& below,
                    std::map<std::string, std::uint64_t>& removed) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, environment.work_store(below));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
-  std::vector<std::string> unneeded;
+  std::vector<ObjectInfo> unneeded;
   for (const ObjectInfo& object : objects) {
     const std::string first = object.name.substr(0, object.name.find('/'));
     if (needed.contains(first)) continue;
     removed[first] += object.size;
-    unneeded.push_back(object.name);
+    unneeded.push_back(object);
   }
   return dry_run ? Status() : store->RemoveAll(unneeded, [] { return true; });
 }

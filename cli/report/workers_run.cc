@@ -102,8 +102,9 @@ Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const std::stop
   ASSIGN_OR_RETURN(run.history, ReadHistory(package, view->history, unreadable, stop));
   for (const std::string& object : unreadable)
     LogWarning(StrCat(object, ": cannot be read; what it tells of the workers is missing"));
-  ASSIGN_OR_RETURN(const WorkHistory finished,
-                   ReadFinished(package, {view->done.begin(), view->done.end()}, stop));
+  std::vector<ObjectInfo> records;
+  for (const auto& [unit, record] : view->done) records.push_back(record);
+  ASSIGN_OR_RETURN(const WorkHistory finished, ReadFinished(package, records, stop));
   run.history.Add(finished);
   return std::optional(std::move(run));
 }

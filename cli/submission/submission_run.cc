@@ -35,6 +35,7 @@
 #include "dag/package/unit_queue.h"
 #include "storage/directory.h"
 #include "storage/remote/open_store.h"
+#include "storage/remove_objects.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -279,8 +280,7 @@ class Submitted {
   /// No worker runs: new ones need not wait until those of an earlier call count as dead.
   Status RemoveLeases() {
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> leases, package_->List(kUnitLeasePrefix));
-    for (const ObjectInfo& lease : leases) RETURN_IF_ERROR(package_->Remove(lease.name));
-    return {};
+    return RemoveObjects(*package_, leases);
   }
 
   int Watch() {
@@ -295,7 +295,8 @@ class Submitted {
     if (!outcome.ok()) return Refuse(outcome.status());
     if (!outcome->end) {
       (void)RemoveSubmission(*package_, *submission_);
-      const Result<SeenUnitLease> planning = ReadUnitLease(*package_, kPlanningLease, stop());
+      const Result<SeenUnitLease> planning =
+          ReadUnitLease(*package_, {ObjectOfLease(kPlanningLease), 0, {}, {}}, stop());
       if (const std::string why = planning.ok() ? WhyNobodyPlans(*planning) : ""; !why.empty()) LogError(why);
       LogError(StrCat("all workers ended before the run did (", outcome->engine, "); their messages are in ",
                       engine->Messages(), "; the same command continues"));

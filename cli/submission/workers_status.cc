@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <ranges>
 #include <utility>
 
 #include "base/clock.h"
@@ -132,11 +133,12 @@ std::vector<WorkerStatus> WorkersWatch::WorkersIn(const PackageView& view, std::
   std::vector<WorkerStatus> workers;
   std::map<std::string, std::pair<std::string, SeenUnitLease>> leases;
   for (const std::string& name : view.RunningLeases()) {
-    const std::string& version = view.leases.at(name).version;
+    const ObjectInfo& object = view.leases.at(name);
+    const std::string& version = object.version;
     std::pair<std::string, SeenUnitLease> seen;
     if (const auto before = leases_.find(name); before != leases_.end() && before->second.first == version) {
       seen = before->second;
-    } else if (Result<SeenUnitLease> lease = ReadUnitLease(package_, name, stop); lease.ok()) {
+    } else if (Result<SeenUnitLease> lease = ReadUnitLease(package_, object, stop); lease.ok()) {
       seen = {version, std::move(*lease)};
     }
     const std::string unit(UnitOfLease(name));
@@ -162,24 +164,24 @@ void WorkersWatch::ReadWork(const PackageView& view, std::size_t most_results, c
     history_ = {};
     read_.clear();
   }
-  const auto new_of = [this](const auto& names, std::size_t most) {
-    std::vector<std::string> some;
-    for (const std::string& name : names)
-      if (some.size() < most && !read_.contains(name)) some.push_back(name);
+  const auto new_of = [this](const auto& objects, std::size_t most) {
+    std::vector<ObjectInfo> some;
+    for (const ObjectInfo& object : objects)
+      if (some.size() < most && !read_.contains(object.name)) some.push_back(object);
     return some;
   };
-  const auto keep = [this](const Result<WorkHistory>& more, const std::vector<std::string>& names) {
+  const auto keep = [this](const Result<WorkHistory>& more, const std::vector<ObjectInfo>& objects) {
     if (!more.ok()) return;
     history_.Add(*more);
-    read_.insert(names.begin(), names.end());
+    for (const ObjectInfo& object : objects) read_.insert(object.name);
   };
   std::vector<std::string> unreadable;  // `pipe report` names them
-  const std::vector<std::string> objects = new_of(view.history, view.history.size());
-  keep(ReadHistory(package_, objects, unreadable, stop), objects);
+  const std::vector<ObjectInfo> history = new_of(view.history, view.history.size());
+  keep(ReadHistory(package_, history, unreadable, stop), history);
   // Those of an earlier program tell too little, and belong to no run.
   if (run_.empty()) return;
-  const std::vector<std::string> units = new_of(view.done, most_results);
-  keep(ReadFinished(package_, units, stop), units);
+  const std::vector<ObjectInfo> records = new_of(std::views::values(view.done), most_results);
+  keep(ReadFinished(package_, records, stop), records);
 }
 
 WorkersStatus WorkersWatch::Look(PackageView view, std::int64_t now, std::size_t most_results,

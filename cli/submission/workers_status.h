@@ -80,7 +80,7 @@ class WorkersWatch {
   std::map<std::string, std::pair<std::string, SeenUnitLease>> leases_;  // by name, with the version
   std::string run_;                                                      // WorkPackage::run of the others:
   WorkHistory history_;
-  std::set<std::string, std::less<>> read_;  // objects of the history, and units whose results were read
+  std::set<std::string, std::less<>> read_;  // objects of the history and records that were read
 };
 
 /// Returns the state of the work package that the work directory `work` names. Absent: it names none.

@@ -284,11 +284,10 @@ class NextUnits {
   }
 
   Status RemoveLeases() {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> leases, store_.List(kUnitLeasePrefix));
-    std::vector<std::string> names;
-    for (const ObjectInfo& lease : leases)
-      if (lease.name != ObjectOfLease(kPlanningLease)) names.push_back(lease.name);
-    return RemoveObjects(store_, names);
+    ASSIGN_OR_RETURN(std::vector<ObjectInfo> leases, store_.List(kUnitLeasePrefix));
+    std::erase_if(leases,
+                  [](const ObjectInfo& lease) { return lease.name == ObjectOfLease(kPlanningLease); });
+    return RemoveObjects(store_, leases);
   }
 
   std::optional<int> EndTurn() {

@@ -24,6 +24,7 @@
 #include "dag/planner.h"
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
+#include "storage/remove_objects.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -47,10 +48,9 @@ Result<std::string> CopyLog(Store& store, const std::string& path) {
 
 /// Workers of the previous plan may still read its log; workers of older plans have ended or are too late.
 Status RemoveOldLogs(Store& store, const std::set<std::string>& kept) {
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> logs, store.List(kLogPrefix));
-  for (const ObjectInfo& log : logs)
-    if (!kept.contains(log.name)) RETURN_IF_ERROR(store.Remove(log.name));
-  return {};
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> logs, store.List(kLogPrefix));
+  std::erase_if(logs, [&kept](const ObjectInfo& log) { return kept.contains(log.name); });
+  return RemoveObjects(store, logs);
 }
 
 /// Returns whether the work package has addresses with secrets, which open files that are not public.
@@ -101,7 +101,7 @@ Result<bool> BeginsRun(Store& store, const Result<WorkPackage>& before, const Pl
 /// Units that were given up are tried again, workers may plan again, and the run has not ended.
 Status Reopen(Store& store, const std::string& run) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> failed, store.List(kFailedPrefix));
-  for (const ObjectInfo& object : failed) RETURN_IF_ERROR(store.Remove(object.name));
+  RETURN_IF_ERROR(RemoveObjects(store, failed));
   RETURN_IF_ERROR(store.Remove(ObjectOfLease(kPlanningLease)));
   RETURN_IF_ERROR(RemoveOtherHistory(store, run));
   return store.Remove(kRunEndName);

@@ -72,7 +72,7 @@ Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const st
     const bool is_old = here && object.name.ends_with(kRecordEnd) && here->size < object.size;
     if (is_old) renewed.insert(RunOf(object));
     if (here && !renewed.contains(RunOf(object))) continue;
-    Result<std::string> bytes = ReadObject(home, object.name, object.size, stop);
+    Result<std::string> bytes = ReadObject(home, object, object.size, stop);
     if (bytes.status().code() == Code::kNotFound) continue;
     if (!bytes.ok()) return std::move(bytes).status();
     RETURN_IF_ERROR(WriteObject(local, object.name, *bytes, Condition::ReplaceAny()).status());

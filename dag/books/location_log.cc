@@ -58,7 +58,7 @@ Result<std::vector<UnitLine>> ReadLocationLog(Store& out, const std::vector<Obje
   std::size_t unreadable = 0;
   for (const ObjectInfo& object : listed) {
     if (!object.name.starts_with(kLocationLogPrefix)) continue;
-    const Result<std::string> text = ReadObject(out, object.name, kMaxSegmentBytes, stop);
+    const Result<std::string> text = ReadObject(out, object, kMaxSegmentBytes, stop);
     if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
     std::string_view rest = text.ok() ? std::string_view(*text) : std::string_view();
     if (!rest.starts_with(kFirstLine)) {

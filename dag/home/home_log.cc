@@ -47,15 +47,15 @@ std::string NameOf(std::uint32_t number, std::string_view suffix) {
 }
 
 /// The objects that make up the log, by number.
-std::map<std::uint32_t, std::string> NeededOf(const std::vector<ObjectInfo>& listed, std::uint32_t& next) {
-  std::map<std::uint32_t, std::string> needed;
+std::map<std::uint32_t, ObjectInfo> NeededOf(const std::vector<ObjectInfo>& listed, std::uint32_t& next) {
+  std::map<std::uint32_t, ObjectInfo> needed;
   std::uint32_t from = 0;
   for (const ObjectInfo& object : listed)
     if (const std::optional<Segment> segment = ParseSegment(object.name)) {
       next = std::max(next, segment->number + 1);
       if (segment->whole) from = std::max(from, segment->number);
       // A late segment of a dead run may have the number of a whole log.
-      if (std::string& name = needed[segment->number]; name.empty() || segment->whole) name = object.name;
+      if (ObjectInfo& one = needed[segment->number]; one.name.empty() || segment->whole) one = object;
     }
   needed.erase(needed.begin(), needed.lower_bound(from));
   return needed;
@@ -78,11 +78,11 @@ bool AddSegment(std::string_view bytes, std::string& text) {
 Result<std::optional<HomeLogText>> ReadOnce(Store& home, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> listed, home.List(kHomeLogPrefix));
   HomeLogText log;
-  const std::map<std::uint32_t, std::string> needed = NeededOf(listed, log.next);
+  const std::map<std::uint32_t, ObjectInfo> needed = NeededOf(listed, log.next);
   std::uint32_t lost = 0;
   std::optional<std::uint32_t> last;
-  for (const auto& [number, name] : needed) {
-    const Result<std::string> bytes = ReadObject(home, name, kMostBytes, stop);
+  for (const auto& [number, object] : needed) {
+    const Result<std::string> bytes = ReadObject(home, object, kMostBytes, stop);
     if (bytes.status().code() == Code::kNotFound) return std::optional<HomeLogText>();
     if (!bytes.ok() && bytes.status().code() != Code::kDataLoss) return bytes.status();
     if (!bytes.ok() || !AddSegment(*bytes, log.text)) ++lost;
@@ -211,12 +211,13 @@ Status HomeLog::WriteAll(const std::stop_token& stop) {
   segments_ = 1;
   const std::uint32_t number = next_ - 1;
   // Segments that stay are not read any more, and go the next time.
-  const Result<std::vector<ObjectInfo>> listed = home_.List(kHomeLogPrefix);
-  for (std::size_t at = 0; listed.ok() && at < listed->size(); ++at) {
-    const std::string& name = (*listed)[at].name;
-    const std::optional<Segment> segment = ParseSegment(name);
-    if (segment && segment->number < number && !home_.Remove(name).ok()) break;
-  }
+  Result<std::vector<ObjectInfo>> listed = home_.List(kHomeLogPrefix);
+  if (!listed.ok()) return {};
+  std::erase_if(*listed, [number](const ObjectInfo& object) {
+    const std::optional<Segment> segment = ParseSegment(object.name);
+    return !segment || segment->number >= number;
+  });
+  (void)home_.RemoveAll(*listed, [] { return true; });
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "dag/location/held_store.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,8 @@ namespace pipeline {
 namespace {
 
 using Check = std::function<Status(std::stop_token)>;
+
+constexpr std::size_t kMostAtOnce = 100;  // objects that one removal after a check may take: a request's
 
 class HeldWriter final : public ObjectWriter {
  public:
@@ -42,6 +46,16 @@ class HeldStore final : public ForwardingStore {
   Status Remove(std::string_view name) override {
     RETURN_IF_ERROR(check_({}));
     return ForwardingStore::Remove(name);
+  }
+  Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) override {
+    bool goes_on = true;
+    while (!objects.empty() && goes_on) {
+      RETURN_IF_ERROR(check_({}));
+      const std::span<const ObjectInfo> some = objects.first(std::min(objects.size(), kMostAtOnce));
+      RETURN_IF_ERROR(ForwardingStore::RemoveAll(some, [&] { return goes_on = removed() && goes_on; }));
+      objects = objects.subspan(some.size());
+    }
+    return {};
   }
   Status Sweep(std::string_view prefix) override {
     RETURN_IF_ERROR(check_({}));

@@ -36,7 +36,7 @@ Result<std::unique_ptr<LocationNames>> LocationNames::Read(Store& out, const std
   const Lock lock(list->mutex_);
   for (const ObjectInfo& object : there) {
     if (!object.name.starts_with(kNamesPrefix)) continue;
-    const Result<std::string> text = ReadObject(out, object.name, kMaxPartBytes, stop);
+    const Result<std::string> text = ReadObject(out, object, kMaxPartBytes, stop);
     if (!text.ok() && text.status().code() == Code::kNotFound) continue;  // a later part holds its names
     if (!text.ok() && text.status().code() != Code::kDataLoss &&
         text.status().code() != Code::kResourceExhausted)

@@ -93,8 +93,9 @@ Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const Uni
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(object));
     UnitAttempts attempts;
     if (there) {
-      const Result<std::string> text = ReadObject(package, object, kMaxBytes, stop);
-      if (text.status().code() == Code::kNotFound) continue;  // `pipe plan` forgot the attempts meanwhile
+      const Result<std::string> text = ReadObject(package, *there, kMaxBytes, stop);
+      // `pipe plan` forgot the attempts meanwhile, or the twin of this worker failed.
+      if (text.status().code() == Code::kNotFound) continue;
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
       // Unreadable attempts are forgotten: the unit is tried more often.
       Result<UnitAttempts> before = text.ok() ? ParseUnitAttempts(*text) : text.status();
@@ -123,7 +124,7 @@ bool PackageView::HasBegun(std::string_view unit) const {
   if (first_cuts.contains(unit)) return true;
   unit.remove_suffix(kWhole.size());
   const auto first = done.lower_bound(unit);
-  return first != done.end() && first->starts_with(unit);
+  return first != done.end() && first->first.starts_with(unit);
 }
 
 bool PackageView::IsScanned(std::string_view unit) const {
@@ -177,7 +178,10 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
       view.leases.emplace(std::move(*lease), object);
     } else if (std::optional<std::string> done = NameBelow("done/", object.name)) {
       const std::string_view unit = UnitOfRecord(*done);
-      (unit.size() == done->size() ? view.done : view.first_cuts).emplace(unit);
+      if (unit.size() == done->size())
+        view.done.emplace(unit, object);
+      else
+        view.first_cuts.emplace(unit);
     } else if (std::optional<std::string> damaged = NameBelow("void/", object.name)) {
       view.damaged.insert(std::move(*damaged));
     } else if (std::optional<std::string> unit = NameBelow(kFailedPrefix, object.name)) {
@@ -207,7 +211,7 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
   }
   const std::string history = StrCat(kHistoryPrefix, view.package->run, "/");
   for (const ObjectInfo& object : objects)
-    if (object.name.starts_with(history)) view.history.push_back(object.name);
+    if (object.name.starts_with(history)) view.history.push_back(object);
   // A worker that was frozen for long may write the end of a plan that another one has replaced.
   if (view.end && !view.end->plan.empty() && view.end->plan != view.package->nonce) view.end.reset();
   return view;

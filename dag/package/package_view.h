@@ -71,14 +71,14 @@ struct PackageView {
   std::shared_ptr<const WorkPackage> package;
   std::string version;                                      // of plan.json
   std::map<std::string, ObjectInfo, std::less<>> leases;    // by name
-  std::set<std::string, std::less<>> done;                  // units with a record
+  std::map<std::string, ObjectInfo, std::less<>> done;      // units with a record, and its object
   std::set<std::string, std::less<>> damaged;               // units with a record that they are void
   std::set<std::string, std::less<>> first_cuts;            // units with a record of their first cuts
   std::map<std::string, UnitAttempts, std::less<>> failed;  // by unit
   std::map<std::string, std::string, std::less<>> failed_versions;
-  std::vector<std::string> history{};  // objects of the history of the run
-  std::optional<RunEnd> end;           // of this plan; absent: the run goes on
-  std::chrono::nanoseconds seen{0};    // Clock::Monotonic before the listing
+  std::vector<ObjectInfo> history{};  // objects of the history of the run
+  std::optional<RunEnd> end;          // of this plan; absent: the run goes on
+  std::chrono::nanoseconds seen{0};   // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;
   /// Returns whether there are records about partitions or cuts of the input that `unit` reads.

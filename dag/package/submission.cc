@@ -69,8 +69,8 @@ Status WriteSubmission(Store& package, Submission& submission, const std::stop_t
 }
 
 Status RemoveSubmission(Store& package, const Submission& submission) {
-  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(kSubmissionName));
-  return there && there->version == submission.version ? package.Remove(kSubmissionName) : Status();
+  if (submission.version.empty()) return {};
+  return RemoveKnown(package, {std::string(kSubmissionName), 0, submission.version, {}});
 }
 
 Status CheckRights(Store& package, std::string_view location, const std::stop_token& stop) {

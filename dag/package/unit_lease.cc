@@ -24,9 +24,9 @@ bool IsTaken(const Status& written) {
 
 std::string ObjectOfLease(std::string_view name) { return StrCat(kUnitLeasePrefix, name, kUnitLeaseSuffix); }
 
-Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop) {
+Result<SeenUnitLease> ReadUnitLease(Store& package, const ObjectInfo& lease, const std::stop_token& stop) {
   SeenUnitLease seen;
-  const Result<std::string> text = ReadObject(package, ObjectOfLease(name), kMaxLeaseBytes, stop);
+  const Result<std::string> text = ReadObject(package, lease, kMaxLeaseBytes, stop);
   if (text.status().code() == Code::kNotFound || IsDamaged(text.status())) return seen;
   if (!text.ok()) return text.status();
   const Result<Json> json = Json::Parse(*text);
@@ -63,7 +63,7 @@ Result<std::optional<UnitLease>> UnitLease::Take(Store& package, const UnitLease
 Result<std::optional<UnitLease>> UnitLease::TakeOver(Store& package, const UnitLeaseTerms& terms,
                                                      std::string name, const ObjectInfo& silent,
                                                      const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const SeenUnitLease before, ReadUnitLease(package, name, stop));
+  ASSIGN_OR_RETURN(const SeenUnitLease before, ReadUnitLease(package, silent, stop));
   UnitLease lease(package, terms, std::move(name), before.attempt + 1);
   lease.before_ = before;
   const Status written = lease.Write(Condition::Replace(silent.version), stop);
@@ -74,10 +74,33 @@ Result<std::optional<UnitLease>> UnitLease::TakeOver(Store& package, const UnitL
 
 Status UnitLease::Renew(const std::stop_token& stop) {
   ++renewal_;
-  return Write(Condition::Replace(version_), stop);
+  if (object_.version.empty()) {
+    ASSIGN_OR_RETURN(const std::optional<ObjectInfo> own, FindOwn());
+    if (!own) return Status(Code::kFailedPrecondition, StrCat(object_.name, ": another worker has it"));
+    object_ = *own;
+  }
+  const Status renewed = Write(Condition::Replace(object_.version), stop);
+  // It may have been written.
+  if (!renewed.ok() && !IsTaken(renewed)) object_.version.clear();
+  return renewed;
 }
 
-Status UnitLease::GiveBack() { return package_->Remove(ObjectOfLease(name_)); }
+Status UnitLease::GiveBack() {
+  if (!object_.version.empty()) return RemoveKnown(*package_, object_);
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> own, FindOwn());
+  return own ? RemoveKnown(*package_, *own) : Status();
+}
+
+Result<std::optional<ObjectInfo>> UnitLease::FindOwn() const {
+  ASSIGN_OR_RETURN(std::optional<ObjectInfo> there, package_->Stat(object_.name));
+  if (!there) return there;
+  const Result<std::string> text = ReadObject(*package_, *there, kMaxLeaseBytes);
+  if (!text.ok() && text.status().code() != Code::kNotFound && !IsDamaged(text.status()))
+    return text.status();
+  const Result<Json> json = text.ok() ? Json::Parse(*text) : text.status();
+  if (!json.ok() || (*json)["nonce"].AsString() != terms_.nonce) there.reset();
+  return there;
+}
 
 Status UnitLease::Write(const Condition& condition, const std::stop_token& stop) {
   Json json;
@@ -91,9 +114,7 @@ Status UnitLease::Write(const Condition& condition, const std::stop_token& stop)
   json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
   json["renewal"] = renewal_;
   if (terms_.memory > 0) json["memory"] = terms_.memory;
-  ASSIGN_OR_RETURN(const ObjectInfo info,
-                   WriteObject(*package_, ObjectOfLease(name_), json.Dump(), condition, stop));
-  version_ = info.version;
+  ASSIGN_OR_RETURN(object_, WriteObject(*package_, ObjectOfLease(name_), json.Dump(), condition, stop));
   return {};
 }
 

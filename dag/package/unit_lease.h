@@ -56,10 +56,12 @@ class UnitLease {
 
   /// Gives a sign of life. kFailedPrecondition: another worker has it now.
   Status Renew(const std::stop_token& stop);
-  /// Removes it.
+  /// Removes it, unless another worker has it now.
   Status GiveBack();
 
   const std::string& name() const { return name_; }
+  /// Its object as this worker wrote it last. Without a version: the answer to a renewal was lost.
+  const ObjectInfo& object() const { return object_; }
   /// Number of workers that had this lease, with this one.
   int attempt() const { return attempt_; }
   /// The lease that was taken over. Absent: this worker was the first.
@@ -69,11 +71,13 @@ class UnitLease {
   UnitLease(Store& package, const UnitLeaseTerms& terms, std::string name, int attempt)
       : package_(&package), terms_(terms), name_(std::move(name)), attempt_(attempt) {}
   Status Write(const Condition& condition, const std::stop_token& stop);
+  /// Returns the object that is there if this worker wrote it; absent: somebody else did, or there is none.
+  Result<std::optional<ObjectInfo>> FindOwn() const;
 
   Store* package_;
   UnitLeaseTerms terms_;
   std::string name_;
-  std::string version_;
+  ObjectInfo object_;
   int attempt_;
   std::int64_t began_ = SystemClock().UnixMillis();
   std::optional<SeenUnitLease> before_;
@@ -94,7 +98,7 @@ struct LeaseAge {
 /// the worker's are apart, or the worker has been silent for long, the clocks tell nothing.
 LeaseAge AgeOf(const SeenUnitLease& lease, std::int64_t now);
 
-/// Reads the lease `name`. A lease that is damaged or gone has the values above.
-Result<SeenUnitLease> ReadUnitLease(Store& package, std::string_view name, const std::stop_token& stop);
+/// Reads the lease with the object `lease`. A lease that is damaged, gone or replaced has the values above.
+Result<SeenUnitLease> ReadUnitLease(Store& package, const ObjectInfo& lease, const std::stop_token& stop);
 
 }  // namespace pipeline

@@ -15,6 +15,9 @@ namespace {
 constexpr std::string_view kJobEnd = "/-";  // of the name of a Job's unit
 constexpr int kSlow = 3;  // a straggler takes so many times as long as 95 % of the units of its stage
 
+/// Old leases wait for so many, or for the age of another view.
+constexpr std::size_t kLeasesAtOnce = 16;
+
 /// A worker that was killed has no exit status.
 constexpr int kNoAnswer = 137;
 
@@ -147,7 +150,7 @@ Result<bool> UnitQueue::Take(const std::string& name, const std::stop_token& sto
 
 Result<bool> UnitQueue::TakeOverPlanning(const std::stop_token& stop) {
   const std::string name(kPlanningLease);
-  ASSIGN_OR_RETURN(const SeenUnitLease silent, ReadUnitLease(package_, name, stop));
+  ASSIGN_OR_RETURN(const SeenUnitLease silent, ReadUnitLease(package_, view_->leases.at(name), stop));
   const std::string why = WhyNobodyPlans(silent);
   if (why.empty()) return TakeOver(name, name, stop);
   // Another worker may have taken it over meanwhile, and live.
@@ -192,8 +195,9 @@ Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
     // This worker finished the unit, and a later plan has it made again.
     if (const auto mine = finished_.find(unit.unit); mine != finished_.end()) {
       if (mine->second.plan == view_->version) continue;
+      const ObjectInfo lease = std::move(mine->second.lease);
       finished_.erase(mine);
-      RETURN_IF_ERROR(package_.Remove(ObjectOfLease(unit.unit)));
+      RETURN_IF_ERROR(RemoveKnown(package_, lease));
       stale_ = true;
       continue;
     }
@@ -230,7 +234,7 @@ bool UnitQueue::NeedsPlanning() const {
 }
 
 Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
-  RETURN_IF_ERROR(RemoveOldLeases(false));
+  RETURN_IF_ERROR(RemoveLeases(Which::kOldOnesInGroups));
   bool looked = false;
   for (;;) {
     if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
@@ -277,7 +281,7 @@ Status UnitQueue::Finished() {
   const UnitLease lease = held_->Stop();
   held_.reset();
   failed_here_.erase(held_unit_);
-  finished_.insert_or_assign(lease.name(), FinishedUnit{clock_.Monotonic(), view_->version});
+  finished_.insert_or_assign(lease.name(), FinishedUnit{clock_.Monotonic(), view_->version, lease.object()});
   return {};
 }
 
@@ -312,20 +316,27 @@ Result<bool> UnitQueue::Failed(int code, std::string why, const std::stop_token&
   return attempts->given_up;
 }
 
-Status UnitQueue::RemoveOldLeases(bool all) {
+Status UnitQueue::RemoveLeases(Which which) {
   const std::chrono::nanoseconds now = clock_.Monotonic();
-  if (!all && now - removed_ < terms_.lease.every) return {};
+  if (which != Which::kAll && now - removed_ < terms_.lease.every) return {};
   removed_ = now;
-  std::vector<std::string> old;
-  for (const auto& [name, finished] : finished_)
+  std::vector<std::string> names;
+  std::vector<ObjectInfo> objects;
+  bool is_late = false;
+  for (const auto& [name, finished] : finished_) {
     // A view may have been taken just before the unit was done, and a lease is created some time after the
     // decision.
-    if (all || now - finished.since >= terms_.view_age + kSilentPeriods * terms_.lease.every)
-      old.push_back(name);
-  std::vector<std::string> objects;
-  for (const std::string& name : old) objects.push_back(ObjectOfLease(name));
+    const std::chrono::nanoseconds old =
+        now - finished.since - terms_.view_age - kSilentPeriods * terms_.lease.every;
+    if (which != Which::kAll && old < std::chrono::nanoseconds(0)) continue;
+    is_late |= old >= terms_.view_age;
+    names.push_back(name);
+    objects.push_back(finished.lease);
+  }
+  // One request removes many.
+  if (which == Which::kOldOnesInGroups && names.size() < kLeasesAtOnce && !is_late) return {};
   RETURN_IF_ERROR(RemoveObjects(package_, objects));
-  for (const std::string& name : old) finished_.erase(name);
+  for (const std::string& name : names) finished_.erase(name);
   return {};
 }
 
@@ -334,7 +345,7 @@ Status UnitQueue::Leave() {
   const bool ended = view_ && view_->end;
   if (ended)
     std::erase_if(finished_, [this](const auto& lease) { return !view_->leases.contains(lease.first); });
-  return RemoveOldLeases(ended);
+  return RemoveLeases(ended ? Which::kAll : Which::kOldOnes);
 }
 
 }  // namespace pipeline

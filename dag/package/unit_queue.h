@@ -96,6 +96,7 @@ class UnitQueue {
   struct FinishedUnit {
     std::chrono::nanoseconds since{0};
     std::string plan;  // version of the plan that offered it
+    ObjectInfo lease;  // as this worker left it
   };
 
   Status Look(const std::stop_token& stop);
@@ -123,7 +124,8 @@ class UnitQueue {
   void Hold(UnitLease lease, std::string unit);
   /// Returns whether a new plan can give more than the present one.
   bool NeedsPlanning() const;
-  Status RemoveOldLeases(bool all);
+  enum class Which : std::uint8_t { kOldOnesInGroups, kOldOnes, kAll };
+  Status RemoveLeases(Which which);
 
   Store& package_;
   const QueueTerms terms_;

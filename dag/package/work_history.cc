@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/package/versioned_json.h"
+#include "storage/remove_objects.h"
 
 namespace pipeline {
 
@@ -108,7 +109,7 @@ Status WriteHistory(Store& package, std::string_view run, const WorkHistory& his
   return written.code() == Code::kAlreadyExists ? Status() : written;
 }
 
-Result<WorkHistory> ReadHistory(Store& package, const std::vector<std::string>& objects,
+Result<WorkHistory> ReadHistory(Store& package, const std::vector<ObjectInfo>& objects,
                                 std::vector<std::string>& unreadable, const std::stop_token& stop) {
   std::vector<std::optional<Result<WorkHistory>>> read(objects.size());
   RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
@@ -121,24 +122,20 @@ Result<WorkHistory> ReadHistory(Store& package, const std::vector<std::string>& 
   WorkHistory history;
   for (std::size_t at = 0; at < objects.size(); ++at) {
     if (read[at] && read[at]->ok()) history.Add(**read[at]);
-    if (read[at] && !read[at]->ok()) unreadable.push_back(objects[at]);
+    if (read[at] && !read[at]->ok()) unreadable.push_back(objects[at].name);
   }
   return history;
 }
 
-Result<std::vector<std::string>> ListHistory(Store& package, std::string_view run) {
-  std::vector<std::string> names;
-  if (run.empty()) return names;
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, package.List(PrefixOf(run)));
-  for (const ObjectInfo& object : objects) names.push_back(object.name);
-  return names;
+Result<std::vector<ObjectInfo>> ListHistory(Store& package, std::string_view run) {
+  if (run.empty()) return std::vector<ObjectInfo>();
+  return package.List(PrefixOf(run));
 }
 
 Status RemoveOtherHistory(Store& package, std::string_view run) {
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, package.List(kHistoryPrefix));
-  for (const ObjectInfo& object : objects)
-    if (!object.name.starts_with(PrefixOf(run))) RETURN_IF_ERROR(package.Remove(object.name));
-  return {};
+  ASSIGN_OR_RETURN(std::vector<ObjectInfo> objects, package.List(kHistoryPrefix));
+  std::erase_if(objects, [&run](const ObjectInfo& object) { return object.name.starts_with(PrefixOf(run)); });
+  return RemoveObjects(package, objects);
 }
 
 }  // namespace pipeline

@@ -54,10 +54,10 @@ Result<WorkHistory> ParseWorkHistory(std::string_view text);
 /// crash are the same object. Does nothing if one of them is empty.
 Status WriteHistory(Store& package, std::string_view run, const WorkHistory& history);
 /// Reads these objects; skips those that are gone, and adds the names of unreadable ones to `unreadable`.
-Result<WorkHistory> ReadHistory(Store& package, const std::vector<std::string>& objects,
+Result<WorkHistory> ReadHistory(Store& package, const std::vector<ObjectInfo>& objects,
                                 std::vector<std::string>& unreadable, const std::stop_token& stop);
-/// Returns the names of the objects of the run `run`.
-Result<std::vector<std::string>> ListHistory(Store& package, std::string_view run);
+/// Returns the objects of the run `run`.
+Result<std::vector<ObjectInfo>> ListHistory(Store& package, std::string_view run);
 /// Removes the objects of all runs but `run`.
 Status RemoveOtherHistory(Store& package, std::string_view run);
 

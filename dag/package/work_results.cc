@@ -243,8 +243,8 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
       if (!unit.ends_with(kSuffix)) return {};
       unit.remove_suffix(kSuffix.size());
       unit = UnitOfRecord(unit);
-      const Result<std::string> text = ReadObject(location, objects[at].name, kMaxRecord);
-      if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile
+      const Result<std::string> text = ReadObject(location, objects[at], kMaxRecord);
+      if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile, or replaced
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
       Result<UnitRecord> record =
           text.ok() ? ParseUnitRecord(*text, unit) : Result<UnitRecord>(text.status());
@@ -256,10 +256,12 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
         else
           record = std::move(lineage).status();
       }
-      if (record.ok() && ObjectOf(record->line) == objects[at].name)
+      if (record.ok() && ObjectOf(record->line) == objects[at].name) {
+        record->object = objects[at];
         read[at] = std::move(*record);
-      else
+      } else {
         damaged[at] = 1;
+      }
       return {};
     }));
     for (std::size_t at = 0; at < objects.size(); ++at) {
@@ -272,16 +274,18 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
   return records;
 }
 
-Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>& units,
+Result<WorkHistory> ReadFinished(Store& location, const std::vector<ObjectInfo>& objects,
                                  const std::stop_token& stop) {
-  std::vector<std::optional<UnitRecord>> read(units.size());
-  RETURN_IF_ERROR(InParallel(units.size(), kReaders, [&](std::size_t at) -> Status {
-    const Result<std::string> text =
-        ReadObject(location, StrCat(kDone, units[at], kSuffix), kMaxRecord, stop);
+  std::vector<std::optional<UnitRecord>> read(objects.size());
+  RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
+    std::string_view unit = objects[at].name;
+    if (!unit.starts_with(kDone) || !unit.ends_with(kSuffix)) return {};
+    unit.remove_prefix(kDone.size());
+    unit.remove_suffix(kSuffix.size());
+    const Result<std::string> text = ReadObject(location, objects[at], kMaxRecord, stop);
     if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
     if (!text.ok()) return {};  // it is in the log now
-    if (Result<UnitRecord> record = ParseUnitRecord(*text, units[at]); record.ok())
-      read[at] = std::move(*record);
+    if (Result<UnitRecord> record = ParseUnitRecord(*text, unit); record.ok()) read[at] = std::move(*record);
     return {};
   }));
   std::vector<UnitRecord> records;
@@ -307,13 +311,14 @@ bool TellsMore(const UnitLine& line, const RunLog& log) {
 Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
                                 RunLog& log) {
   TakenResults taken;
-  taken.objects = unreadable;
+  for (const std::string& object : unreadable) taken.objects.push_back({object, 0, {}, {}});
   taken.unreadable = std::move(unreadable);
   std::set<std::string> damaged;
   std::vector<UnitLine> lines;
   std::map<Digest, std::uint32_t> segments;  // by lineage
   for (UnitRecord& record : records) {
-    taken.objects.push_back(ObjectOf(record.line));
+    taken.objects.push_back(record.object.name.empty() ? ObjectInfo{ObjectOf(record.line), 0, {}, {}}
+                                                       : std::move(record.object));
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     // Work that was done before the damage was found is void, too.
     const auto is_void = [&damaged](const UnitLine& line) {

@@ -34,6 +34,7 @@ struct UnitRecord {
   std::string who = {};              // the worker, for people; empty: unknown
   std::chrono::milliseconds took{};  // since the unit began; 0: unknown
   std::int64_t began = 0;  // the unit, by the worker's clock, in milliseconds since 1970; 0: unknown
+  ObjectInfo object = {};  // from which it was read; without a name: it was not read
 
   /// Returns its lines in their order, of the segment line `segment`.
   std::vector<UnitLine> LinesIn(std::uint32_t segment) const;
@@ -76,9 +77,9 @@ class ResultWriter {
 Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
                                                 std::vector<std::string>& unreadable);
 
-/// Returns what the history will keep of the finished units `units`; skips records that are gone or
-/// unreadable.
-Result<WorkHistory> ReadFinished(Store& location, const std::vector<std::string>& units,
+/// Returns what the history will keep of finished units; `objects`: of their records (PackageView::done).
+/// Skips records that are gone or unreadable.
+Result<WorkHistory> ReadFinished(Store& location, const std::vector<ObjectInfo>& objects,
                                  const std::stop_token& stop);
 
 /// Returns the unit of the record `name`, without prefix and ".json": UNIT, or UNIT.NNNNNNNN, which has the
@@ -90,7 +91,7 @@ bool TellsMore(const UnitLine& line, const RunLog& log);
 
 /// The work results that are in the log now.
 struct TakenResults {
-  std::vector<std::string> objects;     // of all records, and all unreadable objects
+  std::vector<ObjectInfo> objects;      // of all records as they were read, and all unreadable objects
   std::vector<std::string> unreadable;  // their units run again
   std::size_t added = 0;                // records that tell of new work
   /// By stage: how long its units took.
@@ -101,6 +102,7 @@ struct TakenResults {
 /// nobody takes their units for undone before there is another plan.
 Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
                                 RunLog& log);
+/// A record that was replaced since it was read stays, for the next plan.
 Status RemoveResults(Store& location, const TakenResults& taken);
 
 /// Updates the pace of stages with new times, and so the seconds that their units take.

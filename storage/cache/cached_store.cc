@@ -37,19 +37,13 @@ class CachedFile final : public ByteFile {
   Result<const ByteFile*> Remote() const {
     const Lock lock(mutex_);
     if (remote_ != nullptr) return remote_.get();
-    Result<std::unique_ptr<ByteFile>> opened = store_->Open(object_.name);
-    std::optional<ObjectInfo> now;
-    if (opened.ok()) {
-      ASSIGN_OR_RETURN(now, store_->Stat(object_.name));
-    } else if (opened.status().code() != Code::kNotFound) {
-      return std::move(opened).status();
-    }
-    // No version comes back: if it is the first one now, it was so when the object was opened.
-    if (!now || now->version != object_.version)
+    Result<std::unique_ptr<ByteFile>> opened = store_->OpenKnown(object_);
+    if (opened.status().code() == Code::kNotFound)
       return Status(
                  Code::kDataLoss,
                  StrCat(object_.name, ": was replaced or removed while it was read; read it from its start"))
           .With(std::make_shared<ReplacedWhileRead>());
+    if (!opened.ok()) return std::move(opened).status();
     remote_ = std::move(*opened);
     return remote_.get();
   }
@@ -169,13 +163,22 @@ class CachedWriter final : public ObjectWriter {
 }  // namespace
 
 Result<std::unique_ptr<ByteFile>> CachedStore::Open(std::string_view name) {
-  ASSIGN_OR_RETURN(std::optional<ObjectInfo> object, inner_->Stat(name));
+  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> object, inner_->Stat(name));
   if (!object) return Status(Code::kNotFound, StrCat(location_, "/", name, ": no such object"));
+  if (std::unique_ptr<ByteFile> cached = Cached(*object)) return cached;
+  return inner_->Open(name);
+}
+
+Result<std::unique_ptr<ByteFile>> CachedStore::OpenKnown(const ObjectInfo& known) {
+  if (std::unique_ptr<ByteFile> cached = Cached(known)) return cached;
+  return inner_->OpenKnown(known);
+}
+
+std::unique_ptr<ByteFile> CachedStore::Cached(const ObjectInfo& known) {
   std::shared_ptr<CachedBlocks> blocks;
-  if (!object->version.empty()) blocks = cache_.Find(KeyOf(location_, *object), object->size);
-  if (blocks == nullptr) return inner_->Open(name);
-  return std::unique_ptr<ByteFile>(
-      std::make_unique<CachedFile>(inner_, std::move(*object), std::move(blocks)));
+  if (!known.version.empty()) blocks = cache_.Find(KeyOf(location_, known), known.size);
+  if (blocks == nullptr) return nullptr;
+  return std::make_unique<CachedFile>(inner_, known, std::move(blocks));
 }
 
 Result<std::unique_ptr<ObjectWriter>> CachedStore::Create(std::string_view name, Condition condition) {

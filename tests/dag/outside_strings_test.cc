@@ -114,7 +114,8 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
     record.who = "<who>";
     record.took = std::chrono::milliseconds(1);
     record.began = 2;
-    [[maybe_unused]] const auto& [line, partition, lineage, lineage_text, who, took, began] = record;
+    // `object` is where a record was read, and is not in it.
+    [[maybe_unused]] const auto& [line, partition, lineage, lineage_text, who, took, began, object] = record;
     ASSERT_TRUE(ResultWriter(store).Write(record).ok());
     const Result<Json> result = Json::Parse(EncodeUnitRecord(record));
     ASSERT_TRUE(result.ok());

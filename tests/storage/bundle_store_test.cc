@@ -62,7 +62,9 @@ class BundleStoreTest : public testing::Test {
     EXPECT_TRUE(WriteObject(store, name, bytes, Condition::ReplaceAny()).ok());
   }
   static Status RemoveAll(Store& store, const std::vector<std::string>& names, std::size_t most = 100) {
-    return store.RemoveAll(names, [&most] { return --most > 0; });
+    std::vector<ObjectInfo> objects;
+    for (const std::string& name : names) objects.push_back({name, 0, {}, {}});
+    return store.RemoveAll(objects, [&most] { return --most > 0; });
   }
 
   TempDir dir_;

@@ -18,6 +18,7 @@ class RestlessStore final : public Store {
     ++opened_;
     return std::unique_ptr<ByteFile>(std::make_unique<File>(*this));
   }
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override { return Open(known.name); }
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view, Condition) override {
     return Status(Code::kUnimplemented, "is not used");
   }
@@ -76,6 +77,18 @@ TEST(ReadObjectTest, EndlessReplacementsAreAnError) {
   RestlessStore store(RestlessStore::Why::kReplaced, 1'000);
   EXPECT_EQ(ReadObject(store, "lease", 10).status().code(), Code::kDataLoss);
   EXPECT_EQ(store.opened(), 5);
+}
+
+TEST(ReadObjectTest, AKnownStateThatWasReplacedIsNotThereAndOneDamagedOnTheWayIsReadAgain) {
+  const ObjectInfo known{"lease", 3, "1", {}};
+  RestlessStore replaced(RestlessStore::Why::kReplaced, 1);
+  EXPECT_EQ(ReadObject(replaced, known, 10).status().code(), Code::kNotFound);
+  EXPECT_EQ(replaced.opened(), 1) << "another state would not be it";
+  RestlessStore damaged(RestlessStore::Why::kDamagedOnTheWay, 2);
+  EXPECT_EQ(ReadObject(damaged, known, 10).value(), "xxx");
+  EXPECT_EQ(damaged.opened(), 3);
+  RestlessStore broken(RestlessStore::Why::kDamaged, 1'000);
+  EXPECT_EQ(ReadObject(broken, known, 10).status().code(), Code::kDataLoss);
 }
 
 TEST(ReadObjectTest, DamageInTheStoreIsNotReadAgain) {

@@ -4,10 +4,12 @@
 //   INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryBackend);
 // where the type is default constructible and has `Store& store()`, empty at first. It may also have
 //   static constexpr bool kForgetsReplaced = true;      readers of an object that was replaced fail
+//   static constexpr bool kKeepsStates = true;          it may have the bytes of a state that is gone
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +23,13 @@ namespace pipeline {
 template <class Backend>
 constexpr bool ForgetsReplaced() {
   if constexpr (requires { Backend::kForgetsReplaced; }) return Backend::kForgetsReplaced;
+  return false;
+}
+
+/// Whether a store may have the bytes of a state that is gone.
+template <class Backend>
+constexpr bool KeepsStates() {
+  if constexpr (requires { Backend::kKeepsStates; }) return Backend::kKeepsStates;
   return false;
 }
 
@@ -246,18 +255,66 @@ TYPED_TEST_P(StoreConformance, ListsByNameInByteOrder) {
 }
 
 TYPED_TEST_P(StoreConformance, RemovesManyObjectsUntilItIsTold) {
-  for (const char* name : {"a", "dir/a", "dir/b", "dir/c", "dir/d"}) this->Write(name, "x");
-  int count = 0;
-  const std::vector<std::string> names = {"a", "dir/a", "no/such", "dir/none", "dir/b"};
-  EXPECT_TRUE(this->store().RemoveAll(names, [&count] { return ++count > 0; }).ok());
-  EXPECT_EQ(count, 5);
-  EXPECT_EQ(this->Names(), (std::vector<std::string>{"dir/c", "dir/d"}));
-  const std::vector<std::string> last = {"dir/d", "dir/c"};
-  EXPECT_TRUE(this->store().RemoveAll(last, [] { return false; }).ok());
-  EXPECT_EQ(this->Names(), std::vector<std::string>{"dir/c"});
-  const std::vector<std::string> wrong = {"dir/c", "dir//x", "never"};
-  EXPECT_EQ(this->store().RemoveAll(wrong, [] { return true; }).code(), Code::kInvalidArgument);
-  EXPECT_EQ(this->Names(), std::vector<std::string>());
+  for (const bool known : {false, true}) {
+    std::map<std::string, ObjectInfo> there;
+    for (const char* name : {"a", "dir/a", "dir/b", "dir/c", "dir/d"}) there[name] = this->Write(name, "x");
+    const auto some = [&](const Names& names) {
+      std::vector<ObjectInfo> objects;
+      for (const std::string& name : names)
+        objects.push_back({name, 1, known && there.contains(name) ? there[name].version : "", {}});
+      return objects;
+    };
+    std::size_t count = 0;
+    const auto all = [&count] { return ++count > 0; };
+    EXPECT_TRUE(this->store().RemoveAll(some({"a", "dir/a", "no/such", "dir/none", "dir/b"}), all).ok());
+    EXPECT_EQ(count, 5u);
+    EXPECT_EQ(this->Names(), (Names{"dir/c", "dir/d"}));
+    EXPECT_TRUE(this->store().RemoveAll(some({"a", "dir/a"}), all).ok()) << "they are gone";
+    count = 0;
+    EXPECT_TRUE(this->store().RemoveAll(some({"dir/d", "dir/c"}), [&count] { return ++count == 0; }).ok());
+    EXPECT_EQ(this->Names(), (count == 1 ? Names{"dir/c"} : Names{})) << "each that it told of is gone";
+    EXPECT_EQ(this->store().RemoveAll(some({"dir/c", "dir//x", "never"}), all).code(),
+              Code::kInvalidArgument);
+    EXPECT_EQ(this->Names(), Names{});
+  }
+}
+
+TYPED_TEST_P(StoreConformance, RemovesOnlyTheStateThatIsKnown) {
+  const ObjectInfo before = this->Write("dir/a", "before");
+  const ObjectInfo alone = this->Write("dir/b", "alone");
+  const ObjectInfo now = this->Write("dir/a", "now", Condition::Replace(before.version));
+  const std::vector<ObjectInfo> known = {before, alone, {"dir/a", 3, "no version of it", {}}};
+  std::size_t count = 0;
+  EXPECT_TRUE(this->store().RemoveAll(known, [&count] { return ++count > 0; }).ok());
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(this->Names(), Names{"dir/a"});
+  EXPECT_EQ(this->Read("dir/a"), "now");
+  EXPECT_TRUE(RemoveKnown(this->store(), before).ok());
+  EXPECT_EQ(this->Names(), Names{"dir/a"});
+  EXPECT_TRUE(RemoveKnown(this->store(), now).ok());
+  EXPECT_TRUE(RemoveKnown(this->store(), now).ok()) << "it is gone";
+  EXPECT_EQ(this->Names(), Names{});
+}
+
+TYPED_TEST_P(StoreConformance, ReadsOnlyTheStateThatIsKnown) {
+  const ObjectInfo before = this->Write("dir/a", "before");
+  const ObjectInfo listed = this->store().List("dir/").value().front();
+  EXPECT_EQ(ReadObject(this->store(), before, 100).value(), "before");
+  EXPECT_EQ(ReadObject(this->store(), listed, 100).value(), "before");
+  EXPECT_EQ(ReadObject(this->store(), **this->store().Stat("dir/a"), 6).value(), "before");
+  EXPECT_EQ(ReadObject(this->store(), listed, 5).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(ReadObject(this->store(), ObjectInfo{"dir/a", 0, {}, {}}, 100).value(), "before") << "any state";
+  const ObjectInfo now = this->Write("dir/a", "now", Condition::Replace(before.version));
+  const auto is_gone = [&](const ObjectInfo& known, std::string_view bytes) {
+    const Result<std::string> read = ReadObject(this->store(), known, 100);
+    return read.ok() ? KeepsStates<TypeParam>() && *read == bytes : read.status().code() == Code::kNotFound;
+  };
+  EXPECT_TRUE(is_gone(before, "before"));
+  EXPECT_EQ(ReadObject(this->store(), ObjectInfo{"dir/a", 3, "no version of it", {}}, 100).status().code(),
+            Code::kNotFound);
+  EXPECT_EQ(ReadObject(this->store(), now, 100).value(), "now");
+  EXPECT_TRUE(this->store().Remove("dir/a").ok());
+  EXPECT_TRUE(is_gone(now, "now"));
 }
 
 TYPED_TEST_P(StoreConformance, RemovesOneObject) {
@@ -414,7 +471,8 @@ REGISTER_TYPED_TEST_SUITE_P(StoreConformance, ReadsWhatWasWritten, AbsenceIsAnAn
                             ReplacingByVersionLosesNoUpdate, EveryWriteHasAVersionOfItsOwn,
                             NothingIsVisibleBeforeCommit, DestroyedUncommittedNothingWasThere,
                             AnOpenFileKeepsItsVersion, ListsByNameInByteOrder, RemovesOneObject,
-                            RemovesManyObjectsUntilItIsTold, RefusesWhatIsNoName, TakesUnusualNames,
+                            RemovesManyObjectsUntilItIsTold, RemovesOnlyTheStateThatIsKnown,
+                            ReadsOnlyTheStateThatIsKnown, RefusesWhatIsNoName, TakesUnusualNames,
                             KeepsAnEmptyObject, KeepsABigObjectWrittenInPiecesOfAllSizes,
                             AppendsFilesAtAnyPlace, ReplacesAnObjectByItself,
                             ACancelledAppendFileLeavesNothing, SweepLeavesLivingWritersAndObjectsAlone);

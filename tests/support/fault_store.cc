@@ -207,6 +207,21 @@ Status FaultStore::Remove(std::string_view name) {
   return inner_.Remove(name);
 }
 
+Result<std::unique_ptr<ByteFile>> FaultStore::OpenKnown(const ObjectInfo& known) {
+  RETURN_IF_ERROR(faults_->Enter(Call::kOpen));
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteFile> file, inner_.OpenKnown(known));
+  return std::unique_ptr<ByteFile>(std::make_unique<File>(std::move(file), faults_));
+}
+
+Status FaultStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {
+  for (const ObjectInfo& object : objects) {
+    RETURN_IF_ERROR(faults_->Enter(Call::kRemove));
+    RETURN_IF_ERROR(RemoveKnown(inner_, object));
+    if (!removed()) break;
+  }
+  return {};
+}
+
 Status FaultStore::Sweep(std::string_view prefix) {
   RETURN_IF_ERROR(faults_->Enter(Call::kSweep));
   return inner_.Sweep(prefix);

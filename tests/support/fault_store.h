@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,7 +57,11 @@ class FaultStore final : public Store {
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
+  /// A call of kOpen.
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override;
   Status Remove(std::string_view name) override;
+  /// A call of kRemove for each of `objects`.
+  Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) override;
   Status Sweep(std::string_view prefix) override;
 
  private:

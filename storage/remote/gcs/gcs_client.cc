@@ -63,6 +63,8 @@ std::string GcsClient::UploadUrl(std::string_view bucket, std::string_view query
   return Url(StrCat("/upload/storage/v1/b/", PercentEncode(bucket), "/o"), query);
 }
 
+std::string GcsClient::BatchUrl() const { return StrCat(settings_.endpoint.url, "/batch/storage/v1"); }
+
 GcsOperation::GcsOperation(GcsClient& client, std::string where, std::stop_token stop)
     : client_(client), where_(std::move(where)), stop_(std::move(stop)), retry_(client.settings().means) {}
 
@@ -90,7 +92,9 @@ Result<GcsReply> GcsOperation::Start(HttpRequest request) {
   reply.exchange.reset();
   reply.error = ParseGcsError(status, body.ok() ? std::string_view(*body) : std::string_view());
   if (status == 401) return Refused(reply.response, token);
-  if (status == 408 || status == 429 || status >= 500 || IsRateLimit(reply.error))
+  constexpr int kNotImplemented = 501;  // another attempt has the same answer
+  const bool is_server_error = status >= 500 && status != kNotImplemented;
+  if (status == 408 || status == 429 || is_server_error || IsRateLimit(reply.error))
     return Unavailable(StrCat("answered with status ", status));
   return reply;
 }

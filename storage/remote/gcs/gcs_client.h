@@ -1,6 +1,7 @@
 // Requests to the JSON API of Google Cloud Storage, with access tokens, retries and error messages.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,11 @@ class GcsClient {
   std::string ObjectUrl(std::string_view bucket, std::string_view object, std::string_view query) const;
   std::string BucketUrl(std::string_view bucket, std::string_view query) const;
   std::string UploadUrl(std::string_view bucket, std::string_view query) const;
+  std::string BatchUrl() const;
+
+  /// False: the server has no batch endpoint, as an emulator may, and is not asked again.
+  bool takes_batches() const { return takes_batches_; }
+  void LeaveBatches() { takes_batches_ = false; }
 
   const GcsSettings& settings() const { return settings_; }
   HttpClient& http() const { return *http_; }
@@ -44,6 +50,7 @@ class GcsClient {
   const GcsSettings settings_;
   const std::shared_ptr<HttpClient> http_;  // both shared with the other clients of the process
   const std::shared_ptr<GcsAuth> auth_;
+  std::atomic<bool> takes_batches_{true};
 };
 
 /// A response: a body to read, or an error.
@@ -62,9 +69,9 @@ class GcsOperation {
   /// `where`: the prefix of messages, gs://bucket/object. `client` outlives the operation.
   GcsOperation(GcsClient& client, std::string where, std::stop_token stop);
 
-  /// Makes one attempt. kUnavailable if another may succeed: no connection, 408, 429, 5xx, and the first
-  /// 401, after which a new token is fetched. Again says whether to try again. Every other status is an
-  /// answer.
+  /// Makes one attempt. kUnavailable if another may succeed: no connection, 408, 429, 5xx other than 501, and
+  /// the first 401, after which a new token is fetched. Again says whether to try again. Every other status
+  /// is an answer.
   Result<GcsReply> Start(HttpRequest request);
   /// As Retry::Again.
   Status Again(Status failure);

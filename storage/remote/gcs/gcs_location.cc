@@ -14,8 +14,19 @@ constexpr int kMaxTurns = 20;  // attempts while others keep replacing the objec
 
 std::string Fields(std::string_view more) { return StrCat("fields=", PercentEncode(kObjectFields), more); }
 
-bool IsMissingBucket(const GcsError& error) {
-  return error.message.find("bucket does not exist") != std::string::npos;
+/// False: there is an object of another generation.
+Result<bool> Delete(const GcsLocation& location, const std::string& generation, const std::stop_token& stop) {
+  // Without the generation, a repeated request could remove an object that another writer created in
+  // between.
+  GcsOperation operation(*location.client, location.Where(), stop);
+  HttpRequest request;
+  request.method = "DELETE";
+  request.url =
+      location.client->ObjectUrl(location.bucket, location.name, StrCat("ifGenerationMatch=", generation));
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  if (answer.status < 300 || (answer.status == 404 && !IsMissingBucket(answer.error))) return true;
+  if (answer.status != 412) return operation.Failure(answer.error);
+  return false;
 }
 
 }  // namespace
@@ -40,18 +51,14 @@ Status RemoveGcsObject(const GcsLocation& location, std::stop_token stop) {
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object, StatGcsObject(location, stop));
     if (!object) return {};
-    // Without the generation, a repeated request could remove an object that another writer created in
-    // between.
-    GcsOperation operation(*location.client, location.Where(), stop);
-    HttpRequest request;
-    request.method = "DELETE";
-    request.url = location.client->ObjectUrl(location.bucket, location.name,
-                                             StrCat("ifGenerationMatch=", object->generation));
-    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
-    if (answer.status < 300 || (answer.status == 404 && !IsMissingBucket(answer.error))) return {};
-    if (answer.status != 412) return operation.Failure(answer.error);
+    ASSIGN_OR_RETURN(const bool gone, Delete(location, object->generation, stop));
+    if (gone) return {};
   }
   return Status(Code::kUnavailable, StrCat(location.Where(), ": others keep replacing it"));
+}
+
+Status RemoveGcsGeneration(const GcsLocation& location, const std::string& generation, std::stop_token stop) {
+  return Delete(location, generation, stop).status();
 }
 
 Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::string& bucket,

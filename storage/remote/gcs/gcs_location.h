@@ -29,6 +29,10 @@ Result<std::optional<GcsObject>> StatGcsObject(const GcsLocation& location, std:
 /// Removes the object, whatever its generation; OK also if it does not exist.
 Status RemoveGcsObject(const GcsLocation& location, std::stop_token stop);
 
+/// Removes the object in one request if it is of this generation; OK also if it does not exist or was
+/// replaced.
+Status RemoveGcsGeneration(const GcsLocation& location, const std::string& generation, std::stop_token stop);
+
 /// Calls `visit` with every object of `bucket` whose name begins with `prefix`, in the order of names;
 /// reads page by page.
 Status ListGcsObjects(const std::shared_ptr<GcsClient>& client, const std::string& bucket,

@@ -74,6 +74,15 @@ GcsError ParseGcsError(int status, std::string_view body) {
   return error;
 }
 
+bool IsMissingBucket(const GcsError& error) {
+  return error.message.find("bucket does not exist") != std::string::npos;
+}
+
+bool IsGcsGeneration(std::string_view version) {
+  return !version.empty() && version != "0" &&
+         version.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::string FormatGcsCrc(std::uint32_t crc) {
   const char bytes[] = {static_cast<char>(crc >> 24), static_cast<char>(crc >> 16),
                         static_cast<char>(crc >> 8), static_cast<char>(crc)};

@@ -47,6 +47,10 @@ struct GcsError {
   std::string message;  // one line, truncated
 };
 GcsError ParseGcsError(int status, std::string_view body);
+/// Returns whether an error 404 is about the bucket, and not about an object.
+bool IsMissingBucket(const GcsError& error);
+/// True for digits other than 0, which means that there is no object.
+bool IsGcsGeneration(std::string_view version);
 
 /// Formats a CRC-32C as the JSON API does: base64 of four bytes, big-endian.
 std::string FormatGcsCrc(std::uint32_t crc);

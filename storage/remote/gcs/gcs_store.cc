@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "storage/local_names.h"
 #include "storage/local_store.h"
+#include "storage/remote/gcs/gcs_batch.h"
 #include "storage/remote/gcs/gcs_reader.h"
 #include "storage/remote/gcs/gcs_upload.h"
 
@@ -44,6 +45,19 @@ Result<std::unique_ptr<ByteFile>> GcsStore::Open(std::string_view name) {
   return std::unique_ptr<ByteFile>(std::make_unique<GcsFile>(client_, bucket_, std::move(*object)));
 }
 
+Result<std::unique_ptr<ByteFile>> GcsStore::OpenKnown(const ObjectInfo& known) {
+  if (known.version.empty()) return Open(known.name);
+  ASSIGN_OR_RETURN(const GcsLocation location, LocationOf(known.name));
+  if (!IsGcsGeneration(known.version))
+    return Status(Code::kNotFound, StrCat(location.Where(), ": was replaced by somebody else"));
+  GcsObject object;
+  object.name = location.name;
+  object.size = known.size;
+  object.generation = known.version;
+  object.crc32c = known.crc32c;
+  return std::unique_ptr<ByteFile>(std::make_unique<GcsFile>(client_, bucket_, std::move(object)));
+}
+
 Result<std::unique_ptr<ObjectWriter>> GcsStore::Create(std::string_view name, Condition condition) {
   ASSIGN_OR_RETURN(GcsLocation location, LocationOf(name));
   RETURN_IF_ERROR(spooler_->Prepare());
@@ -74,6 +88,31 @@ Status GcsStore::Remove(std::string_view name) {
   return RemoveGcsObject(location, {});
 }
 
+Status GcsStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {
+  bool goes_on = true;
+  while (!objects.empty() && goes_on) {
+    std::vector<GcsGeneration> known;
+    std::size_t count = 0;  // of the objects that `known` settles
+    Result<GcsLocation> next = GcsLocation{};
+    for (; count < std::min(objects.size(), kMostInGcsBatch); ++count) {
+      const ObjectInfo& object = objects[count];
+      next = LocationOf(object.name);
+      if (!next.ok() || object.version.empty()) break;
+      // Any other version was never the object's.
+      if (IsGcsGeneration(object.version)) known.push_back({std::move(next->name), object.version});
+    }
+    RETURN_IF_ERROR(RemoveGcsGenerations(client_, bucket_, known, {}));
+    if (count == 0 && next.ok()) {
+      RETURN_IF_ERROR(RemoveGcsObject(*next, {}));
+      count = 1;
+    }
+    for (std::size_t at = 0; at < count; ++at) goes_on = removed() && goes_on;
+    if (!next.ok()) return std::move(next).status();
+    objects = objects.subspan(count);
+  }
+  return {};
+}
+
 Status GcsStore::Sweep(std::string_view prefix) {
   RETURN_IF_ERROR(spooler_->Prepare());
   ASSIGN_OR_RETURN(const std::vector<Secret> sessions, spooler_->sessions.TakeAbandoned());
@@ -83,15 +122,18 @@ Status GcsStore::Sweep(std::string_view prefix) {
   RETURN_IF_ERROR(LocalStore(spooler_->options.spool).Sweep(Spool::kSpoolName));
   // Parts of very large objects are beside the object NAME and are called ".NAME.tmp.…".
   const std::size_t slash = prefix.rfind('/') + 1;
-  const auto remove = [&](const GcsObject& object) -> Status {
+  std::vector<GcsGeneration> abandoned;
+  const auto visit = [&](const GcsObject& object) -> Status {
     const std::string_view last = LastPart(object.name);
     const std::optional<TemporaryName> part = ParseTemporaryName(last);
     if (!part || !WriterIsGone(*part)) return {};
     const std::string_view above = std::string_view(object.name).substr(0, object.name.size() - last.size());
-    if (!MayBelongTo(*part, above, StrCat(prefix_, prefix))) return {};
-    return RemoveGcsObject({client_, bucket_, object.name}, {});
+    if (MayBelongTo(*part, above, StrCat(prefix_, prefix)))
+      abandoned.push_back({object.name, object.generation});
+    return {};
   };
-  return ListGcsObjects(client_, bucket_, StrCat(prefix_, prefix.substr(0, slash)), remove, {});
+  RETURN_IF_ERROR(ListGcsObjects(client_, bucket_, StrCat(prefix_, prefix.substr(0, slash)), visit, {}));
+  return RemoveGcsGenerations(client_, bucket_, abandoned, {});
 }
 
 }  // namespace pipeline

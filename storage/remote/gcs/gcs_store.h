@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +24,14 @@ class GcsStore final : public Store {
            GcsWriterOptions options);
 
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
+  /// Sends no request.
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override;
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
   Result<std::optional<ObjectInfo>> Stat(std::string_view name) override;
   Result<std::vector<ObjectInfo>> List(std::string_view prefix) override;
   Status Remove(std::string_view name) override;
+  /// In groups of up to kMostInGcsBatch: `removed` is called for all of a group after all of it.
+  Status RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) override;
   /// Also removes spool files that dead writers of this machine left, and their open upload sessions.
   Status Sweep(std::string_view prefix) override;
 

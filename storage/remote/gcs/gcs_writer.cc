@@ -108,7 +108,17 @@ Result<ObjectInfo> GcsWriter::Commit(std::stop_token stop) {
   return info;
 }
 
+Status GcsWriter::DescribeSource(const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(std::optional<GcsObject> there, StatGcsObject(copy_->location, stop));
+  if (!there || there->generation != copy_->object.generation)
+    return Status(Code::kDataLoss, StrCat(copy_->location.Where(),
+                                          ": was replaced or removed while it was copied; copy it again"));
+  copy_->object = std::move(*there);
+  return {};
+}
+
 Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
+  if (copy_ && copy_->object.content_type.empty()) RETURN_IF_ERROR(DescribeSource(stop));
   if (condition_.kind == Condition::Kind::kReplaceUnlessSame) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(location_, stop));
     if (there) {
@@ -132,9 +142,7 @@ Result<std::string> GcsWriter::Expected(const std::stop_token& stop) const {
   if (condition_.kind != Condition::Kind::kReplaceAny) {
     // The server would refuse any other text as a mistake in the request, and 0 means that there is no
     // object.
-    const bool number = !condition_.version.empty() && condition_.version != "0" &&
-                        condition_.version.find_first_not_of("0123456789") == std::string::npos;
-    if (number) return condition_.version;
+    if (IsGcsGeneration(condition_.version)) return condition_.version;
     return Status(Code::kFailedPrecondition, StrCat(location_.Where(), ": was replaced by somebody else"));
   }
   ASSIGN_OR_RETURN(const std::optional<GcsObject> there, StatGcsObject(location_, stop));

@@ -61,6 +61,9 @@ class GcsWriter final : public ObjectWriter {
   /// Reads the source of the server-side copy into the spool, because more content follows.
   Status Unshare(const std::stop_token& stop);
   Result<ObjectInfo> Upload(const std::stop_token& stop);
+  /// Asks for the content type and coding of the source, which the copy has too: GcsStore::OpenKnown does not
+  /// know them.
+  Status DescribeSource(const std::stop_token& stop);
   /// Absent: the expected generation does not exist.
   Result<std::optional<GcsObject>> Send(const std::string& generation, const std::stop_token& stop);
   /// The generation that must exist now; "0": none. Fails if the condition does not hold.

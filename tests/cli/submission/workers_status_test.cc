@@ -24,6 +24,10 @@ class CountingStore final : public ForwardingStore {
     ++reads;
     return ForwardingStore::Open(name);
   }
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override {
+    ++reads;
+    return ForwardingStore::OpenKnown(known);
+  }
   std::size_t reads = 0;
 };
 
@@ -110,7 +114,8 @@ TEST(WorkersStatusTest, EachObjectIsReadOnceAndPlanningChangesNothing) {
   EXPECT_EQ(run.store.reads, 8u);
   // The results go into the history, and are removed.
   std::vector<std::string> unreadable;
-  const auto finished = ReadFinished(run.memory, {Watched::Unit(0), Watched::Unit(1)}, {});
+  const std::vector<ObjectInfo> records = run.memory.List("done/").value();
+  const auto finished = ReadFinished(run.memory, {records[0], records[1]}, {});
   ASSERT_TRUE(finished.ok());
   ASSERT_TRUE(WriteHistory(run.memory, "1-2", *finished).ok());
   ASSERT_TRUE(run.memory.Remove("done/text/0000-00000.json").ok());

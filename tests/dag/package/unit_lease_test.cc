@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/memory_store.h"
+#include "tests/support/fault_store.h"
 
 namespace pipeline {
 namespace {
@@ -45,10 +46,45 @@ TEST(UnitLeaseTest, EachSignOfLifeTellsHowLongTheWorkerRan) {
   MemoryStore store;
   Result<std::optional<UnitLease>> lease = UnitLease::Take(store, {"n", "vm-2"}, "text/0000-*", {});
   ASSERT_TRUE(lease.ok() && lease->has_value());
-  EXPECT_LT(*ReadUnitLease(store, "text/0000-*", {})->ran, seconds(10));
-  const milliseconds before = *ReadUnitLease(store, "text/0000-*", {})->ran;
+  const milliseconds before = *ReadUnitLease(store, (*lease)->object(), {})->ran;
+  EXPECT_LT(before, seconds(10));
   ASSERT_TRUE((*lease)->Renew({}).ok());
-  EXPECT_GE(*ReadUnitLease(store, "text/0000-*", {})->ran, before);
+  EXPECT_GE(*ReadUnitLease(store, (*lease)->object(), {})->ran, before);
+}
+
+TEST(UnitLeaseTest, ALeaseThatAnotherWorkerTookOverStays) {
+  MemoryStore store;
+  UnitLease mine = **UnitLease::Take(store, {"a", "vm-1"}, "text/0000-*", {});
+  const auto theirs = UnitLease::TakeOver(store, {"b", "vm-2"}, "text/0000-*", mine.object(), {});
+  ASSERT_TRUE(theirs.ok() && theirs->has_value());
+  EXPECT_EQ((*theirs)->before()->who, "vm-1");
+  EXPECT_TRUE(mine.GiveBack().ok());
+  EXPECT_EQ(mine.Renew({}).code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(mine.GiveBack().ok());
+  EXPECT_EQ(ReadUnitLease(store, (*theirs)->object(), {})->who, "vm-2");
+}
+
+TEST(UnitLeaseTest, ARenewalWhoseAnswerWasLostIsFoundAgain) {
+  MemoryStore memory;
+  FaultStore store(memory);
+  for (const bool renews : {true, false}) {
+    UnitLease lease = **UnitLease::Take(store, {"a", "vm-1"}, "text/0000-*", {});
+    store.LoseAnswerOfCommit(1);
+    EXPECT_EQ(lease.Renew({}).code(), Code::kUnavailable);
+    EXPECT_EQ(lease.object().version, "");
+    if (renews) {
+      EXPECT_TRUE(lease.Renew({}).ok());
+    }
+    EXPECT_TRUE(lease.GiveBack().ok());
+    EXPECT_TRUE(memory.List("")->empty());
+  }
+  UnitLease mine = **UnitLease::Take(store, {"a", "vm-1"}, "text/0000-*", {});
+  store.LoseAnswerOfCommit(1);
+  EXPECT_FALSE(mine.Renew({}).ok());
+  const ObjectInfo silent = memory.List("")->front();
+  ASSERT_TRUE(UnitLease::TakeOver(store, {"b", "vm-2"}, "text/0000-*", silent, {})->has_value());
+  EXPECT_TRUE(mine.GiveBack().ok());
+  EXPECT_EQ(memory.List("")->size(), 1u) << "it is another worker's now";
 }
 
 }  // namespace

@@ -144,13 +144,14 @@ TEST(WorkHistoryTest, AnotherRunBeginsAnewAndAnEarlierPlanHasNone) {
 TEST(WorkHistoryTest, AnUnreadableObjectIsNamedAndTheOthersCount) {
   MemoryStore place;
   ASSERT_TRUE(WriteHistory(place, kRun, Example()).ok());
-  const Lines names = {ListHistory(place, kRun)->front(), "history/1-1/a.json", "history/1-1/gone.json"};
-  ASSERT_TRUE(WriteObject(place, names[1], "{", Condition::CreateOnly()).ok());
+  const ObjectInfo damaged = *WriteObject(place, "history/1-1/a.json", "{", Condition::CreateOnly());
+  const std::vector<ObjectInfo> objects = {ListHistory(place, kRun)->front(), damaged,
+                                           ObjectInfo{"history/1-1/gone.json", 1, "1", {}}};
   Lines unreadable;
-  const auto history = ReadHistory(place, names, unreadable, {});
+  const auto history = ReadHistory(place, objects, unreadable, {});
   ASSERT_TRUE(history.ok());
   EXPECT_EQ(*history, Example());
-  EXPECT_EQ(unreadable, Lines{names[1]});
+  EXPECT_EQ(unreadable, Lines{damaged.name});
 }
 
 TEST(WorkSummaryTest, TheResultsOfOneUnitAreOneTurn) {

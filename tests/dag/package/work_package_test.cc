@@ -183,6 +183,27 @@ TEST(WorkResultTest, ThePlanTakesBackLinesUnderItsOwnNumbersAndRemovesThem) {
   EXPECT_EQ(place.List("")->size(), 1u) << "the lineage serves later records";
 }
 
+TEST(WorkResultTest, ARecordThatWasReplacedSinceItWasReadStaysForTheNextPlan) {
+  MemoryStore place;
+  TempDir dir;
+  const auto log = RunLog::Open(dir / "run.log");
+  ASSERT_TRUE(log.ok());
+  for (const char* unit : {"text/0000-00001", "text/0000-00002"})
+    ASSERT_TRUE(ResultWriter(place).Write(Record(UnitState::kDone, unit, "a")).ok());
+  Lines unreadable;
+  Result<std::vector<UnitRecord>> records = ReadWorkResults(place, "", unreadable);
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  UnitRecord other = Record(UnitState::kDone, "text/0000-00002", "a");
+  other.line.recipe = DigestOf("another recipe");
+  ASSERT_TRUE(ResultWriter(place).Write(other).ok());
+  const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  ASSERT_TRUE(RemoveResults(place, *taken).ok());
+  const std::vector<ObjectInfo> left = place.List("done/").value();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left.front().name, "done/text/0000-00002.json");
+}
+
 /// The record of a scan after so many partitions of two bytes.
 UnitRecord Cuts(std::uint32_t known, bool whole = false) {
   UnitRecord record = Record(UnitState::kCuts, "text/0000-*", "");
@@ -272,7 +293,7 @@ TEST(WorkResultTest, OneRecordTellsThePartitionAndTheEndOfAnInput) {
   EXPECT_EQ(EncodeUnitRecord(records->front()), EncodeUnitRecord(WholeInput("a")));
   const Result<TakenResults> taken = AddResults(std::move(*records), unreadable, **log);
   ASSERT_TRUE(taken.ok());
-  EXPECT_EQ(taken->objects, Lines{"done/text/0000-*.json"});
+  EXPECT_EQ(taken->objects, *place.List("done/"));
   ASSERT_NE((*log)->FindDone("text/0000-00000"), nullptr);
   EXPECT_EQ((*log)->FindDone("text/0000-00000")->segment, 2u);
   ASSERT_NE((*log)->FindDone("text/0000-*"), nullptr);

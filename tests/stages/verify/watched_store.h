@@ -22,6 +22,10 @@ class WatchedStore final : public ForwardingStore {
     opens_(std::string(name));
     return ForwardingStore::Open(name);
   }
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override {
+    opens_(known.name);
+    return ForwardingStore::OpenKnown(known);
+  }
 
  private:
   LocalStore store_;

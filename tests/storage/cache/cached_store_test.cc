@@ -20,6 +20,7 @@ namespace pipeline {
 /// Every object that the suites read was written through the cache, and stays in it.
 class CachedBackend {
  public:
+  static constexpr bool kKeepsStates = true;
   CachedBackend() : store_(std::make_shared<MemoryStore>(), "gs://b/home", *cache_) {}
   Store& store() { return store_; }
 

@@ -463,6 +463,9 @@ void SoakOnce(std::uint64_t seed) {
   EXPECT_EQ(fixture.fake.objects().overwritten(), 0);
   EXPECT_EQ(fixture.fake.uploads().open(), 0);
   EXPECT_EQ(ReadFile(fixture.spool / "s/sessions"), "");
+  const Status removed = store->RemoveAll(*left, [] { return true; });
+  EXPECT_TRUE(removed.ok()) << removed.message();
+  EXPECT_EQ(fixture.Everything().size(), 0u);
 }
 
 TEST(GcsSoakTest, EveryObjectArrivesUnderARandomPlan) {
