@@ -15,7 +15,7 @@ from pipe_run import Run, differences, hold
 INPUTS, WORKERS = 1500, 8
 # The most requests of each operation: for a unit, and for a worker, which reads the plan and its log, and looks again
 # while another one plans.
-MOST = {"insert.whole": (2, 20), "read": (1, 15), "list": (0.04, 30), "get": (0, 30), "storage.batch": (0.03, 5),
+MOST = {"insert.whole": (2, 20), "read": (1, 15), "list": (0.06, 30), "get": (0, 30), "storage.batch": (0.03, 5),
         "delete": (0, 5)}
 PACKAGE = f"gs://{BUCKET}/package"
 FILE = """\

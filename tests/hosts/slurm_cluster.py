@@ -29,7 +29,7 @@ ReturnToService=2
 SlurmctldTimeout=10
 SlurmdTimeout={silent}
 MessageTimeout=5
-KillWait=5
+KillWait=15
 MinJobAge=300
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 MaxArraySize={array}
