@@ -153,8 +153,9 @@ std::vector<RunLine> RunsWith(const WorkersRun* workers, const Books& books) {
   if (line.outcome == kWaiting) line.ended = 0;
   const auto later = std::find_if(runs.rbegin(), runs.rend(),
                                   [&](const RunLine& run) { return run.started <= line.started; });
-  // Another run went on with its work.
-  if (line.outcome == kWaiting && later != runs.rbegin()) line.outcome = "cancelled";
+  // Another run went on with its work. A lease that is still there says little: that of a dead worker stays.
+  const bool goes_on = line.outcome.empty() || line.outcome == kWaiting;
+  if (goes_on && later != runs.rbegin()) line.outcome = "cancelled";
   runs.insert(later.base(), std::move(line));
   return runs;
 }

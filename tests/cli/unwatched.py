@@ -109,6 +109,24 @@ def planned(program, root):
     hold([one["outcome"] for one in runs] == ["done", "cancelled"], run, f"after the end: {runs}")
 
 
+def taken_over(program, root):
+    """`pipe run` ends a run whose worker died and left its lease: the workers' run does not go on for ever."""
+    inputs = write_corpora(root / "corpora", [corpus(seed=8, size=100_000)], "gzip")
+    run = new_run(Looked, program, root / "taken_over", inputs)
+    subprocess.run([program, "plan", str(run.file), "-o", str(run.package("")), "--work", str(run.work), "--set",
+                    f"out={run.out}"], check=True, capture_output=True, timeout=60)
+    unit = run.package("units.txt").read_text().splitlines()[-1].split("\t")[0]
+    lease = run.package(f"lease/{unit}.json")
+    lease.parent.mkdir(parents=True)
+    lease.write_text('{"pipe_unit_lease":1,"who":"vm-9, process 7"}')
+    _, _, runs = run.looks()
+    hold([one["outcome"] for one in runs] == ["running"], run, f"a worker has the lease of {unit}: {runs}")
+    hold(run.finish() == 0, run, "`pipe run` failed")
+    _, told, runs = run.looks()
+    hold([one["outcome"] for one in runs] == ["done", "cancelled"] and told["last_run"]["outcome"] == "done", run,
+         f"after `pipe run`: {runs}")
+
+
 class Deadly(Pulled, Submitted):
     """Workers by hand and by `pipe submit`, with the work package of the former."""
 
@@ -151,7 +169,7 @@ def planning(program, root):
 def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as directory:
-        for part in (failures, planned, planning):
+        for part in (failures, planned, taken_over, planning):
             (root := Path(directory) / part.__name__).mkdir()
             part(program, root)
             print(f"ok: {part.__name__}", flush=True)
