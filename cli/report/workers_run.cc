@@ -26,7 +26,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::chrono::seconds kMostSending{60};
-constexpr std::size_t kMostRuns = 1'000;  // that come from a home
 
 Status WriteRecord(const WorkDir& work, const std::string& id, const std::string& lines) {
   LocalStore store(work.run(id));

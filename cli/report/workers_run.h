@@ -61,13 +61,14 @@ void AddWorkers(const WorkersRun& run, RunRecord& record);
 /// page. Returns its path.
 Result<std::string> EndWorkersRun(Workspace& workspace, const WorkersRun& run);
 
-/// What becomes of the run before, if it has no end, by a plan that a person makes.
+/// The effect of a plan that a person makes on the run before, if that has no end.
 struct RunBeforePlan {
   bool replaced = false;      // the plan begins another run
   std::optional<RunEnd> end;  // the plan offers nothing: the end of the run; absent: it offers units
 };
-/// Does the same with the run of the work package at `package` before the plan is written there, unless its
-/// record has an end or it goes on, and prints the path. It is only for people: a failure is a warning.
+/// Ends the record of the run of the work package at `package`, as EndWorkersRun does, before the plan is
+/// written there, and prints the path of the page. Does nothing if the record has an end, or if the run goes
+/// on. The record is only for people: a failure is a warning.
 void EndRunBefore(Workspace& workspace, Store& package, const RunBeforePlan& becomes,
                   const std::stop_token& stop);
 

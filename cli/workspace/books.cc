@@ -19,8 +19,6 @@ namespace {
 constexpr std::string_view kRunsPrefix = "runs/";
 constexpr std::string_view kRecordEnd = "/events.jsonl";  // of the name of a record: cli/report/run_record.md
 
-constexpr std::size_t kMostRuns = 1'000;
-
 std::string RunOf(const ObjectInfo& object) {
   const std::size_t end = object.name.find('/', kRunsPrefix.size());
   return object.name.substr(kRunsPrefix.size(), end - kRunsPrefix.size());

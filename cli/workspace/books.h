@@ -26,6 +26,9 @@ struct Books {
 /// with a warning.
 std::optional<Books> OpenBooks(const WorkPlace& place);
 
+/// The number of runs whose records and reports a command brings from a home.
+inline constexpr std::size_t kMostRuns = 1'000;
+
 /// Brings the records and reports of the last `most` runs from the home to the scratch, those that are not
 /// there yet, and those that have grown since.
 Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const std::stop_token& stop = {});

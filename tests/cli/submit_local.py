@@ -51,6 +51,19 @@ def wait_for(run, what, happened):
         time.sleep(0.02)
 
 
+def detached(make):
+    """Returns a run whose workers go on after Ctrl-C. `make(attempt)` makes one; a run may end before Ctrl-C."""
+    for attempt in range(5):
+        run = make(attempt)
+        watch = run.on_local()
+        wait_for(run, "the start of workers", lambda one=run: one.package("end.json").exists() or (
+            one.package("submit.json").exists() and json.loads(one.package("submit.json").read_text())["job"]))
+        watch.send_signal(signal.SIGINT)
+        if watch.wait(timeout=90) == INTERRUPTED:
+            return run
+    return fail("each run ended before Ctrl-C", run)
+
+
 def same(one, run):
     if found := differences(one.published(), run.published()):
         fail("submitted workers made other bytes than one run: " + "; ".join(found), run)
@@ -81,16 +94,7 @@ def main():
             fail("`pipe report` has another page", run)
 
         # Ctrl-C leaves the workers alone; the same command attaches, from two terminals, too.
-        for attempt in range(5):
-            run = new_run(Submitted, program, root / f"attached-{attempt}", inputs)
-            watch = run.on_local()
-            wait_for(run, "the start of workers", lambda: run.package("end.json").exists() or (
-                run.package("submit.json").exists() and json.loads(run.package("submit.json").read_text())["job"]))
-            watch.send_signal(signal.SIGINT)
-            if watch.wait(timeout=90) == INTERRUPTED:
-                break
-        else:
-            fail("each run ended before Ctrl-C", run)
+        run = detached(lambda attempt: new_run(Submitted, program, root / f"attached-{attempt}", inputs))
         if "the workers go on" not in run.messages():
             fail("Ctrl-C does not say how to attach", run)
         again = [run.on_local(), run.on_local()]
