@@ -9,13 +9,13 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 constexpr std::array<std::int8_t, 256> MakeValues() {
   std::array<std::int8_t, 256> values{};
   for (std::int8_t& value : values) value = -1;
-  for (std::size_t i = 0; i < kDigits.size(); ++i)
-    values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < kBase64Digits.size(); ++i)
+    values[static_cast<unsigned char>(kBase64Digits[i])] = static_cast<std::int8_t>(i);
   return values;
 }
 constexpr std::array<std::int8_t, 256> kValues = MakeValues();
@@ -31,7 +31,7 @@ std::string ToBase64(std::string_view bytes) {
     for (std::size_t i = 0; i < 3; ++i)
       group = group << 8 | (i < part.size() ? static_cast<unsigned char>(part[i]) : 0u);
     for (std::size_t i = 0; i < 4; ++i)
-      text.push_back(i <= part.size() ? kDigits[group >> (18 - 6 * i) & 63] : '=');
+      text.push_back(i <= part.size() ? kBase64Digits[group >> (18 - 6 * i) & 63] : '=');
     bytes.remove_prefix(part.size());
   }
   return text;

@@ -19,19 +19,19 @@ struct Known {
 constexpr std::array<Known, 3> kKnown = {{{Checksum::Kind::kSha256, "sha256", 32},
                                           {Checksum::Kind::kMd5, "md5", 16},
                                           {Checksum::Kind::kCrc32c, "crc32c", 4}}};
-constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 /// Absent: `text` is neither the digits nor the base64 of so many bytes.
 std::optional<std::string> HexOf(std::string_view text, std::size_t bytes) {
   std::string hex;
   for (const char c : text) hex += c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-  if (hex.size() == 2 * bytes && hex.find_first_not_of(kDigits) == std::string::npos) return hex;
+  if (hex.size() == 2 * bytes && hex.find_first_not_of(kHexDigits) == std::string::npos) return hex;
   hex.clear();
   const std::optional<std::string> decoded = FromBase64(text);
   if (!decoded || decoded->size() != bytes) return std::nullopt;
   for (const char c : *decoded) {
     const auto byte = static_cast<unsigned char>(c);
-    hex += {kDigits[byte >> 4], kDigits[byte & 15]};
+    hex += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
   }
   return hex;
 }

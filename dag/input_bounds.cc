@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "dag/books/unit_id.h"
+#include "dag/fault_sample.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/stage_type.h"
 
@@ -19,8 +20,6 @@ namespace {
 // break it.
 constexpr std::uint64_t kTellingRecords = 100'000;
 constexpr double kAlwaysAllowed = 20;
-constexpr std::size_t kShownBytes = 80;
-constexpr std::size_t kSampleBytes = 64 << 10;
 
 double Faults(const FaultBound& bound, const std::vector<Reason>& reasons, const StageCounts& counts) {
   double faults = 0;
@@ -115,8 +114,8 @@ std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t parti
       return {};
     if (!first) first = record;
     if (!bound.advice) return found;
-    sample.append(record.bytes.substr(0, kSampleBytes - sample.size())).append(1, '\n');
-    return sample.size() < kSampleBytes ? Status() : found;
+    sample.append(record.bytes.substr(0, kFaultSampleBytes - sample.size())).append(1, '\n');
+    return sample.size() < kFaultSampleBytes ? Status() : found;
   });
   const std::string remedy =
       bound.advice && first ? StrCat("; ", bound.advice(sample)) : std::string(kRemedy);
@@ -132,7 +131,7 @@ std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t parti
         before = line->end.document_end;
     which = StrCat(bound.noun, " ", before + first->index);
   }
-  return StrCat("; the first is ", which, " (from 0), ", first->reason, ": ", Shown(*first, kShownBytes),
+  return StrCat("; the first is ", which, " (from 0), ", first->reason, ": ", Shown(*first, kShownFaultBytes),
                 "; all are in ", name.substr(0, name.rfind('/')), " of the work directory", remedy);
 }
 

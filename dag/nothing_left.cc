@@ -6,14 +6,12 @@
 
 #include "base/str.h"
 #include "dag/books/quarantine.h"
+#include "dag/fault_sample.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 
 namespace {
-
-constexpr std::size_t kShownBytes = 80;
-constexpr std::size_t kSampleBytes = 64 << 10;
 
 bool AnyLeft(const ArtifactSummary& summary) {
   return std::any_of(summary.splits.begin(), summary.splits.end(),
@@ -32,7 +30,7 @@ std::string ReasonsOf(const StageType& type, const StageCounts& counts) {
 
 /// Returns "; the first, REASON: BYTES; how to mend them" about the quarantine of the first partition of the
 /// stage. Empty: there is none.
-std::string FirstOf(const SegmentScope& scope, std::string_view stage) {
+std::string FirstQuarantined(const SegmentScope& scope, std::string_view stage) {
   const auto chained = std::find_if(scope.chain.begin(), scope.chain.end(),
                                     [&](const QuarantineStage& one) { return one.stage == stage; });
   if (chained == scope.chain.end()) return {};
@@ -42,11 +40,11 @@ std::string FirstOf(const SegmentScope& scope, std::string_view stage) {
   std::string sample;
   (void)ReadQuarantine(*scope.work, QuarantineName(*chained, {}), [&](const Quarantined& record) -> Status {
     if (!first) first = record;
-    sample.append(record.bytes.substr(0, kSampleBytes - sample.size())).append(1, '\n');
-    return sample.size() < kSampleBytes ? Status() : Status(Code::kCancelled, "enough");
+    sample.append(record.bytes.substr(0, kFaultSampleBytes - sample.size())).append(1, '\n');
+    return sample.size() < kFaultSampleBytes ? Status() : Status(Code::kCancelled, "enough");
   });
   if (!first) return {};
-  std::string text = StrCat("; the first, ", first->reason, ": ", Shown(*first, kShownBytes));
+  std::string text = StrCat("; the first, ", first->reason, ": ", Shown(*first, kShownFaultBytes));
   for (const FaultBound& bound : bounds)
     if (bound.advice &&
         std::find(bound.reasons.begin(), bound.reasons.end(), first->reason) != bound.reasons.end())
@@ -72,7 +70,7 @@ std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const Art
     }
     if (counts.records_out >= counts.records_in && reasons.empty()) continue;
     text += StrCat("; stage '", spec.name, "' took in ", counts.records_in, " and gave ", counts.records_out,
-                   reasons.empty() ? "" : StrCat(" (", reasons, FirstOf(scope, spec.name), ")"));
+                   reasons.empty() ? "" : StrCat(" (", reasons, FirstQuarantined(scope, spec.name), ")"));
   }
   return text.empty() ? text : text.substr(2);
 }

@@ -48,27 +48,6 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_;
 };
 
-/// Things that are lent to one user at a time and come back. Safe from any thread.
-template <class T>
-class Pool {
- public:
-  std::unique_ptr<T> Take() {
-    const Lock lock(mutex_);
-    if (free_.empty()) return nullptr;
-    std::unique_ptr<T> taken = std::move(free_.back());
-    free_.pop_back();
-    return taken;
-  }
-  void Return(std::unique_ptr<T> lent) {
-    const Lock lock(mutex_);
-    free_.push_back(std::move(lent));
-  }
-
- private:
-  Mutex mutex_;
-  std::vector<std::unique_ptr<T>> free_ GUARDED_BY(mutex_);
-};
-
 /// The scratch for one pass through the chain: a Worker for each Transform. Leased, never thread-local: a
 /// thread that waits inside oneTBB may be given another batch of the same segment.
 using WorkerSet = std::vector<std::unique_ptr<Worker>>;
@@ -76,6 +55,27 @@ using WorkerSet = std::vector<std::unique_ptr<Worker>>;
 }  // namespace
 
 struct SegmentScratch::State {
+  /// Things that are lent to one user at a time and come back. Safe from any thread.
+  template <class T>
+  class Pool {
+   public:
+    std::unique_ptr<T> Take() {
+      const Lock lock(mutex_);
+      if (free_.empty()) return nullptr;
+      std::unique_ptr<T> taken = std::move(free_.back());
+      free_.pop_back();
+      return taken;
+    }
+    void Return(std::unique_ptr<T> lent) {
+      const Lock lock(mutex_);
+      free_.push_back(std::move(lent));
+    }
+
+   private:
+    Mutex mutex_;
+    std::vector<std::unique_ptr<T>> free_ GUARDED_BY(mutex_);
+  };
+
   Pool<Batch> batches;
   Pool<WorkerSet> worker_sets;
 };
@@ -312,8 +312,8 @@ class SegmentRun {
   const std::stop_token stop_;
   // With the priority of the decoder's thread, the threads that process batches take a fifth of its time.
   const ThreadPriority priority_;  // of the threads that process batches
-  Pool<Batch>& batches_;
-  Pool<WorkerSet>& worker_sets_;
+  SegmentScratch::State::Pool<Batch>& batches_;
+  SegmentScratch::State::Pool<WorkerSet>& worker_sets_;
 
   // Touched by the in-order source filter alone.
   std::uint64_t next_sequence_ = 0;

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t kInputBytes = 64 << 10;
+constexpr std::size_t kArchiveInputBytes = 64 << 10;
 constexpr std::size_t kTarBlock = 512;
 constexpr std::array<std::string_view, 5> kTarNames = {".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
 
@@ -53,9 +53,9 @@ using Archive = std::unique_ptr<archive, FreeArchive>;
 class Input {
  public:
   explicit Input(std::unique_ptr<ByteReader> reader)
-      : reader_(std::move(reader)), buffer_(kInputBytes, '\0') {}
+      : reader_(std::move(reader)), buffer_(kArchiveInputBytes, '\0') {}
   Input(const ByteFile& file, std::stop_token stop)
-      : file_(&file), stop_(std::move(stop)), buffer_(kInputBytes, '\0') {}
+      : file_(&file), stop_(std::move(stop)), buffer_(kArchiveInputBytes, '\0') {}
 
   static la_ssize_t Read(archive*, void* self, const void** bytes) {
     auto& input = *static_cast<Input*>(self);

@@ -20,12 +20,12 @@ constexpr std::uint64_t kBlockHeader = 24;
 constexpr std::uint64_t kUsable = kBlock - kBlockHeader;
 constexpr std::uint64_t kChunkHeader = 40;
 constexpr char kSignature = 's', kRecords = 'r', kPadding = 'p';
-constexpr std::uint64_t kMagic = 0x71930e704fdae05e;
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kPostscriptMagic = 0x71930e704fdae05e;
+constexpr std::uint64_t kArrayRecordVersion = 1;
 constexpr std::string_view kOptions =
     "group_size:1,transpose:false,pad_to_block_boundary:false,uncompressed,max_parallelism:1";
 constexpr int kPostscripts = 3;
-constexpr std::string_view kFront =
+constexpr std::string_view kFileFront =
     "\x83\xaf\x70\xd1\x0d\x88\x4a\x3f\0\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0"
     "\x91\xba\xc2\x3c\x92\x87\xe1\xa9\0\0\0\0\0\0\0\0\xe1\x9f\x13\xc0\xe9\xb1\xc3\x72"
     "s\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"sv;
@@ -74,15 +74,15 @@ struct Message {
   std::string_view bytes;
 };
 
-Status Damaged(std::uint64_t at, std::string_view why) {
+Status DamagedArrayRecord(std::uint64_t at, std::string_view why) {
   return Status(Code::kDataLoss, StrCat("not an ArrayRecord file: byte ", at, ": ", why));
 }
 
 }  // namespace
 
 bool BeginsLikeArrayRecord(std::string_view front) {
-  static_assert(kFront.size() == kArrayRecordFront);
-  return front.starts_with(kFront);
+  static_assert(kFileFront.size() == kArrayRecordFront);
+  return front.starts_with(kFileFront);
 }
 
 // ----------------------------------------------------------------------------------------- writing
@@ -100,7 +100,7 @@ void ArrayRecordWriter::Append(std::string_view record, std::string& out) {
 void ArrayRecordWriter::Finish(std::string& out) {
   Begin(out);
   std::string facts, texts;
-  PutField(facts, 1, kVersion);
+  PutField(facts, 1, kArrayRecordVersion);
   PutField(facts, 2, chunks_.size());
   PutField(facts, 3, chunks_.size());
   facts.push_back(Bytes(4));
@@ -122,7 +122,7 @@ void ArrayRecordWriter::Finish(std::string& out) {
 
   std::string postscript;
   PutField(postscript, 1, at_);
-  PutField(postscript, 2, kMagic);
+  PutField(postscript, 2, kPostscriptMagic);
   WriteRecords(records, out);
   PadToBlock(out);
   WriteRecords(std::vector<std::string_view>(kPostscripts, postscript), out);
@@ -208,14 +208,14 @@ Result<std::optional<std::string_view>> ArrayRecordReader::Next() {
   ++next_;
   ASSIGN_OR_RETURN(const std::vector<std::string_view> records, ReadChunk(begin, offset()));
   if (records.size() != 1 || records[0].size() != size)
-    return Damaged(begin, "the chunk is not the one that the footer names");
+    return DamagedArrayRecord(begin, "the chunk is not the one that the footer names");
   return std::optional(records[0]);
 }
 
 Status ArrayRecordReader::ReadEnd() {
   const std::uint64_t size = file_.size();
   if (size % kBlock != 0 || size < 2 * kBlock)
-    return Damaged(
+    return DamagedArrayRecord(
         size, StrCat("the file ends here, not at a multiple of ", kBlock, " of two at least: truncated"));
   const std::uint64_t last = size - kBlock;
   ASSIGN_OR_RETURN(const std::vector<std::string_view> postscripts, ReadChunk(last, size));
@@ -227,18 +227,22 @@ Status ArrayRecordReader::ReadEnd() {
       if (field == 2) magic = message.number;
     }
   }
-  if (magic != kMagic) return Damaged(last, "no postscript");
-  if (footer_ < kArrayRecordFront || footer_ >= last) return Damaged(last, "the footer lies elsewhere");
+  if (magic != kPostscriptMagic) return DamagedArrayRecord(last, "no postscript");
+  if (footer_ < kArrayRecordFront || footer_ >= last)
+    return DamagedArrayRecord(last, "the footer lies elsewhere");
   ASSIGN_OR_RETURN(const std::vector<std::string_view> records, ReadChunk(footer_, last));
   RETURN_IF_ERROR(TakeFooter(records));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> front, file_.Open(0, stop_));
   std::array<char, kArrayRecordFront> bytes{};
   RETURN_IF_ERROR(ReadExactly(*front, bytes));
-  return BeginsLikeArrayRecord({bytes.data(), bytes.size()}) ? Status() : Damaged(0, "no signature");
+  return BeginsLikeArrayRecord({bytes.data(), bytes.size()}) ? Status()
+                                                             : DamagedArrayRecord(0, "no signature");
 }
 
 Status ArrayRecordReader::TakeFooter(const std::vector<std::string_view>& records) {
-  const auto wrong = [this](std::string_view why) { return Damaged(footer_, StrCat("the footer: ", why)); };
+  const auto wrong = [this](std::string_view why) {
+    return DamagedArrayRecord(footer_, StrCat("the footer: ", why));
+  };
   if (records.empty()) return wrong("no records");
   std::uint64_t version = 0, chunks = 0, all = 0;
   Message outer(records[0]);
@@ -250,7 +254,8 @@ Status ArrayRecordReader::TakeFooter(const std::vector<std::string_view>& record
       if (field == 3) all = facts.number;
     }
   }
-  if (version != kVersion) return wrong(StrCat("version ", version, ", not ", kVersion));
+  if (version != kArrayRecordVersion)
+    return wrong(StrCat("version ", version, ", not ", kArrayRecordVersion));
   if (chunks != records.size() - 1 || all != chunks)
     return wrong(StrCat("it says ", chunks, " chunks of ", all, " records, and names ", records.size() - 1,
                         "; only files of group size 1 are read"));
@@ -289,7 +294,7 @@ Result<std::vector<std::string_view>> ArrayRecordReader::ReadChunk(std::uint64_t
                       decoded = fields.U64(), records = kind >> 8;
   const auto wrong = [&](std::string_view why) {
     reader_.reset();  // its position is unknown
-    return Damaged(offset, why);
+    return DamagedArrayRecord(offset, why);
   };
   if (hash != Hash(std::string_view(header).substr(8)))
     return wrong("the hash of the chunk's header does not fit");
@@ -324,7 +329,7 @@ Status ArrayRecordReader::Take(std::uint64_t begin, std::uint64_t size) {
       const std::string_view header(bytes.data(), bytes.size());
       Decoder fields(header);
       if (fields.U64() != Hash(header.substr(8)) || fields.U64() != at_ - begin)
-        return Damaged(at_, "the header of the block is not the one that belongs here");
+        return DamagedArrayRecord(at_, "the header of the block is not the one that belongs here");
       at_ += kBlockHeader;
     }
     const std::uint64_t count = std::min(size, LeftInBlock(at_));

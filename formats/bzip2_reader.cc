@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-Status ReasonFor(int code) {
+Status Bzip2Reason(int code) {
   switch (code) {
     case BZ_MEM_ERROR: return Status(Code::kResourceExhausted, "no memory to decode it");
     case BZ_DATA_ERROR_MAGIC: return Status(Code::kDataLoss, "no stream header stands here");
@@ -37,7 +37,7 @@ class Bzip2Reader : public StreamDecoder {
         return last;
       }
       stream_ = {};
-      if (const int code = BZ2_bzDecompressInit(&stream_, 0, 0); code != BZ_OK) return ReasonFor(code);
+      if (const int code = BZ2_bzDecompressInit(&stream_, 0, 0); code != BZ_OK) return Bzip2Reason(code);
       in_stream_ = true;
     }
     constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
@@ -58,7 +58,7 @@ class Bzip2Reader : public StreamDecoder {
       EndMember();
       return false;
     }
-    if (code != BZ_OK) return ReasonFor(code);
+    if (code != BZ_OK) return Bzip2Reason(code);
     if (last && idle) return Status(Code::kDataLoss, "ends inside a stream: truncated");
     return false;
   }

@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kBlock = 64 << 10;
+constexpr std::size_t kInputBlock = 64 << 10;
 
 class EncodingReader : public ByteReader {
  public:
@@ -76,7 +76,7 @@ class EncodingReader : public ByteReader {
   Status Hold(std::size_t bytes) {
     while (held_.size() < bytes && !ended_) {
       const std::size_t before = held_.size();
-      held_.resize(std::min(bytes, before + kBlock));
+      held_.resize(std::min(bytes, before + kInputBlock));
       Result<std::size_t> got = input_->Read(std::span(held_).subspan(before));
       held_.resize(before + (got.ok() ? *got : 0));
       if (!got.ok() && got.status().code() != Code::kDataLoss) return std::move(got).status();
@@ -139,8 +139,8 @@ class EncodingReader : public ByteReader {
     if (!decoder_) {
       ASSIGN_OR_RETURN(decoder_, EncodingDecoder::New(encoding_));
     }
-    RETURN_IF_ERROR(Hold(kBlock));
-    const std::size_t bytes = std::min(held_.size(), kBlock);
+    RETURN_IF_ERROR(Hold(kInputBlock));
+    const std::size_t bytes = std::min(held_.size(), kInputBlock);
     const bool last = bytes == held_.size() && ended_;
     RETURN_IF_ERROR(decoder_->Decode(std::string_view(held_).substr(0, bytes), last, ready_));
     held_.erase(0, bytes);

@@ -10,12 +10,12 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kEscape = 6;  // \uXXXX
+constexpr std::size_t kEscapeBytes = 6;  // \uXXXX
 constexpr std::array<std::string_view, 3> kNumbers = {"NaN", "-Infinity", "Infinity"};
 
 /// Returns the 16 bits of an escape \uXXXX at the front of `text`. Absent: there is none.
 std::optional<unsigned> UnitAt(std::string_view text) {
-  if (text.size() < kEscape || text[0] != '\\' || text[1] != 'u') return std::nullopt;
+  if (text.size() < kEscapeBytes || text[0] != '\\' || text[1] != 'u') return std::nullopt;
   unsigned unit = 0;
   for (const char c : text.substr(2, 4)) {
     const char low = static_cast<char>(c | 0x20);
@@ -129,11 +129,11 @@ class Rewriter {
     Copy(1);
     while (!rest_.empty() && rest_.front() != '"') {
       const std::optional<unsigned> unit = UnitAt(rest_);
-      if (is_loose && IsHigh(unit) && IsLow(UnitAt(rest_.substr(kEscape)))) {
-        Copy(2 * kEscape);
+      if (is_loose && IsHigh(unit) && IsLow(UnitAt(rest_.substr(kEscapeBytes)))) {
+        Copy(2 * kEscapeBytes);
       } else if (is_loose && (IsHigh(unit) || IsLow(unit))) {
         out_ += "\\ufffd";
-        rest_.remove_prefix(kEscape);
+        rest_.remove_prefix(kEscapeBytes);
         changed_ = true;
       } else {
         Copy(rest_.front() == '\\' && rest_.size() > 1 ? 2 : 1);

@@ -12,14 +12,14 @@ namespace pipeline {
 
 namespace {
 
-struct FreeContext {
+struct FreeLz4Context {
   void operator()(LZ4F_dctx* context) const { LZ4F_freeDecompressionContext(context); }
 };
-using Context = std::unique_ptr<LZ4F_dctx, FreeContext>;
+using Lz4Context = std::unique_ptr<LZ4F_dctx, FreeLz4Context>;
 
 class Lz4Reader : public StreamDecoder {
  public:
-  Lz4Reader(Context context, std::unique_ptr<ByteReader> input)
+  Lz4Reader(Lz4Context context, std::unique_ptr<ByteReader> input)
       : StreamDecoder("lz4", std::move(input)), context_(std::move(context)) {}
 
  private:
@@ -50,7 +50,7 @@ class Lz4Reader : public StreamDecoder {
   static constexpr std::size_t kFirstHint = 7;  // the shortest frame header
   static constexpr std::size_t kBlockHeader = 4;
 
-  const Context context_;
+  const Lz4Context context_;
   std::size_t hint_ = kFirstHint;  // bytes that the library can use at once
   bool full_ = false;              // the library may still have decoded bytes
   bool frame_begun_ = false;
@@ -65,7 +65,7 @@ Result<std::unique_ptr<ByteReader>> NewLz4Reader(std::unique_ptr<ByteReader> inp
   LZ4F_dctx* raw = nullptr;
   if (LZ4F_isError(LZ4F_createDecompressionContext(&raw, LZ4F_VERSION)))
     return Status(Code::kResourceExhausted, "no memory for an lz4 decoder");
-  return std::unique_ptr<ByteReader>(std::make_unique<Lz4Reader>(Context(raw), std::move(input)));
+  return std::unique_ptr<ByteReader>(std::make_unique<Lz4Reader>(Lz4Context(raw), std::move(input)));
 }
 
 }  // namespace pipeline

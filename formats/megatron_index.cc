@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kMagic = "MMIDIDX\0\0"sv;
-constexpr std::uint64_t kVersion = 1;
-constexpr std::size_t kHeaderBytes = 34;
+constexpr std::string_view kIndexMagic = "MMIDIDX\0\0"sv;
+constexpr std::uint64_t kIndexVersion = 1;
+constexpr std::size_t kIndexHeaderBytes = 34;
 constexpr std::uint32_t kSmallVocabulary = 65500;
 
 Status Wrong(std::string_view why) { return Status(Code::kDataLoss, StrCat("not a Megatron index: ", why)); }
@@ -31,9 +31,9 @@ MegatronIndex MegatronRows(MegatronType type, std::uint64_t rows, std::uint32_t 
 }
 
 std::string EncodeMegatronIndex(const MegatronIndex& index) {
-  std::string out(kMagic);
-  out.reserve(kHeaderBytes + 12 * index.lengths.size() + 8 * index.documents.size());
-  PutU64(out, kVersion);
+  std::string out(kIndexMagic);
+  out.reserve(kIndexHeaderBytes + 12 * index.lengths.size() + 8 * index.documents.size());
+  PutU64(out, kIndexVersion);
   out.push_back(static_cast<char>(index.type));
   PutU64(out, index.lengths.size());
   PutU64(out, index.documents.size());
@@ -49,9 +49,9 @@ std::string EncodeMegatronIndex(const MegatronIndex& index) {
 
 Result<MegatronIndex> ParseMegatronIndex(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Bytes(kMagic.size()) != kMagic) return Wrong("it does not begin with MMIDIDX");
-  if (const std::uint64_t version = in.U64(); !in.ok() || version != kVersion)
-    return Wrong(StrCat("version ", version, ", not ", kVersion));
+  if (in.Bytes(kIndexMagic.size()) != kIndexMagic) return Wrong("it does not begin with MMIDIDX");
+  if (const std::uint64_t version = in.U64(); !in.ok() || version != kIndexVersion)
+    return Wrong(StrCat("version ", version, ", not ", kIndexVersion));
   const std::uint8_t code = in.U8();
   MegatronIndex index = {static_cast<MegatronType>(code), {}, {}};
   if (index.type != MegatronType::kInt32 && index.type != MegatronType::kUint16)

@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr FooterKind kKind = {"partition file", "PIPEPART", 1};
+constexpr FooterKind kPartitionKind = {"partition file", "PIPEPART", 1};
 constexpr std::size_t kFrameHeaderBytes = 16;
 
 struct FrameHeader {
@@ -31,7 +31,7 @@ FrameHeader ParseFrameHeader(std::string_view bytes) {
   return header;
 }
 
-Status Damaged(std::uint64_t offset, std::string_view why) {
+Status DamagedFrame(std::uint64_t offset, std::string_view why) {
   return Status(Code::kDataLoss, StrCat("frame at offset ", offset, ": ", why));
 }
 
@@ -72,7 +72,7 @@ PartitionFileWriter::PartitionFileWriter(PartitionColumns columns,
 
 Status PartitionFileWriter::Begin() {
   if (std::exchange(begun_, true)) return {};
-  return append_(kKind.magic);
+  return append_(kPartitionKind.magic);
 }
 
 Status PartitionFileWriter::Append(std::string_view frames, const RowsView& rows) {
@@ -112,12 +112,12 @@ Status PartitionFileWriter::Finish(const PartitionFacts& facts) {
   const Digest digest = digest_.Finish();
   PutU64(footer, digest.high);
   PutU64(footer, digest.low);
-  return append_(SealFooter(kKind, footer));
+  return append_(SealFooter(kPartitionKind, footer));
 }
 
 Result<std::unique_ptr<PartitionFileReader>> PartitionFileReader::Open(std::shared_ptr<const ByteFile> file,
                                                                        std::stop_token stop) {
-  ASSIGN_OR_RETURN(const Footer footer, ReadFooter(kKind, *file, stop));
+  ASSIGN_OR_RETURN(const Footer footer, ReadFooter(kPartitionKind, *file, stop));
   std::unique_ptr<PartitionFileReader> reader(new PartitionFileReader(std::move(file), std::move(stop)));
   RETURN_IF_ERROR(reader->ParseFooter(footer.bytes, footer.offset));
   return reader;
@@ -164,11 +164,11 @@ Status PartitionFileReader::ReadFrame(const Frame& frame, PartitionRows& rows) {
   if (!read.ok()) return std::move(read).Annotate(StrCat("frame at offset ", offset_));
   const FrameHeader header = ParseFrameHeader(stored_);
   if (header.stored != frame.size - kFrameHeaderBytes || header.records != frame.records)
-    return Damaged(offset_, "its header differs from the footer");
+    return DamagedFrame(offset_, "its header differs from the footer");
   if (header.raw > kMaxPartitionFrameBytes)
-    return Damaged(offset_, StrCat("says that it has ", header.raw, " bytes"));
+    return DamagedFrame(offset_, StrCat("says that it has ", header.raw, " bytes"));
   const std::string_view zstd = std::string_view(stored_).substr(kFrameHeaderBytes);
-  if (Crc32c(zstd) != header.crc) return Damaged(offset_, "its checksum differs");
+  if (Crc32c(zstd) != header.crc) return DamagedFrame(offset_, "its checksum differs");
   Status status = coder_.Expand(zstd, header.raw, raw_);
   if (status.ok()) status = DecodeRows(columns_, raw_, header.records, rows);
   if (!status.ok()) return std::move(status).Annotate(StrCat("frame at offset ", offset_));

@@ -24,7 +24,7 @@ constexpr std::uint32_t kModelType = 3, kSpaceAsSuffix = 24;                    
 constexpr std::uint32_t kUnkPiece = 45, kBosPiece = 46, kEosPiece = 47, kPadPiece = 48;  // of the trainer
 constexpr std::uint32_t kCharsmap = 2, kDummyPrefix = 3, kRemoveExtra = 4, kEscape = 5;  // of the normaliser
 
-Status Damaged(std::string why) {
+Status DamagedModel(std::string why) {
   return Status(Code::kDataLoss, StrCat("not a SentencePiece model: ", why));
 }
 
@@ -37,27 +37,27 @@ Status CheckKinds(const ProtoMessage& message, std::string_view what, std::initi
   for (const Field& field : message.fields())
     for (const Kind& kind : known)
       if (kind.number == field.number && kind.wire != field.wire)
-        return Damaged(StrCat("field ", field.number, " of ", what, " is of another kind"));
+        return DamagedModel(StrCat("field ", field.number, " of ", what, " is of another kind"));
   return {};
 }
 
 Result<SentencePiece> ParsePiece(std::string_view bytes, std::size_t id) {
   const std::string what = StrCat("piece ", id);
   Result<ProtoMessage> message = ProtoMessage::Parse(bytes);
-  if (!message.ok()) return Damaged(StrCat(what, ": ", message.status().message()));
+  if (!message.ok()) return DamagedModel(StrCat(what, ": ", message.status().message()));
   RETURN_IF_ERROR(
       CheckKinds(*message, what, {{kText, Wire::kBytes}, {kScore, Wire::kFixed32}, {kType, Wire::kVarint}}));
   SentencePiece piece;
   piece.text = message->Bytes(kText).value_or("");
   piece.score = message->Float(kScore).value_or(0);
   const std::uint64_t type = message->Varint(kType).value_or(1);
-  if (piece.text.empty()) return Damaged(StrCat(what, " has no text"));
-  if (!IsCleanUtf8(piece.text)) return Damaged(StrCat(what, " is not UTF-8"));
-  if (std::isnan(piece.score)) return Damaged(StrCat(what, " has a score that is no number"));
-  if (type < 1 || type > 6) return Damaged(StrCat(what, " is of type ", type, "; there are 1 to 6"));
+  if (piece.text.empty()) return DamagedModel(StrCat(what, " has no text"));
+  if (!IsCleanUtf8(piece.text)) return DamagedModel(StrCat(what, " is not UTF-8"));
+  if (std::isnan(piece.score)) return DamagedModel(StrCat(what, " has a score that is no number"));
+  if (type < 1 || type > 6) return DamagedModel(StrCat(what, " is of type ", type, "; there are 1 to 6"));
   piece.type = static_cast<PieceType>(type);
   if (piece.type == PieceType::kByte && ByteOfPiece(piece.text) < 0)
-    return Damaged(StrCat(what, " stands for a byte and is not written as one"));
+    return DamagedModel(StrCat(what, " stands for a byte and is not written as one"));
   return piece;
 }
 
@@ -69,7 +69,7 @@ Status CheckCharsmap(std::string_view charsmap) {
   const std::string_view trie = in.Bytes(trie_bytes);
   const std::string_view replacements = in.Bytes(in.left());
   if (!in.ok() || trie.empty() || trie.size() % 1024 != 0 || replacements.empty() || replacements.back() != 0)
-    return Damaged("the normaliser's charsmap is cut off");
+    return DamagedModel("the normaliser's charsmap is cut off");
   // A unit is a leaf (top bit) with the offset of a replacement, or leads to the block at its own place xor
   // its offset; the library may read any unit of that block. If it ends a rule (bit 8), the first unit of the
   // block is the leaf.
@@ -85,10 +85,11 @@ Status CheckCharsmap(std::string_view charsmap) {
       const std::size_t block = place ^ ((unit >> 10) << ((unit & (1U << 9)) >> 6));
       if ((block | 0xff) < units.size()) {
         if ((unit & kEndsRule) == 0 || (units[block] & kLeaf) != 0) continue;
-        return Damaged(StrCat("unit ", place, " of the normaliser's charsmap ends a rule that has no replacement"));
+        return DamagedModel(
+            StrCat("unit ", place, " of the normaliser's charsmap ends a rule that has no replacement"));
       }
     }
-    return Damaged(StrCat("unit ", place, " of the normaliser's charsmap points outside of it"));
+    return DamagedModel(StrCat("unit ", place, " of the normaliser's charsmap points outside of it"));
   }
   return {};
 }
@@ -97,11 +98,11 @@ Result<ProtoMessage> ParseSpec(const ProtoMessage& model, std::uint32_t number, 
   std::optional<std::string_view> bytes;
   for (const Field& field : model.fields()) {
     if (field.number != number) continue;
-    if (bytes) return Damaged(StrCat(what, " comes twice"));
+    if (bytes) return DamagedModel(StrCat(what, " comes twice"));
     bytes = field.bytes();
   }
   Result<ProtoMessage> spec = ProtoMessage::Parse(bytes.value_or(""));
-  if (!spec.ok()) return Damaged(StrCat(what, ": ", spec.status().message()));
+  if (!spec.ok()) return DamagedModel(StrCat(what, ": ", spec.status().message()));
   return spec;
 }
 
@@ -117,7 +118,7 @@ int ByteOfPiece(std::string_view text) {
 Result<SentencePieceModel> SentencePieceModel::Parse(std::string_view bytes) {
   SentencePieceModel model;
   Result<ProtoMessage> message = ProtoMessage::Parse(bytes);
-  if (!message.ok()) return Damaged(std::string(message.status().message()));
+  if (!message.ok()) return DamagedModel(std::string(message.status().message()));
   model.message_ = std::move(message).value();
   RETURN_IF_ERROR(
       CheckKinds(model.message_, "the model",
@@ -130,10 +131,12 @@ Result<SentencePieceModel> SentencePieceModel::Parse(std::string_view bytes) {
     if (piece.type == PieceType::kUnknown) ++unknown;
     model.pieces_.push_back(std::move(piece));
   }
-  if (model.pieces_.empty()) return Damaged("it has no pieces");
+  if (model.pieces_.empty()) return DamagedModel("it has no pieces");
   for (const SentencePiece& piece : model.pieces_)
-    if (!texts.insert(piece.text).second) return Damaged(StrCat("the piece '", piece.text, "' comes twice"));
-  if (unknown != 1) return Damaged(StrCat(unknown, " pieces stand for unknown text, and there must be one"));
+    if (!texts.insert(piece.text).second)
+      return DamagedModel(StrCat("the piece '", piece.text, "' comes twice"));
+  if (unknown != 1)
+    return DamagedModel(StrCat(unknown, " pieces stand for unknown text, and there must be one"));
 
   ASSIGN_OR_RETURN(model.trainer_, ParseSpec(model.message_, kTrainer, "trainer_spec"));
   RETURN_IF_ERROR(CheckKinds(model.trainer_, "trainer_spec",
@@ -145,7 +148,7 @@ Result<SentencePieceModel> SentencePieceModel::Parse(std::string_view bytes) {
                               {kPadPiece, Wire::kBytes}}));
   const std::uint64_t type = model.trainer_.Varint(kModelType).value_or(1);
   if (type < 1 || type > 4)
-    return Damaged(StrCat("trainer_spec has model type ", type, "; there are 1 to 4"));
+    return DamagedModel(StrCat("trainer_spec has model type ", type, "; there are 1 to 4"));
   ASSIGN_OR_RETURN(model.normalizer_, ParseSpec(model.message_, kNormalizer, "normalizer_spec"));
   RETURN_IF_ERROR(CheckKinds(model.normalizer_, "normalizer_spec",
                              {{1, Wire::kBytes},

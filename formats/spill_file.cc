@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr FooterKind kKind = {"spill file", "PIPESPIL", 1};
+constexpr FooterKind kSpillKind = {"spill file", "PIPESPIL", 1};
 
 /// Parses, checks and sums the bins of a split.
 void ParseBins(Decoder& in, SpillSplit& split) {
@@ -57,7 +57,7 @@ SpillFileWriter::SpillFileWriter(std::uint32_t input, std::uint32_t partition, c
 
 Status SpillFileWriter::Begin() {
   if (std::exchange(begun_, true)) return {};
-  return append_(kKind.magic);
+  return append_(kSpillKind.magic);
 }
 
 Status SpillFileWriter::BeginSplit(std::uint8_t split, std::uint64_t records) {
@@ -150,12 +150,12 @@ Result<Digest> SpillFileWriter::Finish() {
   footer.append(splits_);
   PutU64(footer, digest.high);
   PutU64(footer, digest.low);
-  RETURN_IF_ERROR(append_(SealFooter(kKind, footer)));
+  RETURN_IF_ERROR(append_(SealFooter(kSpillKind, footer)));
   return digest;
 }
 
 Result<SpillIndex> ReadSpillIndex(const ByteFile& file, std::stop_token stop) {
-  ASSIGN_OR_RETURN(const Footer footer, ReadFooter(kKind, file, std::move(stop)));
+  ASSIGN_OR_RETURN(const Footer footer, ReadFooter(kSpillKind, file, std::move(stop)));
   SpillIndex index;
   Decoder in(footer.bytes);
   index.input = in.Varint32();

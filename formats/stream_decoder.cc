@@ -9,12 +9,12 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kInputBytes = 64 << 10;
+constexpr std::size_t kDecoderInputBytes = 64 << 10;
 
 }  // namespace
 
 StreamDecoder::StreamDecoder(std::string_view format, std::unique_ptr<ByteReader> input)
-    : format_(format), input_(std::move(input)), buffer_(kInputBytes, '\0') {}
+    : format_(format), input_(std::move(input)), buffer_(kDecoderInputBytes, '\0') {}
 
 Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
   std::span<char> left = out;

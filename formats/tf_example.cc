@@ -130,7 +130,7 @@ struct TextSize {
 
 // ---------------------------------------------------------------------------------------- reading
 
-struct Field {
+struct WireField {
   std::uint32_t number = 0;
   std::uint32_t type = 0;
   std::uint64_t scalar = 0;  // kVarint, kFixed64, kFixed32
@@ -146,7 +146,7 @@ class MessageReader {
   MessageReader(std::string_view whole, std::string_view message) : whole_(whole), left_(message) {}
 
   /// False: the end of the message, or an error, which is then in status().
-  bool Next(Field& field) {
+  bool Next(WireField& field) {
     if (left_.empty()) return false;
     std::uint64_t tag = 0;
     if (!Varint(tag)) return false;
@@ -226,14 +226,14 @@ float ToFloat(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std:
 
 Status ReadBytesList(std::string_view whole, std::string_view message, TfBytesList& list) {
   MessageReader reader(whole, message);
-  for (Field field; reader.Next(field);)
+  for (WireField field; reader.Next(field);)
     if (field.Is(kListValue, kBytes)) list.push_back(field.bytes);
   return reader.status();
 }
 
 Status ReadFloatList(std::string_view whole, std::string_view message, TfFloatList& list) {
   MessageReader reader(whole, message);
-  for (Field field; reader.Next(field);) {
+  for (WireField field; reader.Next(field);) {
     if (field.Is(kListValue, kFixed32)) list.push_back(ToFloat(field.scalar));
     if (!field.Is(kListValue, kBytes)) continue;
     MessageReader packed(whole, field.bytes);
@@ -245,7 +245,7 @@ Status ReadFloatList(std::string_view whole, std::string_view message, TfFloatLi
 
 Status ReadInt64List(std::string_view whole, std::string_view message, TfInt64List& list) {
   MessageReader reader(whole, message);
-  for (Field field; reader.Next(field);) {
+  for (WireField field; reader.Next(field);) {
     if (field.Is(kListValue, kVarint)) list.push_back(static_cast<std::int64_t>(field.scalar));
     if (!field.Is(kListValue, kBytes)) continue;
     MessageReader packed(whole, field.bytes);
@@ -257,7 +257,7 @@ Status ReadInt64List(std::string_view whole, std::string_view message, TfInt64Li
 
 Status ReadFeature(std::string_view whole, std::string_view message, TfFeature& feature) {
   MessageReader reader(whole, message);
-  for (Field field; reader.Next(field);) {
+  for (WireField field; reader.Next(field);) {
     if (field.Is(kFeatureBytes, kBytes))
       RETURN_IF_ERROR(ReadBytesList(whole, field.bytes, ListOf<TfBytesList>(feature)));
     if (field.Is(kFeatureFloats, kBytes))
@@ -272,7 +272,7 @@ Status ReadEntry(std::string_view whole, std::string_view message, TfExample& ex
   MessageReader reader(whole, message);
   std::string_view key;
   TfFeature feature;
-  for (Field field; reader.Next(field);) {
+  for (WireField field; reader.Next(field);) {
     if (field.Is(kEntryKey, kBytes)) key = field.bytes;
     if (field.Is(kEntryValue, kBytes)) RETURN_IF_ERROR(ReadFeature(whole, field.bytes, feature));
   }
@@ -341,10 +341,10 @@ std::size_t TextExampleSize(std::string_view name, std::string_view text) {
 Result<TfExample> ParseTfExample(std::string_view bytes) {
   TfExample example;
   MessageReader reader(bytes, bytes);
-  for (Field field; reader.Next(field);) {
+  for (WireField field; reader.Next(field);) {
     if (!field.Is(kExampleFeatures, kBytes)) continue;
     MessageReader features(bytes, field.bytes);
-    for (Field entry; features.Next(entry);)
+    for (WireField entry; features.Next(entry);)
       if (entry.Is(kFeaturesEntry, kBytes)) RETURN_IF_ERROR(ReadEntry(bytes, entry.bytes, example));
     RETURN_IF_ERROR(features.status());
   }

@@ -13,11 +13,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = 12;
+constexpr std::size_t kRecordHeaderBytes = 12;
 constexpr std::size_t kFooterBytes = 4;
 constexpr std::size_t kReadAhead = 256 << 10;
 constexpr std::uint64_t kMostLikelyBytes = std::uint64_t{1} << 40;
-constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;  // a frame can be added without overflow
+constexpr std::uint64_t kHighestLimit = std::uint64_t{1} << 62;  // a frame can be added without overflow
 
 template <class Number>
 void PutLittleEndian(char* at, Number number) {
@@ -49,7 +49,8 @@ std::string CrcMismatch(std::string_view of, std::uint32_t stored, std::uint32_t
 }  // namespace
 
 bool BeginsLikeTfRecord(std::string_view front) {
-  return front.size() >= kHeaderBytes && GetLittleEndian<std::uint64_t>(front.data()) <= kMostLikelyBytes &&
+  return front.size() >= kRecordHeaderBytes &&
+         GetLittleEndian<std::uint64_t>(front.data()) <= kMostLikelyBytes &&
          GetLittleEndian<std::uint32_t>(front.data() + 8) == MaskedCrc(front.substr(0, 8));
 }
 
@@ -57,11 +58,11 @@ std::optional<std::string_view> TfRecordIn(std::string_view bytes) {
   if (bytes.size() < kTfRecordOverhead ||
       GetLittleEndian<std::uint64_t>(bytes.data()) != bytes.size() - kTfRecordOverhead)
     return std::nullopt;
-  return bytes.substr(kHeaderBytes, bytes.size() - kTfRecordOverhead);
+  return bytes.substr(kRecordHeaderBytes, bytes.size() - kTfRecordOverhead);
 }
 
 void AppendTfRecordHeader(std::string& out, std::uint64_t length) {
-  std::array<char, kHeaderBytes> header;
+  std::array<char, kRecordHeaderBytes> header;
   PutLittleEndian<std::uint64_t>(header.data(), length);
   PutLittleEndian<std::uint32_t>(header.data() + 8, MaskedCrc({header.data(), 8}));
   out.append(header.data(), header.size());
@@ -81,15 +82,15 @@ void AppendTfRecord(std::string& out, std::string_view data) {
 }
 
 TfRecordReader::TfRecordReader(ByteReader& input, std::uint64_t max_record_bytes, std::uint64_t offset)
-    : input_(input), max_record_bytes_(std::min(max_record_bytes, kNoLimit)), offset_(offset) {}
+    : input_(input), max_record_bytes_(std::min(max_record_bytes, kHighestLimit)), offset_(offset) {}
 
 Result<std::optional<std::string_view>> TfRecordReader::Next() {
   if (!failure_.ok()) return failure_;
-  RETURN_IF_ERROR(Fill(kHeaderBytes));
+  RETURN_IF_ERROR(Fill(kRecordHeaderBytes));
   if (available() == 0) return std::optional<std::string_view>();
-  if (available() < kHeaderBytes)
+  if (available() < kRecordHeaderBytes)
     return Fail(Code::kDataLoss, StrCat("truncated: the file ends after ", available(), " of the ",
-                                        kHeaderBytes, " bytes of its header"));
+                                        kRecordHeaderBytes, " bytes of its header"));
 
   const char* header = buffer_.data() + begin_;
   const auto length = GetLittleEndian<std::uint64_t>(header);
@@ -107,7 +108,7 @@ Result<std::optional<std::string_view>> TfRecordReader::Next() {
     return Fail(Code::kDataLoss,
                 StrCat("truncated: the file ends after ", available(), " of its ", framed, " bytes"));
 
-  const std::string_view data(buffer_.data() + begin_ + kHeaderBytes, size);
+  const std::string_view data(buffer_.data() + begin_ + kRecordHeaderBytes, size);
   const auto data_crc = GetLittleEndian<std::uint32_t>(data.data() + size);
   if (const std::uint32_t crc = MaskedCrc(data); crc != data_crc)
     return Fail(Code::kDataLoss, CrcMismatch("data", data_crc, crc));

@@ -22,7 +22,7 @@ constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
 constexpr std::size_t kTailBytes = 4 << 10;
 constexpr std::size_t kStopBytes = 1 << 20;  // of output between two checks of the stop token
 
-const std::uint8_t* Bytes(std::string_view text) {
+const std::uint8_t* RawBytes(std::string_view text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
@@ -36,7 +36,7 @@ class Coder {
 
   /// Calls lzma_code, and removes the used bytes from both views.
   lzma_ret Code(std::string_view& in, std::span<char>& out, lzma_action action) {
-    stream.next_in = Bytes(in);
+    stream.next_in = RawBytes(in);
     stream.avail_in = in.size();
     stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream.avail_out = out.size();
@@ -65,7 +65,7 @@ struct FreeIndex {
 };
 using Index = std::unique_ptr<lzma_index, FreeIndex>;
 
-Status ReasonFor(lzma_ret code, std::uint64_t needed_memory) {
+Status XzReason(lzma_ret code, std::uint64_t needed_memory) {
   switch (code) {
     case LZMA_MEM_ERROR: return Status(Code::kResourceExhausted, "no memory to decode it");
     case LZMA_MEMLIMIT_ERROR:
@@ -90,7 +90,7 @@ class XzReader : public StreamDecoder {
   Status Start() {
     const lzma_ret code =
         lzma_stream_decoder(&coder_.stream, kMemoryLimit, LZMA_CONCATENATED | LZMA_TELL_UNSUPPORTED_CHECK);
-    return code == LZMA_OK ? Status() : ReasonFor(code, 0);
+    return code == LZMA_OK ? Status() : XzReason(code, 0);
   }
 
  private:
@@ -101,13 +101,13 @@ class XzReader : public StreamDecoder {
     if (code == LZMA_OK && last && out.size() == room) code = LZMA_BUF_ERROR;
     if (code == LZMA_OK) return false;
     if (code == LZMA_STREAM_END) return true;
-    return ReasonFor(code, lzma_memusage(&coder_.stream));
+    return XzReason(code, lzma_memusage(&coder_.stream));
   }
 
   Coder coder_;
 };
 
-Status Damaged(std::uint64_t offset, std::string_view why) {
+Status DamagedXz(std::uint64_t offset, std::string_view why) {
   return Status(Code::kDataLoss,
                 StrCat("damaged xz data at byte ", offset, ": ", why, "; fetch the file again"));
 }
@@ -127,10 +127,12 @@ Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& bl
   block.version = 1;
   block.check = static_cast<lzma_check>(where.check);
   block.filters = filters.chain.data();
-  if (bytes.empty() || bytes[0] == 0) return Damaged(where.offset, "no block stands where the index has one");
-  block.header_size = lzma_block_header_size_decode(Bytes(bytes)[0]);
-  if (block.header_size > bytes.size()) return Damaged(where.offset, "a block header larger than its block");
-  lzma_ret code = lzma_block_header_decode(&block, nullptr, Bytes(bytes));
+  if (bytes.empty() || bytes[0] == 0)
+    return DamagedXz(where.offset, "no block stands where the index has one");
+  block.header_size = lzma_block_header_size_decode(RawBytes(bytes)[0]);
+  if (block.header_size > bytes.size())
+    return DamagedXz(where.offset, "a block header larger than its block");
+  lzma_ret code = lzma_block_header_decode(&block, nullptr, RawBytes(bytes));
   if (code == LZMA_OK) code = lzma_block_compressed_size(&block, where.unpadded);
   if (code == LZMA_OK && block.uncompressed_size != LZMA_VLI_UNKNOWN &&
       block.uncompressed_size != where.raw_bytes)
@@ -139,8 +141,8 @@ Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& bl
     block.uncompressed_size = where.raw_bytes;
     return {};
   }
-  if (code == LZMA_DATA_ERROR) return Damaged(where.offset, "block header and index do not agree");
-  return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
+  if (code == LZMA_DATA_ERROR) return DamagedXz(where.offset, "block header and index do not agree");
+  return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
 }
 
 // Returns the end of the stream that ends at `end` or before padding there; 0: no stream is left.
@@ -162,14 +164,14 @@ Result<std::uint64_t> PassPadding(const ByteFile& file, std::uint64_t end, const
 Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const std::stop_token& stop,
                                  XzIndex& index) {
   std::vector<XzBlock>& reversed = index.blocks;
-  if (end < 2 * LZMA_STREAM_HEADER_SIZE) return Damaged(end, "no footer ends here: truncated");
+  if (end < 2 * LZMA_STREAM_HEADER_SIZE) return DamagedXz(end, "no footer ends here: truncated");
   ASSIGN_OR_RETURN(const std::string footer_bytes,
                    ReadRange(file, end - LZMA_STREAM_HEADER_SIZE, LZMA_STREAM_HEADER_SIZE, stop));
   lzma_stream_flags footer;
-  if (lzma_stream_footer_decode(&footer, Bytes(footer_bytes)) != LZMA_OK)
-    return Damaged(end, "no footer ends here: truncated");
+  if (lzma_stream_footer_decode(&footer, RawBytes(footer_bytes)) != LZMA_OK)
+    return DamagedXz(end, "no footer ends here: truncated");
   const std::uint64_t index_end = end - LZMA_STREAM_HEADER_SIZE;
-  if (footer.backward_size > index_end) return Damaged(index_end, "the index is larger than the file");
+  if (footer.backward_size > index_end) return DamagedXz(index_end, "the index is larger than the file");
   if (footer.backward_size > kLargestIndex)
     return Status(Code::kResourceExhausted, "xz index larger than 64 MiB");
   ASSIGN_OR_RETURN(const std::string index_bytes,
@@ -179,22 +181,21 @@ Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const 
   std::uint64_t limit = kMemoryLimit;
   std::size_t at = 0;
   const lzma_ret code =
-      lzma_index_buffer_decode(&raw, &limit, nullptr, Bytes(index_bytes), &at, index_bytes.size());
+      lzma_index_buffer_decode(&raw, &limit, nullptr, RawBytes(index_bytes), &at, index_bytes.size());
   if (code == LZMA_MEMLIMIT_ERROR || code == LZMA_MEM_ERROR)
     return Status(Code::kResourceExhausted, "xz index too large for memory");
-  if (code != LZMA_OK) return Damaged(index_end - footer.backward_size, "the index breaks the format");
+  if (code != LZMA_OK) return DamagedXz(index_end - footer.backward_size, "the index breaks the format");
   const Index blocks(raw);
   const std::uint64_t size = lzma_index_stream_size(raw);
-  if (at != index_bytes.size() || size > end) return Damaged(index_end, "the index does not fit the file");
+  if (at != index_bytes.size() || size > end) return DamagedXz(index_end, "the index does not fit the file");
   const std::uint64_t begin = end - size;
 
   ASSIGN_OR_RETURN(const std::string header_bytes, ReadRange(file, begin, LZMA_STREAM_HEADER_SIZE, stop));
   lzma_stream_flags header;
-  if (lzma_stream_header_decode(&header, Bytes(header_bytes)) != LZMA_OK ||
+  if (lzma_stream_header_decode(&header, RawBytes(header_bytes)) != LZMA_OK ||
       lzma_stream_flags_compare(&header, &footer) != LZMA_OK)
-    return Damaged(begin, "stream header and footer do not agree");
-  if (!lzma_check_is_supported(header.check))
-    return ReasonFor(LZMA_UNSUPPORTED_CHECK, 0).Annotate("xz index");
+    return DamagedXz(begin, "stream header and footer do not agree");
+  if (!lzma_check_is_supported(header.check)) return XzReason(LZMA_UNSUPPORTED_CHECK, 0).Annotate("xz index");
 
   lzma_index_iter iter;
   lzma_index_iter_init(&iter, raw);
@@ -232,12 +233,12 @@ Result<std::unique_ptr<ByteReader>> NewXzReader(std::unique_ptr<ByteReader> inpu
 Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop) {
   XzIndex index;
   std::uint64_t end = file.size();
-  if (end == 0) return Damaged(0, "there is nothing");
+  if (end == 0) return DamagedXz(0, "there is nothing");
   while (true) {
     const std::uint64_t padded = end;
     ASSIGN_OR_RETURN(end, PassPadding(file, end, stop));
     if ((padded - end) % 4 != 0 || (end == 0 && padded > 0))
-      return Damaged(end, "padding that is not a multiple of four bytes after a stream");
+      return DamagedXz(end, "padding that is not a multiple of four bytes after a stream");
     if (end == 0) break;
     ASSIGN_OR_RETURN(end, ReadStream(file, end, stop, index));
   }
@@ -256,10 +257,10 @@ Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::stop_tok
   RETURN_IF_ERROR(DecodeHeader(where, bytes, block, filters));
   const std::uint64_t memory = lzma_raw_decoder_memusage(filters.chain.data());
   if (memory > kMemoryLimit)
-    return ReasonFor(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where.offset));
+    return XzReason(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where.offset));
   Coder coder;
   if (const lzma_ret code = lzma_block_decoder(&coder.stream, &block); code != LZMA_OK)
-    return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
+    return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
   std::string_view in = bytes.substr(block.header_size);
   lzma_ret code = LZMA_OK;
   out.resize(where.raw_bytes);
@@ -272,13 +273,13 @@ Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::stop_tok
   }
   out.resize(out.size() - left.size());
   if (code == LZMA_STREAM_END) {
-    return left.empty() && in.empty() ? Status() : Damaged(where.offset, "block and index do not agree");
+    return left.empty() && in.empty() ? Status() : DamagedXz(where.offset, "block and index do not agree");
   }
   if (code == LZMA_OK) return Status(Code::kCancelled, "stopped");
   if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
-    return ReasonFor(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
-  return Damaged(where.offset + bytes.size() - in.size(),
-                 "the data breaks the format, or a checksum differs");
+    return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
+  return DamagedXz(where.offset + bytes.size() - in.size(),
+                   "the data breaks the format, or a checksum differs");
 }
 
 }  // namespace pipeline

@@ -10,14 +10,13 @@ namespace {
 
 constexpr int kLevel = 1;  // level 3 takes half as much time again for 5 % fewer bytes
 
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
-};
-
 }  // namespace
 
 struct ZstdFrameCoder::State {
+  struct FreeContext {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  };
   std::unique_ptr<ZSTD_CCtx, FreeContext> compressor;    // made when first needed
   std::unique_ptr<ZSTD_DCtx, FreeContext> decompressor;  // made when first needed
 };

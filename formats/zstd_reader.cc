@@ -16,14 +16,14 @@ namespace {
 
 constexpr int kWindowLog = 27;
 
-struct FreeContext {
+struct FreeZstdContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
-using Context = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+using ZstdContext = std::unique_ptr<ZSTD_DCtx, FreeZstdContext>;
 
 class ZstdReader : public StreamDecoder {
  public:
-  ZstdReader(Context context, std::unique_ptr<ByteReader> input)
+  ZstdReader(ZstdContext context, std::unique_ptr<ByteReader> input)
       : StreamDecoder("zstd", std::move(input)), context_(std::move(context)) {}
 
  private:
@@ -108,7 +108,7 @@ class ZstdReader : public StreamDecoder {
 
   static constexpr std::size_t kMagicBytes = 4;
 
-  const Context context_;
+  const ZstdContext context_;
   std::string header_;            // header of the present frame, or the front of the next one
   std::string_view header_left_;  // the bytes of header_ that the library has not taken yet
   std::size_t hint_ = 0;          // bytes that the library can use at once
@@ -126,7 +126,7 @@ bool IsZstd(std::string_view front) {
 }
 
 Result<std::unique_ptr<ByteReader>> NewZstdReader(std::unique_ptr<ByteReader> input) {
-  Context context(ZSTD_createDCtx());
+  ZstdContext context(ZSTD_createDCtx());
   if (context == nullptr ||
       ZSTD_isError(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kWindowLog)))
     return Status(Code::kResourceExhausted, "no memory for a zstd decoder");

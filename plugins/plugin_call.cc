@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "plugins/text_view.h"
 
 namespace pipeline {
 
@@ -17,15 +18,11 @@ static_assert(static_cast<int>(Code::kCancelled) == PIPE_CANCELLED);
 static_assert(static_cast<int>(Code::kDataLoss) == PIPE_DATA_LOSS);
 static_assert(static_cast<int>(Code::kInternal) == PIPE_INTERNAL);
 
-std::string_view ViewOf(pipe_text text) {
-  return text.size == 0 || text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
-}
-
 Code CodeOf(pipe_code code) {
   return code > PIPE_OK && code <= PIPE_INTERNAL ? static_cast<Code>(code) : Code::kInternal;
 }
 
-PluginCall& Self(void* self) { return *static_cast<PluginCall*>(self); }
+PluginCall& CallOf(void* self) { return *static_cast<PluginCall*>(self); }
 
 bool IsEvent(const Json& json) {
   const std::string_view kind = json["kind"].AsString();
@@ -52,31 +49,31 @@ Status PluginCall::Outcome(pipe_code code) const {
   return Status(CodeOf(code), StrCat("failed without a message (", CodeName(CodeOf(code)), ")"));
 }
 
-std::int32_t PluginCall::Stopped(void* self) { return Self(self).services_.stop.stop_requested() ? 1 : 0; }
+std::int32_t PluginCall::Stopped(void* self) { return CallOf(self).services_.stop.stop_requested() ? 1 : 0; }
 
 void PluginCall::Reply(void* self, pipe_text json) {
-  const Lock lock(Self(self).mutex_);
-  Self(self).answer_ = ViewOf(json);
+  const Lock lock(CallOf(self).mutex_);
+  CallOf(self).answer_ = ViewOf(json);
 }
 
 void PluginCall::Fail(void* self, pipe_text message) {
-  const Lock lock(Self(self).mutex_);
-  if (Self(self).failure_.empty()) Self(self).failure_ = ViewOf(message).substr(0, kLongestMessage);
+  const Lock lock(CallOf(self).mutex_);
+  if (CallOf(self).failure_.empty()) CallOf(self).failure_ = ViewOf(message).substr(0, kLongestMessage);
 }
 
 void PluginCall::WriteLog(void* self, std::int32_t level, pipe_text line) {
   const Level known = level == PIPE_LOG_INFO      ? Level::kInfo
                       : level == PIPE_LOG_WARNING ? Level::kWarning
                                                   : Level::kError;
-  if (Self(self).services_.log) Self(self).services_.log(known, ViewOf(line).substr(0, kLongestMessage));
+  if (CallOf(self).services_.log) CallOf(self).services_.log(known, ViewOf(line).substr(0, kLongestMessage));
 }
 
 const void* PluginCall::Extension(void* self, const char* id) {
   const std::string_view wanted = id != nullptr ? id : "";
-  if (wanted == PIPE_EVENTS_1) return &Self(self).events_;
-  if (wanted == PIPE_PIPELINE_1 && Self(self).services_.pipeline) return &Self(self).pipeline_;
-  if (wanted == PIPE_METADATA_1 && Self(self).services_.metadata) return &Self(self).metadata_;
-  if (wanted == PIPE_STORAGE_1 && Self(self).storage_) return Self(self).storage_->abi();
+  if (wanted == PIPE_EVENTS_1) return &CallOf(self).events_;
+  if (wanted == PIPE_PIPELINE_1 && CallOf(self).services_.pipeline) return &CallOf(self).pipeline_;
+  if (wanted == PIPE_METADATA_1 && CallOf(self).services_.metadata) return &CallOf(self).metadata_;
+  if (wanted == PIPE_STORAGE_1 && CallOf(self).storage_) return CallOf(self).storage_->abi();
   return nullptr;
 }
 
@@ -84,7 +81,7 @@ pipe_code PluginCall::Emit(void* self, pipe_text text) {
   if (text.size > kLongestEvent) return PIPE_INVALID_ARGUMENT;
   const Result<Json> json = Json::Parse(ViewOf(text));
   if (!json.ok() || !IsEvent(*json)) return PIPE_INVALID_ARGUMENT;
-  if (Self(self).services_.event) Self(self).services_.event(*json);
+  if (CallOf(self).services_.event) CallOf(self).services_.event(*json);
   return PIPE_OK;
 }
 
@@ -92,7 +89,7 @@ pipe_code PluginCall::ReadPipeline(void* self, pipe_text request, void (*take)(v
                                    void* user) {
   const Result<Json> asked = Json::Parse(ViewOf(request));
   if (!asked.ok() || take == nullptr) return PIPE_INVALID_ARGUMENT;
-  const Result<Json> stages = Self(self).services_.pipeline(*asked);
+  const Result<Json> stages = CallOf(self).services_.pipeline(*asked);
   if (!stages.ok()) return static_cast<pipe_code>(stages.status().code());
   const std::string text = stages->Dump();
   take(user, {text.data(), text.size()});
@@ -102,7 +99,7 @@ pipe_code PluginCall::ReadPipeline(void* self, pipe_text request, void (*take)(v
 pipe_code PluginCall::ReadMetadata(void* self, pipe_text path, void (*take)(void* user, pipe_text value),
                                    void* user) {
   if (take == nullptr) return PIPE_INVALID_ARGUMENT;
-  const Result<std::optional<std::string>> value = Self(self).services_.metadata(ViewOf(path));
+  const Result<std::optional<std::string>> value = CallOf(self).services_.metadata(ViewOf(path));
   if (!value.ok()) return static_cast<pipe_code>(value.status().code());
   if (!*value) return PIPE_NOT_FOUND;
   take(user, {(*value)->data(), (*value)->size()});

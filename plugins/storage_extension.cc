@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "dag/books/location_log.h"
 #include "plugins/plugin.h"
+#include "plugins/text_view.h"
 #include "stages/shards/measured_writer.h"
 #include "storage/uri.h"
 
@@ -32,11 +33,7 @@ namespace {
 
 constexpr int kMostTries = 3;  // of an object that is replaced while it is read
 
-StorageExtension& Self(void* self) { return *static_cast<StorageExtension*>(self); }
-
-std::string_view ViewOf(pipe_text text) {
-  return text.size == 0 || text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
-}
+StorageExtension& ExtensionOf(void* self) { return *static_cast<StorageExtension*>(self); }
 
 Status Cancelled() { return Status(Code::kCancelled, "stopped"); }
 
@@ -68,7 +65,7 @@ std::string StorageExtension::LastError() {
 }
 
 std::size_t StorageExtension::CopyLastError(void* self, char* out, std::size_t size) {
-  const std::string error = Self(self).LastError();
+  const std::string error = ExtensionOf(self).LastError();
   if (out != nullptr && size > 0) std::memcpy(out, error.data(), std::min(size, error.size()));
   return error.size();
 }
@@ -87,7 +84,7 @@ Result<StorageExtension::Location> StorageExtension::LocationOf(std::string_view
 }
 
 pipe_code StorageExtension::Stat(void* self, pipe_text uri, std::uint64_t* bytes) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const Result<Location> location = storage.LocationOf(ViewOf(uri));
   if (!location.ok()) return storage.Failed(location.status());
   const Result<std::optional<ObjectInfo>> info = location->store->Stat(location->name);
@@ -99,7 +96,7 @@ pipe_code StorageExtension::Stat(void* self, pipe_text uri, std::uint64_t* bytes
 }
 
 pipe_code StorageExtension::Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const Result<Location> location = storage.LocationOf(ViewOf(uri));
   if (!location.ok()) return storage.Failed(location.status());
   auto made = std::make_unique<pipe_reader>();
@@ -134,7 +131,7 @@ void StorageExtension::Close(pipe_reader* reader) {
 }
 
 pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t condition, pipe_writer** writer) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const bool after_stop = (condition & PIPE_AFTER_STOP) != 0;
   if (storage.services_.stop.stop_requested() && !after_stop) return storage.Failed(Cancelled());
   Result<Location> location = storage.LocationOf(ViewOf(uri));
@@ -182,7 +179,7 @@ void StorageExtension::Discard(pipe_writer* writer) {
 }
 
 pipe_code StorageExtension::Remove(void* self, pipe_text uri) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const Result<Location> location = storage.LocationOf(ViewOf(uri));
   if (!location.ok()) return storage.Failed(location.status());
   const Status removed = location->store->Remove(location->name);
@@ -193,7 +190,7 @@ pipe_code StorageExtension::Remove(void* self, pipe_text uri) {
 
 pipe_code StorageExtension::ReadWhole(void* self, pipe_text uri, std::uint64_t most,
                                       void (*take)(void*, pipe_text, pipe_text), void* user) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const Result<Location> location = storage.LocationOf(ViewOf(uri));
   if (!location.ok()) return storage.Failed(location.status());
   for (int tries = 1;; ++tries) {
@@ -214,7 +211,7 @@ pipe_code StorageExtension::ReadWhole(void* self, pipe_text uri, std::uint64_t m
 
 pipe_code StorageExtension::WriteWhole(void* self, pipe_text uri, pipe_text bytes, pipe_text known,
                                        std::uint32_t flags, void (*take)(void*, pipe_text), void* user) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const bool after_stop = (flags & PIPE_AFTER_STOP) != 0;
   if (storage.services_.stop.stop_requested() && !after_stop) return storage.Failed(Cancelled());
   const Result<Location> location = storage.LocationOf(ViewOf(uri));
@@ -234,7 +231,7 @@ pipe_code StorageExtension::WriteWhole(void* self, pipe_text uri, pipe_text byte
 
 pipe_code StorageExtension::List(void* self, pipe_text uri,
                                  std::int32_t (*visit)(void*, pipe_text, std::uint64_t), void* user) {
-  StorageExtension& storage = Self(self);
+  StorageExtension& storage = ExtensionOf(self);
   const std::string location(ViewOf(uri));
   const Result<std::unique_ptr<Store>> store = storage.services_.open_store(location);
   if (!store.ok()) return storage.Failed(store.status());

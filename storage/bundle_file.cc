@@ -14,9 +14,10 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kSuffix = ".bundle-";
-constexpr std::string_view kMark = "pipe bundle 1 ";
+constexpr std::string_view kBundleMark = "pipe bundle 1 ";
 constexpr int kHexDigits = 8;
-constexpr std::size_t kLastLine = kMark.size() + kHexDigits + 1 + kHexDigits + 1;  // two numbers, SP, LF
+constexpr std::size_t kLastLine =
+    kBundleMark.size() + kHexDigits + 1 + kHexDigits + 1;  // two numbers, SP, LF
 constexpr std::size_t kMostNamed = 200;  // bytes of a name; the file system takes 255, and more is added
 constexpr std::size_t kFirstRead = 4096;
 
@@ -69,7 +70,8 @@ std::optional<std::uint64_t> NumberOfBundle(std::string_view name) {
 std::string EncodeBundleEnd(std::span<const BundledPart> parts) {
   std::string list;
   for (const BundledPart& part : parts) list += StrCat(part.size, " ", part.name, "\n");
-  return StrCat(list, kMark, Hex(static_cast<std::uint32_t>(list.size())), " ", Hex(Crc32c(list)), "\n");
+  return StrCat(list, kBundleMark, Hex(static_cast<std::uint32_t>(list.size())), " ", Hex(Crc32c(list)),
+                "\n");
 }
 
 Result<std::vector<BundledPart>> ReadBundleParts(const ByteFile& file, std::stop_token stop) {
@@ -77,14 +79,14 @@ Result<std::vector<BundledPart>> ReadBundleParts(const ByteFile& file, std::stop
   if (tail.size() < kLastLine) return Damaged("it is too short");
   std::string_view last = std::string_view(tail).substr(tail.size() - kLastLine);
   const std::string line(last);
-  last.remove_prefix(kMark.size());
+  last.remove_prefix(kBundleMark.size());
   const std::optional<std::uint64_t> bytes = TakeNumber(last, 16);
   if (!bytes || *bytes > file.size() - kLastLine) return Damaged("it has no last line");
   if (*bytes > tail.size() - kLastLine) {
     ASSIGN_OR_RETURN(tail, ReadTail(file, *bytes + kLastLine, std::move(stop)));
   }
   std::string_view list = std::string_view(tail).substr(tail.size() - kLastLine - *bytes, *bytes);
-  if (line != StrCat(kMark, Hex(static_cast<std::uint32_t>(*bytes)), " ", Hex(Crc32c(list)), "\n"))
+  if (line != StrCat(kBundleMark, Hex(static_cast<std::uint32_t>(*bytes)), " ", Hex(Crc32c(list)), "\n"))
     return Damaged("its list is damaged");
   std::vector<BundledPart> parts;
   std::uint64_t end = 0;

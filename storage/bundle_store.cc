@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kMostOpen = 16;  // bundles whose files stay open for the next object
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
 }  // namespace
 
 BundleStore::BundleStore(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
@@ -161,11 +157,11 @@ Result<std::vector<ObjectInfo>> BundleStore::List(std::string_view prefix) {
   for (ObjectInfo& object : listed) {
     const auto bundle = bundles_.find(object.name);
     if (bundle == bundles_.end() || bundle->second.damaged) {
-      if (StartsWith(object.name, prefix)) objects.push_back(std::move(object));
+      if (object.name.starts_with(prefix)) objects.push_back(std::move(object));
       continue;
     }
     for (const BundledPart& part : bundle->second.parts) {
-      if (!StartsWith(part.name, prefix)) continue;
+      if (!part.name.starts_with(prefix)) continue;
       Place place = PlaceIn(bundle->first, bundle->second, part);
       const auto [known, is_new] = bundled.try_emplace(part.name, place);
       if (!is_new && known->second < place) known->second = std::move(place);

@@ -19,8 +19,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kJournal = ".json";
-constexpr int kMaxTurns = 100;
+constexpr int kOpenTurns = 100;
 
 Status Taken(const std::string& path) {
   return Status(Code::kFailedPrecondition, StrCat(path, ": somebody else works at it"))
@@ -55,7 +54,7 @@ std::string KeptPartPath(const std::string& target) {
 Result<FileDescriptor> OpenKeptPart(const std::string& path) {
   RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
   // Another turn is needed if the last owner removed or published the part after it was opened here.
-  for (int turn = 0; turn < kMaxTurns; ++turn) {
+  for (int turn = 0; turn < kOpenTurns; ++turn) {
     FileDescriptor file = OpenAt(path, O_CREAT);
     const bool is_not_ours = errno == EACCES || errno == EPERM || errno == ELOOP || errno == EISDIR;
     if (!file.is_open()) return is_not_ours ? Taken(path) : LocalError(path, "cannot open", errno);
@@ -73,24 +72,24 @@ Result<FileDescriptor> OpenKeptPart(const std::string& path) {
 Status RemoveKeptPart(const std::string& path) {
   const FileDescriptor file = OpenAt(path, 0);
   // Another error: the part is not ours.
-  if (!file.is_open()) return errno == ENOENT ? Unlink(StrCat(path, kJournal)) : Status();
+  if (!file.is_open()) return errno == ENOENT ? Unlink(StrCat(path, kJournalSuffix)) : Status();
   if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) != 0 && errno == EWOULDBLOCK)
     return {};
   struct stat found;
   if (fstat(file.get(), &found) != 0 || !IsStillAt(found, path)) return {};
   // The journal goes first, because a part without a journal counts for nothing.
-  RETURN_IF_ERROR(Unlink(StrCat(path, kJournal)));
+  RETURN_IF_ERROR(Unlink(StrCat(path, kJournalSuffix)));
   return Unlink(path);
 }
 
 Status RemoveOldPart(const std::string& path) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0 || !IsOld(found) || found.st_uid != geteuid()) return {};
-  const bool is_journal =
-      path.size() > kJournal.size() && path.substr(path.size() - kJournal.size()) == kJournal;
+  const bool is_journal = path.size() > kJournalSuffix.size() &&
+                          path.substr(path.size() - kJournalSuffix.size()) == kJournalSuffix;
   if (!is_journal) return RemoveKeptPart(path);
   // The journal stays as long as its part.
-  if (lstat(path.substr(0, path.size() - kJournal.size()).c_str(), &found) == 0) return {};
+  if (lstat(path.substr(0, path.size() - kJournalSuffix.size()).c_str(), &found) == 0) return {};
   return Unlink(path);
 }
 

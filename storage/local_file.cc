@@ -16,7 +16,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
+constexpr std::size_t kMaxFileRead = 1 << 20;  // between two looks at the stop token
 constexpr std::size_t kChecksumBytes = 256 << 10;
 
 std::int64_t InNs(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
@@ -49,7 +49,7 @@ class LocalReader final : public ByteReader {
     const std::string& path = file_.identity().path;
     if (stop_.stop_requested()) return Status(Code::kCancelled, StrCat(path, ": reading was stopped"));
     const std::uint64_t left = file_.size() - std::min(offset_, file_.size());
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kMaxRead, left}));
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kMaxFileRead, left}));
     ssize_t got = 0;
     do {
       got = pread(file_.descriptor(), out.data(), wanted, static_cast<off_t>(offset_));

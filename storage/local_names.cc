@@ -17,9 +17,8 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kMark = ".tmp.";
+constexpr std::string_view kTemporaryMark = ".tmp.";
 constexpr std::string_view kPartMark = ".tmp.part-";
-constexpr std::string_view kJournal = ".json";
 constexpr std::size_t kBootLength = 8;
 constexpr std::size_t kDigestLength = 16;
 /// Bytes of the object's name; the rest of the form takes at most 46 more.
@@ -71,13 +70,13 @@ Status CheckLocalName(std::string_view name) {
 
 std::string NewTemporaryName(std::string_view object) {
   static std::atomic<std::uint64_t> next{0};
-  return StrCat('.', CutName(object), kMark, BootId(), '-', getpid(), '-', next.fetch_add(1));
+  return StrCat('.', CutName(object), kTemporaryMark, BootId(), '-', getpid(), '-', next.fetch_add(1));
 }
 
 std::optional<TemporaryName> ParseTemporaryName(std::string_view name) {
-  const std::size_t mark = name.rfind(kMark);
+  const std::size_t mark = name.rfind(kTemporaryMark);
   if (name.empty() || name.front() != '.' || mark == std::string_view::npos || mark < 2) return std::nullopt;
-  const std::string_view owner = name.substr(mark + kMark.size());
+  const std::string_view owner = name.substr(mark + kTemporaryMark.size());
   const std::size_t dash = owner.rfind('-');
   if (dash == std::string_view::npos || dash < kBootLength + 2 || owner[kBootLength] != '-')
     return std::nullopt;
@@ -97,8 +96,9 @@ std::string KeptPartName(std::string_view object) {
 }
 
 std::optional<std::string_view> ParseKeptPart(std::string_view name) {
-  if (name.size() > kJournal.size() && name.substr(name.size() - kJournal.size()) == kJournal)
-    name.remove_suffix(kJournal.size());
+  if (name.size() > kJournalSuffix.size() &&
+      name.substr(name.size() - kJournalSuffix.size()) == kJournalSuffix)
+    name.remove_suffix(kJournalSuffix.size());
   const std::size_t mark = name.rfind(kPartMark);
   if (name.empty() || name.front() != '.' || mark == std::string_view::npos || mark < 2) return std::nullopt;
   const std::string_view digest = name.substr(mark + kPartMark.size());

@@ -86,10 +86,6 @@ Status Walk(const std::string& root, std::string_view prefix, const Visit& visit
   return {};
 }
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
 }  // namespace
 
 LocalStore::LocalStore(const std::string& root) {
@@ -138,7 +134,7 @@ Result<std::optional<ObjectInfo>> LocalStore::Stat(std::string_view name) {
 Result<std::vector<ObjectInfo>> LocalStore::List(std::string_view prefix) {
   std::vector<ObjectInfo> objects;
   RETURN_IF_ERROR(Walk(root_, prefix, [&](std::string name) -> Status {
-    if (!StartsWith(name, prefix) || !CheckLocalName(name).ok()) return {};
+    if (!name.starts_with(prefix) || !CheckLocalName(name).ok()) return {};
     ASSIGN_OR_RETURN(std::optional<ObjectInfo> info, Stat(name));
     if (info) objects.push_back(std::move(*info));
     return {};

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 256 << 10;
 constexpr std::size_t kWriteBackBytes = 8 << 20;
 constexpr std::uint64_t kCopyBytes = 1 << 20;  // between two looks at the stop token
-constexpr int kMaxTurns = 5;                   // copies of a file that its owner changes meanwhile
+constexpr int kCopyTurns = 5;                  // copies of a file that its owner changes meanwhile
 
 /// Sets the present time as mtime: two states of an object must differ in mtime even if the kernel's own time
 /// stands still.
@@ -136,7 +136,7 @@ Status LocalWriter::AppendCopy(const LocalFile& file, const std::stop_token& sto
   const off_t begin = lseek(temporary_.descriptor(), 0, SEEK_CUR);
   if (begin < 0) return LocalError(path_, "cannot tell how long it is", errno);
   std::int64_t seen = file.identity().ctime_ns;
-  for (int turn = 0; turn < kMaxTurns; ++turn) {
+  for (int turn = 0; turn < kCopyTurns; ++turn) {
     Status copied = CopyFrom(file.descriptor(), file.size(), stop);
     if (!copied.ok()) return std::move(copied).Annotate(StrCat("copying ", file.identity().path));
     RETURN_IF_ERROR(file.CheckUnchanged());

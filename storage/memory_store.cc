@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMaxRead = 1 << 20;  // between two looks at the stop token
+constexpr std::size_t kMaxMemoryRead = 1 << 20;  // between two looks at the stop token
 
 class Reader final : public ByteReader {
  public:
@@ -20,7 +20,7 @@ class Reader final : public ByteReader {
 
   Result<std::size_t> Read(std::span<char> out) override {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
-    const std::size_t count = std::min({out.size(), kMaxRead, bytes_.size()});
+    const std::size_t count = std::min({out.size(), kMaxMemoryRead, bytes_.size()});
     bytes_.copy(out.data(), count);
     bytes_.remove_prefix(count);
     return count;

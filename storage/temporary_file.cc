@@ -15,11 +15,11 @@ namespace pipeline {
 
 namespace {
 
-enum class Lock : std::uint8_t { kHeld, kTaken, kUnsupported };
+enum class FileLock : std::uint8_t { kHeld, kTaken, kUnsupported };
 
-Lock TryLock(const FileDescriptor& file, int kind) {
-  if (Uninterrupted([&] { return flock(file.get(), kind | LOCK_NB); }) == 0) return Lock::kHeld;
-  return errno == EWOULDBLOCK ? Lock::kTaken : Lock::kUnsupported;
+FileLock TryLock(const FileDescriptor& file, int kind) {
+  if (Uninterrupted([&] { return flock(file.get(), kind | LOCK_NB); }) == 0) return FileLock::kHeld;
+  return errno == EWOULDBLOCK ? FileLock::kTaken : FileLock::kUnsupported;
 }
 
 bool IsStillAt(const FileDescriptor& file, const std::string& path) {
@@ -51,7 +51,7 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
       RETURN_IF_ERROR(MakeDirectories(ParentDirectory(target)));
       continue;
     }
-    if (TryLock(file, LOCK_SH) != Lock::kTaken && IsStillAt(file, path))
+    if (TryLock(file, LOCK_SH) != FileLock::kTaken && IsStillAt(file, path))
       return TemporaryFile(path, std::move(file));
   }
   return Status(Code::kUnavailable,
@@ -62,7 +62,7 @@ std::optional<TemporaryFile> TemporaryFile::Link(const std::string& target, cons
   // A second descriptor holds the lock, because the lock must end with this writer and not with `file`.
   FileDescriptor again(
       Uninterrupted([&] { return open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!again.is_open() || TryLock(again, LOCK_SH) == Lock::kTaken) return std::nullopt;
+  if (!again.is_open() || TryLock(again, LOCK_SH) == FileLock::kTaken) return std::nullopt;
   std::string path = NewPathBeside(target);
   if (linkat(AT_FDCWD, PathOf(again.get()).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
     return std::nullopt;
@@ -80,8 +80,8 @@ Status RemoveAbandoned(const std::string& path, const TemporaryName& name) {
     const bool not_ours = errno == EACCES || errno == EPERM || errno == EROFS;
     return errno == ENOENT || not_ours ? Status() : LocalError(path, "cannot open", errno);
   }
-  const Lock lock = TryLock(file, LOCK_EX);
-  if (lock == Lock::kTaken || (lock == Lock::kUnsupported && !WriterIsGone(name))) return {};
+  const FileLock lock = TryLock(file, LOCK_EX);
+  if (lock == FileLock::kTaken || (lock == FileLock::kUnsupported && !WriterIsGone(name))) return {};
   // Another sweep may have removed the file, and a writer with the same pid may have created a new one.
   if (!IsStillAt(file, path)) return {};
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return LocalError(path, "cannot remove", errno);

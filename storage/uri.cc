@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-Status Bad(std::string_view text, std::string_view why) {
+Status BadUri(std::string_view text, std::string_view why) {
   return Status(Code::kInvalidArgument, StrCat(text.empty() ? "''" : text, ": ", why));
 }
 
@@ -43,11 +43,11 @@ Result<Uri> ParseFile(std::string_view text, std::string_view rest) {
   constexpr std::string_view kLocalhost = "localhost/";
   if (rest.substr(0, kLocalhost.size()) == kLocalhost) rest.remove_prefix(kLocalhost.size() - 1);
   if (rest.empty() || rest[0] != '/')
-    return Bad(text,
-               "names another machine or a relative path; write file:///absolute/path, or just the path");
+    return BadUri(text,
+                  "names another machine or a relative path; write file:///absolute/path, or just the path");
   std::optional<std::string> path = PercentDecode(rest);
-  if (!path) return Bad(text, "a '%' is not followed by two hexadecimal digits; write it as %25");
-  if (path->find('\0') != std::string::npos) return Bad(text, "contains a NUL");
+  if (!path) return BadUri(text, "a '%' is not followed by two hexadecimal digits; write it as %25");
+  if (path->find('\0') != std::string::npos) return BadUri(text, "contains a NUL");
   return Uri{&kLocalScheme, {}, WithoutSlashesAtEnd(*path)};
 }
 
@@ -57,9 +57,9 @@ Result<Uri> ParseBucket(std::string_view text, std::string_view rest, const Sche
   const bool fits = std::all_of(bucket.begin(), bucket.end(), [](char c) {
     return IsLower(c) || IsDigit(c) || c == '-' || c == '_' || c == '.';
   });
-  if (bucket.empty()) return Bad(text, StrCat("names no bucket; write ", scheme.name, "://BUCKET/PATH"));
+  if (bucket.empty()) return BadUri(text, StrCat("names no bucket; write ", scheme.name, "://BUCKET/PATH"));
   if (!fits || bucket.size() < 3 || bucket.size() > 222)
-    return Bad(text, StrCat("'", bucket, "' cannot be a bucket: 3 to 222 of a-z 0-9 - _ ."));
+    return BadUri(text, StrCat("'", bucket, "' cannot be a bucket: 3 to 222 of a-z 0-9 - _ ."));
   std::string_view path = rest.substr(std::min(slash + 1, rest.size()));
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
   if (!path.empty()) {
@@ -72,23 +72,23 @@ Result<Uri> ParseBucket(std::string_view text, std::string_view rest, const Sche
 Result<Uri> ParseWeb(std::string_view text, std::string_view rest, const Scheme& scheme) {
   const std::string shown = ShownUrl(text);  // people put keys into these
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-  if (end == 0) return Bad(shown, "names no host");
-  if (end < rest.size() && rest[end] != '/') return Bad(shown, "a '/' is missing after the host");
+  if (end == 0) return BadUri(shown, "names no host");
+  if (end < rest.size() && rest[end] != '/') return BadUri(shown, "a '/' is missing after the host");
   if (std::any_of(rest.begin(), rest.end(), [](char c) { return static_cast<unsigned char>(c) <= ' '; }))
-    return Bad(shown, "contains a space or a control character; write it as %20 or the like");
+    return BadUri(shown, "contains a space or a control character; write it as %20 or the like");
   return Uri{&scheme, std::string(rest.substr(0, end)), std::string(rest.substr(end))};
 }
 
 }  // namespace
 
 Result<Uri> Uri::Parse(std::string_view text) {
-  if (text.empty()) return Bad(text, "empty where a path or URI was expected");
-  if (text.find('\0') != std::string_view::npos) return Bad("path or URI", "contains a NUL");
+  if (text.empty()) return BadUri(text, "empty where a path or URI was expected");
+  if (text.find('\0') != std::string_view::npos) return BadUri("path or URI", "contains a NUL");
   const std::optional<std::string> word = SchemeWord(text);
   const std::string_view after = word ? text.substr(word->size() + 1) : std::string_view();
   const bool has_slashes = after.substr(0, 2) == "//";
   if (const Scheme* known = word ? FindScheme(*word) : nullptr) {
-    if (!has_slashes) return Bad(ShownUrl(text), StrCat("'//' is missing after '", *word, ":'"));
+    if (!has_slashes) return BadUri(ShownUrl(text), StrCat("'//' is missing after '", *word, ":'"));
     const std::string_view rest = after.substr(2);
     switch (known->form) {
       case Scheme::Form::kPath: return ParseFile(text, rest);
@@ -99,11 +99,11 @@ Result<Uri> Uri::Parse(std::string_view text) {
   if (has_slashes) {
     std::vector<std::string_view> names;
     for (const Scheme* known : Schemes()) names.push_back(known->name);
-    return Bad(ShownUrl(text),
-               StrCat("unknown scheme '", *word, "'; use a path, ", Enumeration(names, "or")));
+    return BadUri(ShownUrl(text),
+                  StrCat("unknown scheme '", *word, "'; use a path, ", Enumeration(names, "or")));
   }
   if (text == "~" || text.substr(0, 2) == "~/")
-    return Bad(text, "'~' has no meaning here; write the path of the directory itself");
+    return BadUri(text, "'~' has no meaning here; write the path of the directory itself");
   return Uri{&kLocalScheme, {}, WithoutSlashesAtEnd(text)};
 }
 

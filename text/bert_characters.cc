@@ -86,11 +86,11 @@ constexpr Run kRuns[] = {
     {0xe0020, 0xe007f, C::kRemoved}, {0xf0000, 0xffffd, C::kRemoved}, {0x100000, 0x10fffd, C::kRemoved},
 };
 
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kBertBlock = 256;
 
 /// Characters by block of code points; equal blocks are stored once.
 struct Table {
-  std::vector<std::uint16_t> block_of = std::vector<std::uint16_t>(0x110000 / kBlock);
+  std::vector<std::uint16_t> block_of = std::vector<std::uint16_t>(0x110000 / kBertBlock);
   std::vector<BertCharacter> blocks;
 };
 
@@ -100,13 +100,14 @@ Table MakeTable() {
     for (std::uint32_t c = run.first; c <= run.last; ++c) all[c] = run.kind;
   Table table;
   for (std::size_t block = 0; block < table.block_of.size(); ++block) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(block * kBlock);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(block * kBertBlock);
     std::size_t known = 0;
-    for (; known * kBlock < table.blocks.size(); ++known)
-      if (std::equal(begin, begin + kBlock,
-                     table.blocks.begin() + static_cast<std::ptrdiff_t>(known * kBlock)))
+    for (; known * kBertBlock < table.blocks.size(); ++known)
+      if (std::equal(begin, begin + kBertBlock,
+                     table.blocks.begin() + static_cast<std::ptrdiff_t>(known * kBertBlock)))
         break;
-    if (known * kBlock == table.blocks.size()) table.blocks.insert(table.blocks.end(), begin, begin + kBlock);
+    if (known * kBertBlock == table.blocks.size())
+      table.blocks.insert(table.blocks.end(), begin, begin + kBertBlock);
     table.block_of[block] = static_cast<std::uint16_t>(known);
   }
   return table;
@@ -116,7 +117,7 @@ Table MakeTable() {
 
 BertCharacter BertCharacterOf(char32_t code_point) {
   static const Table table = MakeTable();
-  return table.blocks[table.block_of[code_point / kBlock] * kBlock + code_point % kBlock];
+  return table.blocks[table.block_of[code_point / kBertBlock] * kBertBlock + code_point % kBertBlock];
 }
 
 }  // namespace pipeline

@@ -7,16 +7,16 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kBlock = 64;
+constexpr std::size_t kClassBlock = 64;
 constexpr std::size_t kCodePoints = 0x110000;
 
-constexpr std::array<std::string_view, kCharacterClasses> kNames = {
+constexpr std::array<std::string_view, kCharacterClasses> kClassNames = {
     "none", "punctuation", "symbols", "digits", "hiragana", "katakana", "kanji", "hangul", "latin", "other"};
 
 }  // namespace
 
 std::string_view NameOf(CharacterClass character_class) {
-  return kNames[static_cast<std::size_t>(character_class)];
+  return kClassNames[static_cast<std::size_t>(character_class)];
 }
 
 std::uint64_t ClassCounts::total() const {
@@ -29,10 +29,10 @@ ClassCounts& ClassCounts::operator+=(const ClassCounts& other) {
 }
 
 CharacterClasses::CharacterClasses(const std::function<CharacterClass(char32_t)>& class_of) {
-  std::map<std::array<std::uint8_t, kBlock>, std::uint16_t> known;
-  for (std::size_t first = 0; first < kCodePoints; first += kBlock) {
-    std::array<std::uint8_t, kBlock> block{};
-    for (std::size_t i = 0; i < kBlock; ++i)
+  std::map<std::array<std::uint8_t, kClassBlock>, std::uint16_t> known;
+  for (std::size_t first = 0; first < kCodePoints; first += kClassBlock) {
+    std::array<std::uint8_t, kClassBlock> block{};
+    for (std::size_t i = 0; i < kClassBlock; ++i)
       block[i] = static_cast<std::uint8_t>(class_of(static_cast<char32_t>(first + i)));
     const auto [at, is_new] = known.emplace(block, static_cast<std::uint16_t>(known.size()));
     if (is_new) blocks_.insert(blocks_.end(), block.begin(), block.end());

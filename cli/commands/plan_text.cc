@@ -1,7 +1,6 @@
 #include "cli/commands/plan_text.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "base/terminal_text.h"
+#include "cli/commands/print_line.h"
 #include "dag/artifact_summary.h"
 #include "dag/books/manifest.h"
 #include "dag/environment.h"
@@ -31,8 +30,6 @@ std::string ForShell(const std::string& word) {
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
-
-void Print(const std::string& line) { std::printf("%s\n", TerminalText(line).c_str()); }
 
 std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
   std::string text;
@@ -71,7 +68,7 @@ void PrintCounts(const Lineage& lineage, const CountsByStage& counts) {
     const auto found = counts.find(stage.stage);
     if (found == counts.end()) continue;
     if (const std::string text = CountsText(found->second); !text.empty())
-      Print(StrCat("    ", stage.stage, ": ", text));
+      PrintLine(StrCat("    ", stage.stage, ": ", text));
   }
 }
 
@@ -82,15 +79,16 @@ std::string ShownLocation(const PlannedSegment& segment) {
 }
 
 void PrintJob(const PlannedSegment& segment, const Manifest& manifest) {
-  Print(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ",
-               HumanBytes(BytesOf(manifest.sidecars)), ", in ", ShownLocation(segment)));
-  for (const auto& [fact, value] : manifest.facts.AsObject()) Print(StrCat("    ", fact, ": ", value.Dump()));
+  PrintLine(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ",
+                   HumanBytes(BytesOf(manifest.sidecars)), ", in ", ShownLocation(segment)));
+  for (const auto& [fact, value] : manifest.facts.AsObject())
+    PrintLine(StrCat("    ", fact, ": ", value.Dump()));
 }
 
 void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>& splits) {
   for (const auto& [split, total] : splits)
-    Print(StrCat("    split ", split, ": ", total.records, " records of ", total.documents, " documents, ",
-                 HumanBytes(total.bytes)));
+    PrintLine(StrCat("    split ", split, ": ", total.records, " records of ", total.documents,
+                     " documents, ", HumanBytes(total.bytes)));
 }
 
 }  // namespace
@@ -115,26 +113,26 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
         line += StrCat(", publishes about ", HumanBytes(expected.published_bytes));
       if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
     }
-    Print(line);
+    PrintLine(line);
     if (explain)
-      for (const std::string& why : segment.because) Print(StrCat("    because ", why));
+      for (const std::string& why : segment.because) PrintLine(StrCat("    because ", why));
   }
   if (!forecast_too) return;
   const std::string spool = forecast.spool_bytes == 0 ? std::string()
                                                       : StrCat(", ", HumanBytes(forecast.spool_bytes),
                                                                " of it for shards on their way to buckets");
-  Print(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes),
-               spool));
+  PrintLine(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes),
+                   spool));
 }
 
 void PrintUpToDate(const Graph& graph, const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.state != PlannedSegment::State::kUpToDate) continue;
     const std::string& name = graph[segment.node].spec->name;
-    Print(StrCat("stage '", name, "' is up to date",
-                 segment.location.empty() ? "" : StrCat(": ", ShownLocation(segment))));
+    PrintLine(StrCat("stage '", name, "' is up to date",
+                     segment.location.empty() ? "" : StrCat(": ", ShownLocation(segment))));
   }
-  Print("nothing to do");
+  PrintLine("nothing to do");
 }
 
 std::string CountsText(const StageCounts& counts) {
@@ -153,8 +151,8 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     if (segment.state != PlannedSegment::State::kWanted) continue;
     const std::string& name = graph[segment.node].spec->name;
     if (const auto gone = removed.find(at); gone != removed.end()) {
-      Print(StrCat("stage '", name, "': ", gone->second.partitions,
-                   " partitions, removed since nothing needs them any more"));
+      PrintLine(StrCat("stage '", name, "': ", gone->second.partitions,
+                       " partitions, removed since nothing needs them any more"));
       PrintSplits(gone->second.summary.splits);
       PrintCounts(segment.lineage, gone->second.summary.counts);
       continue;
@@ -172,15 +170,16 @@ void PrintResults(const Graph& graph, const Plan& plan, const Environment& envir
     std::uint64_t bytes = 0;
     for (const ManifestShard& shard : manifest->shards) bytes += shard.object.bytes;
     if (segment.publishes)
-      Print(StrCat("stage '", name, "': ", manifest->shards.size(), " shards, ", HumanBytes(bytes), ", in ",
-                   segment.location));
+      PrintLine(StrCat("stage '", name, "': ", manifest->shards.size(), " shards, ", HumanBytes(bytes),
+                       ", in ", segment.location));
     else
-      Print(StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
+      PrintLine(
+          StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
     PrintSplits(manifest->splits);
     PrintCounts(manifest->lineage, manifest->counts);
     if (segment.publishes)
-      Print(StrCat("  look at it with `pipe cat ", ForShell(segment.location),
-                   " --limit 5`, check it with `pipe verify ", ForShell(segment.location), "`"));
+      PrintLine(StrCat("  look at it with `pipe cat ", ForShell(segment.location),
+                       " --limit 5`, check it with `pipe verify ", ForShell(segment.location), "`"));
   }
 }
 

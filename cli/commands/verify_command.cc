@@ -1,7 +1,6 @@
 #include "cli/commands/verify_command.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -11,7 +10,7 @@
 #include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/terminal_text.h"
+#include "cli/commands/print_line.h"
 #include "cli/report/length_loss.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
@@ -26,18 +25,16 @@ namespace pipeline {
 
 namespace {
 
-void Print(std::string_view line) { std::printf("%s\n", TerminalText(line).c_str()); }
-
 std::string Count(std::uint64_t number, std::string_view noun) {
   return StrCat(number, " ", noun, number == 1 ? "" : "s");
 }
 
 void PrintFindings(const std::string& location, const Findings& findings) {
   for (const std::string& line : findings.lines())
-    Print(StrCat(location, "/", findings.object(), ": ", line));
+    PrintLine(StrCat(location, "/", findings.object(), ": ", line));
   if (findings.count() > findings.lines().size())
-    Print(StrCat(location, "/", findings.object(), ": and ",
-                 Count(findings.count() - findings.lines().size(), "more finding")));
+    PrintLine(StrCat(location, "/", findings.object(), ": and ",
+                     Count(findings.count() - findings.lines().size(), "more finding")));
 }
 
 std::string Summary(const VerifyReport& report) {
@@ -55,24 +52,24 @@ std::string Summary(const VerifyReport& report) {
 /// Prints the report. True: nothing is wrong.
 bool PrintReport(const std::string& location, const VerifyReport& report) {
   if (!report.beside.empty())
-    Print(StrCat(location, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
-                 report.beside.size() == 1 ? "it, and it was" : "them, and they were", " not read"));
+    PrintLine(StrCat(location, ": beside the artifact: ", FirstOf(report.beside), ": no run wrote ",
+                     report.beside.size() == 1 ? "it, and it was" : "them, and they were", " not read"));
   if (!report.sealed)
-    Print(StrCat(location, ": ", kManifestName,
-                 " is unsealed: an earlier version wrote it, and its totals, counts and "
-                 "facts are not checked"));
+    PrintLine(StrCat(location, ": ", kManifestName,
+                     " is unsealed: an earlier version wrote it, and its totals, counts and "
+                     "facts are not checked"));
   std::uint64_t count = 0;
   for (const auto* const all : {&report.findings, &report.strays})
     for (const Findings& findings : *all) {
       PrintFindings(location, findings);
       count += findings.count();
     }
-  if (const std::string loss = LengthLossLine(report); !loss.empty()) Print(StrCat(location, ": ", loss));
+  if (const std::string loss = LengthLossLine(report); !loss.empty()) PrintLine(StrCat(location, ": ", loss));
   if (count == 0)
-    Print(StrCat(location, ": good: ", Summary(report)));
+    PrintLine(StrCat(location, ": good: ", Summary(report)));
   else
-    Print(StrCat(location, ": ", Count(count, "finding"), " in ",
-                 Count(report.findings.size() + report.strays.size(), "object"), ": ", Summary(report)));
+    PrintLine(StrCat(location, ": ", Count(count, "finding"), " in ",
+                     Count(report.findings.size() + report.strays.size(), "object"), ": ", Summary(report)));
   return count == 0;
 }
 

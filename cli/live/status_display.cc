@@ -29,8 +29,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTerminalPeriod{250};
 constexpr milliseconds kPipePeriod{10'000};
 
-std::string Duration(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0));
+std::string Duration(double in_seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::max(in_seconds, 0.0));
   if (whole >= 3600) return StrCat(whole / 3600, "h", ZeroPadded(whole / 60 % 60, 2), "m");
   if (whole >= 60) return StrCat(whole / 60, "m", ZeroPadded(whole % 60, 2), "s");
   return StrCat(whole, "s");

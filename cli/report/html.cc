@@ -56,6 +56,8 @@ std::string HtmlText(std::string_view text) {
   return out;
 }
 
+std::string HtmlCell(std::string_view html) { return StrCat("<td>", html, "</td>"); }
+
 std::string CodePointName(char32_t code_point) {
   std::array<char, 16> name{};
   std::snprintf(name.data(), name.size(), "U+%04X", static_cast<unsigned>(code_point));
@@ -66,10 +68,10 @@ std::string_view LanguageOf(std::string_view text) {
   bool kanji = false;
   while (!text.empty()) {
     switch (ClassOf(TakeCharacter(text))) {
-      case CharacterClass::kHiragana:
-      case CharacterClass::kKatakana: return "ja";
-      case CharacterClass::kHangul: return "ko";
-      case CharacterClass::kKanji: kanji = true; break;
+      case ProfileClass::kHiragana:
+      case ProfileClass::kKatakana: return "ja";
+      case ProfileClass::kHangul: return "ko";
+      case ProfileClass::kKanji: kanji = true; break;
       default: break;
     }
   }
@@ -81,6 +83,8 @@ std::string Grouped(std::uint64_t number) {
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
 }
+
+std::string GroupedUnlessZero(std::uint64_t number) { return number > 0 ? Grouped(number) : std::string(); }
 
 std::string Short(std::uint64_t number) {
   if (number < 1000) return std::to_string(number);

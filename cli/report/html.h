@@ -11,6 +11,9 @@ namespace pipeline {
 /// characters, characters that change the text direction, and invalid UTF-8 become U+FFFD.
 std::string HtmlText(std::string_view text);
 
+/// A cell of a table; `html` is markup.
+std::string HtmlCell(std::string_view html);
+
 /// True for characters that HtmlText replaces.
 bool IsShapeless(char32_t code_point);
 
@@ -22,6 +25,8 @@ std::string_view LanguageOf(std::string_view text);
 
 /// "1,234,567"
 std::string Grouped(std::uint64_t number);
+/// The same; empty for 0.
+std::string GroupedUnlessZero(std::uint64_t number);
 /// "1.23 M", "12.3 k", "950": three digits.
 std::string Short(std::uint64_t number);
 /// "12.3 %", "0.04 %", "< 0.01 %"; empty if `whole` is 0.

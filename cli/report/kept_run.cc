@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::chrono::seconds kMostSending{60}, kMostAfterAStop{10};
+constexpr std::chrono::seconds kMostAfterAStop{10};
 
 }  // namespace
 

@@ -27,6 +27,9 @@ RunLine NewRunLine(std::string command);
 RunBeginning DescribeRun(const RunLine& line, const LoadedPipeline& loaded, const Plan& plan,
                          const Snapshot& snapshot, const RunOptions& options, const std::string& directory);
 
+/// The time of SendRecord after a run that nobody stopped.
+inline constexpr std::chrono::seconds kMostSending{60};
+
 /// With a home in a bucket: sends the end of the log and the files of the run `id` there, within `most`. All
 /// of it is only for people: a failure is a warning.
 void SendRecord(Workspace& workspace, const std::string& id, std::chrono::seconds most);

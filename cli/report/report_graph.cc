@@ -16,14 +16,14 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kWidth = 140, kHeight = 54;  // of a stage
-constexpr int kGap = 82;                   // between columns; the counts are written there
-constexpr int kRow = 78;                   // from one stage to the next in its column
-constexpr int kThread = 30;                // the same for a line that only passes the column
-constexpr int kMargin = 14;                // above and below
-constexpr std::size_t kBandColumns = 5;    // fit on a page; the others go below, like lines of text
-constexpr int kBandGap = 52;               // between bands
-constexpr int kTurn = 18;                  // room at the sides for lines that go on in the next band
+constexpr int kStageWidth = 140, kStageHeight = 54;  // of a stage
+constexpr int kGap = 82;                             // between columns; the counts are written there
+constexpr int kRow = 78;                             // from one stage to the next in its column
+constexpr int kThread = 30;                          // the same for a line that only passes the column
+constexpr int kMargin = 14;                          // above and below
+constexpr std::size_t kBandColumns = 5;              // fit on a page; the others go below, like lines of text
+constexpr int kBandGap = 52;                         // between bands
+constexpr int kTurn = 18;  // room at the sides for lines that go on in the next band
 
 using StageId = TypedId<struct RecordedStage>;  // position in RunRecord::stages
 using EdgeId = TypedId<struct Edge>;
@@ -44,7 +44,7 @@ struct Edge {
   std::vector<double> passes;  // heights in the columns between
 };
 
-struct Point {
+struct GraphPoint {
   double x = 0, y = 0;
 };
 
@@ -73,7 +73,7 @@ class Drawing {
 
   std::string Svg() const {
     const std::size_t across = std::min(items_.size(), per_band_);
-    const std::string width = Num(2 * side_ + static_cast<double>(across) * (kWidth + kGap) - kGap);
+    const std::string width = Num(2 * side_ + static_cast<double>(across) * (kStageWidth + kGap) - kGap);
     std::string svg = StrCat("<svg class=\"graph\" role=\"img\" width=\"", width, "\" height=\"",
                              Num(bottom_), "\" viewBox=\"0 0 ", width, " ", Num(bottom_), "\" aria-label=\"",
                              record_.stages.size(), " stages and their inputs\">\n");
@@ -88,7 +88,7 @@ class Drawing {
   const RecordedStage& At(StageId stage) const { return record_.stages[stage.index()]; }
   std::size_t BandOf(std::size_t column) const { return column / per_band_; }
   double LeftOf(std::size_t column) const {
-    return side_ + static_cast<double>(column % per_band_) * (kWidth + kGap);
+    return side_ + static_cast<double>(column % per_band_) * (kStageWidth + kGap);
   }
   double Left(StageId stage) const { return LeftOf(column_[stage]); }
   double Middle(StageId stage) const { return middle_[stage]; }
@@ -148,7 +148,7 @@ class Drawing {
       double highest = 1e9, lowest = 0;
       for (std::size_t column = begin; column < end; ++column) {
         for (const Item& item : items_[column]) {
-          const double half = item.stage() ? kHeight / 2.0 : 0;
+          const double half = item.stage() ? kStageHeight / 2.0 : 0;
           highest = std::min(highest, item.y - half);
           lowest = std::max(lowest, item.y + half);
         }
@@ -186,7 +186,7 @@ class Drawing {
   }
 
   std::string Line(const Edge& edge) const {
-    double x = Left(edge.from) + kWidth, y = Middle(edge.from);
+    double x = Left(edge.from) + kStageWidth, y = Middle(edge.from);
     std::string path = StrCat("M", Num(x), " ", Num(y));
     std::size_t column = column_[edge.from];
     const auto go_to = [&](double to_y, double short_of) {
@@ -197,7 +197,7 @@ class Drawing {
     };
     for (const double pass : edge.passes) {
       go_to(pass, 0);
-      x += kWidth;
+      x += kStageWidth;
       path += StrCat("H", Num(x));
     }
     go_to(Middle(edge.to), 5);
@@ -212,7 +212,7 @@ class Drawing {
 
   /// Returns the path from the end of a band around to the beginning of the next one. Lines from one stage
   /// share it.
-  std::string Turn(StageId from, std::size_t band, Point at, Point to) const {
+  std::string Turn(StageId from, std::size_t band, GraphPoint at, GraphPoint to) const {
     const std::set<StageId>& crossing = crossings_.at(band);
     const auto rank = static_cast<double>(std::distance(crossing.begin(), crossing.find(from)));
     const double lane = (rank + 0.5) / static_cast<double>(crossing.size()) - 0.5;  // -1/2 to 1/2
@@ -220,7 +220,7 @@ class Drawing {
     const double right = at.x + kTurn / 2.0 - lane * (kTurn - 4),
                  left = side_ - kTurn / 2.0 - lane * (kTurn - 4);
     constexpr double kRound = 4;
-    const auto corner = [](Point turn, Point end) {
+    const auto corner = [](GraphPoint turn, GraphPoint end) {
       return StrCat("Q", Num(turn.x), " ", Num(turn.y), " ", Num(end.x), " ", Num(end.y));
     };
     return StrCat(corner({right, at.y}, {right, at.y + kRound}), "V", Num(channel - kRound),
@@ -246,10 +246,10 @@ class Drawing {
     }
     if (above.empty()) return {};
     if (EndsBand(column_[at]))  // there is no room beside it
-      return StrCat("<text class=\"flow\" x=\"", Num(Left(at) + kWidth / 2.0), "\" y=\"",
-                    Num(Middle(at) + kHeight / 2.0 + 16), "\">", above, " <tspan class=\"soft\">", below,
+      return StrCat("<text class=\"flow\" x=\"", Num(Left(at) + kStageWidth / 2.0), "\" y=\"",
+                    Num(Middle(at) + kStageHeight / 2.0 + 16), "\">", above, " <tspan class=\"soft\">", below,
                     "</tspan></text>\n");
-    const std::string x = Num(Left(at) + kWidth + kGap / 2.0 - 2);
+    const std::string x = Num(Left(at) + kStageWidth + kGap / 2.0 - 2);
     return StrCat("<text class=\"flow\" x=\"", x, "\" y=\"", Num(Middle(at) - 7), "\">", above,
                   "</text><text class=\"flow soft\" x=\"", x, "\" y=\"", Num(Middle(at) + 16), "\">", below,
                   "</text>\n");
@@ -261,13 +261,13 @@ class Drawing {
     const bool existed = state == "up to date" || state == "not selected" || state == "not reached";
     std::string kind = state == "failed" ? "failed" : existed ? "stood" : "ran";
     if (!stage.location.empty()) kind += " out";
-    const std::string x = Num(Left(at)), y = Num(Middle(at) - kHeight / 2.0);
+    const std::string x = Num(Left(at)), y = Num(Middle(at) - kStageHeight / 2.0);
     return StrCat("<a href=\"#stage-", at.index(), "\"><g class=\"stage ", kind, "\" transform=\"translate(",
                   x, " ", y, ")\"><title>", HtmlText(stage.name), ": ", HtmlText(stage.type), ", ",
-                  HtmlText(state), "</title><rect width=\"", kWidth, "\" height=\"", kHeight, "\" rx=\"7\"/>",
-                  "<text class=\"name\" x=\"13\" y=\"23\">", HtmlText(Fitted(stage.name, 15)),
-                  "</text><text class=\"type\" x=\"13\" y=\"41\">", HtmlText(Fitted(stage.type, 19)),
-                  "</text></g></a>\n");
+                  HtmlText(state), "</title><rect width=\"", kStageWidth, "\" height=\"", kStageHeight,
+                  "\" rx=\"7\"/>", "<text class=\"name\" x=\"13\" y=\"23\">",
+                  HtmlText(Fitted(stage.name, 15)), "</text><text class=\"type\" x=\"13\" y=\"41\">",
+                  HtmlText(Fitted(stage.type, 19)), "</text></g></a>\n");
   }
 
   const RunRecord& record_;

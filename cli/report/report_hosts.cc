@@ -12,22 +12,19 @@ namespace {
 
 constexpr std::size_t kHosts = 200;  // that are shown one by one
 
-double Seconds(std::int64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
+double InSeconds(std::int64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
 
-std::string Cell(const std::string& text) { return StrCat("<td>", text, "</td>"); }
-std::string Count(std::uint64_t count) { return count > 0 ? Grouped(count) : std::string(); }
-
-std::string Row(const std::string& name, const HostWork& host, std::int64_t inside_ms) {
-  const double seconds = Seconds(host.inside_ms);
+std::string HostRow(const std::string& name, const HostWork& host, std::int64_t inside_ms) {
+  const double seconds = InSeconds(host.inside_ms);
   const std::string rate =
       seconds > 0 && host.bytes > 0
           ? StrCat(HumanBytes(static_cast<std::uint64_t>(static_cast<double>(host.bytes) / seconds)), "/s")
           : std::string();
-  return StrCat("<tr><th scope=\"row\"><b>", name, "</b></th>", Cell(Count(host.workers)),
-                Cell(Count(host.units)), Cell(Span(seconds)),
-                Cell(Percent(static_cast<double>(host.inside_ms), static_cast<double>(inside_ms))),
-                Cell(host.bytes > 0 ? HumanBytes(host.bytes) : std::string()), Cell(rate),
-                Cell(Count(host.twice)), Cell(Count(host.lost)), "</tr>\n");
+  return StrCat("<tr><th scope=\"row\"><b>", name, "</b></th>", HtmlCell(GroupedUnlessZero(host.workers)),
+                HtmlCell(GroupedUnlessZero(host.units)), HtmlCell(Span(seconds)),
+                HtmlCell(Percent(static_cast<double>(host.inside_ms), static_cast<double>(inside_ms))),
+                HtmlCell(host.bytes > 0 ? HumanBytes(host.bytes) : std::string()), HtmlCell(rate),
+                HtmlCell(GroupedUnlessZero(host.twice)), HtmlCell(GroupedUnlessZero(host.lost)), "</tr>\n");
 }
 
 }  // namespace
@@ -45,8 +42,8 @@ std::string HostSection(const RunRecord& record) {
   }
   std::string rows;
   for (std::size_t at = 0; at < std::min(record.hosts.size(), kHosts); ++at)
-    rows += Row(HtmlText(record.hosts[at].host.substr(0, 200)), record.hosts[at], all.inside_ms);
-  if (record.hosts.size() > 1) rows += Row("All hosts", all, all.inside_ms);
+    rows += HostRow(HtmlText(record.hosts[at].host.substr(0, 200)), record.hosts[at], all.inside_ms);
+  if (record.hosts.size() > 1) rows += HostRow("All hosts", all, all.inside_ms);
   std::string head;
   for (const std::string_view name :
        {"Host", "Workers", "Units", "Time in units", "Share", "Written", "per second", "Done twice", "Lost"})

@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-std::string Cell(double value) {
+std::string ScoreCell(double value) {
   return std::isfinite(value) ? StrCat("<td>", Fixed(value, 4), "</td>") : std::string("<td></td>");
 }
 
@@ -25,10 +25,10 @@ std::string Figures(double value) {
   return full == std::errc() ? std::string(text.data(), end) : std::string();
 }
 
-std::string Row(std::string_view head, const RecordedLabels::Score& score, bool numbers) {
+std::string LabelScoreRow(std::string_view head, const RecordedLabels::Score& score, bool numbers) {
   std::string cells;
   for (const double value : score.values)
-    cells += numbers ? StrCat("<td>", Figures(value), "</td>") : Cell(value);
+    cells += numbers ? StrCat("<td>", Figures(value), "</td>") : ScoreCell(value);
   return StrCat("<tr><th scope=\"row\">", head, "</th><td class=\"text\">", HtmlText(score.name), "</td>",
                 cells, "</tr>\n");
 }
@@ -38,32 +38,34 @@ std::string Wide(std::string_view name, std::string_view head, std::string_view 
                 "\"><table><thead><tr>", head, "</tr></thead><tbody>\n", rows, "</tbody></table></div>\n");
 }
 
-std::string Head(std::string_view text, bool is_text = false) {
+std::string HeadCell(std::string_view text, bool is_text = false) {
   return StrCat("<th scope=\"col\"", is_text ? " style=\"text-align:left\"" : "", ">", HtmlText(text),
                 "</th>");
 }
 
 std::string Scores(const RecordedLabels& labels) {
   std::string rows;
-  for (const RecordedLabels::Score& score : labels.baselines) rows += Row("baseline", score, labels.numbers);
+  for (const RecordedLabels::Score& score : labels.baselines)
+    rows += LabelScoreRow("baseline", score, labels.numbers);
   for (const RecordedLabels::Score& score : labels.evaluations)
-    rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score, labels.numbers);
-  std::string head = StrCat(Head("Evaluation"), Head("Name", true));
-  for (const LabelScore& score : labels.scores()) head += Head(score.name);
+    rows += LabelScoreRow(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score,
+                          labels.numbers);
+  std::string head = StrCat(HeadCell("Evaluation"), HeadCell("Name", true));
+  for (const LabelScore& score : labels.scores()) head += HeadCell(score.name);
   return Wide("Scores of labels", head, rows);
 }
 
 std::string Confusion(const RecordedLabels::Evaluation& last) {
   if (last.confusion.empty()) return {};
-  std::string head = Head("Label, by answer"), rows;
-  for (const std::string& name : last.names) head += Head(name);
+  std::string head = HeadCell("Label, by answer"), rows;
+  for (const std::string& name : last.names) head += HeadCell(name);
   for (std::size_t at = 0; at < last.confusion.size(); ++at) {
     rows += StrCat("<tr><th scope=\"row\">", HtmlText(last.names[at]), "</th>");
     for (const std::uint64_t number : last.confusion[at]) rows += StrCat("<td>", Grouped(number), "</td>");
-    rows += StrCat(Cell(last.f1[at]), "</tr>\n");
+    rows += StrCat(ScoreCell(last.f1[at]), "</tr>\n");
   }
   return StrCat("<p class=\"lead\">Documents of step ", Grouped(static_cast<std::uint64_t>(last.step)),
-                ".</p>\n", Wide("Confusion", StrCat(head, Head("F1")), rows));
+                ".</p>\n", Wide("Confusion", StrCat(head, HeadCell("F1")), rows));
 }
 
 std::string Mistakes(const RecordedLabels::Evaluation& last, bool numbers) {
@@ -73,7 +75,8 @@ std::string Mistakes(const RecordedLabels::Evaluation& last, bool numbers) {
   std::string rows;
   for (const RecordedLabels::Mistake& one : last.mistakes) {
     const std::string_view language = LanguageOf(one.text);
-    const std::string measure = numbers ? StrCat("<td>", Figures(one.measure), "</td>") : Cell(one.measure);
+    const std::string measure =
+        numbers ? StrCat("<td>", Figures(one.measure), "</td>") : ScoreCell(one.measure);
     rows += StrCat("<tr>", measure, "<td class=\"text\">", HtmlText(one.label), "</td><td class=\"text\">",
                    HtmlText(one.answer), "</td><td class=\"text\"",
                    language.empty() ? "" : StrCat(" lang=\"", language, "\""), ">", HtmlText(one.text),
@@ -81,8 +84,8 @@ std::string Mistakes(const RecordedLabels::Evaluation& last, bool numbers) {
   }
   return StrCat("<h3>", title, "</h3>\n",
                 Wide(title,
-                     StrCat(Head(numbers ? "Error" : "Nats"), Head("Label", true), Head("Answer", true),
-                            Head("Text", true)),
+                     StrCat(HeadCell(numbers ? "Error" : "Nats"), HeadCell("Label", true),
+                            HeadCell("Answer", true), HeadCell("Text", true)),
                      rows));
 }
 

@@ -24,8 +24,8 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMostBytes =
-    (2 << 20) - (64 << 10);           // of all sections; the rest is for the page around them
-constexpr std::size_t kStages = 200;  // rows of a table
+    (2 << 20) - (64 << 10);                 // of all sections; the rest is for the page around them
+constexpr std::size_t kListedStages = 200;  // rows of a table
 constexpr std::size_t kReasons = 200;
 constexpr std::size_t kNotes = 200;
 constexpr std::size_t kFailures = 50;
@@ -177,7 +177,7 @@ std::string StageTable(const RunRecord& record) {
   double busiest = 0;
   for (const auto& [stage, seconds] : busy) busiest = std::max(busiest, seconds);
   std::string rows;
-  for (std::size_t at = 0; at < std::min(record.stages.size(), kStages); ++at) {
+  for (std::size_t at = 0; at < std::min(record.stages.size(), kListedStages); ++at) {
     const RecordedStage& stage = record.stages[at];
     rows += StrCat("<tr id=\"stage-", at, "\"><th scope=\"row\"><b>", HtmlText(stage.name), "</b> <span>",
                    stage.type == stage.name ? "" : HtmlText(stage.type), "</span></th><td class=\"state\">",
@@ -314,7 +314,7 @@ std::string Notes(const RunRecord& record) {
   return items.empty() ? items : StrCat("<ol class=\"notes\">", items, "</ol>\n");
 }
 
-std::string Fact(std::string_view name, const std::string& html) {
+std::string RunFact(std::string_view name, const std::string& html) {
   return html.empty() ? html : StrCat("<dt>", name, "</dt><dd>", html, "</dd>\n");
 }
 
@@ -326,12 +326,13 @@ std::string Facts(const RunRecord& record) {
   std::string machine = StrCat(Plural(begin.cores, "core"), ", ", HumanBytes(begin.memory), " of memory");
   if (!begin.system.empty()) machine += StrCat(", ", HtmlText(begin.system));
   return StrCat(
-      "<dl class=\"facts\">\n", Fact("pipe", HtmlText(begin.version)), Fact("Libraries", libraries),
-      Fact("Machine", machine), Fact("Run", StrCat("<code>", HtmlText(begin.id), "</code>")),
-      Fact("Files",
-           "<a href=\"events.jsonl\">events.jsonl</a> has the data of this page; "
-           "<a href=\"../../run.log\">run.log</a> lists the finished units; records that were set aside are "
-           "in <a href=\"../../quarantine/\">quarantine</a>"),
+      "<dl class=\"facts\">\n", RunFact("pipe", HtmlText(begin.version)), RunFact("Libraries", libraries),
+      RunFact("Machine", machine), RunFact("Run", StrCat("<code>", HtmlText(begin.id), "</code>")),
+      RunFact(
+          "Files",
+          "<a href=\"events.jsonl\">events.jsonl</a> has the data of this page; "
+          "<a href=\"../../run.log\">run.log</a> lists the finished units; records that were set aside are "
+          "in <a href=\"../../quarantine/\">quarantine</a>"),
       "</dl>\n");
 }
 

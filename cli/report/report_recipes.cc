@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kStages = 200;
+constexpr std::size_t kRecipeStages = 200;
 constexpr std::size_t kSources = 50;  // of one stage
 constexpr std::size_t kKeys = 100;    // of one stage
 constexpr std::size_t kValueBytes = 600;
@@ -29,7 +29,7 @@ std::string ValueText(const Json& value) {
   return value.is_string() ? std::string(value.AsString()) : value.Dump();
 }
 
-std::string Fact(std::string_view name, const std::string& html) {
+std::string RecipeFact(std::string_view name, const std::string& html) {
   return html.empty() ? html : StrCat("<dt>", HtmlText(name), "</dt><dd>", html, "</dd>\n");
 }
 
@@ -58,10 +58,11 @@ std::string Made(const RecordedStage& stage) {
   for (const auto& [name, value] : stage.config.AsObject())
     if (++shown <= kKeys)
       keys += StrCat(keys.empty() ? "" : "<br>", "<code>", Cut(name), ": ", Cut(ValueText(value)), "</code>");
-  facts = StrCat(
-      Fact("Version of the type", Grouped(stage.version)), Fact("Seed", seed),
-      Fact("Recipe", stage.recipe.empty() ? std::string() : StrCat("<code>", Cut(stage.recipe), "</code>")),
-      Fact("Libraries", libraries), Fact("Sources", sources), Fact("Configuration", keys));
+  facts = StrCat(RecipeFact("Version of the type", Grouped(stage.version)), RecipeFact("Seed", seed),
+                 RecipeFact("Recipe", stage.recipe.empty() ? std::string()
+                                                           : StrCat("<code>", Cut(stage.recipe), "</code>")),
+                 RecipeFact("Libraries", libraries), RecipeFact("Sources", sources),
+                 RecipeFact("Configuration", keys));
   return StrCat("<details><summary><b>", HtmlText(stage.name), "</b> <span class=\"soft\">",
                 HtmlText(stage.type), seed.empty() ? "" : ", seed ", seed,
                 "</span></summary><dl class=\"facts\">\n", facts, "</dl></details>\n");
@@ -73,7 +74,7 @@ std::string RecipeSection(const RunRecord& record) {
   std::string html;
   std::size_t shown = 0;
   for (const RecordedStage& stage : record.stages)
-    if (!stage.config.is_null() && ++shown <= kStages) html += Made(stage);
+    if (!stage.config.is_null() && ++shown <= kRecipeStages) html += Made(stage);
   return html;
 }
 
@@ -93,14 +94,14 @@ std::string BeforeSection(const RunRecord& record) {
   if (before.peak_rss > 0) took += StrCat(", ", HumanBytes(before.peak_rss), " of memory at most");
   return StrCat(
       "<dl class=\"facts\">\n",
-      Fact("Run", before.has_page && plain ? StrCat("<a href=\"../", id, "/report.html\">", id, "</a>")
-                                           : StrCat("<code>", id, "</code>")),
-      Fact("Began", HtmlText(Iso8601(before.started))),
-      Fact("Command", StrCat("<code>", Cut(before.command), "</code>")),
-      Fact("Outcome", HtmlText(before.outcome.empty()          ? "killed"
-                               : before.outcome == "cancelled" ? "stopped"
-                                                               : before.outcome)),
-      Fact("Took", took), "</dl>\n<h3>Differences</h3>\n",
+      RecipeFact("Run", before.has_page && plain ? StrCat("<a href=\"../", id, "/report.html\">", id, "</a>")
+                                                 : StrCat("<code>", id, "</code>")),
+      RecipeFact("Began", HtmlText(Iso8601(before.started))),
+      RecipeFact("Command", StrCat("<code>", Cut(before.command), "</code>")),
+      RecipeFact("Outcome", HtmlText(before.outcome.empty()          ? "killed"
+                                     : before.outcome == "cancelled" ? "stopped"
+                                                                     : before.outcome)),
+      RecipeFact("Took", took), "</dl>\n<h3>Differences</h3>\n",
       items.empty() ? "<p class=\"lead\">None: the stages and all that makes them are the same.</p>\n"
                     : StrCat("<ul class=\"plain differences\">", items, "</ul>\n"));
 }

@@ -12,8 +12,8 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kStages = 24;      // stages whose samples are shown
-constexpr std::size_t kPairsOfMany = 4;  // per stage, if many stages have pairs
+constexpr std::size_t kSampledStages = 24;  // stages whose samples are shown
+constexpr std::size_t kPairsOfMany = 4;     // per stage, if many stages have pairs
 constexpr std::size_t kFewStages = 8;
 constexpr std::size_t kCharacters = 600;  // of one sample; the collector cuts samples to fewer
 
@@ -112,15 +112,15 @@ double PositionOf(std::size_t length_class) {
   return length_class == 0 ? -1 : std::log2(static_cast<double>(LengthFloor(length_class)));
 }
 
-struct Point {
+struct TextChange {
   std::string stage;
   const TextProfile* profile = nullptr;
   const TextProfile* before = nullptr;  // of the first input that has one; null: none has
 };
 
 /// Returns the stages whose text differs from the text before them.
-std::vector<Point> PointsOf(const RunRecord& record) {
-  std::vector<Point> points;
+std::vector<TextChange> PointsOf(const RunRecord& record) {
+  std::vector<TextChange> points;
   for (const RecordedStage& stage : record.stages) {
     const auto text = record.texts.find(stage.name);
     if (text == record.texts.end() || text->second.profile.records == 0) continue;
@@ -132,7 +132,7 @@ std::vector<Point> PointsOf(const RunRecord& record) {
     }
     const TextProfile& now = text->second.profile;
     const bool same = before && before->lengths == now.lengths && before->characters == now.characters;
-    if (!same && points.size() < kStages) points.push_back({stage.name, &now, before});
+    if (!same && points.size() < kSampledStages) points.push_back({stage.name, &now, before});
   }
   return points;
 }
@@ -144,7 +144,7 @@ double Density(const TextProfile& profile, std::size_t at) {
   return share / (PositionOf(at + 1) - PositionOf(at));
 }
 
-std::string Histogram(const Point& point, std::size_t first, std::size_t last) {
+std::string Histogram(const TextChange& point, std::size_t first, std::size_t last) {
   double top = 1e-9;
   for (std::size_t at = first; at <= last; ++at) {
     top = std::max(top, Density(*point.profile, at));
@@ -179,9 +179,9 @@ std::string LengthAxis(std::size_t first, std::size_t last) {
   return axis;
 }
 
-std::string Lengths(const std::vector<Point>& points) {
+std::string Lengths(const std::vector<TextChange>& points) {
   std::size_t first = 1000, last = 0;
-  for (const Point& point : points) {
+  for (const TextChange& point : points) {
     for (std::size_t at = 0; at < point.profile->lengths.size(); ++at) {
       if (point.profile->lengths[at] == 0) continue;
       first = std::min(first, at);
@@ -190,7 +190,7 @@ std::string Lengths(const std::vector<Point>& points) {
   }
   if (first > last) return {};
   std::string html = "<h3>Length of records, in characters</h3>\n<div class=\"histograms\">\n";
-  for (const Point& point : points) {
+  for (const TextChange& point : points) {
     const std::vector<std::uint64_t>& lengths = point.profile->lengths;
     const std::string said =
         StrCat("median ", Grouped(Quantile(lengths, 0.5)), ", 99 % below ", Grouped(Quantile(lengths, 0.99)));
@@ -200,7 +200,8 @@ std::string Lengths(const std::vector<Point>& points) {
                    LengthAxis(first, last), "</div></figure>\n");
   }
   html += "</div>\n";
-  if (std::any_of(points.begin(), points.end(), [](const Point& point) { return point.before != nullptr; }))
+  if (std::any_of(points.begin(), points.end(),
+                  [](const TextChange& point) { return point.before != nullptr; }))
     html +=
         "<p class=\"hint\"><span class=\"swatch before\"></span>before the stage "
         "<span class=\"swatch after\"></span>after it</p>\n";
@@ -213,30 +214,30 @@ double CharactersIn(const TextProfile& profile) {
   return sum;
 }
 
-std::string Classes(const std::vector<Point>& points) {
+std::string Classes(const std::vector<TextChange>& points) {
   std::vector<std::size_t> shown;
-  for (std::size_t at = 0; at < kCharacterClasses.size(); ++at)
+  for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
     if (std::any_of(points.begin(), points.end(),
-                    [at](const Point& point) { return point.profile->characters[at] > 0; }))
+                    [at](const TextChange& point) { return point.profile->characters[at] > 0; }))
       shown.push_back(at);
   std::string bars, head = "<tr><th scope=\"col\">Class</th>", body;
-  for (const Point& point : points) {
+  for (const TextChange& point : points) {
     const double all = CharactersIn(*point.profile);
     std::string bar;
     for (const std::size_t at : shown)
       if (all > 0)
         bar += StrCat("<i class=\"c", at, "\" style=\"width:",
                       Fixed(100 * static_cast<double>(point.profile->characters[at]) / all, 3),
-                      "%\" title=\"", kCharacterClasses[at], " ",
+                      "%\" title=\"", kProfileClasses[at], " ",
                       HtmlText(Percent(static_cast<double>(point.profile->characters[at]), all)), "\"></i>");
     bars += StrCat("<div class=\"mix\"><span>after ", HtmlText(point.stage),
                    "</span><div aria-hidden=\"true\">", bar, "</div></div>\n");
     head += StrCat("<th scope=\"col\">after ", HtmlText(point.stage), "</th>");
   }
   for (const std::size_t at : shown) {
-    body += StrCat("<tr><th scope=\"row\"><span class=\"swatch c", at, "\"></span>", kCharacterClasses[at],
+    body += StrCat("<tr><th scope=\"row\"><span class=\"swatch c", at, "\"></span>", kProfileClasses[at],
                    "</th>");
-    for (const Point& point : points)
+    for (const TextChange& point : points)
       body += StrCat(
           "<td>",
           HtmlText(Percent(static_cast<double>(point.profile->characters[at]), CharactersIn(*point.profile))),
@@ -281,7 +282,7 @@ std::string SampleSection(const RunRecord& record) {
   std::vector<const RecordedStage*> stages;
   for (const RecordedStage& stage : record.stages) {
     const auto text = record.texts.find(stage.name);
-    if (text != record.texts.end() && !text->second.pairs.empty() && stages.size() < kStages)
+    if (text != record.texts.end() && !text->second.pairs.empty() && stages.size() < kSampledStages)
       stages.push_back(&stage);
   }
   std::string html;
@@ -305,10 +306,10 @@ std::string SampleSection(const RunRecord& record) {
 }
 
 std::string ProfileSection(const RunRecord& record) {
-  const std::vector<Point> points = PointsOf(record);
+  const std::vector<TextChange> points = PointsOf(record);
   if (points.empty()) return {};
   std::uint64_t sampled = 0;
-  for (const Point& point : points) sampled = std::max(sampled, point.profile->sampled);
+  for (const TextChange& point : points) sampled = std::max(sampled, point.profile->sampled);
   return StrCat("<p class=\"lead\">From ", Grouped(sampled),
                 " records, picked by their place in the sources; stages that changed "
                 "none of them are left out.</p>\n",

@@ -244,7 +244,7 @@ std::vector<Chart> ChartsOf(const RunRecord& record, double duration) {
 // ------------------------------------------------------------------------------------------ units
 
 /// The units and commits of one stage.
-struct Row {
+struct StageUnits {
   std::string stage;
   std::vector<const RecordedUnit*> units;  // by begin
   std::vector<double> marks;               // commits
@@ -252,27 +252,27 @@ struct Row {
   std::uint64_t shards = 0;
 };
 
-std::vector<Row> RowsOf(const RunRecord& record) {
-  std::vector<Row> rows;
+std::vector<StageUnits> RowsOf(const RunRecord& record) {
+  std::vector<StageUnits> rows;
   std::map<std::string, std::size_t, std::less<>> of;
   for (const RecordedStage& stage : record.stages)
     if (of.emplace(stage.name, rows.size()).second) rows.push_back({stage.name, {}, {}, 0, 0});
-  const auto row_of = [&](std::string_view unit) -> Row* {
+  const auto row_of = [&](std::string_view unit) -> StageUnits* {
     const auto found = of.find(unit.substr(0, unit.find('/')));
     return found == of.end() ? nullptr : &rows[found->second];
   };
   for (const RecordedUnit& unit : record.units)
-    if (Row* row = row_of(unit.unit)) row->units.push_back(&unit);
+    if (StageUnits* row = row_of(unit.unit)) row->units.push_back(&unit);
   for (const RecordedLogging& logged : record.logged) {
-    Row* row = row_of(logged.unit);
+    StageUnits* row = row_of(logged.unit);
     if (row == nullptr) continue;
     row->marks.push_back(logged.at);
     const std::optional<UnitId> id = ParseUnitId(logged.unit);
     if (id && std::holds_alternative<PartitionId>(id->part)) ++row->partitions;
     if (id && std::holds_alternative<ShardId>(id->part)) ++row->shards;
   }
-  std::erase_if(rows, [](const Row& row) { return row.units.empty(); });
-  for (Row& row : rows)
+  std::erase_if(rows, [](const StageUnits& row) { return row.units.empty(); });
+  for (StageUnits& row : rows)
     std::stable_sort(row.units.begin(), row.units.end(),
                      [](const RecordedUnit* a, const RecordedUnit* b) { return a->begin < b->begin; });
   return rows;
@@ -294,7 +294,7 @@ std::string Bar(const RecordedUnit& unit, std::size_t lane, double duration) {
 }
 
 /// Returns for each unit the first lane that is free when it begins. Absent: that takes too many lanes.
-std::optional<std::vector<std::size_t>> LanesOf(const Row& row) {
+std::optional<std::vector<std::size_t>> LanesOf(const StageUnits& row) {
   if (row.units.size() > kBars) return std::nullopt;
   std::vector<std::size_t> lanes;
   std::vector<double> free_from;
@@ -311,7 +311,7 @@ std::optional<std::vector<std::size_t>> LanesOf(const Row& row) {
 }
 
 /// Returns the curve of the number of units that ran at once, if they are too many to be drawn, and its top.
-std::pair<std::string, double> Load(const Row& row, double duration) {
+std::pair<std::string, double> Load(const StageUnits& row, double duration) {
   Values load(kLoadBins);
   const double width = duration / kLoadBins;
   for (const RecordedUnit* unit : row.units) {
@@ -333,7 +333,7 @@ std::string Counted(std::uint64_t number, std::string_view one) {
   return StrCat(Grouped(number), " ", one, number == 1 ? "" : "s");
 }
 
-std::string Drawn(const Row& row, double duration) {
+std::string Drawn(const StageUnits& row, double duration) {
   std::string what = Counted(row.units.size(), "unit");
   if (row.partitions > 0) what += StrCat(", ", Counted(row.partitions, "partition"));
   if (row.shards > 0) what += StrCat(", ", Counted(row.shards, "shard"));
@@ -373,7 +373,7 @@ std::string TimeCharts(const RunRecord& record) {
   const double duration = DurationOf(record);
   const std::vector<Tick> ticks = TicksOf(duration);
   std::string rows;
-  for (const Row& row : RowsOf(record)) rows += Drawn(row, duration);
+  for (const StageUnits& row : RowsOf(record)) rows += Drawn(row, duration);
   Json data;
   data["duration"] = duration;
   data["series"] = Json(Json::Array{});

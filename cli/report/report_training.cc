@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr double kWidth = 880, kHeight = 260;
+constexpr double kLossWidth = 880, kLossHeight = 260;
 constexpr double kLeft = 44, kRight = 130, kTop = 12, kBottom = 26;  // around the curve
 
 using Score = RecordedTraining::Score;
@@ -50,10 +50,10 @@ class Frame {
   double low() const { return low_; }
   double high() const { return high_; }
   std::string X(double step) const {
-    return Fixed(kLeft + (step - first_) / (last_ - first_) * (kWidth - kLeft - kRight), 1);
+    return Fixed(kLeft + (step - first_) / (last_ - first_) * (kLossWidth - kLeft - kRight), 1);
   }
   std::string Y(double loss) const {
-    return Fixed(kTop + (high_ - loss) / (high_ - low_) * (kHeight - kTop - kBottom), 1);
+    return Fixed(kTop + (high_ - loss) / (high_ - low_) * (kLossHeight - kTop - kBottom), 1);
   }
 
  private:
@@ -68,7 +68,7 @@ std::string Label(std::string_view anchor, const std::string& x, const std::stri
 
 std::string Grid(const Frame& frame) {
   std::string svg;
-  const double right = kWidth - kRight;
+  const double right = kLossWidth - kRight;
   const double rise = RoundStep((frame.high() - frame.low()) / 5);
   const int digits = std::max(0, static_cast<int>(-std::floor(std::log10(rise) + 1e-9)));
   for (double at = std::ceil(frame.low() / rise) * rise; at <= frame.high(); at += rise)
@@ -76,7 +76,7 @@ std::string Grid(const Frame& frame) {
                   "\"/>", Label("end", Fixed(kLeft - 6, 0), frame.Y(at), Fixed(at, digits)));
   const double stride = std::max(1.0, RoundStep((frame.last() - frame.first()) / 6));
   for (double at = std::ceil(frame.first() / stride) * stride; at <= frame.last(); at += stride)
-    svg += Label("middle", frame.X(at), Fixed(kHeight - 8, 0), Grouped(static_cast<std::uint64_t>(at)));
+    svg += Label("middle", frame.X(at), Fixed(kLossHeight - 8, 0), Grouped(static_cast<std::uint64_t>(at)));
   return svg;
 }
 
@@ -104,7 +104,7 @@ std::string Curve(const RecordedTraining& training) {
   for (const auto& score : training.baselines) frame.Take(middle, score.loss);
   frame.Close();
   std::string svg = Grid(frame);
-  const double right = kWidth - kRight;
+  const double right = kLossWidth - kRight;
   for (const Score& score : training.baselines) {
     if (!std::isfinite(score.loss)) continue;
     svg +=
@@ -118,30 +118,30 @@ std::string Curve(const RecordedTraining& training) {
                     frame.Y(score.loss), "\" r=\"3\"/>");
   return StrCat(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Loss\"><svg class=\"loss\" width=\"",
-      Fixed(kWidth, 0), "\" height=\"", Fixed(kHeight, 0), "\" viewBox=\"0 0 ", Fixed(kWidth, 0), " ",
-      Fixed(kHeight, 0), "\" role=\"img\" aria-label=\"Loss over steps\">", svg,
+      Fixed(kLossWidth, 0), "\" height=\"", Fixed(kLossHeight, 0), "\" viewBox=\"0 0 ", Fixed(kLossWidth, 0),
+      " ", Fixed(kLossHeight, 0), "\" role=\"img\" aria-label=\"Loss over steps\">", svg,
       "</svg></div>\n<p class=\"key s0\">loss of a step, ",
       training.labels.numbers ? "mean squared error in deviations" : "nats per token", "</p>",
       "<p class=\"key s1\">held out</p>\n");
 }
 
-std::string Cell(double value, int digits) {
+std::string FixedCell(double value, int digits) {
   return std::isfinite(value) ? StrCat("<td>", Fixed(value, digits), "</td>") : std::string("<td></td>");
 }
 
-std::string Row(std::string_view what, std::string_view name, const Score& score) {
+std::string LossRow(std::string_view what, std::string_view name, const Score& score) {
   return StrCat("<tr><th scope=\"row\">", what, "</th><td class=\"text\">", HtmlText(name), "</td>",
-                Cell(score.loss, 4), Cell(std::exp(score.loss), 2), Cell(score.bits_per_byte, 4),
-                Cell(score.bits_per_char, 4), "</tr>\n");
+                FixedCell(score.loss, 4), FixedCell(std::exp(score.loss), 2),
+                FixedCell(score.bits_per_byte, 4), FixedCell(score.bits_per_char, 4), "</tr>\n");
 }
 
 std::string Scores(const RecordedTraining& training) {
   if (training.labels.numbers) return {};  // their loss has no nats
   if (training.evaluations.empty() && training.baselines.empty()) return {};
   std::string rows;
-  for (const Score& score : training.baselines) rows += Row("baseline", score.name, score);
+  for (const Score& score : training.baselines) rows += LossRow("baseline", score.name, score);
   for (const Score& score : training.evaluations)
-    rows += Row(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score.name, score);
+    rows += LossRow(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score.name, score);
   return StrCat(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Evaluations\"><table><thead><tr>",
       "<th scope=\"col\">Evaluation</th><th scope=\"col\" style=\"text-align:left\">Name</th>",

@@ -11,8 +11,8 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kUnits = 100;   // units that are shown one by one
-constexpr std::size_t kStages = 200;  // stages whose sums are shown
+constexpr std::size_t kUnits = 100;         // units that are shown one by one
+constexpr std::size_t kSummedStages = 200;  // stages whose sums are shown
 
 /// The sums of the units of one stage.
 struct Sums {
@@ -35,21 +35,19 @@ Sums Add(Sums sums, const RecordedUnit& unit) {
   return sums;
 }
 
-std::string Cell(const std::string& text) { return StrCat("<td>", text, "</td>"); }
-std::string Seconds(double seconds) { return seconds > 0 ? Span(seconds) : std::string(); }
-std::string Bytes(std::uint64_t bytes) { return bytes > 0 ? HumanBytes(bytes) : std::string(); }
-std::string Count(std::uint64_t count) { return count > 0 ? Grouped(count) : std::string(); }
+std::string SpanUnlessZero(double seconds) { return seconds > 0 ? Span(seconds) : std::string(); }
+std::string BytesUnlessZero(std::uint64_t bytes) { return bytes > 0 ? HumanBytes(bytes) : std::string(); }
 
 std::string Cells(const RecordedUnit& unit) {
-  return StrCat(Cell(Span(unit.end - unit.begin)), Cell(Seconds(unit.cpu + unit.child_cpu)),
-                Cell(Seconds(unit.child_cpu)), Cell(Bytes(unit.child_rss)), Cell(Count(unit.records)),
-                Cell(Bytes(unit.read)),
-                Cell(unit.child_read + unit.child_written == 0
-                         ? std::string()
-                         : StrCat(HumanBytes(unit.child_read), " / ", HumanBytes(unit.child_written))));
+  return StrCat(HtmlCell(Span(unit.end - unit.begin)), HtmlCell(SpanUnlessZero(unit.cpu + unit.child_cpu)),
+                HtmlCell(SpanUnlessZero(unit.child_cpu)), HtmlCell(BytesUnlessZero(unit.child_rss)),
+                HtmlCell(GroupedUnlessZero(unit.records)), HtmlCell(BytesUnlessZero(unit.read)),
+                HtmlCell(unit.child_read + unit.child_written == 0
+                             ? std::string()
+                             : StrCat(HumanBytes(unit.child_read), " / ", HumanBytes(unit.child_written))));
 }
 
-std::string Head(std::string_view first, std::string_view label) {
+std::string TableHead(std::string_view first, std::string_view label) {
   std::string head = StrCat("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", label,
                             "\"><table><thead><tr><th scope=\"col\">", first, "</th>");
   for (const std::string_view name :
@@ -70,7 +68,7 @@ std::string StageSums(const RunRecord& record) {
   std::size_t shown = 0;
   for (const RecordedStage& stage : record.stages) {
     const auto found = sums.find(stage.name);
-    if (found == sums.end() || ++shown > kStages) continue;
+    if (found == sums.end() || ++shown > kSummedStages) continue;
     const Sums& of = found->second;
     std::string said = StrCat(Grouped(of.units), of.units == 1 ? " unit" : " units");
     if (of.failed > 0) said += StrCat(", ", Grouped(of.failed), " failed");
@@ -80,16 +78,17 @@ std::string StageSums(const RunRecord& record) {
   }
   const double all = record.moments.empty() ? 0 : record.moments.back().cpu;
   if (all > 0)
-    rows +=
-        StrCat("<tr><th scope=\"row\"><b>The whole run</b></th><td></td>", Cell(Span(all)),
-               Cell(Seconds(record.moments.back().child_cpu)), "<td></td><td></td><td></td><td></td></tr>\n");
+    rows += StrCat("<tr><th scope=\"row\"><b>The whole run</b></th><td></td>", HtmlCell(Span(all)),
+                   HtmlCell(SpanUnlessZero(record.moments.back().child_cpu)),
+                   "<td></td><td></td><td></td><td></td></tr>\n");
   std::string hint;
   if (all > cpu + 0.01)
     hint =
         StrCat("<p class=\"hint\">", Span(all - cpu),
                " of the whole run went to threads that belong to no unit: decoding, reading ahead, planning "
                "shards, this record.</p>\n");
-  return StrCat(Head("Stage", "Stages with their time and memory"), rows, "</tbody></table></div>\n", hint);
+  return StrCat(TableHead("Stage", "Stages with their time and memory"), rows, "</tbody></table></div>\n",
+                hint);
 }
 
 }  // namespace
@@ -117,8 +116,8 @@ std::string UnitSection(const RunRecord& record) {
   std::string title = longest.size() > shown
                           ? StrCat("The longest ", shown, " of ", Grouped(longest.size()), " units")
                           : std::string("Units, the longest first");
-  return StrCat(StageSums(record), "<details><summary>", title, "</summary>\n", Head("Unit", "Units"), rows,
-                "</tbody></table></div></details>\n");
+  return StrCat(StageSums(record), "<details><summary>", title, "</summary>\n", TableHead("Unit", "Units"),
+                rows, "</tbody></table></div></details>\n");
 }
 
 }  // namespace pipeline

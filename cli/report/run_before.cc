@@ -13,12 +13,12 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kValueBytes = 200;
+constexpr std::size_t kDifferenceBytes = 200;
 
 std::string Shown(const Json& value) {
   std::string text = value.is_string() ? std::string(value.AsString()) : value.Dump();
-  if (text.size() <= kValueBytes) return text;
-  std::size_t end = kValueBytes;
+  if (text.size() <= kDifferenceBytes) return text;
+  std::size_t end = kDifferenceBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end) + "…";
 }

@@ -192,8 +192,8 @@ void TakeText(const Json& json, RunRecord& record) {
   text.dropped = CountOf(json, "dropped");
   for (const Json& count : json["lengths"].AsArray())
     if (text.profile.lengths.size() < 128) text.profile.lengths.push_back(count.AsCount());
-  for (std::size_t at = 0; at < kCharacterClasses.size(); ++at)
-    text.profile.characters[at] = CountOf(json["characters"], kCharacterClasses[at]);
+  for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
+    text.profile.characters[at] = CountOf(json["characters"], kProfileClasses[at]);
 }
 
 void TakePair(const Json& json, RunRecord& record) {
@@ -388,9 +388,9 @@ std::string EncodeEvent(const std::string& stage, const StageText& text) {
   event.Set("stage", stage).Set("sampled", text.profile.sampled).Set("records", text.profile.records);
   event.Set("changed", text.changed).Set("dropped", text.dropped);
   for (const std::uint64_t count : text.profile.lengths) event.json()["lengths"].Append(count);
-  for (std::size_t at = 0; at < kCharacterClasses.size(); ++at)
+  for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
     if (text.profile.characters[at] > 0)
-      event.json()["characters"][kCharacterClasses[at]] = text.profile.characters[at];
+      event.json()["characters"][kProfileClasses[at]] = text.profile.characters[at];
   std::string lines = event.Line();
   for (const SamplePair& pair : text.pairs) {
     Event shown("pair");

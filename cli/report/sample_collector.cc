@@ -7,6 +7,15 @@
 
 namespace pipeline {
 
+/// The whole text of a record at one point. If a stage made several records of it: their texts, with line
+/// ends between them.
+struct RecordText {
+  std::string text;
+  std::vector<std::uint32_t> marks;
+  bool there = false;
+  bool operator==(const RecordText&) const = default;
+};
+
 namespace {
 
 constexpr std::uint64_t kDenseStride = 64;
@@ -30,16 +39,7 @@ std::uint64_t OriginHash(PartitionId partition, std::uint64_t index) {
 
 bool IsTail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-/// The whole text of a record at one point. If a stage made several records of it: their texts, with line
-/// ends between them.
-struct Whole {
-  std::string text;
-  std::vector<std::uint32_t> marks;
-  bool there = false;
-  bool operator==(const Whole&) const = default;
-};
-
-void AppendRow(const Batch& batch, std::size_t row, Whole& whole) {
+void AppendRow(const Batch& batch, std::size_t row, RecordText& whole) {
   if (whole.text.size() >= kReadBytes) return;
   if (whole.there) whole.text.push_back('\n');
   whole.there = true;
@@ -50,8 +50,8 @@ void AppendRow(const Batch& batch, std::size_t row, Whole& whole) {
   for (const std::uint32_t end : ends[row]) whole.marks.push_back(base + end);
 }
 
-Whole At(const Batch& batch, std::uint64_t index) {
-  Whole whole;
+RecordText At(const Batch& batch, std::uint64_t index) {
+  RecordText whole;
   if (batch.text.size() != batch.heads.size()) return whole;  // no text at this point
   const auto begin =
       std::lower_bound(batch.heads.begin(), batch.heads.end(), index,
@@ -62,7 +62,7 @@ Whole At(const Batch& batch, std::uint64_t index) {
 }
 
 /// Returns at most kShownBytes of `whole` from `begin` on, cut between characters.
-Sample Cut(const Whole& whole, std::size_t begin) {
+Sample Cut(const RecordText& whole, std::size_t begin) {
   std::size_t end = std::min(whole.text.size(), begin + kShownBytes);
   while (end < whole.text.size() && end > begin && IsTail(whole.text[end])) --end;
   Sample sample;
@@ -75,7 +75,7 @@ Sample Cut(const Whole& whole, std::size_t begin) {
 }
 
 /// Returns the begin of both samples: a little before the first difference.
-std::size_t WindowBegin(const Whole& before, const Whole& after) {
+std::size_t WindowBegin(const RecordText& before, const RecordText& after) {
   const std::size_t both = std::min(before.text.size(), after.text.size());
   std::size_t same = 0;
   while (same < both && before.text[same] == after.text[same]) ++same;
@@ -118,7 +118,7 @@ class SampleCollector::Looking final : public BatchProbe {
   struct Record {
     std::uint64_t index = 0;
     std::uint64_t weight = 0;
-    Whole last = {};  // as the stage before left it
+    RecordText last = {};  // as the stage before left it
   };
 
   Looking(SampleCollector& collector, const std::vector<std::string>& stages, std::vector<Record> records)
@@ -134,7 +134,7 @@ class SampleCollector::Looking final : public BatchProbe {
         record.last = {};
         continue;
       }
-      Whole now = At(batch, record.index);
+      RecordText now = At(batch, record.index);
       if (now.there) seen.text.profile.Add(now.text, record.weight);
       if (stage > 0 && record.last.there) Compare(batch.partition, record, now, seen.text);
       record.last = std::move(now);
@@ -142,7 +142,7 @@ class SampleCollector::Looking final : public BatchProbe {
   }
 
  private:
-  static void Compare(PartitionId partition, const Record& record, const Whole& now, StageText& text) {
+  static void Compare(PartitionId partition, const Record& record, const RecordText& now, StageText& text) {
     if (now == record.last) return;
     (now.there ? text.changed : text.dropped) += record.weight;
     const std::uint64_t hash = OriginHash(partition, record.index);

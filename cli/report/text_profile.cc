@@ -11,10 +11,10 @@ namespace {
 
 struct Range {
   char32_t first, last;
-  CharacterClass is;
+  ProfileClass is;
 };
 
-using enum CharacterClass;
+using enum ProfileClass;
 
 /// Sorted by first character. A few signs inside a block of letters count as letters.
 constexpr std::array kRanges = {
@@ -41,7 +41,7 @@ constexpr std::array kRanges = {
 
 }  // namespace
 
-CharacterClass ClassOf(char32_t code_point) {
+ProfileClass ClassOf(char32_t code_point) {
   const auto after = std::upper_bound(kRanges.begin(), kRanges.end(), code_point,
                                       [](char32_t at, const Range& range) { return at < range.first; });
   if (after == kRanges.begin()) return kOther;

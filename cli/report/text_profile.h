@@ -9,7 +9,7 @@
 
 namespace pipeline {
 
-enum class CharacterClass : std::uint8_t {
+enum class ProfileClass : std::uint8_t {
   kHiragana,
   kKatakana,
   kKanji,
@@ -20,10 +20,10 @@ enum class CharacterClass : std::uint8_t {
   kSymbol,  // including punctuation
   kOther,
 };
-inline constexpr std::array<std::string_view, 9> kCharacterClasses = {
+inline constexpr std::array<std::string_view, 9> kProfileClasses = {
     "hiragana", "katakana", "kanji", "hangul", "latin", "digit", "space", "symbol", "other"};
 
-CharacterClass ClassOf(char32_t code_point);
+ProfileClass ClassOf(char32_t code_point);
 
 /// Removes one character from the front of `text`, which is not empty; U+FFFD for a byte that begins none.
 char32_t TakeCharacter(std::string_view& text);
@@ -38,7 +38,7 @@ struct TextProfile {
   std::uint64_t sampled = 0;                  // records that were sampled
   std::uint64_t records = 0;                  // number of records that they represent
   std::vector<std::uint64_t> lengths;         // records by LengthClass
-  std::array<std::uint64_t, 9> characters{};  // by CharacterClass
+  std::array<std::uint64_t, 9> characters{};  // by ProfileClass
 
   /// `weight`: the number of records that this one represents.
   void Add(std::string_view text, std::uint64_t weight);

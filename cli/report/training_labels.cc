@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kScores = 200;
+constexpr std::size_t kLabelScores = 200;
 constexpr std::size_t kLabels = 100;
 constexpr std::size_t kMistakes = 20;
 
@@ -45,7 +45,7 @@ void TakeLabels(const Json& event, RecordedLabels& labels) {
   if ((kind == "eval" || kind == "baseline") && scores) labels.numbers = tells(kNumberScores);
   if (kind == "eval" && scores) {
     labels.evaluations.push_back(ScoreOf(event, "split", labels.scores()));
-    Thin(labels.evaluations, kScores);
+    Thin(labels.evaluations, kLabelScores);
     labels.last = {};
     labels.last.step = StepOf(event);
     TakeConfusion(event, labels.last);
@@ -53,7 +53,7 @@ void TakeLabels(const Json& event, RecordedLabels& labels) {
     RecordedLabels::Score score = ScoreOf(event, "name", labels.scores());
     // A trainer that starts again repeats it.
     std::erase_if(labels.baselines, [&](const auto& other) { return other.name == score.name; });
-    if (labels.baselines.size() < kScores) labels.baselines.push_back(std::move(score));
+    if (labels.baselines.size() < kLabelScores) labels.baselines.push_back(std::move(score));
   } else if (kind == "mistakes" && StepOf(event) == labels.last.step) {
     std::vector<RecordedLabels::Mistake>& mistakes = labels.last.mistakes;
     mistakes.clear();
@@ -75,7 +75,7 @@ void Prepend(RecordedLabels earlier, RecordedLabels& labels) {
   if (labels.baselines.empty()) labels.baselines = std::move(earlier.baselines);
   labels.evaluations.insert(labels.evaluations.begin(), std::make_move_iterator(earlier.evaluations.begin()),
                             std::make_move_iterator(earlier.evaluations.end()));
-  Thin(labels.evaluations, kScores);
+  Thin(labels.evaluations, kLabelScores);
 }
 
 }  // namespace pipeline

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kSteps = 1000;  // during the reading at most twice as many
 constexpr std::size_t kScores = 200;
 constexpr std::size_t kSamples = 24;
-constexpr std::size_t kStages = 16;
+constexpr std::size_t kTrainings = 16;
 
 RecordedTraining::Score ScoreOf(const Json& event, const char* name, const char* loss) {
   return {StepOf(event), TextOf(event[name]), NumberOf(event[loss]), NumberOf(event["bits_per_byte"]),
@@ -100,7 +100,7 @@ std::vector<RecordedTraining> ReadTrainings(std::istream& lines) {
     const auto is_it = [&](const RecordedTraining& other) { return other.stage == stage; };
     auto training = std::find_if(trainings.begin(), trainings.end(), is_it);
     if (training == trainings.end()) {
-      if (trainings.size() == kStages) continue;
+      if (trainings.size() == kTrainings) continue;
       training = trainings.emplace(trainings.end());
       training->stage = stage;
     }

@@ -25,8 +25,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::chrono::seconds kMostSending{60};
-
 Status WriteRecord(const WorkDir& work, const std::string& id, const std::string& lines) {
   LocalStore store(work.run(id));
   return WriteObject(store, kRecordName, lines, Condition::ReplaceAny()).status();

@@ -8,7 +8,7 @@ namespace pipeline {
 namespace {
 
 // A signal to the group ends the loops at once; workers stop as they do, and nobody starts them again.
-constexpr std::string_view kBody = R"sh(
+constexpr std::string_view kLocalBody = R"sh(
 keep() {
   local number=$1 starts=0 code
   while :; do
@@ -47,7 +47,7 @@ std::string LocalScript(const WorkerSet& set) {
   std::string text = StrCat("#!/bin/bash\n# Workers of ", set.name, "; `pipe submit` made this file.\n");
   text += StrCat("worker=(", ShellWords(set.argv), ")\n");
   text += StrCat("workers=", set.workers, "\nmost=", set.starts, "\n");
-  return text.append(kBody);
+  return text.append(kLocalBody);
 }
 
 }  // namespace pipeline

@@ -18,7 +18,7 @@ namespace {
 // * A cancelled task is not RUNNING any more; Slurm would start it again on request.
 // * scontrol ends this script. The sleep is for a slow controller.
 // * Not every cluster bounds the memory of a task by a cgroup. Slurm tells it in MiB; libraries take a ninth.
-constexpr std::string_view kBody = R"sh(
+constexpr std::string_view kSlurmBody = R"sh(
 [ "${SLURM_MEM_PER_NODE:-0}" = 0 ] || export PIPE_MEMORY=$((SLURM_MEM_PER_NODE * 8 / 9))MiB
 me=${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}
 restarts=${SLURM_RESTART_COUNT:-0}
@@ -79,7 +79,7 @@ std::string SlurmScript(const WorkerSet& set, const EngineOptions& options) {
     text += StrCat("[ ! -w ", directory, " ] || exec >>", directory,
                    "/${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}.log 2>&1\n");
   }
-  return text.append(kBody);
+  return text.append(kSlurmBody);
 }
 
 std::vector<std::vector<std::string>> SlurmArrays(const WorkerSet& set, const std::vector<std::string>& words,

@@ -25,7 +25,7 @@ std::string Escaped(std::string_view text, std::string_view special, std::string
 }
 
 /// Returns `text` in single quotes, for bash and zsh.
-std::string Quoted(std::string_view text) {
+std::string ShellQuoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -73,16 +73,17 @@ std::string ZshSpec(const CommandWord& word) {
     action = StrCat(":(", Joined(word.choices, " "), ")");
   else if (IsPlace(word) || word.value == "DIR" || word.value == "PLACE")
     action = ":_files";
-  if (IsPlace(word)) return Quoted(StrCat(word.repeats ? "*" : "", ":", help, action));
+  if (IsPlace(word)) return ShellQuoted(StrCat(word.repeats ? "*" : "", ":", help, action));
   const std::string tail = StrCat("[", help, "]", word.value.empty() ? "" : StrCat(":", word.value, action));
-  if (word.flags.size() == 1) return Quoted(StrCat(word.repeats ? "*" : "", word.flags.front(), tail));
+  if (word.flags.size() == 1) return ShellQuoted(StrCat(word.repeats ? "*" : "", word.flags.front(), tail));
   const std::string both = StrCat("{", Joined(word.flags, ","), "}");
-  return word.repeats ? StrCat("'*'", both, Quoted(tail))
-                      : StrCat(Quoted(StrCat("(", Joined(word.flags, " "), ")")), both, Quoted(tail));
+  return word.repeats
+             ? StrCat("'*'", both, ShellQuoted(tail))
+             : StrCat(ShellQuoted(StrCat("(", Joined(word.flags, " "), ")")), both, ShellQuoted(tail));
 }
 
 std::string ZshArguments(const CommandEntry& command) {
-  std::string text = StrCat("_arguments ", Quoted("(- *)--help[Show the words of the command]"));
+  std::string text = StrCat("_arguments ", ShellQuoted("(- *)--help[Show the words of the command]"));
   for (const CommandWord& word : command.words) text += StrCat(" \\\n      ", ZshSpec(word));
   return text;
 }
@@ -158,14 +159,14 @@ complete -o default -o bashdefault -F _pipe pipe
 std::string ZshCompletion(const CommandTable& table) {
   std::string commands, cases;
   for (const CommandEntry& command : table.commands) {
-    commands += StrCat("    ", Quoted(StrCat(command.name, ":", command.help)), "\n");
+    commands += StrCat("    ", ShellQuoted(StrCat(command.name, ":", command.help)), "\n");
     if (command.commands.empty()) {
       cases += StrCat("    ", command.name, ") ", ZshArguments(command), " ;;\n");
       continue;
     }
     cases += StrCat("    ", command.name, ")\n      local -a below=(");
     for (const CommandEntry& below : command.commands)
-      cases += StrCat(" ", Quoted(StrCat(below.name, ":", below.help)));
+      cases += StrCat(" ", ShellQuoted(StrCat(below.name, ":", below.help)));
     cases += StrCat(
         " )\n      if ((CURRENT == 2)); then\n        _describe command below\n        return\n      fi\n",
         "      local under=$words[2]\n      shift words\n      ((CURRENT--))\n      case $under in\n");

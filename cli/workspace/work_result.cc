@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kNoteName = "handed-out.txt";
 constexpr std::uint64_t kMaxNote = 64 << 10;
-constexpr int kLooks = 4;
+constexpr int kOutputLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
 struct ReadResults {
@@ -116,7 +116,7 @@ Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& wo
   ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
   Status here = CheckOutputs(workspace, read.records, work_package);
   // Changes by another machine may become visible some seconds later.
-  for (int look = 1; look < kLooks && here.code() == Code::kFailedPrecondition; ++look) {
+  for (int look = 1; look < kOutputLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
     here = CheckOutputs(workspace, read.records, work_package);
   }

@@ -15,7 +15,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "# pipe run log v1\n";
 constexpr std::chrono::seconds kMostWaiting{5}, kMostAtTheEnd{10};
 constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 20;
 
@@ -45,7 +44,7 @@ Status LocationLog::Write(std::stop_token stop) {
   std::string number = std::to_string(next_++);
   number.insert(0, number.size() < 5 ? 5 - number.size() : 0, '0');
   const std::string name = StrCat(kLocationLogPrefix, run_, "-", number, ".log");
-  const std::string bytes = StrCat(kFirstLine, EncodeLine(SegmentLine{1, lineage_}), lines_);
+  const std::string bytes = StrCat(kRunLogFirstLine, EncodeLine(SegmentLine{1, lineage_}), lines_);
   RETURN_IF_ERROR(
       WriteObject(out_, name, bytes, Condition::CreateOnly(), limit ? limit->token() : stop).status());
   lines_.clear();
@@ -61,11 +60,11 @@ Result<std::vector<UnitLine>> ReadLocationLog(Store& out, const std::vector<Obje
     const Result<std::string> text = ReadObject(out, object, kMaxSegmentBytes, stop);
     if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
     std::string_view rest = text.ok() ? std::string_view(*text) : std::string_view();
-    if (!rest.starts_with(kFirstLine)) {
+    if (!rest.starts_with(kRunLogFirstLine)) {
       ++unreadable;
       continue;
     }
-    rest.remove_prefix(kFirstLine.size());
+    rest.remove_prefix(kRunLogFirstLine.size());
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kVersionKey = "pipe_manifest";
 constexpr std::string_view kSealKey = "seal";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kManifestVersion = 1;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // some 5 million entries
 constexpr std::array<std::pair<std::string_view, ColumnType>, 3> kColumnTypes = {
     {{"utf8", ColumnType::kUtf8}, {"u32[]", ColumnType::kU32List}, {"u8", ColumnType::kU8}}};
@@ -110,7 +110,7 @@ Json ToJson(const PartitionOutput& output) {
 
 /// Writes the top level by hand: a member or an entry per line, so that a long manifest stays
 /// compact and two of them can be compared line by line.
-class Writer {
+class ManifestWriter {
  public:
   void Member(std::string_view key, const Json& value) {
     Key(key);
@@ -284,11 +284,11 @@ Result<Manifest> ManifestFromJson(const Json& json) {
   JsonFields fields(json, "", status);
   const std::uint64_t version = fields.Number(kVersionKey);
   if (!status.ok()) return Status(status.code(), StrCat(status.message(), "; this is no manifest"));
-  if (version > kVersion)
+  if (version > kManifestVersion)
     return Status(Code::kFailedPrecondition,
-                  StrCat("written by a newer program: version ", version, " where this one reads ", kVersion,
-                         "; use the newer program"));
-  if (version < kVersion)
+                  StrCat("written by a newer program: version ", version, " where this one reads ",
+                         kManifestVersion, "; use the newer program"));
+  if (version < kManifestVersion)
     return Status(Code::kDataLoss, StrCat(kVersionKey, ": no version ", version, " ever was"));
 
   Manifest manifest;
@@ -356,8 +356,8 @@ Digest Manifest::ContentRoot() const {
 }
 
 std::string EncodeManifest(const Manifest& manifest) {
-  Writer writer;
-  writer.Member(kVersionKey, kVersion);
+  ManifestWriter writer;
+  writer.Member(kVersionKey, kManifestVersion);
   writer.Member("stage", manifest.stage());
   writer.Member("recipe", manifest.recipe().ToHex());
   writer.Member("content", manifest.ContentRoot().ToHex());

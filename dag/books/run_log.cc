@@ -18,9 +18,8 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "# pipe run log v1\n";
 constexpr std::string_view kVersionPrefix = "# pipe run log v";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kLogVersion = 1;
 constexpr std::size_t kTypicalLine = 256;  // bytes; only to size the table of units
 
 /// Returns the version that the first line of `text` names. Absent: it is no complete first line.
@@ -34,33 +33,33 @@ std::optional<std::uint32_t> VersionOf(std::string_view text) {
   return version;
 }
 
-/// A line about a unit. It is decoded on demand, because few of 100,000 lines are needed.
-struct Kept {
-  std::string_view text;  // without its LF; owned by State::texts
-  std::uint32_t segment = 0;
-  mutable std::unique_ptr<UnitLine> decoded = {};
-
-  /// Null: a field does not parse; the unit then counts as not done.
-  const UnitLine* line() const {
-    if (decoded) return decoded.get();
-    const std::optional<LineHead> head = ScanLine(text);
-    std::optional<UnitLine> fresh = head ? DecodeUnit(*head) : std::nullopt;
-    if (fresh) decoded = std::make_unique<UnitLine>(std::move(*fresh));
-    return decoded.get();
-  }
-};
-
-/// The valid lines about one unit. `failed` came after `finished`; at least one of the two exists.
-struct UnitEntry {
-  std::optional<Kept> finished;  // done or end
-  std::optional<Kept> failed;
-
-  const Kept& last() const { return failed ? *failed : *finished; }
-};
-
 }  // namespace
 
 struct RunLog::State {
+  /// A line about a unit. It is decoded on demand, because few of 100,000 lines are needed.
+  struct Kept {
+    std::string_view text;  // without its LF; owned by `texts`
+    std::uint32_t segment = 0;
+    mutable std::unique_ptr<UnitLine> decoded = {};
+
+    /// Null: a field does not parse; the unit then counts as not done.
+    const UnitLine* line() const {
+      if (decoded) return decoded.get();
+      const std::optional<LineHead> head = ScanLine(text);
+      std::optional<UnitLine> fresh = head ? DecodeUnit(*head) : std::nullopt;
+      if (fresh) decoded = std::make_unique<UnitLine>(std::move(*fresh));
+      return decoded.get();
+    }
+  };
+
+  /// The valid lines about one unit. `failed` came after `finished`; at least one of the two exists.
+  struct UnitEntry {
+    std::optional<Kept> finished;  // done or end
+    std::optional<Kept> failed;
+
+    const Kept& last() const { return failed ? *failed : *finished; }
+  };
+
   std::string path;
   LogIo io;
 
@@ -115,7 +114,7 @@ struct RunLog::State {
 void RunLog::State::Load(std::string file_text) {
   units.reserve(file_text.size() / kTypicalLine);
   std::string_view rest = texts.emplace_back(std::move(file_text));
-  rest.remove_prefix(kFirstLine.size());
+  rest.remove_prefix(kRunLogFirstLine.size());
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos && file == nullptr) return;  // another process is writing it
@@ -197,11 +196,11 @@ Result<std::string> CheckVersion(const std::string& path, Result<std::string> te
                                  std::string_view what_happens, bool* unreadable) {
   if (!text.ok() || text.value().empty()) return text;
   const std::optional<std::uint32_t> version = VersionOf(*text);
-  if (version && *version > kVersion)
+  if (version && *version > kLogVersion)
     return Status(Code::kFailedPrecondition,
                   StrCat(path, ": written by a newer program: version ", *version, " where this one reads ",
-                         kVersion, "; use the newer program, or another --work"));
-  if (version == kVersion) return text;
+                         kLogVersion, "; use the newer program, or another --work"));
+  if (version == kLogVersion) return text;
   LogWarning(StrCat(path, version ? StrCat(": has the older version ", *version) : ": is not a run log",
                     ", so that nothing in it counts as done; ", what_happens));
   *unreadable = true;
@@ -230,7 +229,7 @@ Result<std::unique_ptr<RunLog>> RunLog::Open(const std::string& path, LogIo io) 
     LogWarning(StrCat(path, ": kept as ", aside));
   }
   if (text.empty()) {
-    text = kFirstLine;
+    text = kRunLogFirstLine;
     RETURN_IF_ERROR(ReplaceFile(path, text, io));
   }
   auto state = std::make_unique<State>();
@@ -288,7 +287,7 @@ const UnitLine* RunLog::FindCuts(std::string_view unit) const {
 
 std::vector<const UnitLine*> RunLog::List(std::string_view prefix) const {
   const Lock lock(state_->mutex);
-  std::vector<std::pair<std::string_view, const UnitEntry*>> found;
+  std::vector<std::pair<std::string_view, const State::UnitEntry*>> found;
   for (const auto& [unit, entry] : state_->units)
     if (unit.substr(0, prefix.size()) == prefix) found.emplace_back(unit, &entry);
   std::sort(found.begin(), found.end());
@@ -407,7 +406,7 @@ Result<std::uint32_t> RunLog::AppendSegment(const std::string& lineage) {
 
 RunLog::State::Essence RunLog::State::Compacted() const {
   Essence essence;
-  essence.text = kFirstLine;
+  essence.text = kRunLogFirstLine;
   const auto add = [&](std::string line) {
     line.pop_back();  // its LF
     essence.Add(line);

@@ -40,41 +40,41 @@ void AppendEscaped(std::string& out, std::string_view value, bool is_word = fals
 }
 
 /// Builds a line's body; fields that are zero or empty are left out.
-class Writer {
+class LineWriter {
  public:
-  explicit Writer(std::string_view kind) : body_(kind) {}
+  explicit LineWriter(std::string_view kind) : body_(kind) {}
 
-  Writer& Text(std::string_view key, std::string_view value) {
+  LineWriter& Text(std::string_view key, std::string_view value) {
     if (value.empty()) return *this;
     Key(key);
     AppendEscaped(body_, value);
     return *this;
   }
-  Writer& Number(std::string_view key, std::uint64_t value) {
+  LineWriter& Number(std::string_view key, std::uint64_t value) {
     if (value != 0) Key(key).body_ += std::to_string(value);
     return *this;
   }
-  Writer& Hex(std::string_view key, const Digest& value) {
+  LineWriter& Hex(std::string_view key, const Digest& value) {
     if (!value.empty()) Key(key).body_ += value.ToHex();
     return *this;
   }
   /// Begins a field of words, which are added by Word.
-  Writer& Words(std::string_view key, std::string_view first) {
+  LineWriter& Words(std::string_view key, std::string_view first) {
     Key(key);
     AppendEscaped(body_, first, true);
     return *this;
   }
-  Writer& Word(std::string_view word) {
+  LineWriter& Word(std::string_view word) {
     body_.push_back(' ');
     AppendEscaped(body_, word, true);
     return *this;
   }
-  Writer& Word(std::uint64_t number) { return Word(std::to_string(number)); }
+  LineWriter& Word(std::uint64_t number) { return Word(std::to_string(number)); }
 
   std::string Seal() { return SealLine(std::move(body_)); }
 
  private:
-  Writer& Key(std::string_view key) {
+  LineWriter& Key(std::string_view key) {
     body_.push_back('\t');
     body_ += key;
     body_.push_back('=');
@@ -268,7 +268,7 @@ std::optional<std::string> Unescape(std::string_view value) {
 }
 
 std::string EncodeLine(const UnitLine& line) {
-  Writer writer(KindOf(line.state));
+  LineWriter writer(KindOf(line.state));
   writer.Text("unit", line.unit)
       .Number("segment", line.segment)
       .Hex("recipe", line.recipe)
@@ -312,11 +312,11 @@ std::string EncodeLine(const UnitLine& line) {
 }
 
 std::string EncodeLine(const SegmentLine& line) {
-  return Writer("segment").Number("number", line.number).Text("lineage", line.lineage).Seal();
+  return LineWriter("segment").Number("number", line.number).Text("lineage", line.lineage).Seal();
 }
 
 std::string EncodeLine(const RunLine& line) {
-  return Writer("run")
+  return LineWriter("run")
       .Text("id", line.id)
       .Number("pid", line.pid)
       .Text("command", line.command)

@@ -10,6 +10,9 @@
 
 namespace pipeline {
 
+/// The first line of a run log.
+inline constexpr std::string_view kRunLogFirstLine = "# pipe run log v1\n";
+
 /// The parts of a line that are known without decoding it. Views into the line. `unit` is still escaped;
 /// empty: the line has none.
 struct LineHead {

@@ -10,17 +10,17 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time_limit.h"
+#include "dag/books/run_log_line.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "# pipe run log v1\n";
 constexpr std::string_view kAnyFirstLine = "# pipe run log v";
 constexpr std::string_view kWholeSuffix = "-all";
 constexpr int kDigits = 8;
 constexpr std::uint32_t kMostNumber = 99'999'999;
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMostSegmentBytes = std::uint64_t{4} << 30;
 constexpr std::chrono::seconds kMostAtTheEnd{10};
 constexpr int kMostTurns = 20;     // readings, while segments are replaced meanwhile
 constexpr int kMostForeign = 100;  // segments of dead runs that arrived late
@@ -68,7 +68,7 @@ bool AddSegment(std::string_view bytes, std::string& text) {
   const std::string_view first = bytes.substr(0, end + 1);
   if (text.empty()) text = first;
   // A newer version must be seen by the reader of the log.
-  if (first != kFirstLine) text.replace(0, text.find('\n') + 1, first);
+  if (first != kRunLogFirstLine) text.replace(0, text.find('\n') + 1, first);
   text += bytes.substr(end + 1);
   if (text.back() != '\n') text += '\n';
   return true;
@@ -82,7 +82,7 @@ Result<std::optional<HomeLogText>> ReadOnce(Store& home, const std::stop_token& 
   std::uint32_t lost = 0;
   std::optional<std::uint32_t> last;
   for (const auto& [number, object] : needed) {
-    const Result<std::string> bytes = ReadObject(home, object, kMostBytes, stop);
+    const Result<std::string> bytes = ReadObject(home, object, kMostSegmentBytes, stop);
     if (bytes.status().code() == Code::kNotFound) return std::optional<HomeLogText>();
     if (!bytes.ok() && bytes.status().code() != Code::kDataLoss) return bytes.status();
     if (!bytes.ok() || !AddSegment(*bytes, log.text)) ++lost;
@@ -194,7 +194,7 @@ Status HomeLog::WriteWaiting(const std::stop_token& stop) {
     at_once_ = false;
   }
   if (lines.empty()) return {};
-  Status created = Create(StrCat(kFirstLine, lines), {}, stop);
+  Status created = Create(StrCat(kRunLogFirstLine, lines), {}, stop);
   if (created.ok()) {
     ++segments_;
     return {};

@@ -13,12 +13,12 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kName = "home";
-constexpr std::uint64_t kMostBytes = 64 << 10;
+constexpr std::uint64_t kMostNameBytes = 64 << 10;
 
 /// The home that the directory names. Empty: it names none.
 Result<std::string> HomeOf(const WorkDir& scratch) {
   LocalStore store(scratch.path());
-  Result<std::string> named = ReadObject(store, kName, kMostBytes);
+  Result<std::string> named = ReadObject(store, kName, kMostNameBytes);
   if (!named.ok() && named.status().code() == Code::kNotFound) return std::string();
   return named;
 }

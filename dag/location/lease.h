@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,6 +13,11 @@
 #include "storage/store.h"
 
 namespace pipeline {
+
+/// Bytes of the object of a lease, at most.
+inline constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
+/// The period of a lease that tells none, in milliseconds.
+inline constexpr std::int64_t kUsualLeasePeriod = 15'000;
 
 struct LeaseTerms {
   std::string holder;  // names the work directory

@@ -13,8 +13,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kSignName = ".pipe/lease/alive";
-constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
-constexpr std::int64_t kUsual = 15'000;  // ms
 constexpr std::uint64_t kHighestStep = 10'000'000, kNumbers = 100'000'000;
 constexpr int kDigits = 8;
 
@@ -78,7 +76,7 @@ Result<std::uint64_t> NumberedLease::Highest(const std::stop_token& stop) {
 Result<std::optional<SeenLease>> NumberedLease::Look(std::stop_token stop) {
   ASSIGN_OR_RETURN(number_, Highest(stop));
   if (number_ == 0) return std::optional<SeenLease>();
-  SeenLease seen{StrCat(number_), "?", {}, "somebody", LeasePeriod(kUsual)};
+  SeenLease seen{StrCat(number_), "?", {}, "somebody", LeasePeriod(kUsualLeasePeriod)};
   const Result<std::string> text = ReadObject(out_, NameOf(number_), kMaxLeaseBytes, stop);
   if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
   const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
@@ -86,7 +84,7 @@ Result<std::optional<SeenLease>> NumberedLease::Look(std::stop_token stop) {
   seen.holder = (*json)["holder"].AsString("?");
   seen.host = (*json)["host"].AsString();
   seen.who = (*json)["who"].AsString("somebody");
-  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsual));
+  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsualLeasePeriod));
   if (const Json sign = ReadSign(out_, stop); sign["nonce"].AsString() == (*json)["nonce"].AsString("?"))
     seen.version += StrCat('-', sign["renewal"].AsInt());
   return std::optional(std::move(seen));

@@ -5,24 +5,17 @@
 
 namespace pipeline {
 
-namespace {
-
-constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
-constexpr std::int64_t kUsual = 15'000;  // ms
-
-}  // namespace
-
 Result<std::optional<SeenLease>> VersionedLease::Look(std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out_.Stat(kLeaseName));
   if (!there) return std::optional<SeenLease>();
-  SeenLease seen{there->version, "?", {}, "somebody", LeasePeriod(kUsual)};
+  SeenLease seen{there->version, "?", {}, "somebody", LeasePeriod(kUsualLeasePeriod)};
   const Result<std::string> text = ReadObject(out_, kLeaseName, kMaxLeaseBytes, std::move(stop));
   if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
   const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
   if (!json.ok() || !json->is_object()) return std::optional(std::move(seen));
   seen.holder = (*json)["holder"].AsString("?");
   seen.who = (*json)["who"].AsString("somebody");
-  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsual));
+  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsualLeasePeriod));
   return std::optional(std::move(seen));
 }
 

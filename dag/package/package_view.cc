@@ -14,16 +14,15 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = 64 << 20;
-constexpr std::string_view kSuffix = ".json";
+constexpr std::uint64_t kMaxViewBytes = 64 << 20;
 
-std::string ObjectOfAttempts(std::string_view unit) { return StrCat(kFailedPrefix, unit, kSuffix); }
+std::string ObjectOfAttempts(std::string_view unit) { return StrCat(kFailedPrefix, unit, kJsonSuffix); }
 
 /// Returns the name between `prefix` and ".json". Absent: the object has another name.
 std::optional<std::string> NameBelow(std::string_view prefix, std::string_view object) {
-  if (!object.starts_with(prefix) || !object.ends_with(kSuffix)) return std::nullopt;
+  if (!object.starts_with(prefix) || !object.ends_with(kJsonSuffix)) return std::nullopt;
   object.remove_prefix(prefix.size());
-  object.remove_suffix(kSuffix.size());
+  object.remove_suffix(kJsonSuffix.size());
   return std::string(object);
 }
 
@@ -93,7 +92,7 @@ Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const Uni
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(object));
     UnitAttempts attempts;
     if (there) {
-      const Result<std::string> text = ReadObject(package, *there, kMaxBytes, stop);
+      const Result<std::string> text = ReadObject(package, *there, kMaxViewBytes, stop);
       // `pipe plan` forgot the attempts meanwhile, or the twin of this worker failed.
       if (text.status().code() == Code::kNotFound) continue;
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
@@ -166,7 +165,7 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
     if (object.name == kWorkPackageName) {
       view.version = object.version;
     } else if (object.name == kRunEndName) {
-      const Result<std::string> text = ReadObject(package, object.name, kMaxBytes, stop);
+      const Result<std::string> text = ReadObject(package, object.name, kMaxViewBytes, stop);
       if (text.status().code() == Code::kNotFound) continue;  // `pipe plan` goes on with the run
       Result<RunEnd> end = text.ok() ? ParseRunEnd(*text) : text.status();
       if (end.status().code() == Code::kFailedPrecondition)
@@ -191,7 +190,7 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
         view.failed.emplace(*unit, before->failed.at(*unit));
         continue;
       }
-      const Result<std::string> text = ReadObject(package, object.name, kMaxBytes, stop);
+      const Result<std::string> text = ReadObject(package, object.name, kMaxViewBytes, stop);
       if (!text.ok() && text.status().code() == Code::kNotFound) continue;
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
       Result<UnitAttempts> attempts = text.ok() ? ParseUnitAttempts(*text) : text.status();

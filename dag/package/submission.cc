@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = 1 << 20;
+constexpr std::uint64_t kMaxSubmissionBytes = 1 << 20;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop
   // The version comes first: an object that is replaced meanwhile is not replaced by us.
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(kSubmissionName));
   if (!there) return std::optional<Submission>();
-  const Result<std::string> text = ReadObject(package, kSubmissionName, kMaxBytes, stop);
+  const Result<std::string> text = ReadObject(package, kSubmissionName, kMaxSubmissionBytes, stop);
   if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<Submission>();
   if (!text.ok()) return text.status();
   Result<Submission> submission = ParseSubmission(*text);

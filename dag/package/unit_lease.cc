@@ -12,8 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxLeaseBytes = 64 << 10;
-constexpr std::int64_t kLongest = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
+constexpr std::uint64_t kMaxUnitLeaseBytes = 64 << 10;
 
 /// A condition that does not hold is an answer, not a failure.
 bool IsTaken(const Status& written) {
@@ -26,7 +25,7 @@ std::string ObjectOfLease(std::string_view name) { return StrCat(kUnitLeasePrefi
 
 Result<SeenUnitLease> ReadUnitLease(Store& package, const ObjectInfo& lease, const std::stop_token& stop) {
   SeenUnitLease seen;
-  const Result<std::string> text = ReadObject(package, lease, kMaxLeaseBytes, stop);
+  const Result<std::string> text = ReadObject(package, lease, kMaxUnitLeaseBytes, stop);
   if (text.status().code() == Code::kNotFound || IsDamaged(text.status())) return seen;
   if (!text.ok()) return text.status();
   const Result<Json> json = Json::Parse(*text);
@@ -35,7 +34,7 @@ Result<SeenUnitLease> ReadUnitLease(Store& package, const ObjectInfo& lease, con
   seen.attempt = static_cast<int>(std::clamp<std::int64_t>((*json)["attempt"].AsInt(1), 1, 1000));
   seen.began = std::max<std::int64_t>((*json)["began"].AsInt(), 0);
   if (const std::int64_t ran = (*json)["ran_ms"].AsInt(-1); ran >= 0)
-    seen.ran = std::chrono::milliseconds(std::min(ran, kLongest));
+    seen.ran = std::chrono::milliseconds(std::min(ran, kLongestUnit));
   seen.every =
       std::chrono::milliseconds(std::clamp<std::int64_t>((*json)["every_ms"].AsInt(15'000), 100, 60'000));
   seen.memory = (*json)["memory"].AsCount();
@@ -94,7 +93,7 @@ Status UnitLease::GiveBack() {
 Result<std::optional<ObjectInfo>> UnitLease::FindOwn() const {
   ASSIGN_OR_RETURN(std::optional<ObjectInfo> there, package_->Stat(object_.name));
   if (!there) return there;
-  const Result<std::string> text = ReadObject(*package_, *there, kMaxLeaseBytes);
+  const Result<std::string> text = ReadObject(*package_, *there, kMaxUnitLeaseBytes);
   if (!text.ok() && text.status().code() != Code::kNotFound && !IsDamaged(text.status()))
     return text.status();
   const Result<Json> json = text.ok() ? Json::Parse(*text) : text.status();

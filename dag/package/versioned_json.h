@@ -1,6 +1,7 @@
 // The objects of a work package that are JSON with a version.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -12,6 +13,15 @@ namespace pipeline {
 
 /// The version of most of their forms.
 inline constexpr std::uint32_t kPackageFormVersion = 1;
+
+/// The end of their names.
+inline constexpr std::string_view kJsonSuffix = ".json";
+
+/// The longest time of a unit that one of them can tell, in milliseconds: a year.
+inline constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;
+
+/// Requests at a time when many objects are read: each waits for a server.
+inline constexpr std::size_t kPackageReaders = 16;
 
 /// Parses an object whose member `member` is the version of its form: from 1 to `newest`.
 /// kFailedPrecondition: a newer program wrote it. kDataLoss: it is damaged.

@@ -15,11 +15,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = 64 << 20;
-constexpr std::size_t kReaders = 16;                     // requests at a time: each waits for a server
+constexpr std::uint64_t kMaxHistoryBytes = 64 << 20;
 constexpr std::size_t kMostName = 200;                   // bytes of a name
 constexpr std::int64_t kLastTime = 253'402'300'799'999;  // the end of the year 9999
-constexpr std::int64_t kLongest = std::int64_t{1000} * 60 * 60 * 24 * 365;
 
 std::string Cut(std::string_view name) {
   std::size_t end = std::min(name.size(), kMostName);
@@ -51,7 +49,7 @@ std::string EncodeWorkHistory(const WorkHistory& history) {
     json["unit"] = Cut(entry.unit);
     json["who"] = Cut(entry.who);
     Set(json, "began", Within(entry.began, kLastTime));
-    Set(json, "took_ms", Within(entry.took_ms, kLongest));
+    Set(json, "took_ms", Within(entry.took_ms, kLongestUnit));
     Set(json, "bytes", static_cast<std::int64_t>(entry.bytes));
     Set(json, "records", static_cast<std::int64_t>(entry.records));
     results.push_back(std::move(json));
@@ -83,7 +81,7 @@ Result<WorkHistory> ParseWorkHistory(std::string_view text) {
     entry.unit = Cut(parts.Text("unit"));
     entry.who = Cut(parts.Text("who"));
     entry.began = Within(element["began"].AsInt(), kLastTime);
-    entry.took_ms = Within(element["took_ms"].AsInt(), kLongest);
+    entry.took_ms = Within(element["took_ms"].AsInt(), kLongestUnit);
     entry.bytes = element["bytes"].AsCount();
     entry.records = element["records"].AsCount();
   }
@@ -112,8 +110,8 @@ Status WriteHistory(Store& package, std::string_view run, const WorkHistory& his
 Result<WorkHistory> ReadHistory(Store& package, const std::vector<ObjectInfo>& objects,
                                 std::vector<std::string>& unreadable, const std::stop_token& stop) {
   std::vector<std::optional<Result<WorkHistory>>> read(objects.size());
-  RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
-    const Result<std::string> text = ReadObject(package, objects[at], kMaxBytes, stop);
+  RETURN_IF_ERROR(InParallel(objects.size(), kPackageReaders, [&](std::size_t at) -> Status {
+    const Result<std::string> text = ReadObject(package, objects[at], kMaxHistoryBytes, stop);
     if (!text.ok() && text.status().code() == Code::kNotFound) return {};
     if (!text.ok()) return text.status();
     read[at] = ParseWorkHistory(*text);

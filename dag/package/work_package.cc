@@ -16,8 +16,6 @@ constexpr std::uint64_t kMaxPlan = std::uint64_t{1} << 30;
 /// Returns the file without secrets in its address.
 std::string Shown(const std::string& file) { return IsRemote(file) ? ShownUrl(file) : file; }
 
-constexpr std::int64_t kLongestUnit = std::int64_t{1000} * 60 * 60 * 24 * 365;  // in milliseconds
-
 }  // namespace
 
 std::string UnitTable(const std::vector<OfferedUnit>& units) {

@@ -25,16 +25,14 @@ constexpr std::string_view kDone = "done/";
 constexpr std::string_view kVoid = "void/";
 constexpr std::size_t kCutDigits = 8;  // so that names are in the order of the numbers
 constexpr std::string_view kLineage = "lineage/";
-constexpr std::string_view kSuffix = ".json";
-constexpr std::size_t kReaders = 16;  // requests at a time: each waits for a server
 
 std::string ObjectOf(const UnitLine& line) {
   if (line.HasFirstCuts()) {
     std::string number = std::to_string(line.cuts.size());
     number.insert(0, kCutDigits - std::min(kCutDigits, number.size()), '0');
-    return StrCat(kDone, line.unit, ".", number, kSuffix);
+    return StrCat(kDone, line.unit, ".", number, kJsonSuffix);
   }
-  return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kSuffix);
+  return StrCat(line.state == UnitState::kVoid ? kVoid : kDone, line.unit, kJsonSuffix);
 }
 
 /// Returns whether both lines describe the same work.
@@ -237,11 +235,11 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
     ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
     std::vector<std::optional<UnitRecord>> read(objects.size());
     std::vector<char> damaged(objects.size(), 0);
-    RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
+    RETURN_IF_ERROR(InParallel(objects.size(), kPackageReaders, [&](std::size_t at) -> Status {
       std::string_view unit = objects[at].name;
       unit.remove_prefix(kind.size());
-      if (!unit.ends_with(kSuffix)) return {};
-      unit.remove_suffix(kSuffix.size());
+      if (!unit.ends_with(kJsonSuffix)) return {};
+      unit.remove_suffix(kJsonSuffix.size());
       unit = UnitOfRecord(unit);
       const Result<std::string> text = ReadObject(location, objects[at], kMaxRecord);
       if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile, or replaced
@@ -277,11 +275,11 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
 Result<WorkHistory> ReadFinished(Store& location, const std::vector<ObjectInfo>& objects,
                                  const std::stop_token& stop) {
   std::vector<std::optional<UnitRecord>> read(objects.size());
-  RETURN_IF_ERROR(InParallel(objects.size(), kReaders, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(InParallel(objects.size(), kPackageReaders, [&](std::size_t at) -> Status {
     std::string_view unit = objects[at].name;
-    if (!unit.starts_with(kDone) || !unit.ends_with(kSuffix)) return {};
+    if (!unit.starts_with(kDone) || !unit.ends_with(kJsonSuffix)) return {};
     unit.remove_prefix(kDone.size());
-    unit.remove_suffix(kSuffix.size());
+    unit.remove_suffix(kJsonSuffix.size());
     const Result<std::string> text = ReadObject(location, objects[at], kMaxRecord, stop);
     if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
     if (!text.ok()) return {};  // it is in the log now

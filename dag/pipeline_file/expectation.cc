@@ -5,19 +5,13 @@
 
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
+#include "dag/pipeline_file/names_of.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/typed_value.h"
 
 namespace pipeline {
 
 namespace {
-
-template <class Rows>
-std::vector<std::string_view> NamesOf(const Rows& rows) {
-  std::vector<std::string_view> names;
-  for (const auto& row : rows) names.push_back(row.name);
-  return names;
-}
 
 bool Has(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
 #include "dag/pipeline_file/graph.h"
+#include "dag/pipeline_file/names_of.h"
 #include "dag/pipeline_file/registry.h"
 #include "dag/pipeline_file/typed_value.h"
 #include "dag/pipeline_file/variables.h"
@@ -18,13 +19,6 @@ namespace {
 
 constexpr std::string_view kStagesPrefix = "stages.";
 constexpr std::string_view kLimitsPrefix = "limits.";
-
-template <class Table>
-std::vector<std::string_view> NamesOf(const Table& table) {
-  std::vector<std::string_view> names;
-  for (const auto& row : table) names.push_back(row.name);
-  return names;
-}
 
 const ConfigKey& StageKey(std::string_view name) {
   const auto& keys = StageKeys();

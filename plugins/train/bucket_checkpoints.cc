@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 4;  // each has a file of the spool
+constexpr std::size_t kSpooledAtOnce = 4;  // each has a file of the spool
 constexpr std::uint64_t kMostMarker = 64 << 20;
 constexpr std::string_view kDamaged = ".damaged";  // after STEP/ID
 
@@ -136,7 +136,7 @@ Status BucketCheckpoints::Commit(const CheckpointMarker& marker, const std::stri
     if (there != objects_.end()) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", there->first)));
     missing.push_back(&file);
   }
-  RETURN_IF_ERROR(RunSeveral(missing.size(), kAtOnce, [&](std::size_t at) {
+  RETURN_IF_ERROR(RunSeveral(missing.size(), kSpooledAtOnce, [&](std::size_t at) {
     return storage_.Put(StrCat(directory, "/", missing[at]->name), StrCat(Uri(name), "/", missing[at]->name),
                         PIPE_CREATE_ONLY | PIPE_AFTER_STOP, give_up);
   }));
@@ -237,7 +237,7 @@ Status BucketCheckpoints::RemoveAllBut(const std::vector<CheckpointName>& commit
   }
   for (const auto& [name, step] : records_)
     if (!steps.contains(step) && !stays(step)) rest.push_back(name);
-  return RunSeveral(rest.size(), kAtOnce,
+  return RunSeveral(rest.size(), kSpooledAtOnce,
                     [&](std::size_t at) { return storage_.Remove(StrCat(uri_, "/", rest[at])); });
 }
 

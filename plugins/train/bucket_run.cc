@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostJson = 64 << 20;
-constexpr std::size_t kAtOnce = 4;
+constexpr std::size_t kPublishedAtOnce = 4;
 constexpr const char* kIncoming = "incoming-";
 constexpr const char* kExport = "export/";
 /// Files in a run directory that belong to this machine, for any training.
@@ -269,7 +269,7 @@ Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& j
   // Nothing counts as published before this object exists.
   RETURN_IF_ERROR(storage_.Remove(result));
   const auto stopped = [this] { return call_.stopped(); };
-  RETURN_IF_ERROR(RunSeveral(objects.size(), kAtOnce, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(RunSeveral(objects.size(), kPublishedAtOnce, [&](std::size_t at) -> Status {
     const std::string& name = objects[at];
     const std::string uri = StrCat(job_.run_uri, "/", name);
     if (name == "result.json") return {};

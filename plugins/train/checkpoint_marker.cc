@@ -13,8 +13,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kIdDigits = 16;
-constexpr std::string_view kEnd = ".json";
+constexpr std::string_view kMarkerEnd = ".json";
 
 /// Parses a number in our own notation, without leading zeros; absent for any other text.
 std::optional<std::int64_t> ParseStep(std::string_view text) {
@@ -60,7 +59,7 @@ std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name) {
     return {};
   const std::string_view after = rest.substr(kIdDigits);
   CheckpointObject object{{*step, std::string(id)}, {}};
-  if (after == kEnd) return object;
+  if (after == kMarkerEnd) return object;
   if (!after.starts_with('/') || !StaysBelow(after.substr(1))) return {};
   object.file = after.substr(1);
   return object;

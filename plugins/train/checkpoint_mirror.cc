@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAtOnce = 4;
+constexpr std::size_t kMeasuredAtOnce = 4;
 constexpr std::chrono::milliseconds kLook{200};  // for a stop
 constexpr const char* kOutgoing = "outgoing";
 
@@ -165,7 +165,7 @@ bool CheckpointMirror::GivenUp() {
 Status CheckpointMirror::Measure(CheckpointMarker& marker, const Handed& handed) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(handed.directory));
   marker.files.resize(names.size());
-  RETURN_IF_ERROR(RunSeveral(names.size(), kAtOnce, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(RunSeveral(names.size(), kMeasuredAtOnce, [&](std::size_t at) -> Status {
     ASSIGN_OR_RETURN(marker.files[at], MeasureFile(handed.directory, names[at], [] { return false; }));
     return {};
   }));

@@ -12,8 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kIdDigits = 16;
-constexpr std::string_view kEnd = ".json";
+constexpr std::string_view kRecordEnd = ".json";
 
 Status Malformed(std::string_view where, std::string_view what) {
   return Status(Code::kDataLoss, StrCat(where, ": is no ", what));
@@ -62,7 +61,7 @@ std::string DigestOfFiles(const std::vector<FileFacts>& files) {
 }
 
 std::string PartRecord::Name(std::int64_t step, std::int64_t attempt, int host) {
-  return StrCat(step, "/", Padded(attempt), "-", host, kEnd);
+  return StrCat(step, "/", Padded(attempt), "-", host, kRecordEnd);
 }
 
 std::string PartRecord::Encode() const {
@@ -97,9 +96,9 @@ Result<PartRecord> ParsePartRecord(std::string_view text, std::string_view where
 std::optional<std::int64_t> StepOfPartRecord(std::string_view name) {
   const std::size_t slash = name.find('/'), dash = name.find('-');
   if (slash == std::string_view::npos || dash == std::string_view::npos || dash < slash ||
-      !name.ends_with(kEnd))
+      !name.ends_with(kRecordEnd))
     return {};
-  const std::string_view host = name.substr(dash + 1, name.size() - kEnd.size() - dash - 1);
+  const std::string_view host = name.substr(dash + 1, name.size() - kRecordEnd.size() - dash - 1);
   if (!ParseDigits(name.substr(slash + 1, dash - slash - 1), 5) || !ParseDigits(host, 1)) return {};
   return ParseDigits(name.substr(0, slash), 1);
 }

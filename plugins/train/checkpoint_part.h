@@ -2,6 +2,7 @@
 // plugins/train/hosts/checkpoints.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +19,9 @@ namespace pipeline {
 Json FilesToJson(const std::vector<FileFacts>& files);
 /// kDataLoss names `where` if it is no list of files.
 Result<std::vector<FileFacts>> ParseFiles(const Json& list, std::string_view where);
-/// 16 hexadecimal digits, derived from the names, lengths and checksums of the files.
+/// The hexadecimal digits of the name of a checkpoint, and of the digest of its files.
+inline constexpr std::size_t kIdDigits = 16;
+/// kIdDigits hexadecimal digits, derived from the names, lengths and checksums of the files.
 std::string DigestOfFiles(const std::vector<FileFacts>& files);
 
 struct CheckpointPart {
@@ -41,6 +44,8 @@ struct PartRecord {
   std::string Encode() const;
   bool operator==(const PartRecord&) const = default;
 };
+/// The most bytes of a part record.
+inline constexpr std::uint64_t kMostPartRecord = 64 << 20;
 /// kDataLoss names `where` if the text is no part record of a known version.
 Result<PartRecord> ParsePartRecord(std::string_view text, std::string_view where);
 /// The step of a part record's name below checkpoints/; absent: the name is not one.

@@ -30,7 +30,7 @@ Status SetUp(const CommandWords& words, const HostCall& call) {
   return {};
 }
 
-Status Check(const CommandWords& words) {
+Status CheckEnvironment(const CommandWords& words) {
   const std::string directory = words.Flag("--dir", kDefaultEnvironment);
   ASSIGN_OR_RETURN(const std::string python, FindPython(directory));
   std::printf("%s: right, its interpreter is %s\n", directory.c_str(), python.c_str());
@@ -45,7 +45,7 @@ Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& cal
       const CommandWords words,
       ParseCommandWords(arguments, FlagsOf(TrainCommandOf("trainer", checks ? "check" : "setup"))));
   if (words.alone.size() == 1 && words.alone.front() == "setup") return SetUp(words, call);
-  if (words.alone.size() == 1 && words.alone.front() == "check") return Check(words);
+  if (words.alone.size() == 1 && words.alone.front() == "check") return CheckEnvironment(words);
   return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer")));
 }
 

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 constexpr const char* kUnfinished = "unfinished";
 constexpr const char* kLockedEnvironments = ".pipe/environments/";
 constexpr auto kGrace = 5s;
-constexpr std::size_t kShownLines = 15;
+constexpr std::size_t kShownSetupLines = 15;
 /// The packages that the trainer imports; a wheel that does not fit this machine fails here.
 constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint";
 constexpr std::array<const char*, 2> kTpuNodes = {"/dev/accel0", "/dev/vfio/0"};
@@ -66,7 +66,7 @@ Status RunStep(std::string_view what, std::vector<std::string> argv, const std::
   if (stopped) return Status(Code::kCancelled, "stopped");
   if (exit.ok()) return {};
   const std::vector<std::string> tail = process->log().Tail();
-  for (std::size_t at = tail.size() - std::min(tail.size(), kShownLines); at < tail.size(); ++at)
+  for (std::size_t at = tail.size() - std::min(tail.size(), kShownSetupLines); at < tail.size(); ++at)
     call.Log(Level::kInfo, StrCat("| ", tail[at]));
   return Status(Code::kUnavailable, StrCat(what, " ", exit.Describe(), "; its whole output: ", log));
 }

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAtOnce = 8;
-constexpr int kTries = 3;  // of an object whose bytes came damaged on the way
+constexpr std::size_t kFetchedAtOnce = 8;
+constexpr int kFetchTries = 3;  // of an object whose bytes came damaged on the way
 constexpr std::uint64_t kSpare = 64 << 20;
 constexpr std::chrono::milliseconds kBetweenWords{500};
 
@@ -28,7 +28,7 @@ class Fetching {
   }
 
   Status Run() {
-    RETURN_IF_ERROR(RunSeveral(plan_.files.size(), kAtOnce, [&](std::size_t at) { return Look(at); }));
+    RETURN_IF_ERROR(RunSeveral(plan_.files.size(), kFetchedAtOnce, [&](std::size_t at) { return Look(at); }));
     const std::vector<std::size_t> absent = Missing();
     std::uint64_t missing = 0;
     for (const std::size_t at : absent) missing += plan_.files[at].bytes;
@@ -39,7 +39,7 @@ class Fetching {
                     StrCat(plan_.directory, ": ", plan_.what, " of ", plan_.from, " take ",
                            HumanBytes(missing), " more on this machine, and ", HumanBytes(free),
                            " are free there; free some, or run with --work on a larger disk"));
-    return RunSeveral(absent.size(), kAtOnce, [&](std::size_t at) { return Bring(absent[at]); });
+    return RunSeveral(absent.size(), kFetchedAtOnce, [&](std::size_t at) { return Bring(absent[at]); });
   }
 
  private:
@@ -79,7 +79,7 @@ class Fetching {
                                  if (means_.moved) means_.moved(bytes);
                                  Tell(bytes);
                                });
-      if (fetched.code() != Code::kUnavailable || tries == kTries) return fetched;
+      if (fetched.code() != Code::kUnavailable || tries == kFetchTries) return fetched;
       done_ -= moved;
     }
   }

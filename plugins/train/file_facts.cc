@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kMeasuredPiece = 1 << 20;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Result<FileFacts> MeasureFile(const std::string& directory, const std::string& n
   if (!file.is_open()) return SystemError(path, errno);
   FileFacts facts;
   facts.name = name;
-  std::vector<char> buffer(kPiece);
+  std::vector<char> buffer(kMeasuredPiece);
   while (true) {
     if (stopped()) return Status(Code::kCancelled, "stopped");
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());

@@ -9,6 +9,7 @@
 #include "plugins/train/command_words.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
+#include "plugins/train/input_check.h"
 #include "plugins/train/trainer_environment.h"
 #include "plugins/train/trainer_output.h"
 
@@ -19,9 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTpuEnvironment = ".pipe/trainer-tpu";
-constexpr std::uint64_t kMostPacked = 256 << 20;
 
-Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+Status WrongQuestion(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
 /// Removes the pairs after --set from `words`.
 Result<Json> TakeSettings(std::vector<std::string>& words) {
@@ -39,7 +39,7 @@ Result<Json> TakeSettings(std::vector<std::string>& words) {
     }
     const std::size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos)
-      return Wrong(StrCat("--set ", pair, ": expected NAME=VALUE"));
+      return WrongQuestion(StrCat("--set ", pair, ": expected NAME=VALUE"));
     set[pair.substr(0, equals)] = pair.substr(equals + 1);
   }
   words = std::move(others);
@@ -58,11 +58,11 @@ Result<Json> OneStage(const Json& stages, const std::string& file, const std::st
     ++count;
   }
   if (count == 1) return *found;
-  if (names.empty()) return Wrong(StrCat(file, ": has no stage `train`"));
-  return Wrong(StrCat(file, ": ",
-                      name.empty() ? "has several stages `train`; name one by --stage: "
-                                   : StrCat("has no stage `train` called ", name, "; there are: "),
-                      names));
+  if (names.empty()) return WrongQuestion(StrCat(file, ": has no stage `train`"));
+  return WrongQuestion(StrCat(file, ": ",
+                              name.empty() ? "has several stages `train`; name one by --stage: "
+                                           : StrCat("has no stage `train` called ", name, "; there are: "),
+                              names));
 }
 
 /// Existing rows tell facts that the keys do not: rows of the same length have the vocabulary that the model
@@ -104,7 +104,7 @@ Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
   const TrainCommand& command = TrainCommandOf("trainer", "fit");
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(rest, FlagsOf(command)));
   if (words.alone.size() != 1)
-    return Wrong(
+    return WrongQuestion(
         StrCat(UsageOf(command, "pipe trainer "), "; FILE is a pipeline file, or the job.json of a run"));
   const std::string& file = words.alone.front();
   std::vector<std::string> asked = {"-m", "pipe_trainer.fit"};
@@ -112,15 +112,16 @@ Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
   std::string environment;
   if (file.ends_with(".json")) {
     if (!set.AsObject().empty() || words.flags.contains("--stage"))
-      return Wrong(StrCat(file, ": is no pipeline file, so --set and --stage mean nothing"));
+      return WrongQuestion(StrCat(file, ": is no pipeline file, so --set and --stage mean nothing"));
     asked.push_back(fs::absolute(file).string());
   } else {
     ASSIGN_OR_RETURN(const Json stages, call.Stages(file, set));
     ASSIGN_OR_RETURN(const Json stage, OneStage(stages, file, words.Flag("--stage", "")));
     environment = stage["config"]["environment"].AsString();
     if (IsExternal(stage["config"]))
-      return Wrong(StrCat(file, ": stage '", stage["stage"].AsString(),
-                          "' has `trainer: external`; only the bundled trainer is compiled ahead of time"));
+      return WrongQuestion(
+          StrCat(file, ": stage '", stage["stage"].AsString(),
+                 "' has `trainer: external`; only the bundled trainer is compiled ahead of time"));
     Json question = FitQuestion(stage);
     const std::string answers = FitAnswers(question);
     FillFromRows(question, stage, call);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kTpu = "tpu";
 constexpr std::size_t kMostAnswers = 1 << 20;
 constexpr std::size_t kMostShown = 8;
-constexpr std::size_t kMostText = 200;
+constexpr std::size_t kMostFitAnswer = 200;
 
 Json ReadAnswers(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -74,7 +74,7 @@ std::vector<std::string> KeptFit(const Json& stage) {
   for (const auto& [slice, answer] : answers.AsObject())
     if (lines.size() < kMostShown)
       lines.push_back(
-          StrCat("stage '", stage["stage"].AsString(), "': ", Readable(answer.AsString(), kMostText)));
+          StrCat("stage '", stage["stage"].AsString(), "': ", Readable(answer.AsString(), kMostFitAnswer)));
   if (lines.empty())
     lines.push_back(StrCat("stage '", stage["stage"].AsString(),
                            "': whether it fits a TPU, and how long it takes there: ", FitCommand(stage)));

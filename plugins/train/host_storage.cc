@@ -19,9 +19,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kTries = 3;  // of what came damaged on the way, or was replaced while it was read
+constexpr int kReadTries = 3;  // of what came damaged on the way, or was replaced while it was read
 
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kTransferPiece = 1 << 20;
 
 static_assert(static_cast<int>(Code::kCancelled) == PIPE_CANCELLED);
 static_assert(static_cast<int>(Code::kUnavailable) == PIPE_UNAVAILABLE);
@@ -85,7 +85,7 @@ Status HostStorage::ReadPieces(const std::string& uri, std::uint64_t from, std::
   OpenReader open{*abi_};
   if (const pipe_code code = abi_->open(abi_->ctx, TextOf(uri), from, &open.reader); code != PIPE_OK)
     return Failure(code, uri);
-  std::vector<char> buffer(kPiece);
+  std::vector<char> buffer(kTransferPiece);
   while (most > 0) {
     std::size_t got = 0;
     const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(most, buffer.size()));
@@ -109,7 +109,7 @@ Result<std::string> HostStorage::Read(const std::string& uri, std::uint64_t most
     if (read.ok()) return bytes;
     const bool passes =
         read.code() == Code::kUnavailable || (read.code() == Code::kDataLoss && bytes.size() <= most);
-    if (!passes || tries == kTries) return read;
+    if (!passes || tries == kReadTries) return read;
   }
 }
 
@@ -174,7 +174,7 @@ Status HostStorage::Put(const std::string& path, const std::string& uri, std::ui
   OpenWriter open{*abi_};
   if (const pipe_code code = abi_->create(abi_->ctx, TextOf(uri), condition, &open.writer); code != PIPE_OK)
     return Failure(code, uri);
-  std::vector<char> buffer(kPiece);
+  std::vector<char> buffer(kTransferPiece);
   while (true) {
     if (give_up()) return Status(Code::kCancelled, StrCat(uri, ": given up"));
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());

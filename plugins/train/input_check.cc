@@ -15,7 +15,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMostPacked = 256 << 20;  // a data set of 100,000 shards has 20 MiB
 constexpr std::uint64_t kMostModel = 256 << 20;
 constexpr const char* kTrain = "train";
 constexpr const char* kValidation = "validation";

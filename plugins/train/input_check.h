@@ -34,6 +34,9 @@ struct TrainInputs {
 /// section 7. kInvalidArgument if the trainer cannot use their output.
 Status CheckMakers(const Json& settings, const Json& makers);
 
+/// The most bytes of a packed.json or of a manifest: a data set of 100,000 shards has 20 MiB.
+inline constexpr std::uint64_t kMostPacked = 256 << 20;
+
 /// Reads a whole object of at most `most` bytes.
 using ReadWhole = std::function<Result<std::string>(const std::string& uri, std::uint64_t most)>;
 

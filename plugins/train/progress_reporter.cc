@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMostText = 160;  // bytes of a sample that is shown
+constexpr std::size_t kMostNote = 160;  // bytes of a sample that is shown
 constexpr int kMostWarnings = 50;
 constexpr int kMostNotes = 40;  // in a second: an evaluation has a few, a flood has more
 
@@ -64,7 +64,7 @@ void ProgressReporter::Hear(const Json& event) {
     Note(StrCat(Short(event["params"].AsDouble()), " parameters; ", event["steps"].AsInt(), " steps of ",
                 event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
                 " epochs"));
-  if (kind == "fit") Note(Readable(event["text"].AsString(), kMostText));
+  if (kind == "fit") Note(Readable(event["text"].AsString(), kMostNote));
   if (kind == "restore")
     Note(StrCat("the training goes on from the checkpoint at step ", event["step"].AsInt()));
   if (kind == "extend")
@@ -74,8 +74,8 @@ void ProgressReporter::Hear(const Json& event) {
     Note(StrCat("stopped early at step ", event["step"].AsInt(), ": ",
                 Readable(event["reason"].AsString(), 300)));
   if (kind == "sample")
-    Note(StrCat("step ", event["step"].AsInt(), ": ", Readable(event["prompt"].AsString(), kMostText), " | ",
-                Readable(event["text"].AsString(), kMostText)));
+    Note(StrCat("step ", event["step"].AsInt(), ": ", Readable(event["prompt"].AsString(), kMostNote), " | ",
+                Readable(event["text"].AsString(), kMostNote)));
   if (kind == "rewind")
     call_.Log(Level::kWarning, StrCat("the training diverged: it goes back from step ", event["from"].AsInt(),
                                       " to the checkpoint at step ", event["to"].AsInt()));

@@ -19,7 +19,7 @@ constexpr Least kLeast[] = {
     {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}, {"hosts_wait", 1}};
 constexpr std::int64_t kMostProcesses = 64;
 
-Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+Status WrongJob(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
 constexpr std::string_view kBucket = "gs://";
 
@@ -27,9 +27,9 @@ Result<std::string> Place(const Json& place, std::string_view what) {
   std::string_view uri = place["uri"].AsString();
   if (uri.starts_with("file://")) uri.remove_prefix(7);
   if (!uri.starts_with('/') && !uri.starts_with(kBucket))
-    return Wrong(StrCat(what, " is ", uri.empty() ? "nowhere" : uri,
-                        ", and the trainer reads and writes directories of this machine and of gs:// "
-                        "buckets; name one"));
+    return WrongJob(StrCat(what, " is ", uri.empty() ? "nowhere" : uri,
+                           ", and the trainer reads and writes directories of this machine and of gs:// "
+                           "buckets; name one"));
   while (uri.size() > 1 && uri.ends_with('/')) uri.remove_suffix(1);
   return std::string(uri);
 }
@@ -38,11 +38,12 @@ Result<std::string> Place(const Json& place, std::string_view what) {
 Result<std::string> DirectoryOfTokenizer(std::string_view file) {
   constexpr std::string_view kName = "/tokenizer.model";
   if (IsElsewhere(file))
-    return Wrong(StrCat("tokenizer: ", file, " is a file in a bucket, and the trainer reads one of this ",
-                        "machine; copy it with `pipe cp` and name the copy"));
+    return WrongJob(StrCat("tokenizer: ", file, " is a file in a bucket, and the trainer reads one of this ",
+                           "machine; copy it with `pipe cp` and name the copy"));
   if (!file.ends_with(kName))
-    return Wrong(StrCat("tokenizer: ", file, " must have the name tokenizer.model, as in the directory of a ",
-                        "tokenizer and in an export"));
+    return WrongJob(StrCat("tokenizer: ", file,
+                           " must have the name tokenizer.model, as in the directory of a ",
+                           "tokenizer and in an export"));
   return std::string(file.substr(0, file.size() - kName.size()));
 }
 
@@ -50,18 +51,18 @@ Result<std::string> DirectoryOfTokenizer(std::string_view file) {
 Status CheckEarlyStop(const Json& settings) {
   const Json& rule = settings["early_stop"];
   if (rule.is_null()) return {};
-  if (!rule.is_object()) return Wrong("early_stop: must be a map, such as { patience: 5 }");
+  if (!rule.is_object()) return WrongJob("early_stop: must be a map, such as { patience: 5 }");
   if (rule.AsObject().empty()) return {};
   for (const auto& [key, value] : rule.AsObject())
     if (key != "patience" && key != "min_delta")
-      return Wrong(StrCat("early_stop.", key, ": there is no such key; there are patience and min_delta"));
+      return WrongJob(StrCat("early_stop.", key, ": there is no such key; there are patience and min_delta"));
   if (!rule["patience"].is_int() || rule["patience"].AsInt() < 1)
-    return Wrong("early_stop.patience: must say after how many evaluations, 1 or more");
+    return WrongJob("early_stop.patience: must say after how many evaluations, 1 or more");
   if (rule.Has("min_delta") && !(rule["min_delta"].is_number() && rule["min_delta"].AsDouble() >= 0))
-    return Wrong("early_stop.min_delta: must be a number, 0 or more");
+    return WrongJob("early_stop.min_delta: must be a number, 0 or more");
   const bool each_epoch = settings["config"]["eval"]["each_epoch"].AsBool();
   if (settings.Has("eval_every") && settings["eval_every"].AsInt() == 0 && !each_epoch)
-    return Wrong(
+    return WrongJob(
         "early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every, or "
         "config.eval.each_epoch");
   return {};
@@ -79,21 +80,21 @@ bool IsElsewhere(std::string_view uri) { return uri.starts_with(kBucket); }
 Status CheckSettings(const Json& settings) {
   for (const auto& [key, least] : kLeast)
     if (settings.Has(key) && settings[key].AsInt(least - 1) < least)
-      return Wrong(StrCat(key, ": must be ", least, " or more"));
+      return WrongJob(StrCat(key, ": must be ", least, " or more"));
   if (!settings["data_disk"].is_null() && settings["data_disk"].AsInt() < 1)
-    return Wrong("data_disk: must be a size above 0, such as 200GiB");
+    return WrongJob("data_disk: must be a size above 0, such as 200GiB");
   if (settings["processes"].AsInt(1) > kMostProcesses)
-    return Wrong(StrCat("processes: at most ", kMostProcesses, " on one machine"));
+    return WrongJob(StrCat("processes: at most ", kMostProcesses, " on one machine"));
   if (!settings["config"].is_object() && !settings["config"].is_null())
-    return Wrong("config: must be a map, such as { preset: tiny }");
+    return WrongJob("config: must be a map, such as { preset: tiny }");
   ASSIGN_OR_RETURN(const HostKeys keys, ReadHostKeys(settings));
   RETURN_IF_ERROR(CheckHostKeys(keys));
   RETURN_IF_ERROR(CheckExternal(settings));
   RETURN_IF_ERROR(CheckEarlyStop(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
-    return Wrong("patience: must be above 0");
+    return WrongJob("patience: must be above 0");
   if (settings.Has("environment") && settings["environment"].AsString().empty())
-    return Wrong("environment: must name a directory; `pipe trainer setup` makes one");
+    return WrongJob("environment: must name a directory; `pipe trainer setup` makes one");
   return {};
 }
 
@@ -129,11 +130,11 @@ Result<TrainJob> ParseTrainJob(std::string_view text) {
     ASSIGN_OR_RETURN(job.init_uri, Place(inputs["init_from"], "the model at `init_from`"));
     job.init_manifest = inputs["init_from"]["manifest"].AsString();
     if (IsElsewhere(job.init_uri) && job.init_manifest.empty())
-      return Wrong(StrCat("init_from: ", job.init_uri,
-                          " is a file in a bucket, and the trainer reads one of this machine; copy the ",
-                          "directory with `pipe cp` and name the copy"));
+      return WrongJob(StrCat("init_from: ", job.init_uri,
+                             " is a file in a bucket, and the trainer reads one of this machine; copy the ",
+                             "directory with `pipe cp` and name the copy"));
     if (IsExternal(request["config"]))
-      return Wrong("init_from: only `trainer: bundled` reads it; put the path into `command`");
+      return WrongJob("init_from: only `trainer: bundled` reads it; put the path into `command`");
   }
   job.kept = request["kept"].AsString();
   job.has_position = request.Has("position");

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr int kNotSo = 1;  // it has done its work, and the answer is no
 constexpr int kBadWords = 64;
-constexpr int kLook = 100;  // milliseconds between two looks at a stop
+constexpr int kPollMilliseconds = 100;  // milliseconds between two looks at a stop
 
 Status Pass(ChildProcess& child, const std::stop_token& stop) {
   std::vector<char> buffer(1 << 16);
@@ -45,7 +45,7 @@ Status FeedStandardInput(ChildProcess& child, const std::stop_token& stop) {
   std::vector<char> buffer(1 << 16);
   while (!stop.stop_requested()) {
     pollfd ready = {STDIN_FILENO, POLLIN, 0};
-    const int found = poll(&ready, 1, kLook);
+    const int found = poll(&ready, 1, kPollMilliseconds);
     if (found == 0 || (found < 0 && errno == EINTR)) continue;
     const ssize_t got = found < 0 ? -1 : read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -59,8 +59,8 @@ Status FeedStandardInput(ChildProcess& child, const std::stop_token& stop) {
 /// Gives a child its input; the end of it is told by the caller.
 using Feed = std::function<Status(ChildProcess& child, const std::stop_token& stop)>;
 
-Status Run(const std::string& python, std::vector<std::string> words, const Feed& feed,
-           const HostCall& call) {
+Status RunChild(const std::string& python, std::vector<std::string> words, const Feed& feed,
+                const HostCall& call) {
   const TrainerCommand command = PythonCommand(python, std::move(words));
   ChildOptions options;
   options.argv = command.argv;
@@ -101,11 +101,11 @@ Status PrintTrainer(const std::string& python, std::vector<std::string> words, s
   const auto feed = [input](ChildProcess& child, const std::stop_token& stop) {
     return input.empty() ? Status() : child.Write(input, stop);
   };
-  return Run(python, std::move(words), feed, call);
+  return RunChild(python, std::move(words), feed, call);
 }
 
 Status StreamTrainer(const std::string& python, std::vector<std::string> words, const HostCall& call) {
-  return Run(python, std::move(words), FeedStandardInput, call);
+  return RunChild(python, std::move(words), FeedStandardInput, call);
 }
 
 }  // namespace pipeline

@@ -33,7 +33,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kShownLines = 20;  // of the trainer's last words, for who looks on
+constexpr std::size_t kShownTrainerLines = 20;  // of the trainer's last words, for who looks on
 
 class TrainingRun {
  public:
@@ -126,7 +126,7 @@ class TrainingRun {
 
   Status Failure(const RestartDecision& decision) const {
     const std::vector<std::string>& tail = runner_.tail();
-    const std::size_t shown = std::min(tail.size(), kShownLines);
+    const std::size_t shown = std::min(tail.size(), kShownTrainerLines);
     for (std::size_t at = tail.size() - shown; at < tail.size(); ++at)
       call_.Log(Level::kInfo, StrCat("| ", tail[at]));
     return Status(decision.code, StrCat(decision.why, "; its whole output: ", runner_.log()));

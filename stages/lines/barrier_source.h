@@ -1,6 +1,7 @@
 // Divides a stream of records from many partitions into new partitions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,9 @@
 #include "dag/records/source.h"
 
 namespace pipeline {
+
+/// Bytes of text in a batch that is read for such a stream.
+inline constexpr std::size_t kBarrierReadBytes = 256 << 10;
 
 /// Records one by one, always in the same order. One thread at a time.
 class RecordStream {

@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 64 << 10;  // the size of a pipe
+constexpr std::size_t kPipeBytes = 64 << 10;   // the size of a pipe
 constexpr std::size_t kChunks = 8;             // the most chunks that wait for Read
 constexpr std::size_t kWriteBytes = 16 << 10;  // a write of so many bytes counts as progress
 constexpr std::size_t kStderrBytes = 2 << 10;
@@ -122,7 +122,7 @@ void CommandRun::WriteInput(ChildProcess& child) {
 void CommandRun::ReadOutput(ChildProcess& child) {
   const std::stop_token stop = stop_.get_token();
   while (true) {
-    std::string chunk(kChunkBytes, '\0');
+    std::string chunk(kPipeBytes, '\0');
     Result<std::size_t> got = child.Read(chunk, stop);
     Lock lock(mutex_);
     if (!got.ok()) {

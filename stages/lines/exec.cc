@@ -17,25 +17,26 @@ std::vector<std::string> Texts(const Json& list) {
   return texts;
 }
 
-Status Refuse(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+Status RefuseExec(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
 Status CheckExec(const Json& config, Schema& schema) {
   const std::vector<std::string> command = Texts(config["command"]);
   if (command.empty() || command.front().empty())
-    return Refuse("command: names no program; write a list such as [python3, clean.py]");
+    return RefuseExec("command: names no program; write a list such as [python3, clean.py]");
   for (const std::string& word : command)
-    if (word.find('\0') != std::string::npos) return Refuse("command: a word holds a NUL");
+    if (word.find('\0') != std::string::npos) return RefuseExec("command: a word holds a NUL");
   const double timeout = config["timeout"].AsDouble();
-  if (!(timeout > 0 && timeout <= 1e6)) return Refuse("timeout: must be above 0 and at most 1000000 seconds");
-  if (config["max_output"].AsInt() == 0) return Refuse("max_output: must be above 0");
+  if (!(timeout > 0 && timeout <= 1e6))
+    return RefuseExec("timeout: must be above 0 and at most 1000000 seconds");
+  if (config["max_output"].AsInt() == 0) return RefuseExec("max_output: must be above 0");
   for (const std::string_view column : {"cuts", "ids", "fields"})
     if (schema.columns.count(column) != 0)
-      return Refuse(StrCat("a command gives other text than the column '", column,
-                           "' points into; put it in front of the stage that makes '", column, "'"));
+      return RefuseExec(StrCat("a command gives other text than the column '", column,
+                               "' points into; put it in front of the stage that makes '", column, "'"));
   for (const std::string_view column : {"split", "label"})
     if (config["lines"].AsString() == "any" && schema.columns.count(column) != 0)
-      return Refuse(StrCat("with `lines: any` the record of a line is unknown, so the column '", column,
-                           "' is lost; put it in front of the stage that makes '", column, "'"));
+      return RefuseExec(StrCat("with `lines: any` the record of a line is unknown, so the column '", column,
+                               "' is lost; put it in front of the stage that makes '", column, "'"));
   return {};
 }
 

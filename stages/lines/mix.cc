@@ -33,7 +33,7 @@ Result<std::vector<double>> Numbers(const Json& config, std::string_view key) {
   return numbers;
 }
 
-Result<MixRules> RulesOf(const Json& config) {
+Result<MixRules> MixRulesOf(const Json& config) {
   MixRules rules;
   const std::string_view unit = config["unit"].AsString();
   rules.unit = unit == "tokens" ? MixUnit::kTokens : unit == "bytes" ? MixUnit::kBytes : MixUnit::kDocuments;
@@ -76,8 +76,8 @@ class Mix final : public BarrierStage {
   const PartitionFileFormat format_;
 };
 
-Status Check(const Json& config, Schema& schema) {
-  ASSIGN_OR_RETURN(const MixRules rules, RulesOf(config));
+Status CheckMix(const Json& config, Schema& schema) {
+  ASSIGN_OR_RETURN(const MixRules rules, MixRulesOf(config));
   if (schema.columns.count("text") == 0)
     return Status(Code::kInvalidArgument, "mix counts the column 'text', which its corpora do not have");
   if (rules.unit == MixUnit::kTokens && schema.columns.count("ids") == 0)
@@ -97,8 +97,8 @@ Status CheckCorpora(const Json& config, std::size_t corpora) {
                 StrCat("weights: ", weights, " numbers for ", corpora, " corpora; give one for each"));
 }
 
-Result<std::unique_ptr<BarrierStage>> Make(const StageContext& context) {
-  ASSIGN_OR_RETURN(MixRules rules, RulesOf(context.config));
+Result<std::unique_ptr<BarrierStage>> MakeMix(const StageContext& context) {
+  ASSIGN_OR_RETURN(MixRules rules, MixRulesOf(context.config));
   std::vector<Corpus> corpora;
   for (std::size_t number = 0;; ++number) {
     const auto found = context.artifacts.find(StrCat(kCorporaInput, "[", number, "]"));
@@ -139,13 +139,13 @@ StageType MixType() {
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
        "A partition closes at the end of a document once it holds so much text."},
   };
-  type.check = Check;
+  type.check = CheckMix;
   type.check_named_inputs = [](const Json& config, const std::vector<std::string_view>& named_inputs) {
     return CheckCorpora(config, named_inputs.size());
   };
   type.reasons = {Tally("left_out", "Records of the corpora that were not taken."),
                   Tally("copies", "Records that come once more.")};
-  type.kind = BarrierKind{.make = Make};
+  type.kind = BarrierKind{.make = MakeMix};
   return type;
 }
 

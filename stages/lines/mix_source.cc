@@ -13,7 +13,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 256 << 10;  // of text in a batch that is read
 constexpr std::string_view kMixedSplit = "train";
 
 /// Opens the partition outputs of a corpus.
@@ -24,7 +23,7 @@ struct Reading {
 
   Result<std::unique_ptr<Source>> Open(const Corpus& corpus, std::size_t output) const {
     Result<std::unique_ptr<Source>> source =
-        format.Open(*corpus.directory, corpus.outputs[output], schema, kReadBytes, stop);
+        format.Open(*corpus.directory, corpus.outputs[output], schema, kBarrierReadBytes, stop);
     if (!source.ok()) return OutputErrorOf(corpus.stage, std::move(source).status());
     return source;
   }

@@ -23,7 +23,7 @@ Result<std::uint8_t> SplitNamed(std::string_view name, const Schema& schema) {
                 StrCat("split: the records that come in have no split '", name, "', only: ", known));
 }
 
-Result<SampleRules> RulesOf(const Json& config, const Schema& schema) {
+Result<SampleRules> SampleRulesOf(const Json& config, const Schema& schema) {
   SampleRules rules;
   if (config["split"].is_string()) {
     ASSIGN_OR_RETURN(rules.split, SplitNamed(config["split"].AsString(), schema));
@@ -57,13 +57,13 @@ class Sample final : public BarrierStage {
   const std::unique_ptr<SinkStage> outputs_;
 };
 
-Status Check(const Json& config, Schema& schema) {
+Status CheckSample(const Json& config, Schema& schema) {
   if (schema.columns.count("text") == 0)
     return Status(Code::kInvalidArgument, "sample counts the column 'text', which its input does not have");
   for (const std::string_view key : {"bytes", "partition"})
     if (config[key].AsInt() < 1)
       return Status(Code::kInvalidArgument, StrCat(key, ": must be at least one byte"));
-  return RulesOf(config, schema).status();
+  return SampleRulesOf(config, schema).status();
 }
 
 }  // namespace
@@ -79,11 +79,11 @@ StageType SampleType() {
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
        "A partition of the sample closes at the end of a document once it holds so much text."},
   };
-  type.check = Check;
+  type.check = CheckSample;
   type.reasons = {Tally("sampled_out", "Records that were not drawn."),
                   Tally("other_split", "Records of other splits.")};
   type.kind = BarrierKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
-    ASSIGN_OR_RETURN(const SampleRules rules, RulesOf(context.config, context.schema));
+    ASSIGN_OR_RETURN(const SampleRules rules, SampleRulesOf(context.config, context.schema));
     ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> outputs, PartitionFileFormat().NewSink(context.schema));
     return std::unique_ptr<BarrierStage>(std::make_unique<Sample>(rules, context.schema, std::move(outputs)));
   }};

@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 1 << 20;  // of text
+constexpr std::size_t kSampleChunkBytes = 1 << 20;  // of text
 constexpr std::size_t kChunkRecords = 1 << 14;
 constexpr std::uint64_t kSpareBytes = 1 << 20;  // of dropped records, before their memory is freed
 
@@ -60,7 +60,7 @@ class SampleSink final : public Sink {
   void Put(const Batch& batch, std::size_t row, const SamplePlace& place) {
     const std::size_t bytes = batch.text[row].size();
     if (chunks_.empty() || chunks_.back().size() >= kChunkRecords ||
-        (chunks_.back().size() > 0 && chunks_.back().text.bytes() + bytes > kChunkBytes))
+        (chunks_.back().size() > 0 && chunks_.back().text.bytes() + bytes > kSampleChunkBytes))
       chunks_.emplace_back();
     const auto chunk = static_cast<std::uint32_t>(chunks_.size() - 1);
     const auto at = static_cast<std::uint32_t>(chunks_.back().size());

@@ -13,7 +13,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 256 << 10;  // of text in a batch that is read
 constexpr int kBinBits = 16;
 
 std::size_t BinOf(std::uint64_t hash) { return hash >> (64 - kBinBits); }
@@ -27,7 +26,7 @@ struct OutputsToRead {
   std::stop_token stop;
 
   Result<std::unique_ptr<Source>> Open(std::size_t output) const {
-    return format.Open(artifact, outputs[output], schema, kReadBytes, stop);
+    return format.Open(artifact, outputs[output], schema, kBarrierReadBytes, stop);
   }
 };
 

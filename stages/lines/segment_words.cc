@@ -52,7 +52,7 @@ class SegmentWords final : public Transform {
   const std::unique_ptr<MecabHandle> mecab_;
 };
 
-Status Check(const Json& config, Schema& schema) {
+Status CheckSegmentWords(const Json& config, Schema& schema) {
   if (schema.columns.count("text") == 0)
     return Status(Code::kInvalidArgument,
                   "segment_words reads the column 'text', which its input does not have");
@@ -64,7 +64,8 @@ Status Check(const Json& config, Schema& schema) {
   return {};
 }
 
-Result<std::unique_ptr<Transform>> Make(const StageContext& context, const DictionaryPlaces& places) {
+Result<std::unique_ptr<Transform>> MakeSegmentWords(const StageContext& context,
+                                                    const DictionaryPlaces& places) {
   const std::string_view dictionary = context.config["dictionary"].AsString();
   ASSIGN_OR_RETURN(const std::string directory, FindDictionary(dictionary, places));
   const auto engine = context.config[kEngineKey].AsString() == kLibraryEngine ? MecabHandle::Engine::kLibrary
@@ -96,12 +97,12 @@ StageType SegmentWordsType(const DictionaryPlaces& places) {
       {"analyser_failed", "The analyser failed; the words of its text replace morphemes."},
       {"rejoin_mismatch", "Its morphemes do not join to its text; the words of its text replace them."}};
   type.libraries = {{"mecab", MecabHandle::Version()}};
-  type.check = Check;
+  type.check = CheckSegmentWords;
   type.files = [places](const Json& config) {
     return DictionaryFiles(config["dictionary"].AsString(), places);
   };
   type.kind = TransformKind{
-      .make = [places](const StageContext& context) { return Make(context, places); },
+      .make = [places](const StageContext& context) { return MakeSegmentWords(context, places); },
       .model_memory =
           [places](const Json& config) { return DictionaryMemory(config["dictionary"].AsString(), places); }};
   return type;

@@ -151,7 +151,7 @@ class Split final : public Transform {
   std::uint64_t min_documents_;
 };
 
-Status Refuse(std::string why) { return Status(Code::kInvalidArgument, StrCat("splits: ", why)); }
+Status RefuseSplits(std::string why) { return Status(Code::kInvalidArgument, StrCat("splits: ", why)); }
 
 }  // namespace
 
@@ -161,19 +161,20 @@ Result<SplitRule> SplitRule::Make(const Json& splits) {
   std::uint64_t end = 0;
   for (const Json& element : splits.AsArray()) {
     const Json::Array& pair = element.AsArray();
-    if (pair.size() != 2) return Refuse("not a map of names to fractions");
+    if (pair.size() != 2) return RefuseSplits("not a map of names to fractions");
     const std::string name(pair[0].AsString());
     const double fraction = pair[1].AsDouble();
     if (std::find(rule.names_.begin(), rule.names_.end(), name) != rule.names_.end())
-      return Refuse(StrCat("'", name, "' comes twice"));
+      return RefuseSplits(StrCat("'", name, "' comes twice"));
     if (!(fraction > 0))
-      return Refuse(StrCat("'", name, "' gets ", Decimal(fraction),
-                           " of the documents: fractions are above 0 and add up to 1"));
+      return RefuseSplits(StrCat("'", name, "' gets ", Decimal(fraction),
+                                 " of the documents: fractions are above 0 and add up to 1"));
     rule.names_.push_back(name);
     rule.fractions_.push_back(fraction);
     sum += fraction;
     if (sum > 1 + kRounding)
-      return Refuse(StrCat("the fractions add up to more than 1 (", Decimal(sum), " with '", name, "')"));
+      return RefuseSplits(
+          StrCat("the fractions add up to more than 1 (", Decimal(sum), " with '", name, "')"));
 
     // Exact: a double times 2^64 loses nothing. A rounding error in the sum must not wrap around.
     constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
@@ -183,10 +184,10 @@ Result<SplitRule> SplitRule::Make(const Json& splits) {
     rule.ends_.push_back(end);
   }
   if (rule.names_.empty() || rule.names_.size() > kMaxSplits)
-    return Refuse(StrCat("there can be 1 to ", kMaxSplits, " splits, not ", rule.names_.size()));
+    return RefuseSplits(StrCat("there can be 1 to ", kMaxSplits, " splits, not ", rule.names_.size()));
   if (sum < 1 - kRounding)
-    return Refuse(StrCat("the fractions add up to ", Decimal(sum),
-                         ", which leaves documents without a split; write `rest` for one of them"));
+    return RefuseSplits(StrCat("the fractions add up to ", Decimal(sum),
+                               ", which leaves documents without a split; write `rest` for one of them"));
   rule.ends_.pop_back();
   return rule;
 }

@@ -40,14 +40,14 @@ class Decompress : public SourceStage {
   const std::optional<FaultBound> invalid_lines_;
 };
 
-Status Check(const Json& config, Schema& schema) {
+Status CheckDecompress(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckInputKeys(config));
   RETURN_IF_ERROR(CheckCutKeys(config));
   schema.columns["text"] = ColumnType::kUtf8;
   return CheckFileSplits(config, schema);
 }
 
-Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+Result<std::unique_ptr<SourceStage>> MakeDecompress(const StageContext& context) {
   const Json& config = context.config;
   LineRules rules;
   ReadCutKeys(config, rules);
@@ -98,8 +98,9 @@ StageType DecompressType() {
   type.keys.push_back(FileSplitsKey());
   type.reasons = LineReasons();
   for (Reason& reason : RepairReasons()) type.reasons.push_back(std::move(reason));
-  type.check = Check;
-  type.kind = SourceKind{.make = Make, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
+  type.check = CheckDecompress;
+  type.kind =
+      SourceKind{.make = MakeDecompress, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
   return type;
 }
 

@@ -109,6 +109,8 @@ Status CheckCutKeys(const Json& config) {
   return {};
 }
 
+bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
+
 ConfigKey MaxBadRowsKey() {
   return {kMaxBadRows, ValueType::kNumber, "0.01", Effect::kNone,
           "The share of rows set aside for being bad, of each file and of all together, above which the run "

@@ -26,6 +26,9 @@ Status CheckCutKeys(const Json& config);
 void ReadCutKeys(const Json& config, LineRules& rules);
 InvalidUtf8 InvalidUtf8Of(const Json& config);
 
+/// `columns`, for stages that have it: several texts become fields of one record, not lines of a document.
+bool AreFields(const Json& config);
+
 /// `max_bad_rows`, for stages that have `on_bad_row`.
 ConfigKey MaxBadRowsKey();
 Status CheckMaxBadRows(const Json& config);

@@ -19,8 +19,8 @@ namespace pipeline {
 namespace {
 
 /// The reasons which show that the file has another form than expected.
-constexpr std::array<std::string_view, 4> kFaults = {"dropped_example", "dropped_no_field",
-                                                     "dropped_wrong_type", "dropped_unknown_label"};
+constexpr std::array<std::string_view, 4> kExampleFaults = {"dropped_example", "dropped_no_field",
+                                                            "dropped_wrong_type", "dropped_unknown_label"};
 
 class ReadExamples : public SourceStage {
  public:
@@ -39,11 +39,9 @@ class ReadExamples : public SourceStage {
   const FaultBound bad_rows_;
 };
 
-bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
-
 bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wiki40b"; }
 
-Status Check(const Json& config, Schema& schema) {
+Status CheckReadExamples(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckCutKeys(config));
   RETURN_IF_ERROR(CheckMaxBadRows(config));
   RETURN_IF_ERROR(SubsetOf(config).status());
@@ -71,7 +69,7 @@ Status Check(const Json& config, Schema& schema) {
   return CheckFileSplits(config, schema);
 }
 
-Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+Result<std::unique_ptr<SourceStage>> MakeReadExamples(const StageContext& context) {
   const Json& config = context.config;
   ExampleRules rules;
   for (const Json& feature : config["text"].AsArray()) rules.text.emplace_back(feature.AsString());
@@ -92,9 +90,9 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));
   else
     repair = std::make_unique<RowText>(std::move(text));
-  return WithFileSplits(
-      config, std::make_unique<ReadExamples>(std::move(rules), std::move(repair),
-                                             BadRowsBound(config, {kFaults.begin(), kFaults.end()})));
+  return WithFileSplits(config, std::make_unique<ReadExamples>(
+                                    std::move(rules), std::move(repair),
+                                    BadRowsBound(config, {kExampleFaults.begin(), kExampleFaults.end()})));
 }
 
 }  // namespace
@@ -161,10 +159,11 @@ StageType ReadExamplesType() {
   type.reasons.push_back({"outside_subset", "It was read and is not in the `subset`.", Reason::Of::kRecords,
                           Reason::Fate::kNotMeant});
   type.reasons.push_back(Tally("split_*", "Files of the split of that name."));
-  type.check = Check;
+  type.check = CheckReadExamples;
   type.prepare = [](const Json& config) { return LabelNames(config).status(); };
   type.files = LabelFiles;
-  type.kind = SourceKind{.make = Make, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
+  type.kind = SourceKind{
+      .make = MakeReadExamples, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
   return type;
 }
 

@@ -17,9 +17,9 @@ namespace pipeline {
 namespace {
 
 /// The reasons which show that the file has another form than expected.
-constexpr std::array<std::string_view, 6> kFaults = {"dropped_quotes",     "dropped_columns",
-                                                     "dropped_json",       "dropped_no_field",
-                                                     "dropped_wrong_type", "long_quarantined"};
+constexpr std::array<std::string_view, 6> kRowFaults = {"dropped_quotes",     "dropped_columns",
+                                                        "dropped_json",       "dropped_no_field",
+                                                        "dropped_wrong_type", "long_quarantined"};
 
 class ReadRows : public SourceStage {
  public:
@@ -55,8 +55,6 @@ std::vector<std::string> TextColumns(const Json& config) {
   return columns;
 }
 
-bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
-
 Status CheckColumns(const Json& config) {
   const std::vector<std::string> text = TextColumns(config);
   if (text.empty()) return Status(Code::kInvalidArgument, "text: an empty list; name at least one column");
@@ -75,7 +73,7 @@ Status CheckColumns(const Json& config) {
   return {};
 }
 
-Status Check(const Json& config, Schema& schema) {
+Status CheckReadRows(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckInputKeys(config));
   RETURN_IF_ERROR(CheckCutKeys(config));
   RETURN_IF_ERROR(CheckMaxBadRows(config));
@@ -91,7 +89,7 @@ Status Check(const Json& config, Schema& schema) {
   return CheckFileSplits(config, schema);
 }
 
-Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
+Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
   const Json& config = context.config;
   const bool csv = config["format"].AsString() == "csv";
   const std::string_view quoting = config["quoting"].AsString();
@@ -120,7 +118,7 @@ Result<std::unique_ptr<SourceStage>> Make(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  std::vector<FaultBound> bounds = {BadRowsBound(config, {kFaults.begin(), kFaults.end()})};
+  std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()})};
   if (text.json)
     bounds.front().advice = [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); };
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
@@ -196,8 +194,9 @@ StageType ReadRowsType() {
     for (Reason& reason : reasons)
       if (reason.of != Reason::Of::kDocuments && FindReason(type.reasons, reason.name) == nullptr)
         type.reasons.push_back(std::move(reason));
-  type.check = Check;
-  type.kind = SourceKind{.make = Make, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
+  type.check = CheckReadRows;
+  type.kind =
+      SourceKind{.make = MakeReadRows, .check_inputs = CheckInputSplits, .taken_from_names = SplitsOfFiles};
   return type;
 }
 

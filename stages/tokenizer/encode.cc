@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "dag/records/transform.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer/engine_key.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_layout.h"
 #include "storage/store.h"
@@ -20,7 +21,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kWordsKey = "words", kEngineKey = "engine", kLibraryEngine = "sentencepiece";
+constexpr std::string_view kWordsKey = "words";
 constexpr std::uint64_t kModelMemory = 32 << 20;  // 32,000 pieces with nmt_nfkc take 15 MiB
 
 class EncodeWorker final : public Worker {

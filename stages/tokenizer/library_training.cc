@@ -25,7 +25,6 @@ constexpr int kThreads = 4;
 constexpr int kIterationsOnMorphemes = 6;
 // Suffixes have numbers of 32 bits; a longer text takes twice the memory.
 constexpr std::uint64_t kHugeText = (std::uint64_t{1} << 31) - (1 << 20);
-constexpr std::uint64_t kMiB = 1 << 20;
 
 std::string Decimal(double number) {
   std::array<char, 32> text{};

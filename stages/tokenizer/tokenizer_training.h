@@ -84,6 +84,9 @@ class TokenizerTraining {
 Result<std::unique_ptr<TokenizerTraining>> StartTraining(const TrainingSettings& settings,
                                                          std::uint64_t text_bytes, TrainingMeans means);
 
+/// The unit of estimates of memory.
+inline constexpr std::uint64_t kMiB = 1 << 20;
+
 /// Bytes of memory for training on this much text, in this process and the library's.
 std::uint64_t TrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes, std::uint64_t lines);
 

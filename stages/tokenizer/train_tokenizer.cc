@@ -13,6 +13,7 @@
 #include "dag/records/job_stage.h"
 #include "stages/shards/measured_writer.h"
 #include "stages/shards/shard_name.h"
+#include "stages/tokenizer/engine_key.h"
 #include "stages/tokenizer/own_symbols.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_report.h"
@@ -31,7 +32,6 @@ constexpr std::string_view kTrainSplit = "train";
 constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the sentinels
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
-constexpr std::string_view kEngineKey = "engine", kLibraryEngine = "sentencepiece";
 constexpr std::string_view kPatternKey = "pattern", kMinCountKey = "min_count";
 
 // One line in 50 is kept aside for measurements, up to 1 MiB. The hash of a line decides; below this limit,

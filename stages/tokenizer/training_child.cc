@@ -15,9 +15,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = 256 << 10;
+constexpr std::size_t kPipeBufferBytes = 256 << 10;
 constexpr std::uint32_t kEnd = 0xffffffff;
-constexpr std::uint32_t kMaxSentenceBytes = 1 << 30;
+constexpr std::uint32_t kMaxReceivedBytes = 1 << 30;
 constexpr std::string_view kWhy = "why: ";  // in front of the last line on stderr
 constexpr std::chrono::seconds kGrace{1};
 
@@ -45,7 +45,7 @@ Result<bool> ReadSentence(std::string& sentence) {
   const std::uint32_t length =
       bytes[0] | std::uint32_t{bytes[1]} << 8 | std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[3]} << 24;
   if (length == kEnd) return false;
-  if (length > kMaxSentenceBytes) return Status(Code::kDataLoss, "a sentence of more than 1 GiB");
+  if (length > kMaxReceivedBytes) return Status(Code::kDataLoss, "a sentence of more than 1 GiB");
   sentence.resize(length);
   if (std::fread(sentence.data(), 1, length, stdin) != length)
     return Status(Code::kDataLoss, "the sentences broke off");
@@ -89,7 +89,7 @@ Status TrainingChild::Add(std::string_view sentence) {
   const auto length = LengthBytes(static_cast<std::uint32_t>(sentence.size()));
   buffer_.append(length.data(), length.size());
   buffer_.append(sentence);
-  return buffer_.size() < kBufferBytes ? Status() : Flush();
+  return buffer_.size() < kPipeBufferBytes ? Status() : Flush();
 }
 
 Status TrainingChild::Flush() {

@@ -18,7 +18,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLeastTable = kMiB;         // of one thread
 constexpr std::uint64_t kSpillMemory = 128 * kMiB;  // for counting alone
 constexpr std::size_t kRoughSeeds = 8;              // for each piece

@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = 64 << 10;  // of each run that is read or written
+constexpr std::size_t kRunBufferBytes = 64 << 10;  // of each run that is read or written
 constexpr std::size_t kMostRuns = 128;
 constexpr std::size_t kBetweenStops = 1 << 14;  // words
 /// In place of the size of a word: the CRC of everything before follows.
@@ -37,7 +37,7 @@ class RunWriter {
     AppendNumber(static_cast<std::uint32_t>(word.size()));
     AppendNumber(count);
     buffer_.append(word);
-    return buffer_.size() < kBufferBytes ? Status() : Flush();
+    return buffer_.size() < kRunBufferBytes ? Status() : Flush();
   }
   Status Commit(const std::stop_token& stop) {
     AppendNumber(kRunEnd);
@@ -112,8 +112,8 @@ class RunReader {
 
   Result<std::string_view> Take(std::size_t size) {
     if (end_ - begin_ < size) {
-      if (size > kBufferBytes) return Damaged();  // no word is as long
-      buffer_.resize(2 * kBufferBytes);
+      if (size > kRunBufferBytes) return Damaged();  // no word is as long
+      buffer_.resize(2 * kRunBufferBytes);
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
       end_ -= begin_, begin_ = 0;
       while (end_ < size) {

@@ -10,13 +10,13 @@
 #include "formats/array_record.h"
 #include "formats/compression.h"
 #include "formats/tfrecord.h"
+#include "stages/verify/reading_limits.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
 constexpr std::string_view kShardMark = ".tfrecord-";
 constexpr std::array<std::string_view, 2> kSuffixes = {".tfrecord", ".array_record"};
 constexpr std::string_view kTextFeature = "text";

@@ -7,14 +7,9 @@
 
 #include "base/str.h"
 #include "stages/lines/label_names.h"
+#include "stages/verify/reading_limits.h"
 
 namespace pipeline {
-
-namespace {
-
-constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
-
-}  // namespace
 
 Result<std::string> ExportCheck::Read(std::string_view name) const {
   return ReadObject(artifact_.store, name, kMaxDescriptionBytes, stop());

@@ -1,14 +1,9 @@
 #include "stages/verify/export_reader.h"
 
 #include "base/str.h"
+#include "stages/verify/reading_limits.h"
 
 namespace pipeline {
-
-namespace {
-
-constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
-
-}  // namespace
 
 std::optional<std::string> ReadBeside(const OpenBeside& beside, std::string_view name) {
   const Result<std::unique_ptr<ByteFile>> file = beside(name);

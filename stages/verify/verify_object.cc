@@ -12,13 +12,13 @@
 #include "formats/tfrecord.h"
 #include "stages/lines/partition_file.h"
 #include "stages/verify/measured_reader.h"
+#include "stages/verify/reading_limits.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr std::size_t kMaxLineBytes = 256 << 20;  // far longer than any document of a partition
 // Each Resume opens the file again; a shard with more damaged records is lost anyway.

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "dag/books/manifest.h"
+#include "tests/dag/toy_file.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {
@@ -13,17 +14,11 @@ namespace {
 using Lines = std::vector<std::string>;
 
 const std::string kPick = "  some: { type: pick, input: docs, count: 10 }\n";
-const std::string kText = "  text: { type: write_tfds, input: some, name: toy, out: \"${out}\" }\n";
-
-void Flip(const std::string& path) {
-  std::string bytes = ReadFile(path);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x20);
-  WriteFile(path, bytes);
-}
+const std::string kTextOfSome = "  text: { type: write_tfds, input: some, name: toy, out: \"${out}\" }\n";
 
 TEST(BarrierTest, GivesPartitionsOfItsOwnOfWhatAllInputsHold) {
   ToyPlace place;
-  const ToyOutcome first = place.Ok(kPick + kText);
+  const ToyOutcome first = place.Ok(kPick + kTextOfSome);
   EXPECT_GT(first.Count("done some.in/000"), 5);
   EXPECT_EQ(first.Count("end some.in/"), 3);
   EXPECT_EQ(first.Count("done text/0000-"), 4) << "ten records, three in a partition";
@@ -34,16 +29,16 @@ TEST(BarrierTest, GivesPartitionsOfItsOwnOfWhatAllInputsHold) {
   EXPECT_EQ(manifest->counts.at("docs").records_in, 96u) << "counted where they were taken in";
   EXPECT_EQ(manifest->counts.at("some").records_out, 10u);
   EXPECT_EQ(manifest->counts.at("text").records_in, 10u);
-  EXPECT_EQ(place.Ok(kPick + kText).units, Lines{});
+  EXPECT_EQ(place.Ok(kPick + kTextOfSome).units, Lines{});
 }
 
 TEST(BarrierTest, AnotherKeyBehindItTakesNothingInAgain) {
   ToyPlace place;
   place.keep_intermediates = true;
-  place.Ok(kPick + kText);
+  place.Ok(kPick + kTextOfSome);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(place.path("out"));
-  const ToyOutcome barriers = place.Ok(kPick + kText);
+  const ToyOutcome barriers = place.Ok(kPick + kTextOfSome);
   EXPECT_EQ(barriers.Count("done text/0"), 0) << "its pieces stand";
   EXPECT_EQ(place.Files("out"), before);
   const std::string text =
@@ -57,12 +52,12 @@ TEST(BarrierTest, AnotherKeyBehindItTakesNothingInAgain) {
 TEST(BarrierTest, ItsPiecesMayBeGoneWhenNobodyWantsThem) {
   ToyPlace place;
   place.keep_intermediates = true;
-  place.Ok(kPick + kText);
+  place.Ok(kPick + kTextOfSome);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(
       std::filesystem::path(place.PartitionOutput("some.in", "0000-00000.pick")).parent_path());
   std::filesystem::remove_all(place.path("out"));
-  EXPECT_EQ(place.Ok(kPick + kText).Count("done some.in/"), 0);
+  EXPECT_EQ(place.Ok(kPick + kTextOfSome).Count("done some.in/"), 0);
   EXPECT_EQ(place.Files("out"), before) << "the counts of what it took in are in the log";
 }
 
@@ -70,13 +65,13 @@ TEST(BarrierTest, ADamagedPieceIsTakenInAgain) {
   ToyPlace place;
   place.keep_intermediates = true;
   Selection until;
-  place.Ok(kPick + kText);
+  place.Ok(kPick + kTextOfSome);
   const Lines before = place.Files("out");
   std::filesystem::remove_all(place.path("out"));
   std::filesystem::remove_all(
       std::filesystem::path(place.PartitionOutput("text", "0000-00000.spill")).parent_path());
-  Flip(place.PartitionOutput("some.in", "0002-00001.pick"));
-  const ToyOutcome outcome = place.Ok(kPick + kText);
+  FlipByte(place.PartitionOutput("some.in", "0002-00001.pick"));
+  const ToyOutcome outcome = place.Ok(kPick + kTextOfSome);
   EXPECT_EQ(outcome.Count("void some.in/0002-00001"), 1);
   EXPECT_EQ(outcome.Count("done some.in/"), 1);
   EXPECT_EQ(outcome.Count("done text/0000-"), 4);
@@ -86,21 +81,21 @@ TEST(BarrierTest, ADamagedPieceIsTakenInAgain) {
 TEST(BarrierTest, WhatIsReadTwiceIsMaterialisedBehindIt) {
   ToyPlace place;
   const std::string learn = "  model: { type: learn, input: some }\n";
-  const ToyOutcome outcome = place.Ok(kPick + kText + learn);
+  const ToyOutcome outcome = place.Ok(kPick + kTextOfSome + learn);
   EXPECT_EQ(outcome.Count("done some/0000-"), 4);
   EXPECT_EQ(outcome.Count("done text/0000-"), 4);
   EXPECT_EQ(outcome.Count("done model/-"), 1);
-  EXPECT_EQ(place.Ok(kPick + kText + learn).units, Lines{});
+  EXPECT_EQ(place.Ok(kPick + kTextOfSome + learn).units, Lines{});
 }
 
 TEST(BarrierTest, ItTakesInBesideAnotherReaderOfTheSameRecords) {
   ToyPlace place;
   const std::string all = "  all: { type: write_tfds, input: docs, name: all, out: \"${out}\" }\n";
-  const ToyOutcome outcome = place.Ok(kPick + kText + all);
+  const ToyOutcome outcome = place.Ok(kPick + kTextOfSome + all);
   EXPECT_GT(outcome.Count("done docs/"), 5);
   EXPECT_EQ(outcome.Count("done docs/"), outcome.Count("done some.in/"));
   EXPECT_EQ(outcome.Count("end docs/"), 3);
-  EXPECT_EQ(place.Ok(kPick + kText + all).units, Lines{});
+  EXPECT_EQ(place.Ok(kPick + kTextOfSome + all).units, Lines{});
 }
 
 TEST(BarrierTest, OneAfterTheOther) {

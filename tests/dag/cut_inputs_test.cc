@@ -14,13 +14,13 @@
 
 #include "base/str.h"
 #include "dag/books/unit_id.h"
+#include "tests/dag/toy_file.h"
 #include "tests/support/compress.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {
 namespace {
 
-const std::string kText = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
 constexpr std::uint32_t kPartitions = 20;  // of the large input, which is number 0
 
 /// Documents of different lengths; one is longer than a partition.
@@ -43,8 +43,8 @@ class LargePlace : public ToyPlace {
     cut_inputs = true;
   }
 
-  ToyOutcome Plan() { return Run(kText, {}, 1, ExecutionMode::kPlanning); }
-  ToyOutcome Unit(const std::string& unit) { return Run(kText, {}, 1, ExecutionMode::kOneUnit, unit); }
+  ToyOutcome Plan() { return Run(kToyText, {}, 1, ExecutionMode::kPlanning); }
+  ToyOutcome Unit(const std::string& unit) { return Run(kToyText, {}, 1, ExecutionMode::kOneUnit, unit); }
 
   /// Plans and runs all units until nothing is left; returns the number of plans.
   int WorkOff(std::mt19937 chance = std::mt19937(5)) {
@@ -101,7 +101,7 @@ void RunUpTo(LargePlace& place, std::uint32_t partition) {
   place.adjust = [&sees](Environment& environment) {
     environment.free_bytes = [&sees]() -> Result<std::uint64_t> { return sees.seen ? 0u : 1u << 30; };
   };
-  EXPECT_NE(place.Run(kText).code, Code::kOk) << "the disk is full in the middle";
+  EXPECT_NE(place.Run(kToyText).code, Code::kOk) << "the disk is full in the middle";
   place.watch = nullptr;
   place.adjust = nullptr;
 }
@@ -129,7 +129,7 @@ std::vector<std::string> LinesOf(const ToyPlace& place) {
 TEST(CutInputsTest, UnitsOfPartitionsGiveTheBytesAndLinesOfOneRun) {
   LargePlace one, many;
   one.keep_intermediates = true;
-  const ToyOutcome whole = one.Ok(kText);
+  const ToyOutcome whole = one.Ok(kToyText);
   ASSERT_EQ(whole.Count("done text/0000-"), static_cast<int>(kPartitions));
   many.WorkOff();
   EXPECT_TRUE(one.Files("out") == many.Files("out"));
@@ -169,7 +169,7 @@ TEST(CutInputsTest, APlanOffersUnitsInTheOrderOfTheirNumbers) {
 TEST(CutInputsTest, BlocksOfXzAreCutAtAnyBorder) {
   const std::string text = LargeText();
   LargePlace plain, blocks(XzCompress(text, 100)), one_block(XzCompress(text, 0));
-  plain.Ok(kText);
+  plain.Ok(kToyText);
   blocks.WorkOff();
   EXPECT_EQ(blocks.lines.count("cuts text/0000-*"), 1u);
   EXPECT_TRUE(plain.Files("out/toy/1.0.0").size() == blocks.Files("out/toy/1.0.0").size());
@@ -177,7 +177,7 @@ TEST(CutInputsTest, BlocksOfXzAreCutAtAnyBorder) {
   EXPECT_EQ(one_block.lines.count("cuts text/0000-*"), 0u);
   EXPECT_EQ(one_block.lines.count("end text/0000-*"), 1u);
   LargePlace run(XzCompress(text, 100));
-  run.Ok(kText);
+  run.Ok(kToyText);
   EXPECT_TRUE(run.Files("out") == blocks.Files("out"));
 }
 
@@ -202,7 +202,7 @@ TEST(CutInputsTest, MembersOfCompressedFilesAreCutIfTheyAreShort) {
                                          {&Lz4Compress, 200}}) {
     const std::string bytes = InMembers(text, member, compress);
     LargePlace run(bytes), place(bytes);
-    run.Ok(kText);
+    run.Ok(kToyText);
     place.WorkOff();
     const bool is_short = member < 1000;
     EXPECT_EQ(place.lines.count("cuts text/0000-*"), is_short ? 1u : 0u) << member;
@@ -213,11 +213,11 @@ TEST(CutInputsTest, MembersOfCompressedFilesAreCutIfTheyAreShort) {
 
 TEST(CutInputsTest, ARunFinishesWhatUnitsBegan) {
   LargePlace undisturbed, place;
-  undisturbed.Ok(kText);
+  undisturbed.Ok(kToyText);
   place.Unit("text/0000-*");
   for (const char* unit : {"text/0000-00002", "text/0000-00009", "text/0000-00019"})
     EXPECT_EQ(place.Unit(unit).Count("done"), 1);
-  const ToyOutcome rest = place.Ok(kText);
+  const ToyOutcome rest = place.Ok(kToyText);
   EXPECT_EQ(rest.Count("done text/0000-"), static_cast<int>(kPartitions) - 3);
   EXPECT_EQ(rest.Count("end text/0000-*"), 1);
   EXPECT_TRUE(undisturbed.Files("out") == place.Files("out"));
@@ -225,7 +225,7 @@ TEST(CutInputsTest, ARunFinishesWhatUnitsBegan) {
 
 TEST(CutInputsTest, UnitsFinishWhatARunBegan) {
   LargePlace undisturbed, place;
-  undisturbed.Ok(kText);
+  undisturbed.Ok(kToyText);
   RunUpTo(place, 12);
   place.WorkOff();
   EXPECT_EQ(place.lines.count("cuts text/0000-*"), 1u);
@@ -256,7 +256,7 @@ TEST(CutInputsTest, IfAllPartitionsExistARunLogsTheEndWithoutReading) {
   Sees sees(of_large);
   place.watch = &sees;
   place.threads = 1;
-  const ToyOutcome outcome = place.Ok(kText);
+  const ToyOutcome outcome = place.Ok(kToyText);
   EXPECT_EQ(of_large, 0);
   EXPECT_EQ(outcome.Count("end text/0000-*"), 1);
   EXPECT_EQ(outcome.Count("done text/0000-"), 0);
@@ -266,7 +266,7 @@ TEST(CutInputsTest, ADamagedBlockGivesThePartitionsAndTheMessageOfARun) {
   std::string bytes = XzCompress(LargeText(), 100);
   bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
   LargePlace one(bytes), many(bytes);
-  const ToyOutcome whole = one.Run(kText);
+  const ToyOutcome whole = one.Run(kToyText);
   const ToyOutcome unit = many.Unit("text/0000-*");
   ASSERT_EQ(whole.failures.size(), 1u);
   EXPECT_EQ(whole.failures, unit.failures);
@@ -281,7 +281,7 @@ TEST(CutInputsTest, APlanChecksTheBoundsOfACutInput) {
   for (std::size_t at = text.find("line"); at != std::string::npos; at = text.find("line", at + 60))
     text[at] = '\xff';
   LargePlace one(text), many(text);
-  const ToyOutcome whole = one.Run(kText, {}, 100);
+  const ToyOutcome whole = one.Run(kToyText, {}, 100);
   ASSERT_EQ(whole.failures.size(), 1u);
   EXPECT_NE(whole.failures[0].find("invalid_lines"), std::string::npos) << whole.failures[0];
   many.Unit("text/0000-*");
@@ -318,7 +318,7 @@ TEST(CutInputsTest, KilledScansAndUnitsBesideThemGiveTheBytesAndLinesOfOneRun) {
   for (const std::string& bytes : {text, XzCompress(text, 100), InMembers(text + text, 70, &GzipCompress)}) {
     LargePlace one(bytes), many(bytes), scanned(bytes);
     one.keep_intermediates = true;
-    one.Ok(kText);
+    one.Ok(kToyText);
     scanned.Unit("text/0000-*");
     for (const int lines : {3, 1, 4, 5}) {
       ScanInPart(many, lines);
@@ -340,14 +340,14 @@ TEST(CutInputsTest, KilledScansAndUnitsBesideThemGiveTheBytesAndLinesOfOneRun) {
 TEST(CutInputsTest, ARunAfterFirstCutsReadsOnBehindItsOwnPartitions) {
   const std::string bytes = InMembers(LargeText() + LargeText(), 70, &GzipCompress);
   LargePlace undisturbed(bytes), more(bytes), fewer(bytes);
-  undisturbed.Ok(kText);
+  undisturbed.Ok(kToyText);
   ScanInPart(more, 4);
   RunUpTo(more, 12);
-  more.Ok(kText);
+  more.Ok(kToyText);
   EXPECT_TRUE(undisturbed.Files("out") == more.Files("out"));
   ScanInPart(fewer, 4);
   fewer.Unit("text/0000-00001");
-  fewer.Ok(kText);
+  fewer.Ok(kToyText);
   EXPECT_TRUE(undisturbed.Files("out") == fewer.Files("out"));
 }
 
@@ -368,7 +368,7 @@ TEST(CutInputsTest, ASourceThatChangesWhileItIsScannedEndsTheScan) {
   EXPECT_EQ(place.Plan().offered.front(), "text/0000-*") << "nothing counts of the earlier bytes";
   place.WorkOff();
   LargePlace fresh(LargeText() + "one more\n");
-  fresh.Ok(kText);
+  fresh.Ok(kToyText);
   EXPECT_TRUE(fresh.Files("out") == place.Files("out"));
 }
 
@@ -376,7 +376,7 @@ TEST(CutInputsTest, ADamagedBlockBehindFirstCutsGivesThePartitionsAndTheMessageO
   std::string bytes = XzCompress(LargeText(), 100);
   bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
   LargePlace one(bytes), many(bytes);
-  const ToyOutcome whole = one.Run(kText);
+  const ToyOutcome whole = one.Run(kToyText);
   ScanInPart(many, 3);
   many.Unit("text/0000-00001");
   const ToyOutcome unit = many.Unit("text/0000-*");
@@ -390,7 +390,7 @@ TEST(CutInputsTest, ABoundHoldsOverPartitionsOfFirstCuts) {
   for (std::size_t at = text.find("line"); at != std::string::npos; at = text.find("line", at + 60))
     text[at] = '\xff';
   LargePlace one(text), many(text);
-  const ToyOutcome whole = one.Run(kText, {}, 100);
+  const ToyOutcome whole = one.Run(kToyText, {}, 100);
   ScanInPart(many, 9);
   for (int plans = 0; plans < 4; ++plans) {
     const ToyOutcome plan = many.Plan();
@@ -412,7 +412,7 @@ TEST(CutInputsTest, ASourceThatChangesAfterItsScanIsScannedAgain) {
   EXPECT_EQ(place.Plan().offered.front(), "text/0000-*");
   place.WorkOff();
   LargePlace fresh(LargeText() + "one more\n");
-  fresh.Ok(kText);
+  fresh.Ok(kToyText);
   EXPECT_TRUE(fresh.Files("out") == place.Files("out"));
 }
 

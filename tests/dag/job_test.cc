@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "dag/books/manifest.h"
+#include "tests/dag/says.h"
+#include "tests/dag/toy_file.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {
@@ -12,21 +14,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const std::string kLearn = "  model: { type: learn, input: docs }\n";
 const std::string kMark = "  marked: { type: mark, input: docs, model: model }\n";
-const std::string kText = "  text: { type: shelve, input: marked, name: toy, out: \"${out}\", shards: 2 }\n";
-
-bool Says(const Lines& lines, std::string_view output) {
-  for (const std::string& line : lines)
-    if (line.find(output) != std::string::npos) return true;
-  return false;
-}
-
-void Flip(const std::string& path) {
-  std::string bytes = ReadFile(path);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x20);
-  WriteFile(path, bytes);
-}
+const std::string kShelve =
+    "  text: { type: shelve, input: marked, name: toy, out: \"${out}\", shards: 2 }\n";
 
 Manifest ManifestAt(const std::string& directory) {
   const Result<Manifest> manifest = ParseManifest(ReadFile(directory + "/MANIFEST.json"), directory);
@@ -36,7 +26,7 @@ Manifest ManifestAt(const std::string& directory) {
 
 TEST(JobTest, ReadsAllRecordsAndItsReadersWaitForIt) {
   ToyPlace place;
-  const ToyOutcome first = place.Ok(kLearn + kMark + kText);
+  const ToyOutcome first = place.Ok(kToyLearn + kMark + kShelve);
   EXPECT_EQ(place.hand.learnt, 1);
   EXPECT_EQ(first.Count("done model/-"), 1);
   EXPECT_GT(first.Count("done docs/"), 5) << "read by two: materialised";
@@ -49,20 +39,20 @@ TEST(JobTest, ReadsAllRecordsAndItsReadersWaitForIt) {
   EXPECT_EQ(text.lineage.back().named_inputs.size(), 1u) << "inherited";
   const std::string model = place.PartitionOutput("model", "model");
   EXPECT_EQ(ManifestAt(std::filesystem::path(model).parent_path()).facts.Dump(), R"({"records":96})");
-  const ToyOutcome again = place.Ok(kLearn + kMark + kText);
+  const ToyOutcome again = place.Ok(kToyLearn + kMark + kShelve);
   EXPECT_EQ(again.units, Lines{});
 }
 
 TEST(JobTest, AnotherKeyOfTheJobIsNamedByThoseWhoReadIt) {
   ToyPlace place;
   place.keep_intermediates = true;
-  place.Ok(kLearn + kMark + kText);
+  place.Ok(kToyLearn + kMark + kShelve);
   const std::string other = "  model: { type: learn, input: docs, salt: pepper }\n";
-  const ToyOutcome refused = place.Run(other + kMark + kText);
+  const ToyOutcome refused = place.Run(other + kMark + kShelve);
   EXPECT_TRUE(Says(refused.refusals, "holds another recipe (model: salt: salt -> pepper)"));
   Selection force;
   force.force = "text";
-  const ToyOutcome forced = place.Ok(other + kMark + kText, force);
+  const ToyOutcome forced = place.Ok(other + kMark + kShelve, force);
   EXPECT_TRUE(Says(forced.because, "text: model: salt: salt -> pepper"));
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_GT(forced.Count("done text/0"), 5);
@@ -73,32 +63,32 @@ TEST(JobTest, ARefusalOfTheStageIsToldFromAnotherWriter) {
   ToyPlace place;
   const Status no(Code::kFailedPrecondition, "too few words");
   place.hand.in_learn = [&no](const JobRequest&) { return no; };
-  const ToyOutcome refused = place.Run(kLearn);
+  const ToyOutcome refused = place.Run(kToyLearn);
   EXPECT_EQ(refused.failures, Lines{"model/-: too few words"});
   EXPECT_TRUE(refused.refused);
   place.hand.in_learn = [&no](const JobRequest& request) {
     (void)request.condition("model");
     return no;
   };
-  EXPECT_FALSE(place.Run(kLearn).refused) << "the condition of an object may have failed";
+  EXPECT_FALSE(place.Run(kToyLearn).refused) << "the condition of an object may have failed";
   place.hand.in_learn = [](const JobRequest&) { return Status(Code::kUnavailable, "later"); };
-  EXPECT_FALSE(place.Run(kLearn).refused);
+  EXPECT_FALSE(place.Run(kToyLearn).refused);
 }
 
 TEST(JobTest, AnArtifactThatNobodyNeedsMayBeGone) {
   ToyPlace place;
-  place.Ok(kLearn + kMark + kText);
+  place.Ok(kToyLearn + kMark + kShelve);
   std::filesystem::remove_all(place.path("work/artifacts"));
-  EXPECT_EQ(place.Ok(kLearn + kMark + kText).units, Lines{});
+  EXPECT_EQ(place.Ok(kToyLearn + kMark + kShelve).units, Lines{});
   EXPECT_EQ(place.hand.learnt, 1);
   const std::string more = "  more: { type: shelve, input: marked, name: more, out: \"${out}\" }\n";
-  EXPECT_GT(place.Ok(kLearn + kMark + kText + more).Count("done more/"), 5);
+  EXPECT_GT(place.Ok(kToyLearn + kMark + kShelve + more).Count("done more/"), 5);
   EXPECT_EQ(place.hand.learnt, 2);
 }
 
 TEST(JobTest, ItIsPublishedWhereOutSaysAndCopiedFromThere) {
   ToyPlace place;
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   place.Ok("  model: { type: learn, input: docs, out: \"${out}/model\" }\n");
   EXPECT_EQ(place.hand.learnt, 1) << "copied from the work directory";
   const Lines files = place.Files("out/model");
@@ -111,7 +101,7 @@ TEST(JobTest, ItIsPublishedWhereOutSaysAndCopiedFromThere) {
 TEST(JobTest, TheSameInputMadeAnotherWayIsTakenOver) {
   ToyPlace place;
   place.keep_intermediates = true;
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   const std::string other = "  model: { type: learn, input: again }\n";
   // Another recipe, the same records: the split of one name alone is another way to say the same.
   const ToyOutcome outcome =
@@ -123,22 +113,22 @@ TEST(JobTest, TheSameInputMadeAnotherWayIsTakenOver) {
 
 TEST(JobTest, ALostManifestIsWrittenFromTheLog) {
   ToyPlace place;
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   const std::string manifest = place.PartitionOutput("model", "MANIFEST.json");
   const std::string bytes = ReadFile(manifest);
   std::filesystem::remove(manifest);
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   EXPECT_EQ(place.hand.learnt, 1);
   EXPECT_EQ(ReadFile(manifest), bytes);
   std::filesystem::remove(place.PartitionOutput("model", "model"));
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_EQ(ReadFile(manifest), bytes);
 }
 
 TEST(JobTest, AnObjectThatSomebodyReplacedByTheSameBytesIsNoFailure) {
   ToyPlace place;
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   std::optional<Condition::Kind> kind;
   place.hand.in_learn = [&kind](const JobRequest& request) -> Status {
     kind = request.condition("model").kind;
@@ -146,7 +136,7 @@ TEST(JobTest, AnObjectThatSomebodyReplacedByTheSameBytesIsNoFailure) {
   };
   Selection force;
   force.force = "model";
-  place.Ok(kLearn, force);
+  place.Ok(kToyLearn, force);
   EXPECT_EQ(kind, Condition::Kind::kReplaceUnlessSame);
 }
 
@@ -159,50 +149,50 @@ TEST(JobTest, WhatItNeedsIsHeldAgainstTheLimit) {
       << outcome.failures[0];
   EXPECT_EQ(outcome.Count("failed model/-"), 1);
   EXPECT_EQ(place.hand.learnt, 0);
-  place.Ok(kLearn);
+  place.Ok(kToyLearn);
   EXPECT_EQ(place.hand.learnt, 1) << "what it needs is in no key";
 }
 
 TEST(JobTest, AFailureKeepsWhatDependsOnItFromRunning) {
   ToyPlace place;
   place.hand.in_learn = [](const JobRequest&) { return Status(Code::kInternal, "no"); };
-  const ToyOutcome outcome = place.Run(kLearn + kMark + kText, {}, 5);
+  const ToyOutcome outcome = place.Run(kToyLearn + kMark + kShelve, {}, 5);
   EXPECT_EQ(outcome.failures, Lines{"model/-: no"});
   EXPECT_EQ(outcome.Count("done text/"), 0);
   place.hand.in_learn = {};
   Selection retry;
   retry.failed = {"model"};
-  EXPECT_EQ(place.Ok(kLearn + kMark + kText, retry).units, Lines{"done model/-"});
-  EXPECT_EQ(place.Ok(kLearn + kMark + kText).Count("done text/train"), 2);
+  EXPECT_EQ(place.Ok(kToyLearn + kMark + kShelve, retry).units, Lines{"done model/-"});
+  EXPECT_EQ(place.Ok(kToyLearn + kMark + kShelve).Count("done text/train"), 2);
 }
 
 TEST(JobTest, TheMemoryThatARefusalNamesIsEnough) {
   ToyPlace place;
   place.memory = std::uint64_t{60} << 20;  // `mark` takes 32 MiB of it
-  const ToyOutcome refused = place.Run(kLearn + kMark + kText, {}, 5);
+  const ToyOutcome refused = place.Run(kToyLearn + kMark + kShelve, {}, 5);
   ASSERT_EQ(refused.failures.size(), 1u);
   const std::string& why = refused.failures[0];
   EXPECT_NE(why.find("limits.memory of 60.0 MiB"), std::string::npos) << why;
   const std::size_t number = why.find("give it ");
   ASSERT_NE(number, std::string::npos) << why;
   place.memory = std::stoull(why.substr(number + 8)) << 20;
-  place.Ok(kLearn + kMark + kText);
+  place.Ok(kToyLearn + kMark + kShelve);
 }
 
 TEST(JobTest, ADamagedPartitionIsMadeAgainAndTheJobRunsAgain) {
   ToyPlace place;
   bool damaged = false;
   place.hand.in_learn = [&](const JobRequest&) {
-    if (!std::exchange(damaged, true)) Flip(place.PartitionOutput("docs", "0001-00001.part"));
+    if (!std::exchange(damaged, true)) FlipByte(place.PartitionOutput("docs", "0001-00001.part"));
     return Status();
   };
-  const ToyOutcome outcome = place.Ok(kLearn);
+  const ToyOutcome outcome = place.Ok(kToyLearn);
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_EQ(outcome.Count("void docs/0001-00001"), 1);
   EXPECT_EQ(outcome.Count("done docs/0001-00001"), 2);
   const std::string model = ReadFile(place.PartitionOutput("model", "model"));
   ToyPlace other;
-  other.Ok(kLearn);
+  other.Ok(kToyLearn);
   EXPECT_EQ(model, ReadFile(other.PartitionOutput("model", "model")));
 }
 
@@ -220,10 +210,10 @@ TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {
 
 TEST(JobTest, ForceRunsItAgain) {
   ToyPlace place;
-  place.Ok(kLearn + kMark + kText);
+  place.Ok(kToyLearn + kMark + kShelve);
   Selection force;
   force.force = "model";
-  const ToyOutcome forced = place.Ok(kLearn + kMark + kText, force);
+  const ToyOutcome forced = place.Ok(kToyLearn + kMark + kShelve, force);
   EXPECT_EQ(place.hand.learnt, 2);
   EXPECT_TRUE(Says(forced.because, "text: it is made from outputs that --force model makes again"));
 }
@@ -232,22 +222,22 @@ TEST(JobTest, OnlyWhatReadsItNeedsItsArtifact) {
   ToyPlace place;
   Selection only;
   only.only = "text";
-  EXPECT_TRUE(Says(place.Run(kLearn + kMark + kText, only).refusals, "needs the artifact of 'model'"));
+  EXPECT_TRUE(Says(place.Run(kToyLearn + kMark + kShelve, only).refusals, "needs the artifact of 'model'"));
   Selection until;
   until.until = "model";
-  const ToyOutcome learnt = place.Ok(kLearn + kMark + kText, until);
+  const ToyOutcome learnt = place.Ok(kToyLearn + kMark + kShelve, until);
   EXPECT_EQ(learnt.Count("done text/"), 0);
-  EXPECT_EQ(place.Ok(kLearn + kMark + kText, only).Count("done text/train"), 2);
+  EXPECT_EQ(place.Ok(kToyLearn + kMark + kShelve, only).Count("done text/train"), 2);
 }
 
 TEST(JobTest, AnArtifactCanBeTheInputOfAJob) {
   ToyPlace place;
   const std::string look = "  seen: { type: look, input: text, out: \"${out}/seen\" }\n";
-  const ToyOutcome outcome = place.Ok(kLearn + kMark + kText + look);
+  const ToyOutcome outcome = place.Ok(kToyLearn + kMark + kShelve + look);
   EXPECT_EQ(outcome.Count("done seen/-"), 1);
   EXPECT_NE(ReadFile(place.path("out/seen/seen")).find("toy-train.tfrecord-00001-of-00002"),
             std::string::npos);
-  EXPECT_EQ(place.Ok(kLearn + kMark + kText + look).units, Lines{});
+  EXPECT_EQ(place.Ok(kToyLearn + kMark + kShelve + look).units, Lines{});
 }
 
 TEST(NamedInputTest, AFileCountsByItsBytes) {
@@ -271,34 +261,34 @@ TEST(NamedInputTest, AFileOfTheMachineIsReportedAndNotActedOn) {
   ToyPlace place;
   place.hand.list_path = place.path("words");
   WriteFile(place.path("words"), "a\n");
-  place.Ok(kLearn + kMark + kText);
+  place.Ok(kToyLearn + kMark + kShelve);
   WriteFile(place.path("words"), "b\n");
-  const ToyOutcome other = place.Ok(kLearn + kMark + kText);
+  const ToyOutcome other = place.Ok(kToyLearn + kMark + kShelve);
   EXPECT_EQ(other.units, Lines{});
   EXPECT_TRUE(Says(other.reports, "marked: library.list words: "));
   std::filesystem::remove(place.path("words"));
-  EXPECT_EQ(place.Ok(kLearn + kMark + kText).units, Lines{});
+  EXPECT_EQ(place.Ok(kToyLearn + kMark + kShelve).units, Lines{});
   Selection strict;
   strict.strict = true;
   WriteFile(place.path("words"), "b\n");
-  EXPECT_TRUE(Says(place.Run(kLearn + kMark + kText, strict).refusals, "library.list words"));
+  EXPECT_TRUE(Says(place.Run(kToyLearn + kMark + kShelve, strict).refusals, "library.list words"));
 }
 
 TEST(NamedInputTest, AReaderOfAReusedArtifactTellsHowThatWasMade) {
   ToyPlace place;
   place.hand.list_path = place.path("words");
   WriteFile(place.path("words"), "a\n");
-  place.Ok(kLearn + kMark + kText);
+  place.Ok(kToyLearn + kMark + kShelve);
   WriteFile(place.path("words"), "b\n");
   const std::string look = "  seen: { type: look, input: text, out: \"${out}/seen\" }\n";
-  place.Ok(kLearn + kMark + kText + look);
+  place.Ok(kToyLearn + kMark + kShelve + look);
   const Lineage text = ManifestAt(place.path("out/toy/1.0.0")).lineage;
   const Lineage seen = ManifestAt(place.path("out/seen")).lineage;
   ASSERT_GT(seen.size(), text.size());
   EXPECT_EQ(Lineage(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(text.size())), text);
   Selection force;
   force.force = "text";
-  place.Ok(kLearn + kMark + kText + look, force);
+  place.Ok(kToyLearn + kMark + kShelve + look, force);
   EXPECT_NE(ManifestAt(place.path("out/toy/1.0.0")).lineage, text) << "made again, with the words of now";
 }
 
@@ -306,7 +296,7 @@ TEST(NamedInputTest, AMetricOfTheTypeIsJudgedOverTheWhole) {
   ToyPlace place;
   const std::string mark =
       "  marked: { type: mark, input: docs, model: model, expect: { long_rate: [0, 0.1] } }\n";
-  const ToyOutcome outcome = place.Run(kLearn + mark + kText);
+  const ToyOutcome outcome = place.Run(kToyLearn + mark + kShelve);
   EXPECT_TRUE(Says(outcome.failures, "stage 'marked': long_rate is ")) << outcome.failures[0];
 }
 

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "dag/planner.h"
+#include "tests/dag/says.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace pipeline {
@@ -13,7 +14,7 @@ using Lines = std::vector<std::string>;
 
 /// What may differ between two versions of a pipeline file: source -> text -> clean -> docs, and what
 /// `stages` adds.
-struct File {
+struct FileVersion {
   std::string stages;
   std::string clean = "form: nfkc";
   std::string docs = "splits: { train: rest }";
@@ -26,7 +27,7 @@ std::string Shards(const std::string& name, const std::string& more = "") {
 /// A pipeline file and its existing outputs, built by hand.
 class World {
  public:
-  explicit World(const File& file) {
+  explicit World(const FileVersion& file) {
     Edit(file);
     SourceFile corpus;
     corpus.input = {"/corpus/u", "u"};
@@ -43,7 +44,7 @@ class World {
   World(const World&) = delete;
 
   /// Another file in the same place.
-  void Edit(const File& file) {
+  void Edit(const FileVersion& file) {
     spec_ =
         ParseFake(FakeFile("  source: { type: fetch, url: u }\n  text: { type: lines, input: source }\n"
                            "  clean: { type: map, input: text, " +
@@ -123,12 +124,6 @@ Selection Only(const std::string& stage, const std::string& force = "") {
   return selection;
 }
 
-bool Says(const Lines& lines, std::string_view output) {
-  for (const std::string& line : lines)
-    if (line.find(output) != std::string::npos) return true;
-  return false;
-}
-
 TEST(PlanTest, OneReaderStreamsFromTheSource) {
   World world({Shards("a")});
   EXPECT_EQ(world.Run(), Lines{"text..a"});
@@ -191,7 +186,7 @@ TEST(PlanTest, ASegmentWithAllItsPiecesMakesNoOrigin) {
 TEST(PlanTest, KeepIsNoReasonToRunAndDecidesWhatBecomesOfRecords) {
   World world({Shards("a")});
   world.Run();
-  const File kept{Shards("a"), "form: nfkc, keep: true"};
+  const FileVersion kept{Shards("a"), "form: nfkc, keep: true"};
   world.Edit(kept);
   EXPECT_TRUE(world.Make().nothing_to_do());
   world.snapshot.published.clear();
@@ -385,7 +380,7 @@ TEST(PlanTest, AnArtifactAtItsOldPlaceIsCopied) {
 }
 
 TEST(PlanTest, SelectionTakesSegments) {
-  const File file{Shards("a") + Shards("b")};
+  const FileVersion file{Shards("a") + Shards("b")};
   const auto select = [](std::string Selection::*what, const std::string& stage) {
     Selection selection;
     selection.*what = stage;

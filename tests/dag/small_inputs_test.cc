@@ -11,14 +11,13 @@
 
 #include "base/commit_point.h"
 #include "base/str.h"
+#include "tests/dag/toy_file.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {
 namespace {
 
-const std::string kText = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
 constexpr int kFiles = 150;
-constexpr int kAll = 100;  // failures that are allowed
 
 /// Adds files to those of the place; the last is input kFiles + 2.
 void WriteSmallFiles(const ToyPlace& place) {
@@ -59,7 +58,7 @@ TEST(SmallInputsTest, GroupsGiveTheBytesAndTheLinesOfSingleInputs) {
   WriteSmallFiles(grouped);
   WriteSmallFiles(single);
   single.threads = 64;  // too many threads for groups
-  const ToyOutcome of_groups = grouped.Ok(kText), of_single = single.Ok(kText);
+  const ToyOutcome of_groups = grouped.Ok(kToyText), of_single = single.Ok(kToyText);
   EXPECT_EQ(of_groups.Count("end text/"), kFiles + 3);
   EXPECT_EQ(of_groups.units, of_single.units);
   EXPECT_TRUE(grouped.Files("out") == single.Files("out"));
@@ -75,7 +74,7 @@ TEST(SmallInputsTest, AGroupIsReadAndCommittedOnOneThread) {
     const std::scoped_lock lock(mutex);
     if (point == "input.ended") ++ended[gettid()];
   });
-  place.Ok(kText);
+  place.Ok(kToyText);
   int in_groups = 0;
   for (const auto& [thread, inputs] : ended)
     if (inputs > 1) in_groups += inputs;
@@ -90,7 +89,7 @@ TEST(SmallInputsTest, AFileThatChangesFailsAlone) {
   const std::string path = place.path("corpus-1010.txt"), then = ReadFile(path);
   AtText changes("text 10 of line 0", [&] { std::ofstream(path, std::ios::app) << "one more\n"; });
   place.watch = &changes;
-  const ToyOutcome outcome = place.Run(kText, {}, kAll);
+  const ToyOutcome outcome = place.Run(kToyText, {}, kAllFailures);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos)
       << outcome.failures[0];
@@ -98,9 +97,9 @@ TEST(SmallInputsTest, AFileThatChangesFailsAlone) {
   EXPECT_GT(outcome.Count("void text/"), 0);
   place.watch = nullptr;
   WriteFile(path, then);
-  const ToyOutcome again = place.Ok(kText);
+  const ToyOutcome again = place.Ok(kToyText);
   EXPECT_EQ(again.Count("end text/"), 1);
-  undisturbed.Ok(kText);
+  undisturbed.Ok(kToyText);
   EXPECT_TRUE(place.Files("out") == undisturbed.Files("out"));
 }
 
@@ -110,13 +109,13 @@ TEST(SmallInputsTest, AFailureThatEndsTheRunKeepsWhatItsGroupHasRead) {
   const std::string path = place.path("corpus-1010.txt"), then = ReadFile(path);
   AtText changes("text 10 of line 0", [&] { std::ofstream(path, std::ios::app) << "one more\n"; });
   place.watch = &changes;
-  const ToyOutcome outcome = place.Run(kText);
+  const ToyOutcome outcome = place.Run(kToyText);
   EXPECT_EQ(outcome.failures.size(), 1u);
   const int ended = outcome.Count("end text/");
   EXPECT_GT(ended, 0);
   place.watch = nullptr;
   WriteFile(path, then);
-  EXPECT_EQ(place.Ok(kText).Count("end text/"), kFiles + 3 - ended);
+  EXPECT_EQ(place.Ok(kToyText).Count("end text/"), kFiles + 3 - ended);
 }
 
 /// The bundles of the partition outputs of `stage`, and the number of its files.
@@ -137,15 +136,15 @@ TEST(SmallInputsTest, OutputsOfAGroupShareAFileThatLaterRunsRead) {
   WriteSmallFiles(place);
   WriteSmallFiles(undisturbed);
   place.keep_intermediates = true;
-  place.Ok(kText);
+  place.Ok(kToyText);
   std::size_t files = 0;
   EXPECT_FALSE(Bundles(place, "text", files).empty());
   EXPECT_LT(files, static_cast<std::size_t>(kFiles * 2 / 3));
 
   std::filesystem::remove_all(place.path("out"));
-  const ToyOutcome again = place.Ok(kText);
+  const ToyOutcome again = place.Ok(kToyText);
   EXPECT_EQ(again.Count("end text/"), 0);  // nothing is read again
-  undisturbed.Ok(kText);
+  undisturbed.Ok(kToyText);
   EXPECT_TRUE(place.Files("out") == undisturbed.Files("out"));
 }
 
@@ -154,7 +153,7 @@ TEST(SmallInputsTest, OutputsInADamagedBundleAreMadeAgain) {
   WriteSmallFiles(place);
   WriteSmallFiles(undisturbed);
   place.keep_intermediates = true;
-  place.Ok(kText);
+  place.Ok(kToyText);
   std::size_t files = 0;
   const std::vector<std::string> bundles = Bundles(place, "text", files);
   ASSERT_GT(bundles.size(), 2u);
@@ -166,11 +165,11 @@ TEST(SmallInputsTest, OutputsInADamagedBundleAreMadeAgain) {
 
   std::filesystem::remove_all(place.path("out"));
   place.keep_intermediates = false;
-  const ToyOutcome again = place.Ok(kText);
+  const ToyOutcome again = place.Ok(kToyText);
   EXPECT_GT(again.Count("done text/0"), 2);
   EXPECT_LT(again.Count("done text/0"), kFiles);
   EXPECT_EQ(again.Count("void text/"), 1);
-  undisturbed.Ok(kText);
+  undisturbed.Ok(kToyText);
   EXPECT_TRUE(place.Files("out") == undisturbed.Files("out"));
   Bundles(place, "text", files);
   EXPECT_EQ(files, 0u);  // also those of earlier runs
@@ -179,7 +178,7 @@ TEST(SmallInputsTest, OutputsInADamagedBundleAreMadeAgain) {
 TEST(SmallInputsTest, OtherProcessesAreOfferedSingleInputs) {
   ToyPlace place;
   WriteSmallFiles(place);
-  const ToyOutcome plan = place.Run(kText, {}, 1, ExecutionMode::kPlanning);
+  const ToyOutcome plan = place.Run(kToyText, {}, 1, ExecutionMode::kPlanning);
   EXPECT_EQ(plan.offered.size(), static_cast<std::size_t>(kFiles + 3));
 }
 

@@ -11,14 +11,13 @@
 #include <thread>
 #include <utility>
 
+#include "tests/dag/toy_file.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {
 namespace {
 
-const std::string kText = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
 const std::string kSecond = "  more: { type: write_tfds, input: docs, name: more, out: \"${out}\" }\n";
-constexpr int kAll = 100;  // failures that are allowed
 
 /// Calls `then` once, when it first sees a batch of this partition.
 class AtPartition final : public RecordObserver {
@@ -53,7 +52,7 @@ TEST(SourceChangeTest, OnlyWhatWasMadeOfTheChangedFileIsVoid) {
   const std::string then = ReadFile(place.path("corpus-1.txt"));
   AtPartition changes({1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); });
   place.watch = &changes;
-  const ToyOutcome outcome = place.Run(kText, {}, kAll);
+  const ToyOutcome outcome = place.Run(kToyText, {}, kAllFailures);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_TRUE(outcome.failures[0].starts_with("text/0001-*: ")) << outcome.failures[0];
   EXPECT_NE(outcome.failures[0].find("was changed since this run began"), std::string::npos);
@@ -64,7 +63,7 @@ TEST(SourceChangeTest, OnlyWhatWasMadeOfTheChangedFileIsVoid) {
   EXPECT_EQ(outcome.Count("end text/000"), 2);
   place.watch = nullptr;
   WriteFile(place.path("corpus-1.txt"), then);
-  const ToyOutcome again = place.Ok(kText);
+  const ToyOutcome again = place.Ok(kToyText);
   EXPECT_EQ(again.Count("done text/0001-"), again.Count("done text/000")) << "the others stand";
 }
 
@@ -72,14 +71,14 @@ TEST(SourceChangeTest, WhatReadsItsPartitionsIsVoidToo) {
   ToyPlace place;
   AtPartition changes({1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); });
   place.watch = &changes;
-  const ToyOutcome outcome = place.Run(kText + kSecond, {}, kAll);
+  const ToyOutcome outcome = place.Run(kToyText + kSecond, {}, kAllFailures);
   EXPECT_NE(outcome.code, Code::kOk);
   for (const std::string stage : {"docs", "text", "more"}) {
     EXPECT_EQ(outcome.Count("void " + stage + "/"), outcome.Count("done " + stage + "/0001-")) << stage;
     EXPECT_EQ(outcome.Count("void " + stage + "/0001-"), outcome.Count("void " + stage + "/")) << stage;
   }
   place.watch = nullptr;
-  place.Ok(kText + kSecond);
+  place.Ok(kToyText + kSecond);
 }
 
 const std::string kLong =
@@ -92,12 +91,12 @@ void MakeLong(const ToyPlace& place) { Append(place.path("corpus-1.txt"), std::s
 TEST(SourceChangeTest, WhatASourceMadeBeforeItFailedStands) {
   ToyPlace place;
   MakeLong(place);
-  const ToyOutcome first = place.Run(kLong, {}, kAll);
+  const ToyOutcome first = place.Run(kLong, {}, kAllFailures);
   ASSERT_EQ(first.failures.size(), 1u);
   EXPECT_NE(first.failures[0].find("longer than max_record_bytes"), std::string::npos) << first.failures[0];
   EXPECT_GT(first.Count("done other/0001-"), 1);
   EXPECT_EQ(first.Count("void"), 0);
-  const ToyOutcome again = place.Run(kLong, {}, kAll);
+  const ToyOutcome again = place.Run(kLong, {}, kAllFailures);
   EXPECT_EQ(again.failures, first.failures);
   EXPECT_EQ(again.Count("done other/"), 0) << "what stands is not made again";
   EXPECT_EQ(again.Count("void"), 0);
@@ -109,7 +108,7 @@ TEST(SourceChangeTest, AFailureHidesNoChange) {
   AtPartition changes(
       {1, 1}, [&] { Append(place.path("corpus-1.txt"), "one more\n"); }, "long");
   place.watch = &changes;
-  const ToyOutcome outcome = place.Run(kLong, {}, kAll);
+  const ToyOutcome outcome = place.Run(kLong, {}, kAllFailures);
   // One, or two where the other line was still reading it.
   ASSERT_FALSE(outcome.failures.empty());
   for (const std::string& failure : outcome.failures)
@@ -142,7 +141,7 @@ TEST(SourceChangeTest, AReaderThatStillRunsLeavesNothingOfADamagedSource) {
       return {};
     };
   };
-  const ToyOutcome outcome = place.Run(kRead, {}, kAll);
+  const ToyOutcome outcome = place.Run(kRead, {}, kAllFailures);
   EXPECT_TRUE(running) << "the test is about such a unit";
   EXPECT_NE(outcome.code, Code::kOk);
   for (const std::string stage : {"cut", "text", "more"})

@@ -9,6 +9,8 @@
 
 #include "base/commit_point.h"
 #include "dag/records/partition_output.h"
+#include "tests/dag/says.h"
+#include "tests/dag/toy_file.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {
@@ -17,8 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-const std::string kLearn = "  model: { type: learn, input: docs }\n";
-const std::string kText = "  text: { type: write_tfds, input: docs, name: toy, out: \"${out}\" }\n";
 const std::string kMore = "  more: { type: write_tfds, input: docs, name: more, out: \"${out}\" }\n";
 
 /// The partition outputs in directories STAGE-* of the work directory; of all stages if `stage` is empty.
@@ -42,18 +42,6 @@ Outputs OutputsOf(const ToyPlace& place, const std::string& stage = {}) {
   return outputs;
 }
 
-bool Says(const Lines& lines, std::string_view text) {
-  for (const std::string& line : lines)
-    if (line.find(text) != std::string::npos) return true;
-  return false;
-}
-
-void Flip(const std::string& path) {
-  std::string bytes = ReadFile(path);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x20);
-  WriteFile(path, bytes);
-}
-
 Selection Until(const std::string& stage) {
   Selection selection;
   selection.until = stage;
@@ -62,12 +50,12 @@ Selection Until(const std::string& stage) {
 
 TEST(UnneededOutputsTest, AFinishedRunLeavesNoneAndTheNextOneHasNothingToDo) {
   ToyPlace place;
-  const ToyOutcome first = place.Ok(kLearn + kText + kMore);
+  const ToyOutcome first = place.Ok(kToyLearn + kToyText + kMore);
   EXPECT_GT(first.Count("done docs/"), 5);
   EXPECT_GT(first.Count("done text/0"), 5);
   EXPECT_EQ(OutputsOf(place).number, 0);
   EXPECT_TRUE(Says(first.notes, "stage 'docs': ")) << "it says so";
-  EXPECT_EQ(place.Ok(kLearn + kText + kMore).units, Lines{});
+  EXPECT_EQ(place.Ok(kToyLearn + kToyText + kMore).units, Lines{});
   EXPECT_FALSE(ReadFile(place.PartitionOutput("model", "model")).empty())
       << "an artifact, not an intermediate";
 }
@@ -75,11 +63,11 @@ TEST(UnneededOutputsTest, AFinishedRunLeavesNoneAndTheNextOneHasNothingToDo) {
 TEST(UnneededOutputsTest, TheOptionKeepsThemAndTheNextRunWithoutItRemovesThem) {
   ToyPlace place;
   place.keep_intermediates = true;
-  place.Ok(kLearn + kText);
+  place.Ok(kToyLearn + kToyText);
   EXPECT_GT(OutputsOf(place, "docs").number, 5);
   EXPECT_GT(OutputsOf(place, "text").number, 5);
   place.keep_intermediates = false;
-  EXPECT_EQ(place.Ok(kLearn + kText).units, Lines{});
+  EXPECT_EQ(place.Ok(kToyLearn + kToyText).units, Lines{});
   EXPECT_EQ(OutputsOf(place).number, 0);
 }
 
@@ -108,13 +96,13 @@ TEST(UnneededOutputsTest, RecordsThatNoStageReadsAreAResult) {
 TEST(UnneededOutputsTest, AReaderThatFailedKeepsItsInputWhileTheOtherReaderIsDone) {
   ToyPlace place;
   place.hand.in_learn = [](const JobRequest&) { return Status(Code::kInternal, "no"); };
-  const ToyOutcome failed = place.Run(kLearn + kText, {}, 5);
+  const ToyOutcome failed = place.Run(kToyLearn + kToyText, {}, 5);
   EXPECT_EQ(failed.failures, Lines{"model/-: no"});
   EXPECT_EQ(OutputsOf(place, "text").number, 0) << "it is published";
   const int docs = OutputsOf(place, "docs").number;
   EXPECT_GT(docs, 5);
   place.hand.in_learn = {};
-  EXPECT_EQ(place.Ok(kLearn + kText).units, Lines{"done model/-"});
+  EXPECT_EQ(place.Ok(kToyLearn + kToyText).units, Lines{"done model/-"});
   EXPECT_EQ(OutputsOf(place).number, 0);
 }
 
@@ -124,27 +112,27 @@ TEST(UnneededOutputsTest, AFailedCheckKeepsAllThatTheStageIsMadeFrom) {
     return "  marked: { type: mark, input: docs, model: model" + more + " }\n" +
            "  text: { type: shelve, input: marked, name: toy, out: \"${out}\" }\n";
   };
-  const ToyOutcome failed = place.Run(kLearn + marked(", expect: { long_rate: [0, 0.1] }"), {}, 5);
+  const ToyOutcome failed = place.Run(kToyLearn + marked(", expect: { long_rate: [0, 0.1] }"), {}, 5);
   EXPECT_TRUE(Says(failed.failures, "long_rate is "));
   EXPECT_GT(OutputsOf(place, "docs").number, 5);
   EXPECT_GT(OutputsOf(place, "text").number, 5);
-  const ToyOutcome mended = place.Ok(kLearn + marked(""));
+  const ToyOutcome mended = place.Ok(kToyLearn + marked(""));
   EXPECT_EQ(mended.Count("done docs/") + mended.Count("done text/0"), 0);
   EXPECT_EQ(OutputsOf(place).number, 0);
 }
 
 TEST(UnneededOutputsTest, AReaderThatIsNotSelectedCountsAsUnfinished) {
   ToyPlace place;
-  place.Ok(kLearn + kText, Until("text"));
+  place.Ok(kToyLearn + kToyText, Until("text"));
   EXPECT_GT(OutputsOf(place, "docs").number, 5);
   EXPECT_EQ(OutputsOf(place, "text").number, 0);
-  EXPECT_EQ(place.Ok(kLearn + kText).units, Lines{"done model/-"});
+  EXPECT_EQ(place.Ok(kToyLearn + kToyText).units, Lines{"done model/-"});
   EXPECT_EQ(OutputsOf(place).number, 0);
 }
 
 TEST(UnneededOutputsTest, AStageThatOnlyForceReplacesKeepsItsInput) {
   ToyPlace place;
-  place.Ok(kLearn + kText);
+  place.Ok(kToyLearn + kToyText);
   const std::string salted = "  model: { type: learn, input: docs, salt: pepper }\n";
   const std::string other =
       "  text: { type: write_tfds, input: docs, name: toy, shuffle: none, out: \"${out}\" }\n";
@@ -160,18 +148,18 @@ TEST(UnneededOutputsTest, AStageThatOnlyForceReplacesKeepsItsInput) {
 TEST(UnneededOutputsTest, AnIntermediateWhoseSourceIsGoneStays) {
   ToyPlace place;
   place.hand.in_learn = [](const JobRequest&) { return Status(Code::kInternal, "no"); };
-  place.Run(kLearn + kText, {}, 5);
+  place.Run(kToyLearn + kToyText, {}, 5);
   for (int file = 0; file < 3; ++file) fs::remove(place.path("corpus-" + std::to_string(file) + ".txt"));
   place.hand.in_learn = {};
   Selection from_log;
   from_log.from_log = true;
-  place.Ok(kLearn + kText, from_log);
+  place.Ok(kToyLearn + kToyText, from_log);
   EXPECT_GT(OutputsOf(place, "docs").number, 5) << "nothing can make it again";
 }
 
 TEST(UnneededOutputsTest, PlansAndWorkersRemoveNothing) {
   ToyPlace place;
-  const std::string stages = kLearn + kText;
+  const std::string stages = kToyLearn + kToyText;
   for (int round = 0; round < 10; ++round) {
     const ToyOutcome plan = place.Run(stages, {}, 1, ExecutionMode::kPlanning);
     EXPECT_EQ(plan.failures, Lines{});
@@ -188,11 +176,11 @@ TEST(UnneededOutputsTest, PlansAndWorkersRemoveNothing) {
 TEST(UnneededOutputsTest, APersonsFilesInTheWorkDirectoryStay) {
   ToyPlace place;
   place.keep_intermediates = true;
-  place.Ok(kLearn + kText);
+  place.Ok(kToyLearn + kToyText);
   const std::string mine = fs::path(place.PartitionOutput("docs", "0000-00000.part")).parent_path() / "notes";
   WriteFile(mine, "mine");
   place.keep_intermediates = false;
-  place.Ok(kLearn + kText);
+  place.Ok(kToyLearn + kToyText);
   EXPECT_EQ(ReadFile(mine), "mine");
   EXPECT_EQ(OutputsOf(place).number, 0);
 }
@@ -261,7 +249,7 @@ int LeftAtTheFirstShard(const std::string& stages, const std::string& stage) {
 }
 
 TEST(UnneededOutputsTest, TheInputOfTheFirstPassIsGoneBeforeTheFirstShard) {
-  EXPECT_EQ(LeftAtTheFirstShard(kLearn + kText, "docs"), 0);
+  EXPECT_EQ(LeftAtTheFirstShard(kToyLearn + kToyText, "docs"), 0);
 }
 
 TEST(UnneededOutputsTest, RecordsThatVaryStayUntilTheirReadersHavePublished) {
@@ -275,7 +263,7 @@ TEST(UnneededOutputsTest, RecordsThatVaryStayUntilTheirReadersHavePublished) {
 TEST(UnneededOutputsTest, APartitionThatADamagedOneIsMadeFromIsMadeAgain) {
   ToyPlace place;
   WriteFile(place.path("my.model"), "mine\n");
-  const std::string stages = kLearn +
+  const std::string stages = kToyLearn +
                              "  marked: { type: mark, input: docs, model: " + place.path("my.model") +
                              " }\n"
                              "  text: { type: write_tfds, input: marked, name: toy, out: \"${out}\" }\n"
@@ -286,7 +274,7 @@ TEST(UnneededOutputsTest, APartitionThatADamagedOneIsMadeFromIsMadeAgain) {
   for (const char* stage : {"text", "more"})
     fs::remove_all(fs::path(place.PartitionOutput(stage, "0000-00000.spill")).parent_path());
   fs::remove_all(place.path("out"));
-  Flip(place.PartitionOutput("marked", "0001-00001.part"));
+  FlipByte(place.PartitionOutput("marked", "0001-00001.part"));
   place.keep_intermediates = false;
   const ToyOutcome outcome = place.Ok(stages);  // `docs` is unneeded when it begins
   EXPECT_TRUE(Says(outcome.notes, "stage 'docs': 1 partition is made again"));
@@ -309,7 +297,7 @@ TEST(UnneededOutputsTest, ABarrierStageWhoseOutputIsDamagedTakesAllInAgainAtOnce
     if (left >= 0) return {};
     for (int look = 0; look < 3000 && (left = OutputsOf(place, "some.in").number) > 0; ++look)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    Flip(place.PartitionOutput("some", "0000-00001.part"));
+    FlipByte(place.PartitionOutput("some", "0000-00001.part"));
     return {};
   };
   const ToyOutcome outcome = place.Ok(stages);

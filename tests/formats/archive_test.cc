@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 
-struct Text {
+struct ArchivedText {
   std::string bytes;
   std::vector<std::string> borders;  // OFFSET:NAME
   MemberBorders::Counts counts;
@@ -23,9 +23,9 @@ struct Text {
 };
 
 /// `read_per_look`: how much of the file is said to have been read between two questions about that.
-Text ReadArchive(const std::string& bytes, ArchiveRules rules = {}, std::size_t chunk = 1 << 20,
-                 std::size_t piece = 1 << 16, std::uint64_t read_per_look = 1 << 16) {
-  Text text;
+ArchivedText ReadArchive(const std::string& bytes, ArchiveRules rules = {}, std::size_t chunk = 1 << 20,
+                         std::size_t piece = 1 << 16, std::uint64_t read_per_look = 1 << 16) {
+  ArchivedText text;
   const MemoryFile file(bytes, chunk);
   const bool zip = DetectArchive(bytes) == ArchiveKind::kZip;
   auto archive = zip ? OpenZip(file, {}) : OpenTar(std::make_unique<MemoryReader>(bytes, chunk));
@@ -72,7 +72,7 @@ const std::string kZipExample(
     112);
 
 TEST(ArchiveTest, ExampleOfTheFormatPage) {
-  const Text text = ReadArchive(kZipExample);
+  const ArchivedText text = ReadArchive(kZipExample);
   EXPECT_TRUE(text.status.ok()) << text.status.message();
   EXPECT_EQ(text.bytes, "猫\n");
   EXPECT_EQ(text.borders, std::vector<std::string>{"0:a.txt"});
@@ -82,14 +82,14 @@ TEST(ArchiveTest, ExampleOfTheFormatPage) {
 TEST(ArchiveTest, MembersFollowEachOtherInAnyPieces) {
   for (const std::size_t chunk : {1u, 100u, 1u << 20})
     for (const std::size_t piece : {1u, 7u, 1u << 16}) {
-      const Text tar = ReadArchive(Tar(kMembers), {}, chunk, piece);
+      const ArchivedText tar = ReadArchive(Tar(kMembers), {}, chunk, piece);
       ASSERT_TRUE(tar.status.ok()) << tar.status.message();
       EXPECT_EQ(tar.bytes, "猫\nlast line without its end\uFEFF犬\n");
       EXPECT_EQ(tar.borders.back(), "29:a/3.txt");
       EXPECT_EQ(tar.counts, (MemberBorders::Counts{4, 2, 0}));
       std::vector<TestMember> files = kMembers;
       files.erase(files.begin() + 2);  // our zips have no links
-      const Text zip = ReadArchive(Zip(files), {}, chunk, piece);
+      const ArchivedText zip = ReadArchive(Zip(files), {}, chunk, piece);
       ASSERT_TRUE(zip.status.ok()) << zip.status.message();
       EXPECT_EQ(zip.bytes, tar.bytes);
       EXPECT_EQ(zip.borders, tar.borders);
@@ -110,7 +110,7 @@ TEST(ArchiveTest, DetectedByBytes) {
 TEST(ArchiveTest, PatternsLeaveMembersOut) {
   ArchiveRules rules;
   rules.members = {"*.txt", "b?"};
-  const Text text = ReadArchive(Tar(kMembers), rules);
+  const ArchivedText text = ReadArchive(Tar(kMembers), rules);
   EXPECT_EQ(text.bytes, "猫\n\uFEFF犬\n");
   EXPECT_EQ(text.counts, (MemberBorders::Counts{3, 2, 1}));
   rules.members = {"日本*.txt"};
@@ -153,13 +153,13 @@ TEST(ArchiveTest, NamesPromiseArchives) {
 
 TEST(ArchiveTest, CompressedMembersAreDecoded) {
   const std::string text(100'000, 'x');
-  const Text tar =
+  const ArchivedText tar =
       ReadArchive(Tar({{"1.gz", GzipCompress(text)}, {"2", XzCompress("b")}, {"3.zst", ZstdCompress("c")}}));
   EXPECT_TRUE(tar.status.ok()) << tar.status.message();
   EXPECT_EQ(tar.bytes, text + "bc");
   std::string damaged = GzipCompress(text);
   damaged.resize(damaged.size() - 3);
-  const Text bad = ReadArchive(Zip({{"x/1.gz", damaged}}));
+  const ArchivedText bad = ReadArchive(Zip({{"x/1.gz", damaged}}));
   EXPECT_EQ(bad.status.code(), Code::kDataLoss);
   EXPECT_TRUE(bad.status.message().starts_with("member 'x/1.gz': damaged gzip data at byte "))
       << bad.status.message();
@@ -171,7 +171,7 @@ TEST(ArchiveTest, CompressedMembersAreDecoded) {
 
 TEST(ArchiveTest, ArchivesInArchivesAreRefused) {
   for (const std::string& inner : {Tar(kMembers), Zip(kMembers), GzipCompress(Tar(kMembers))}) {
-    const Text text = ReadArchive(Zip({{"good", "text"}, {"inner", inner}}));
+    const ArchivedText text = ReadArchive(Zip({{"good", "text"}, {"inner", inner}}));
     EXPECT_EQ(text.bytes, "text");
     EXPECT_EQ(text.status.code(), Code::kUnimplemented);
     EXPECT_TRUE(text.status.message().starts_with("member 'inner': is an archive inside"))
@@ -182,7 +182,7 @@ TEST(ArchiveTest, ArchivesInArchivesAreRefused) {
 TEST(ArchiveTest, NamesAreOnlyEverNames) {
   for (const std::string& bytes : {Tar({{"../../etc/x\x1b[2J", "a"}, {"/abs", "b"}, {"\xff", "c"}}),
                                    Zip({{"../../etc/x\x1b[2J", "a"}, {"/abs", "b"}, {"\xff", "c"}})}) {
-    const Text text = ReadArchive(bytes);
+    const ArchivedText text = ReadArchive(bytes);
     EXPECT_EQ(text.bytes, "abc");
     EXPECT_EQ(text.borders, (std::vector<std::string>{"0:../../etc/x?[2J", "1:/abs", "2:?"}));
   }
@@ -194,7 +194,7 @@ TEST(ArchiveTest, TruncationAtEveryLengthIsAnError) {
   for (std::size_t length = 4; length < zip.size(); ++length)
     ASSERT_EQ(ReadArchive(zip.substr(0, length)).status.code(), Code::kDataLoss) << length;
   for (std::size_t length = 0; length + 512 < tar.size(); ++length) {
-    const Text text = ReadArchive(tar.substr(0, length));
+    const ArchivedText text = ReadArchive(tar.substr(0, length));
     ASSERT_EQ(text.status.code(), Code::kDataLoss) << length;
     ASSERT_TRUE(text.status.message().ends_with("; fetch the file again")) << text.status.message();
   }
@@ -206,7 +206,7 @@ TEST(ArchiveTest, DamagedBytesOfAZipAreNoticedOrMeanNothing) {
   for (std::size_t at = 0; at < zip.size(); ++at) {
     std::string bad = zip;
     bad[at] = static_cast<char>(bad[at] ^ 0x10);
-    const Text text = DetectArchive(bad) ? ReadArchive(bad) : Text{good, {}, {}, {}};
+    const ArchivedText text = DetectArchive(bad) ? ReadArchive(bad) : ArchivedText{good, {}, {}, {}};
     if (text.status.ok() && at >= 4) {
       // A name, a time or a kind of file is nobody's checksum.
       EXPECT_TRUE(text.bytes == good || text.counts.not_files > 0) << at << ": " << text.bytes;
@@ -221,7 +221,7 @@ TEST(ArchiveTest, DamagedBytesOfAZipAreNoticedOrMeanNothing) {
 }
 
 TEST(ArchiveTest, ConcatenatedTarsAreOne) {
-  const Text text = ReadArchive(Tar({{"a", "1"}}) + Tar({{"b", "2"}}));
+  const ArchivedText text = ReadArchive(Tar({{"a", "1"}}) + Tar({{"b", "2"}}));
   EXPECT_TRUE(text.status.ok()) << text.status.message();
   EXPECT_EQ(text.bytes, "12");
   EXPECT_EQ(ReadArchive(Tar({{"a", "1"}}) + std::string(2000, 'x')).status.code(), Code::kDataLoss);
@@ -232,7 +232,7 @@ TEST(ArchiveTest, BombsEndAfter16MiB) {
   const std::string zip = Zip({{"small", "text"}, {"zeros.gz", GzipCompress(zeros)}});
   ArchiveRules rules;
   rules.max_ratio = 50;
-  Text text = ReadArchive(zip, rules, 1 << 20, 65'000, 100);  // no divisor of 16 MiB
+  ArchivedText text = ReadArchive(zip, rules, 1 << 20, 65'000, 100);  // no divisor of 16 MiB
   EXPECT_EQ(text.status.code(), Code::kResourceExhausted);
   EXPECT_EQ(text.status.message(),
             "member 'zeros.gz' expands to more than 50 times its size: no text does; leave it out with "
@@ -254,7 +254,7 @@ TEST(ArchiveTest, EncryptedMembersAreNamed) {
   std::string zip = Zip({{"secret.txt", "0123456789abcdef"}});
   zip[6] |= 1;
   zip[zip.find("PK\x01\x02") + 8] |= 1;
-  const Text text = ReadArchive(zip);
+  const ArchivedText text = ReadArchive(zip);
   EXPECT_EQ(text.status.code(), Code::kInvalidArgument);
   EXPECT_TRUE(text.status.message().starts_with("member 'secret.txt' is encrypted; "))
       << text.status.message();

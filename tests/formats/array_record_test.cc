@@ -43,7 +43,7 @@ std::vector<std::string> RandomRecords(std::uint32_t seed, std::size_t count) {
   return records;
 }
 
-std::string WhyNot(const std::string& bytes) {
+std::string WhyNoArrayRecord(const std::string& bytes) {
   const StringFile file(bytes);
   const auto reader = ArrayRecordReader::Open(file, {});
   EXPECT_EQ(reader.status().code(), Code::kDataLoss);
@@ -109,18 +109,19 @@ TEST(ArrayRecordTest, EveryFlippedByteOfARecordIsFoundAndTheNextOneIsRead) {
 
 TEST(ArrayRecordTest, RefusesWhatIsNone) {
   const std::string good = FileOf({"first", "last"});
-  EXPECT_EQ(WhyNot(""),
+  EXPECT_EQ(WhyNoArrayRecord(""),
             "not an ArrayRecord file: byte 0: the file ends here, not at a multiple of 65536 of two at "
             "least: truncated");
-  EXPECT_NE(WhyNot(good.substr(0, 65536)).find("truncated"), std::string::npos);
-  EXPECT_NE(WhyNot(good.substr(0, good.size() - 1)).find("truncated"), std::string::npos);
-  EXPECT_NE(WhyNot(std::string(131072, '\0')).find("the header of the block"), std::string::npos);
+  EXPECT_NE(WhyNoArrayRecord(good.substr(0, 65536)).find("truncated"), std::string::npos);
+  EXPECT_NE(WhyNoArrayRecord(good.substr(0, good.size() - 1)).find("truncated"), std::string::npos);
+  EXPECT_NE(WhyNoArrayRecord(std::string(131072, '\0')).find("the header of the block"), std::string::npos);
   std::string bad = good;
   bad[5] = 'x';
-  EXPECT_EQ(WhyNot(bad), "not an ArrayRecord file: byte 0: no signature");
+  EXPECT_EQ(WhyNoArrayRecord(bad), "not an ArrayRecord file: byte 0: no signature");
   bad = good;
   bad[65536 + 24 + 45] ^= 1;  // in the postscript
-  EXPECT_EQ(WhyNot(bad), "not an ArrayRecord file: byte 65536: the hash of the chunk's data does not fit");
+  EXPECT_EQ(WhyNoArrayRecord(bad),
+            "not an ArrayRecord file: byte 65536: the hash of the chunk's data does not fit");
 }
 
 }  // namespace

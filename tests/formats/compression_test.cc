@@ -34,7 +34,7 @@ Decoded Decode(Compression compression, std::string bytes, std::size_t chunk = 1
   return decoded;
 }
 
-std::string Text(std::size_t bytes) {
+std::string TextOfWords(std::size_t bytes) {
   std::mt19937 random(3);
   std::string text;
   while (text.size() < bytes) {
@@ -116,7 +116,7 @@ TEST(CompressionTest, NamesThatPromiseMoreAreRefused) {
 }
 
 TEST(CompressionTest, AnyChunkOfInputAndOutputGivesTheSame) {
-  const std::string text = Text(30'000);
+  const std::string text = TextOfWords(30'000);
   std::vector<Compression> all = Packed();
   all.emplace_back();  // plain
   for (const Compression compression : all) {
@@ -131,14 +131,14 @@ TEST(CompressionTest, AnyChunkOfInputAndOutputGivesTheSame) {
 }
 
 TEST(CompressionTest, LargeTextsThatNeedSeveralBuffers) {
-  std::string text = Text(3'000'000);
+  std::string text = TextOfWords(3'000'000);
   text.append(5'000'000, 'x');  // compresses to next to nothing
   for (const Compression compression : Packed())
     EXPECT_EQ(Decode(compression, Compressed(compression, text)).text, text);
 }
 
 TEST(CompressionTest, StreamsFramesAndMembersFollowEachOther) {
-  const std::string a = Text(5000), b = "", c = Text(300);
+  const std::string a = TextOfWords(5000), b = "", c = TextOfWords(300);
   for (const Compression compression : Packed())
     for (const std::size_t chunk : {1u, 1000u, 1u << 20}) {
       const std::string bytes =
@@ -155,7 +155,7 @@ TEST(CompressionTest, StreamsFramesAndMembersFollowEachOther) {
 }
 
 TEST(CompressionTest, ZerosBehindTheEndArePassedOver) {
-  const std::string text = Text(300);
+  const std::string text = TextOfWords(300);
   for (const Compression compression : Packed())
     for (const std::size_t chunk : {1u, 7u, 1u << 20}) {
       const Decoded decoded =
@@ -177,7 +177,7 @@ TEST(CompressionTest, GzipHeaderFieldsArePassedOver) {
 }
 
 TEST(CompressionTest, TruncationAtEveryLengthIsAnErrorAfterTheGoodBytes) {
-  const std::string text = Text(2000);
+  const std::string text = TextOfWords(2000);
   for (const Compression compression : Packed()) {
     const std::string bytes = Compressed(compression, text);
     std::size_t longest = 0;
@@ -199,7 +199,7 @@ TEST(CompressionTest, TruncationAtEveryLengthIsAnErrorAfterTheGoodBytes) {
 }
 
 TEST(CompressionTest, EveryDamagedByteIsNoticedOrMeansNothing) {
-  const std::string text = Text(600);
+  const std::string text = TextOfWords(600);
   for (const Compression compression : Packed()) {
     const std::string bytes = Compressed(compression, text);
     for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -216,7 +216,7 @@ TEST(CompressionTest, EveryDamagedByteIsNoticedOrMeansNothing) {
 }
 
 TEST(CompressionTest, GoodBlocksBeforeADamagedOneAreGivenOut) {
-  const std::string text = Text(1'000'000);
+  const std::string text = TextOfWords(1'000'000);
   std::string xz = XzCompress(text, 100'000);
   xz[xz.size() / 2] = static_cast<char>(xz[xz.size() / 2] ^ 1);
   EXPECT_GE(Decode(Named("xz"), xz).text.size(), 400'000u);
@@ -263,7 +263,7 @@ TEST(CompressionTest, WindowThatIsTooLargeSaysWhatToDo) {
 }
 
 TEST(CompressionTest, FailureOfTheInputComesAfterWhatCouldBeDecoded) {
-  const std::string text = Text(100'000);
+  const std::string text = TextOfWords(100'000);
   for (const Compression compression : Packed()) {
     std::string bytes = Compressed(compression, text);
     bytes.resize(bytes.size() - 4);

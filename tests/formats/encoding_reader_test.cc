@@ -12,15 +12,15 @@ namespace {
 
 using namespace std::string_literals;
 
-struct Text {
+struct Utf8Text {
   std::string utf8;
   Status status;
   std::optional<EncodingChoice::Made> made;
 };
 
-Text Read(const std::string& bytes, const EncodingRules& rules = {}, std::size_t chunk = 1 << 20,
-          std::size_t piece = 1 << 20, std::uint64_t offset = 0) {
-  Text text;
+Utf8Text ReadAsUtf8(const std::string& bytes, const EncodingRules& rules = {}, std::size_t chunk = 1 << 20,
+                    std::size_t piece = 1 << 20, std::uint64_t offset = 0) {
+  Utf8Text text;
   const auto choice = std::make_shared<EncodingChoice>();
   const auto reader = NewEncodingReader(std::make_unique<MemoryReader>(bytes, chunk), rules, offset, choice);
   std::string buffer(piece, '\0');
@@ -49,20 +49,20 @@ const std::string kAscii =
 TEST(EncodingReaderTest, Utf8AndAsciiComeThroughAsTheyAre) {
   for (const std::string& bytes : {""s, "a"s, kAscii, Times(kAscii, 40'000), Times(kUtf8, 100'000),
                                    Times(kAscii, 20'000) + Times(kUtf8, 3) + "\xE6\x97", "b\xFF\n"s}) {
-    const Text text = Read(bytes);
+    const Utf8Text text = ReadAsUtf8(bytes);
     ASSERT_TRUE(text.status.ok());
     EXPECT_TRUE(text.utf8 == bytes);
     if (text.made) {
       EXPECT_EQ(text.made->encoding, Encoding::kUtf8);
     }
   }
-  EXPECT_FALSE(Read(Times(kAscii, 40'000)).made);
+  EXPECT_FALSE(ReadAsUtf8(Times(kAscii, 40'000)).made);
 }
 
 TEST(EncodingReaderTest, TheFirstMebibyteThatTellsDecides) {
   for (const std::size_t lines : {0u, 1u, 10'000u, 30'000u}) {
     const std::string front = Times(kAscii, lines);
-    const Text text = Read(front + Times(kSjis, 100'000));
+    const Utf8Text text = ReadAsUtf8(front + Times(kSjis, 100'000));
     ASSERT_TRUE(text.status.ok());
     EXPECT_TRUE(text.utf8 == front + Times(kUtf8, 100'000)) << lines;
     ASSERT_TRUE(text.made);
@@ -71,7 +71,7 @@ TEST(EncodingReaderTest, TheFirstMebibyteThatTellsDecides) {
   }
   // Whatever comes later: it was decided.
   const std::string first = Times(kUtf8, 50'000), later = Times(kSjis, 100'000);
-  EXPECT_TRUE(Read(first + later).utf8 == first + later);
+  EXPECT_TRUE(ReadAsUtf8(first + later).utf8 == first + later);
 }
 
 TEST(EncodingReaderTest, PiecesDoNotMatter) {
@@ -79,10 +79,10 @@ TEST(EncodingReaderTest, PiecesDoNotMatter) {
   for (const std::string& bytes :
        {Times(kSjis, 20'000), front + Times(kSjis, 2'000), front + Times(kUtf8, 2'000),
         "\xFF\xFE\x42\x30\x0A\x00"s, front + "\x1B$B$\"\x1B(B\n"}) {
-    const Text whole = Read(bytes);
+    const Utf8Text whole = ReadAsUtf8(bytes);
     for (const std::size_t chunk : {13u, 4096u})
       for (const std::size_t piece : {11u, 65536u}) {
-        const Text pieces = Read(bytes, {}, chunk, piece);
+        const Utf8Text pieces = ReadAsUtf8(bytes, {}, chunk, piece);
         ASSERT_TRUE(pieces.utf8 == whole.utf8) << chunk << ' ' << piece;
         ASSERT_EQ(pieces.made->encoding, whole.made->encoding);
         ASSERT_EQ(pieces.made->offset, whole.made->offset);
@@ -92,26 +92,26 @@ TEST(EncodingReaderTest, PiecesDoNotMatter) {
 
 TEST(EncodingReaderTest, WhatAnEarlierRunKnewIsTakenOver) {
   const std::string front = Times(kAscii, 30'000), bytes = front + Times(kSjis, 1000);
-  EXPECT_TRUE(Read(bytes, {{}, Encoding::kShiftJis}).utf8 == Read(bytes).utf8);
-  EXPECT_TRUE(Read(bytes, {{}, Encoding::kUtf8}).utf8 == bytes);
-  EXPECT_EQ(Read("\x42\x30", {{}, Encoding::kUtf16Le}).utf8, "あ");
+  EXPECT_TRUE(ReadAsUtf8(bytes, {{}, Encoding::kShiftJis}).utf8 == ReadAsUtf8(bytes).utf8);
+  EXPECT_TRUE(ReadAsUtf8(bytes, {{}, Encoding::kUtf8}).utf8 == bytes);
+  EXPECT_EQ(ReadAsUtf8("\x42\x30", {{}, Encoding::kUtf16Le}).utf8, "あ");
   // All in front of an offset was ASCII: what follows decides as it would have.
   const std::size_t at = front.size() / 2 + 1;
-  const Text rest = Read(bytes.substr(at), {}, 1 << 20, 1 << 20, at);
-  EXPECT_TRUE(rest.utf8 == Read(bytes).utf8.substr(at));
+  const Utf8Text rest = ReadAsUtf8(bytes.substr(at), {}, 1 << 20, 1 << 20, at);
+  EXPECT_TRUE(rest.utf8 == ReadAsUtf8(bytes).utf8.substr(at));
   ASSERT_TRUE(rest.made);
   EXPECT_EQ(rest.made->offset, front.size());
 }
 
 TEST(EncodingReaderTest, SomebodySaysSo) {
-  EXPECT_EQ(Read(kSjis, {Encoding::kShiftJis, {}}).utf8, kUtf8);
-  EXPECT_EQ(Read(kSjis, {Encoding::kUtf8, {}}).utf8, kSjis);
-  EXPECT_EQ(Read("a\0"s, {Encoding::kUtf16Le, {}}).utf8, "a");
-  EXPECT_FALSE(Read(kUtf8, {Encoding::kUtf16Le, Encoding::kUtf8}).made);  // nobody found it out
+  EXPECT_EQ(ReadAsUtf8(kSjis, {Encoding::kShiftJis, {}}).utf8, kUtf8);
+  EXPECT_EQ(ReadAsUtf8(kSjis, {Encoding::kUtf8, {}}).utf8, kSjis);
+  EXPECT_EQ(ReadAsUtf8("a\0"s, {Encoding::kUtf16Le, {}}).utf8, "a");
+  EXPECT_FALSE(ReadAsUtf8(kUtf8, {Encoding::kUtf16Le, Encoding::kUtf8}).made);  // nobody found it out
 }
 
 TEST(EncodingReaderTest, ACharacterThatTheTextEndsInIsIllegal) {
-  EXPECT_EQ(Read(Times(kSjis, 5) + "\x93").utf8, Times(kUtf8, 5) + "\xFF");
+  EXPECT_EQ(ReadAsUtf8(Times(kSjis, 5) + "\x93").utf8, Times(kUtf8, 5) + "\xFF");
 }
 
 TEST(EncodingReaderTest, WhatStandsInFrontOfDamageIsGivenOut) {

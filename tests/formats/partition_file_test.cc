@@ -5,6 +5,7 @@
 #include <random>
 
 #include "formats/footer.h"
+#include "tests/formats/spaced_hex.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {
@@ -14,15 +15,15 @@ const PartitionColumns kAllTypes = {{"text", PartitionColumnType::kUtf8},
                                     {"cuts", PartitionColumnType::kU32List},
                                     {"split", PartitionColumnType::kU8}};
 
-struct Row {
+struct PartitionRow {
   PartitionHead head;
   std::string text;
   std::vector<std::uint32_t> cuts;
   std::uint8_t split = 0;
-  bool operator==(const Row&) const = default;
+  bool operator==(const PartitionRow&) const = default;
 };
 
-PartitionRows ToColumns(const std::vector<Row>& rows, std::size_t first, std::size_t last) {
+PartitionRows ToColumns(const std::vector<PartitionRow>& rows, std::size_t first, std::size_t last) {
   PartitionRows columns;
   columns.columns.resize(3);
   for (std::size_t i = first; i < last; ++i) {
@@ -44,12 +45,12 @@ std::vector<ColumnView> ViewsOf(const PartitionRows& rows) {
   return views;
 }
 
-std::vector<Row> RandomRows(std::size_t count, std::uint32_t seed) {
+std::vector<PartitionRow> RandomPartitionRows(std::size_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<Row> rows;
+  std::vector<PartitionRow> rows;
   std::uint64_t index = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    Row row;
+    PartitionRow row;
     row.head = {index += random() % 3, static_cast<std::uint32_t>(random() % 2), i / 7,
                 (i / 7) * 0x9e3779b97f4a7c15u};
     row.text.assign(random() % 200, static_cast<char>('a' + random() % 26));
@@ -60,14 +61,14 @@ std::vector<Row> RandomRows(std::size_t count, std::uint32_t seed) {
   return rows;
 }
 
-struct Written {
+struct WrittenPartition {
   std::string bytes;
   Digest digest;
 };
 
-Written Write(const std::vector<Row>& rows, std::size_t batch_rows,
-              const PartitionFacts& facts = {1, 2, 3, 4}) {
-  Written written;
+WrittenPartition WritePartitionFile(const std::vector<PartitionRow>& rows, std::size_t batch_rows,
+                                    const PartitionFacts& facts = {1, 2, 3, 4}) {
+  WrittenPartition written;
   PartitionFileWriter writer(kAllTypes, [&](std::string_view bytes) {
     written.bytes += bytes;
     return Status();
@@ -85,10 +86,10 @@ Written Write(const std::vector<Row>& rows, std::size_t batch_rows,
   return written;
 }
 
-Result<std::vector<Row>> Read(const std::string& bytes, std::stop_token stop = {}) {
+Result<std::vector<PartitionRow>> ReadPartitionFile(const std::string& bytes, std::stop_token stop = {}) {
   ASSIGN_OR_RETURN(const std::unique_ptr<PartitionFileReader> reader,
                    PartitionFileReader::Open(std::make_shared<StringFile>(bytes), stop));
-  std::vector<Row> rows;
+  std::vector<PartitionRow> rows;
   PartitionRows frame;
   while (true) {
     ASSIGN_OR_RETURN(const bool more, reader->Next(frame));
@@ -105,47 +106,40 @@ Result<std::vector<Row>> Read(const std::string& bytes, std::stop_token stop = {
   }
 }
 
-std::string ToHex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const char byte : bytes) hex += {kDigits[(byte >> 4) & 15], kDigits[byte & 15], ' '};
-  return hex;
-}
-
 TEST(PartitionFileTest, GivesBackEveryColumnInAnyBatches) {
-  const std::vector<Row> rows = RandomRows(2000, 1);
-  const Digest digest = Write(rows, 2000).digest;
+  const std::vector<PartitionRow> rows = RandomPartitionRows(2000, 1);
+  const Digest digest = WritePartitionFile(rows, 2000).digest;
   for (const std::size_t batch_rows : {1u, 7u, 500u, 2000u}) {
-    const Written written = Write(rows, batch_rows);
+    const WrittenPartition written = WritePartitionFile(rows, batch_rows);
     EXPECT_EQ(written.digest, digest) << batch_rows;
-    Result<std::vector<Row>> read = Read(written.bytes);
+    Result<std::vector<PartitionRow>> read = ReadPartitionFile(written.bytes);
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_TRUE(*read == rows) << batch_rows;
   }
 }
 
 TEST(PartitionFileTest, DigestSeesEveryFieldOfEveryRow) {
-  const std::vector<Row> rows = RandomRows(20, 2);
-  const Digest digest = Write(rows, 20).digest;
-  const std::vector<std::function<void(Row&)>> changes = {
-      [](Row& row) { ++row.head.index; },    [](Row& row) { ++row.head.sub; },
-      [](Row& row) { ++row.head.document; }, [](Row& row) { ++row.head.key; },
-      [](Row& row) { row.text += 'x'; },     [](Row& row) { row.cuts.push_back(1); },
-      [](Row& row) { ++row.split; }};
+  const std::vector<PartitionRow> rows = RandomPartitionRows(20, 2);
+  const Digest digest = WritePartitionFile(rows, 20).digest;
+  const std::vector<std::function<void(PartitionRow&)>> changes = {
+      [](PartitionRow& row) { ++row.head.index; },    [](PartitionRow& row) { ++row.head.sub; },
+      [](PartitionRow& row) { ++row.head.document; }, [](PartitionRow& row) { ++row.head.key; },
+      [](PartitionRow& row) { row.text += 'x'; },     [](PartitionRow& row) { row.cuts.push_back(1); },
+      [](PartitionRow& row) { ++row.split; }};
   for (std::size_t change = 0; change < changes.size(); ++change) {
-    std::vector<Row> changed = rows;
+    std::vector<PartitionRow> changed = rows;
     changes[change](changed[11]);
-    EXPECT_NE(Write(changed, 20).digest, digest) << change;
+    EXPECT_NE(WritePartitionFile(changed, 20).digest, digest) << change;
   }
-  std::vector<Row> moved = {Row{.head = {}, .text = "ab", .cuts = {}},
-                            Row{.head = {}, .text = "c", .cuts = {}}};
-  const Digest before = Write(moved, 2).digest;
+  std::vector<PartitionRow> moved = {PartitionRow{.head = {}, .text = "ab", .cuts = {}},
+                                     PartitionRow{.head = {}, .text = "c", .cuts = {}}};
+  const Digest before = WritePartitionFile(moved, 2).digest;
   moved[0].text = "a", moved[1].text = "bc";
-  EXPECT_NE(Write(moved, 2).digest, before);
+  EXPECT_NE(WritePartitionFile(moved, 2).digest, before);
 }
 
 TEST(PartitionFileTest, APartitionWithoutRowsHasFactsAndADigest) {
-  const Written written = Write({}, 1, {7, 8, 9, 10});
+  const WrittenPartition written = WritePartitionFile({}, 1, {7, 8, 9, 10});
   Result<std::unique_ptr<PartitionFileReader>> reader =
       PartitionFileReader::Open(std::make_shared<StringFile>(written.bytes), {});
   ASSERT_TRUE(reader.ok());
@@ -159,10 +153,10 @@ TEST(PartitionFileTest, APartitionWithoutRowsHasFactsAndADigest) {
 }
 
 TEST(PartitionFileTest, FramesEndBeforeOneMebibyteAndHoldALargerRecord) {
-  std::vector<Row> rows = RandomRows(30, 3);
-  for (Row& row : rows) row.text.assign(100'000, 'x');
+  std::vector<PartitionRow> rows = RandomPartitionRows(30, 3);
+  for (PartitionRow& row : rows) row.text.assign(100'000, 'x');
   rows[13].text.assign(3 << 20, 'y');
-  const Written written = Write(rows, 30);
+  const WrittenPartition written = WritePartitionFile(rows, 30);
   Result<std::unique_ptr<PartitionFileReader>> reader =
       PartitionFileReader::Open(std::make_shared<StringFile>(written.bytes), {});
   ASSERT_TRUE(reader.ok());
@@ -178,45 +172,45 @@ TEST(PartitionFileTest, FramesEndBeforeOneMebibyteAndHoldALargerRecord) {
     }
   }
   EXPECT_EQ(frames, 2u + 1u + 2u);  // 13 rows of 100 kB, the large one, 16 rows
-  EXPECT_TRUE(*Read(written.bytes) == rows);
+  EXPECT_TRUE(*ReadPartitionFile(written.bytes) == rows);
 }
 
 TEST(PartitionFileTest, FindsEveryChangedByteAndEveryTruncation) {
-  const std::vector<Row> rows = RandomRows(40, 4);
-  const Written written = Write(rows, 10);
+  const std::vector<PartitionRow> rows = RandomPartitionRows(40, 4);
+  const WrittenPartition written = WritePartitionFile(rows, 10);
   for (std::size_t at = 0; at < written.bytes.size(); ++at) {
     std::string damaged = written.bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
-    Result<std::vector<Row>> read = Read(damaged);
+    Result<std::vector<PartitionRow>> read = ReadPartitionFile(damaged);
     ASSERT_FALSE(read.ok()) << "byte " << at;
     EXPECT_TRUE(read.status().message().find("offset") != std::string_view::npos ||
                 read.status().code() == Code::kFailedPrecondition)
         << read.status().message();
-    read = Read(written.bytes.substr(0, at));
+    read = ReadPartitionFile(written.bytes.substr(0, at));
     ASSERT_FALSE(read.ok()) << "cut at " << at;
     EXPECT_EQ(read.status().code(), Code::kDataLoss);
   }
 }
 
 TEST(PartitionFileTest, ADamagedFrameIsNamedByItsOffset) {
-  const Written written = Write(RandomRows(40, 5), 40);
+  const WrittenPartition written = WritePartitionFile(RandomPartitionRows(40, 5), 40);
   std::string damaged = written.bytes;
   damaged[kHeadBytes + 20] ^= 1;
-  const Result<std::vector<Row>> read = Read(damaged);
+  const Result<std::vector<PartitionRow>> read = ReadPartitionFile(damaged);
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.status().message(), "frame at offset 8: its checksum differs");
 }
 
 TEST(PartitionFileTest, RowsThatDoNotHaveThePromisedDigestEndInDataLoss) {
   // A footer with another digest, its checksum right.
-  const Written written = Write(RandomRows(5, 6), 5);
+  const WrittenPartition written = WritePartitionFile(RandomPartitionRows(5, 6), 5);
   const StringFile file(written.bytes);
   const FooterKind kind = {"partition file", "PIPEPART", 1};
   Result<Footer> footer = ReadFooter(kind, file, {});
   ASSERT_TRUE(footer.ok());
   footer->bytes.back() ^= 1;
   const std::string forged = written.bytes.substr(0, footer->offset) + SealFooter(kind, footer->bytes);
-  const Result<std::vector<Row>> read = Read(forged);
+  const Result<std::vector<PartitionRow>> read = ReadPartitionFile(forged);
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.status().code(), Code::kDataLoss);
   EXPECT_NE(read.status().message().find("digest of the rows"), std::string_view::npos);
@@ -224,7 +218,7 @@ TEST(PartitionFileTest, RowsThatDoNotHaveThePromisedDigestEndInDataLoss) {
 
 TEST(PartitionFileTest, AnotherVersionIsRefusedByItsNumber) {
   const FooterKind newer = {"partition file", "PIPEPART", 2};
-  const Result<std::vector<Row>> read = Read("PIPEPART" + SealFooter(newer, ""));
+  const Result<std::vector<PartitionRow>> read = ReadPartitionFile("PIPEPART" + SealFooter(newer, ""));
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.status().code(), Code::kFailedPrecondition);
   EXPECT_EQ(read.status().message(), "a partition file of version 2; this program reads version 1");
@@ -232,9 +226,9 @@ TEST(PartitionFileTest, AnotherVersionIsRefusedByItsNumber) {
 
 TEST(PartitionFileTest, StopsWhenAsked) {
   std::stop_source stop;
-  const Written written = Write(RandomRows(5, 7), 5);
+  const WrittenPartition written = WritePartitionFile(RandomPartitionRows(5, 7), 5);
   stop.request_stop();
-  EXPECT_EQ(Read(written.bytes, stop.get_token()).status().code(), Code::kCancelled);
+  EXPECT_EQ(ReadPartitionFile(written.bytes, stop.get_token()).status().code(), Code::kCancelled);
 }
 
 TEST(PartitionFileTest, LooksAsTheDocumentSays) {
@@ -266,7 +260,7 @@ TEST(PartitionFileTest, LooksAsTheDocumentSays) {
     return Status();
   });
   ASSERT_TRUE(writer.Finish({0, 2, 9, 1}).ok());  // without rows: what zstd makes is not ours to fix
-  EXPECT_EQ(ToHex(bytes),
+  EXPECT_EQ(SpacedHex(bytes),
             "50 49 50 45 50 41 52 54 "
             "00 02 09 01 "
             "02 03 05 73 70 6c 69 74 01 04 74 65 78 74 "

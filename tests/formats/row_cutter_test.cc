@@ -38,14 +38,14 @@ Strings Split(std::string_view row, bool quotes = true) {
   return {cutter.fields().begin(), cutter.fields().end()};
 }
 
-const std::string kExample =
+const std::string kExampleTable =
     "id,title,body\r\n"
     "1,猫,\"a\r\n\"\"b\"\r\n"
     "2,x,y\"\n"
     "3,x\n";
 
 TEST(RowCutterTest, ExampleOfTheFormatPage) {
-  const Cut cut = CutAll(kExample, Rows(',', true));
+  const Cut cut = CutAll(kExampleTable, Rows(',', true));
   EXPECT_EQ(cut.headers, Strings{"id,title,body"});
   EXPECT_EQ(RowsOf(cut), (Strings{"1,猫,\"a\r\n\"\"b\"", "2,x,y\"", "3,x"}));
   EXPECT_EQ(cut.records[0].key, Hash64("1,猫,\"a\n\"\"b\""));

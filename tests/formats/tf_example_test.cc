@@ -51,7 +51,7 @@ TfFeature FeatureOf(std::string_view feature) {
   return example.ok() ? example->at("k") : TfFeature();
 }
 
-std::string WhyNot(std::string_view bytes) {
+std::string WhyNoExample(std::string_view bytes) {
   const auto example = ParseTfExample(bytes);
   if (example.ok()) return "it is one";
   EXPECT_EQ(example.status().code(), Code::kDataLoss);
@@ -158,23 +158,24 @@ TEST(TfExampleTest, UnknownFieldsArePassedOver) {
 
 TEST(TfExampleTest, CutAnywhereItIsNoExample) {
   for (std::size_t size = 1; size < kAll.size(); ++size)
-    EXPECT_NE(WhyNot(kAll.substr(0, size)), "it is one") << size;
+    EXPECT_NE(WhyNoExample(kAll.substr(0, size)), "it is one") << size;
 }
 
 TEST(TfExampleTest, RefusalsNameTheOffsetAndTheReason) {
-  EXPECT_EQ(WhyNot("\x0a\x05\x0a"), "not a tf.train.Example: offset 2: a length reaches beyond its message");
-  EXPECT_EQ(WhyNot("\x80"), "not a tf.train.Example: offset 0: a number is cut off");
-  EXPECT_EQ(WhyNot("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
+  EXPECT_EQ(WhyNoExample("\x0a\x05\x0a"),
+            "not a tf.train.Example: offset 2: a length reaches beyond its message");
+  EXPECT_EQ(WhyNoExample("\x80"), "not a tf.train.Example: offset 0: a number is cut off");
+  EXPECT_EQ(WhyNoExample("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
             "not a tf.train.Example: offset 1: a number has more than 64 bits");
-  EXPECT_EQ(WhyNot("\x25\x01\x02"), "not a tf.train.Example: offset 1: a number is cut off");
-  EXPECT_EQ(WhyNot("\x02\x01"), "not a tf.train.Example: offset 1: no field has such a number");
-  EXPECT_EQ(WhyNot("\x0b"), "not a tf.train.Example: offset 1: unknown wire type");
-  EXPECT_EQ(WhyNot(WithFeature("\x12\x05\x0a\x03\x01\x02\x03")),
+  EXPECT_EQ(WhyNoExample("\x25\x01\x02"), "not a tf.train.Example: offset 1: a number is cut off");
+  EXPECT_EQ(WhyNoExample("\x02\x01"), "not a tf.train.Example: offset 1: no field has such a number");
+  EXPECT_EQ(WhyNoExample("\x0b"), "not a tf.train.Example: offset 1: unknown wire type");
+  EXPECT_EQ(WhyNoExample(WithFeature("\x12\x05\x0a\x03\x01\x02\x03")),
             "not a tf.train.Example: offset 13: a number is cut off");
 }
 
 TEST(TfExampleTest, ALengthThatOverflowsIsRefused) {
-  EXPECT_EQ(WhyNot("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01xx"),
+  EXPECT_EQ(WhyNoExample("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01xx"),
             "not a tf.train.Example: offset 11: a length reaches beyond its message");
 }
 

@@ -11,12 +11,12 @@ std::string Lines(std::string_view article, bool titles = false) {
   return out;
 }
 
-constexpr std::string_view kExample =
+constexpr std::string_view kExampleArticle =
     "\n_START_ARTICLE_\n猫\n_START_SECTION_\n歴史\n_START_PARAGRAPH_\n猫は鳴く。_NEWLINE_猫は眠る。";
 
 TEST(Wiki40bTest, ExampleOfTheFormatPage) {
-  EXPECT_EQ(Lines(kExample), "猫は鳴く。\n猫は眠る。");
-  EXPECT_EQ(Lines(kExample, true), "猫\n歴史\n猫は鳴く。\n猫は眠る。");
+  EXPECT_EQ(Lines(kExampleArticle), "猫は鳴く。\n猫は眠る。");
+  EXPECT_EQ(Lines(kExampleArticle, true), "猫\n歴史\n猫は鳴く。\n猫は眠る。");
 }
 
 TEST(Wiki40bTest, WhatStandsBehindAMarkIsUpToTheNext) {

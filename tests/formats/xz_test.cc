@@ -10,7 +10,7 @@
 namespace pipeline {
 namespace {
 
-std::string Text(std::size_t lines) {
+std::string NumberedLines(std::size_t lines) {
   std::string text;
   for (std::size_t i = 0; i < lines; ++i) text += std::to_string(i * i) + "番目の行\n";
   return text;
@@ -31,7 +31,7 @@ Result<std::string> DecodeByIndex(const std::string& bytes) {
 }
 
 TEST(XzTest, BlocksByIndexAreTheWholeText) {
-  const std::string text = Text(5000);
+  const std::string text = NumberedLines(5000);
   for (const std::size_t block : {std::size_t{0}, std::size_t{1000}, text.size() / 2, text.size()}) {
     const auto decoded = DecodeByIndex(XzCompress(text, block));
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
@@ -42,7 +42,7 @@ TEST(XzTest, BlocksByIndexAreTheWholeText) {
 }
 
 TEST(XzTest, IndexCoversAllStreamsAndTheirPadding) {
-  const std::string a = Text(1000), b = Text(50);
+  const std::string a = NumberedLines(1000), b = NumberedLines(50);
   const std::string bytes = XzCompress(a, 7000) + std::string(4, '\0') + XzCompress("") + XzCompress(b) +
                             std::string(10'000, '\0') + XzCompress(a) + std::string(8, '\0');
   const auto decoded = DecodeByIndex(bytes);
@@ -58,7 +58,7 @@ TEST(XzTest, EmptyTextHasNoBlocks) {
 }
 
 TEST(XzTest, TruncatedFileHasNoIndexAtAnyLength) {
-  const std::string bytes = XzCompress(Text(200), 500);
+  const std::string bytes = XzCompress(NumberedLines(200), 500);
   for (std::size_t length = 0; length < bytes.size(); ++length)
     ASSERT_EQ(ReadXzIndex(MemoryFile(bytes.substr(0, length)), {}).status().code(), Code::kDataLoss)
         << length;
@@ -73,7 +73,7 @@ TEST(XzTest, PaddingMustBeAMultipleOfFour) {
 }
 
 TEST(XzTest, EveryDamagedByteIsNoticedByTheIndexOrByABlock) {
-  const std::string text = Text(100);
+  const std::string text = NumberedLines(100);
   const std::string bytes = XzCompress(text, 300);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
@@ -85,7 +85,7 @@ TEST(XzTest, EveryDamagedByteIsNoticedByTheIndexOrByABlock) {
 }
 
 TEST(XzTest, DamagedBlockGivesItsGoodBytesAndNamesThePlace) {
-  const std::string text = Text(20'000);
+  const std::string text = NumberedLines(20'000);
   std::string bytes = XzCompress(text);
   const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
   const XzBlock& block = index.blocks.at(0);

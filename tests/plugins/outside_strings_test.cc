@@ -107,7 +107,7 @@ TEST(OutsideStringsOfPluginsTest, Abi) {
 }
 
 /// A description with every member. The host refuses a member that it does not know.
-constexpr std::string_view kWhole = R"({
+constexpr std::string_view kEveryMember = R"({
   "stages": [{"name": "s", "version": 1, "kind": "job", "help": "h", "place": "recipe", "libraries": {"<library>": "1"},
     "ports": [{"name": "data", "help": "h", "required": false, "or_file": true, "verify": false}],
     "keys": [{"name": "k", "type": "choice", "default": "a", "effect": "none", "choices": ["a", "b"], "help": "h"},
@@ -162,9 +162,9 @@ const pipe_plugin* pipe_plugin_entry(void) {
 
 TEST(OutsideStringsOfPluginsTest, AnswersAndRequests) {
   OutsideStrings strings;
-  const auto parsed = ParseDescription("p", kWhole);
+  const auto parsed = ParseDescription("p", kEveryMember);
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-  strings.AddMembers("member of a description", *Json::Parse(kWhole));
+  strings.AddMembers("member of a description", *Json::Parse(kEveryMember));
   strings.Add("refusal of a place", RefusalOf(R"("place": "<word>")"));
   for (const std::string_view member : {"type", "effect"})
     strings.Add(

@@ -11,19 +11,13 @@
 
 #include "base/str.h"
 #include "storage/percent.h"
+#include "tests/support/fake_gcs_words.h"
 
 namespace pipeline {
 
 namespace {
 
 using Kind = FakeFault::Kind;
-
-/// Takes `literal` from the front of `text`; false, and nothing taken, where it does not stand there.
-bool Skip(std::string_view& text, std::string_view literal) {
-  if (text.substr(0, literal.size()) != literal) return false;
-  text.remove_prefix(literal.size());
-  return true;
-}
 
 /// The next segment of a path, decoded, and the `/` behind it.
 std::string Segment(std::string_view& path) {
@@ -241,14 +235,14 @@ void FakeGcs::Handle(ServedExchange& exchange) {
 void FakeGcs::HandleRequest(FakeGcsCall& call) {
   const ServedRequest& request = call.request();
   std::string_view path = request.path;
-  Skip(path, "/resumable");
-  const bool upload = Skip(path, "/upload");
-  const bool download = !upload && Skip(path, "/download");
-  if (!Skip(path, "/storage/v1/b")) {
+  SkipWord(path, "/resumable");
+  const bool upload = SkipWord(path, "/upload");
+  const bool download = !upload && SkipWord(path, "/download");
+  if (!SkipWord(path, "/storage/v1/b")) {
     call.Error(404, "notFound", "Not Found");
     return;
   }
-  Skip(path, "/");
+  SkipWord(path, "/");
   if (path.find('/') == std::string_view::npos) return HandleBuckets(call, path);
   call.bucket = Segment(path);
   if (Segment(path) != "o") {
@@ -268,10 +262,10 @@ void FakeGcs::HandleRequest(FakeGcsCall& call) {
     call.operation.insert(0, "storage.objects.insert.");
   } else if (path == "compose") {
     call.operation = "storage.objects.compose";
-  } else if (Skip(path, "rewriteTo/b/")) {
+  } else if (SkipWord(path, "rewriteTo/b/")) {
     call.operation = "storage.objects.rewrite";
     call.source_bucket = std::exchange(call.bucket, Segment(path));
-    Skip(path, "o/");
+    SkipWord(path, "o/");
     call.source = std::exchange(call.object, Segment(path));
   } else if (call.object.empty()) {
     call.operation = "storage.objects.list";

@@ -1,21 +1,15 @@
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/str.h"
 #include "tests/support/fake_gcs_call.h"
+#include "tests/support/fake_gcs_words.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::size_t kMaxSources = 32;
-
-std::optional<std::uint64_t> ParseNumber(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 std::optional<Json> Body(const FakeGcsCall& call) {
   std::string text;
@@ -44,12 +38,12 @@ void FakeCompose(const FakeGcsCall& call) {
   for (const Json& source : sources) {
     const std::optional<FakeObject> part =
         call.world.objects.Find(call.bucket, std::string(source["name"].AsString()));
-    const auto generation = ParseNumber(source["generation"].AsString());
+    const auto generation = ParseWholeNumber(source["generation"].AsString());
     if (!part || (generation && *generation != part->generation)) {
       call.Error(404);
       return;
     }
-    const auto expected = ParseNumber(source["objectPreconditions"]["ifGenerationMatch"].AsString());
+    const auto expected = ParseWholeNumber(source["objectPreconditions"]["ifGenerationMatch"].AsString());
     if (expected && *expected != part->generation) {
       call.Error(412);
       return;
@@ -69,7 +63,7 @@ void FakeRewrite(const FakeGcsCall& call) {
   const std::optional<Json> body = Body(call);
   if (!body) return;
   const std::optional<FakeObject> source = call.world.objects.Find(
-      call.source_bucket, call.source, ParseNumber(call.Argument("sourceGeneration")));
+      call.source_bucket, call.source, ParseWholeNumber(call.Argument("sourceGeneration")));
   if (!source) {
     call.Error(404);
     return;
@@ -92,7 +86,7 @@ void FakeRewrite(const FakeGcsCall& call) {
   const std::scoped_lock lock(session->mutex);
   const std::uint64_t total = source->content->size();
   std::uint64_t most = call.world.rewrite_bytes;
-  if (const auto asked = ParseNumber(call.Argument("maxBytesRewrittenPerCall")))
+  if (const auto asked = ParseWholeNumber(call.Argument("maxBytesRewrittenPerCall")))
     most = std::min(most, *asked);
   const std::uint64_t end = session->content->size() + std::min(most, total - session->content->size());
   std::string piece(256 << 10, '\0');

@@ -4,19 +4,13 @@
 #include <charconv>
 
 #include "base/str.h"
+#include "tests/support/fake_gcs_words.h"
 
 namespace pipeline {
 
 namespace {
 
 using Kind = FakeFault::Kind;
-
-/// Takes `literal` from the front of `text`; false, and nothing taken, where it does not stand there.
-bool Skip(std::string_view& text, std::string_view literal) {
-  if (text.substr(0, literal.size()) != literal) return false;
-  text.remove_prefix(literal.size());
-  return true;
-}
 
 std::optional<std::uint64_t> SkipNumber(std::string_view& text) {
   std::uint64_t number = 0;
@@ -28,21 +22,21 @@ std::optional<std::uint64_t> SkipNumber(std::string_view& text) {
 
 /// "-after-256K", "-after-10B" or nothing.
 bool SkipAfter(std::string_view& text, std::optional<std::uint64_t>& after) {
-  if (!Skip(text, "-after-") && !Skip(text, "-at-")) return text.empty();
+  if (!SkipWord(text, "-after-") && !SkipWord(text, "-at-")) return text.empty();
   after = SkipNumber(text);
-  if (after && !Skip(text, "B")) {
-    if (!Skip(text, "KiB") && !Skip(text, "K")) return false;
+  if (after && !SkipWord(text, "B")) {
+    if (!SkipWord(text, "KiB") && !SkipWord(text, "K")) return false;
     *after *= 1024;
   }
   return after && text.empty();
 }
 
 bool ParseReturn(std::string_view rest, FakeFault& fault) {
-  if (Skip(rest, "reset-connection")) {
+  if (SkipWord(rest, "reset-connection")) {
     fault.kind = Kind::kReset;
     return SkipAfter(rest, fault.after);
   }
-  if (Skip(rest, "broken-stream-final-chunk") || Skip(rest, "broken-stream")) {
+  if (SkipWord(rest, "broken-stream-final-chunk") || SkipWord(rest, "broken-stream")) {
     fault.kind = Kind::kBrokenStream;
     return SkipAfter(rest, fault.after);
   }
@@ -63,7 +57,7 @@ bool ParseReturn(std::string_view rest, FakeFault& fault) {
     fault.kind = Kind::kAfterCommit;
     return true;
   }
-  if (Skip(rest, "-retry-after-")) {
+  if (SkipWord(rest, "-retry-after-")) {
     const std::optional<std::uint64_t> seconds = SkipNumber(rest);
     if (seconds) fault.retry_after = static_cast<int>(*seconds);
     return seconds && rest.empty();
@@ -140,22 +134,22 @@ constexpr std::string_view kRandom[] = {
 std::optional<FakeFault> FakeFault::Parse(std::string_view word) {
   FakeFault fault;
   std::string_view rest = word;
-  if (Skip(rest, "return-")) return ParseReturn(rest, fault) ? std::optional(fault) : std::nullopt;
-  if (Skip(rest, "expire-session-")) {
+  if (SkipWord(rest, "return-")) return ParseReturn(rest, fault) ? std::optional(fault) : std::nullopt;
+  if (SkipWord(rest, "expire-session-")) {
     fault.kind = Kind::kExpireSession;
     fault.status = static_cast<int>(SkipNumber(rest).value_or(404));
-  } else if (Skip(rest, "pages-of-")) {
+  } else if (SkipWord(rest, "pages-of-")) {
     fault.kind = Kind::kPages;
     fault.number = SkipNumber(rest).value_or(1);
-  } else if (Skip(rest, "stall-for-")) {
+  } else if (SkipWord(rest, "stall-for-")) {
     fault.kind = Kind::kStall;
     fault.number = SkipNumber(rest).value_or(1);
-    if (!Skip(rest, "ms")) {
-      if (!Skip(rest, "s")) return std::nullopt;
+    if (!SkipWord(rest, "ms")) {
+      if (!SkipWord(rest, "s")) return std::nullopt;
       fault.number *= 1000;
     }
     return SkipAfter(rest, fault.after) ? std::optional(fault) : std::nullopt;
-  } else if (Skip(rest, "overwrite")) {
+  } else if (SkipWord(rest, "overwrite")) {
     fault.kind = Kind::kOverwrite;
     return SkipAfter(rest, fault.after) ? std::optional(fault) : std::nullopt;
   } else {

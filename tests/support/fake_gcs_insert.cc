@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/str.h"
 #include "tests/support/fake_gcs_call.h"
+#include "tests/support/fake_gcs_words.h"
 
 namespace pipeline {
 
@@ -21,25 +21,19 @@ struct Announced {
   std::optional<std::uint64_t> total;
 };
 
-std::optional<std::uint64_t> ParseNumber(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 std::optional<Announced> ParseAnnounced(std::string_view header) {
   if (header.substr(0, 6) != "bytes ") return std::nullopt;
   header.remove_prefix(6);
   const std::size_t slash = header.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   Announced announced;
-  if (header.substr(slash + 1) != "*" && !(announced.total = ParseNumber(header.substr(slash + 1))))
+  if (header.substr(slash + 1) != "*" && !(announced.total = ParseWholeNumber(header.substr(slash + 1))))
     return std::nullopt;
   const std::string_view span = header.substr(0, slash);
   if (span == "*") return announced;
   const std::size_t dash = std::min(span.find('-'), span.size());
-  const auto first = ParseNumber(span.substr(0, dash));
-  const auto last = ParseNumber(span.substr(std::min(dash + 1, span.size())));
+  const auto first = ParseWholeNumber(span.substr(0, dash));
+  const auto last = ParseWholeNumber(span.substr(std::min(dash + 1, span.size())));
   if (!first || !last || *last < *first) return std::nullopt;
   announced.has_bytes = true;
   announced.first = *first;

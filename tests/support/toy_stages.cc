@@ -27,9 +27,9 @@ Result<StoredObject> Commit(Store& store, std::string_view name, std::string_vie
   return StoredObject{std::string(name), bytes.size(), Crc32c(bytes), DigestOf(bytes)};
 }
 
-class Learn final : public JobStage {
+class LearnJob final : public JobStage {
  public:
-  Learn(ToyHand& hand, const StageContext& context) : hand_(hand), config_(context.config) {}
+  LearnJob(ToyHand& hand, const StageContext& context) : hand_(hand), config_(context.config) {}
   Result<std::uint64_t> Memory(const ArtifactTotals& input) const override {
     std::uint64_t bytes = 0;
     for (const auto& [split, totals] : input.splits) bytes += totals.bytes;
@@ -207,7 +207,7 @@ StageType LearnType(ToyHand& hand) {
   type.gives = Flow::kArtifact;
   type.reads = {"text"};
   type.kind = JobKind{.make = [&hand](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
-                        return std::unique_ptr<JobStage>(std::make_unique<Learn>(hand, context));
+                        return std::unique_ptr<JobStage>(std::make_unique<LearnJob>(hand, context));
                       },
                       .out_optional = true};
   return type;

@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "tests/text/times.h"
 #include "text/encoding_guess.h"
 
 namespace pipeline {
@@ -84,12 +85,6 @@ const std::string kKorean =
     "\xC1\xA4\xB8\xBB "
     "\xC0\xE7\xB9\xCC\xC0\xD6\xBE\xFA\xBE\xEE\xBF\xE4.\n";
 
-std::string Times(const std::string& line, int times) {
-  std::string lines;
-  for (int i = 0; i < times; ++i) lines += line;
-  return lines;
-}
-
 std::string Utf16(const std::string& utf8_of_bmp, bool big) {
   std::string wide;
   for (std::size_t at = 0; at < utf8_of_bmp.size();) {
@@ -117,7 +112,7 @@ Encoding Guess(const std::string& sample) {
 }
 
 TEST(EncodingGuessTest, TextIsKnownByItsCharacters) {
-  for (const int lines : {1, 3, 30, 3000}) {
+  for (const std::size_t lines : {1u, 3u, 30u, 3000u}) {
     EXPECT_EQ(Guess(Times(kJapaneseShiftJis, lines)), Encoding::kShiftJis);
     EXPECT_EQ(Guess(Times(kJapaneseEucJp, lines)), Encoding::kEucJp);
     EXPECT_EQ(Guess(Times(kKorean, lines)), Encoding::kCp949);

@@ -13,7 +13,7 @@
 namespace pipeline {
 namespace {
 
-std::vector<std::uint32_t> Words(std::string_view text) {
+std::vector<std::uint32_t> EndsOfWords(std::string_view text) {
   std::vector<std::uint32_t> ends;
   WordEnds(text, ends);
   return UnitEnds(text, ends);
@@ -44,7 +44,7 @@ TEST(SpanCorruptionTest, SourceAndTargetTogetherAreTheLine) {
   for (int round = 0; round < 3000; ++round) {
     const std::string line = Line(random, 2 + random() % 300);
     std::string joined;
-    for (const SpanPair& pair : corruption.Pairs(line, Words(line), random())) {
+    for (const SpanPair& pair : corruption.Pairs(line, EndsOfWords(line), random())) {
       const auto text = JoinSpans(pair.source, pair.target);
       ASSERT_TRUE(text) << pair.source << "\n" << pair.target;
       joined += *text;
@@ -56,7 +56,7 @@ TEST(SpanCorruptionTest, SourceAndTargetTogetherAreTheLine) {
       std::string apart = pair.source;  // sentinels may touch the words around them
       for (std::size_t at = apart.find('<'); at != std::string::npos; at = apart.find('<', at + 2))
         apart.insert(at, " ");
-      EXPECT_LE(Words(apart).size() + 1, 64u);
+      EXPECT_LE(EndsOfWords(apart).size() + 1, 64u);
     }
     ASSERT_EQ(joined, line);
   }
@@ -68,10 +68,10 @@ TEST(SpanCorruptionTest, TakesTheShareOfUnitsThatIsAsked) {
   double units = 0, taken = 0, spans = 0, lines = 0, variance = 0;
   for (int round = 0; round < 4000; ++round, ++lines) {
     const std::string line = Line(random, 20 + random() % 200);
-    const std::size_t length = Words(line).size();
-    for (const SpanPair& pair : corruption.Pairs(line, Words(line), random())) {
+    const std::size_t length = EndsOfWords(line).size();
+    for (const SpanPair& pair : corruption.Pairs(line, EndsOfWords(line), random())) {
       const double sentinels = static_cast<double>(Sentinels(pair.target));
-      taken += static_cast<double>(Words(pair.target).size()) - sentinels;
+      taken += static_cast<double>(EndsOfWords(pair.target).size()) - sentinels;
       spans += sentinels;
     }
     units += static_cast<double>(length);
@@ -87,7 +87,7 @@ TEST(SpanCorruptionTest, EachWayToPlaceTheSpansIsAsLikely) {
   std::map<std::string, double> found;
   constexpr int kRounds = 24'000;
   for (int round = 0; round < kRounds; ++round)
-    ++found[corruption.Pairs(line, Words(line), static_cast<std::uint64_t>(round))[0].source];
+    ++found[corruption.Pairs(line, EndsOfWords(line), static_cast<std::uint64_t>(round))[0].source];
   EXPECT_EQ(found.size(), 56u);
   for (const auto& [source, count] : found)
     EXPECT_NEAR(count, kRounds / 56.0, 4 * std::sqrt(kRounds / 56.0)) << source;
@@ -130,11 +130,11 @@ TEST(SpanCorruptionTest, UnitsEndBetweenCharactersAndHoldOne) {
 TEST(SpanCorruptionTest, TheSameKeyGivesTheSamePair) {
   const std::string line = "one two three four five six seven eight nine ten eleven twelve";
   const SpanCorruption corruption({0.3, 2, 512});
-  const auto pair = [&](std::uint64_t key) { return corruption.Pairs(line, Words(line), key)[0]; };
+  const auto pair = [&](std::uint64_t key) { return corruption.Pairs(line, EndsOfWords(line), key)[0]; };
   EXPECT_EQ(pair(7).source, "one <extra_id_0> four five six seven <extra_id_1> ten eleven twelve");
   EXPECT_EQ(pair(7).source, pair(7).source);
   EXPECT_NE(pair(7).source, pair(8).source);
-  EXPECT_TRUE(corruption.Pairs("word", Words("word"), 1).empty());
+  EXPECT_TRUE(corruption.Pairs("word", EndsOfWords("word"), 1).empty());
 }
 
 TEST(SpanCorruptionTest, RulesThatNoTokenizerServesAreRefused) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "tests/text/times.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -46,12 +47,6 @@ Outcome Cut(std::string_view text, ToldAnalyser::Answer answer) {
 bool Whole(std::string_view text, Morphemes& morphemes) {
   morphemes.push_back(text);
   return true;
-}
-
-std::string Times(std::string_view text, std::size_t times) {
-  std::string out;
-  while (times-- > 0) out += text;
-  return out;
 }
 
 using Cuts = std::vector<std::uint32_t>;

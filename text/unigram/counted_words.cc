@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 64 << 10;
+constexpr std::size_t kWordBlockBytes = 64 << 10;
 constexpr std::size_t kFirstSlots = 64;
 
 std::uint32_t HashOf(std::string_view word) {
@@ -76,7 +76,7 @@ void CountedWords::Grow() {
 const char* CountedWords::Keep(std::string_view word) {
   if (word.empty()) return "";
   if (word.size() > left_) {
-    left_ = std::max(kBlockBytes, word.size());
+    left_ = std::max(kWordBlockBytes, word.size());
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
     // The free bytes of a block are those at its front, so that a pointer is enough.
     block_bytes_ += left_;

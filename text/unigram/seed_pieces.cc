@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMany =
     std::numeric_limits<std::uint32_t>::max();  // characters, or the begin of a word
-constexpr std::uint32_t kBetweenStops = (1 << 16) - 1;
+constexpr std::uint32_t kStopMask = (1 << 16) - 1;
 
 /// A range of the suffix order whose texts have `length` characters in common.
 struct Range {
@@ -40,7 +40,7 @@ class SeedFinder {
   bool Run(const std::stop_token& stop) {
     std::uint32_t shared = 0;  // with the suffix before
     for (std::uint32_t at = 0; at < order_.size(); ++at) {
-      if ((at & kBetweenStops) == 0 && stop.stop_requested()) return false;
+      if ((at & kStopMask) == 0 && stop.stop_requested()) return false;
       const std::uint32_t next =
           at + 1 == order_.size() ? 0
                                   : CommonCharacters(words_, order_[at], order_[at + 1], rules_.max_length);

@@ -18,7 +18,7 @@ namespace {
 using Counted = std::vector<std::pair<std::string_view, std::uint64_t>>;
 
 constexpr std::size_t kCodePoints = 0x110000;
-constexpr std::size_t kBetweenStops = 1 << 12;          // words
+constexpr std::size_t kWordsBetweenStops = 1 << 12;     // words
 constexpr double kMostCharacters = 9007199254740992.0;  // 2^53
 
 char32_t CharacterOf(std::string_view text) {
@@ -66,7 +66,7 @@ class ReservedTexts {
 template <class Take>
 bool ForEachWord(const Counted& words, const std::stop_token& stop, const Take& take) {
   for (std::size_t word = 0; word < words.size(); ++word) {
-    if (word % kBetweenStops == 0 && stop.stop_requested()) return false;
+    if (word % kWordsBetweenStops == 0 && stop.stop_requested()) return false;
     take(words[word].first, words[word].second);
   }
   return true;

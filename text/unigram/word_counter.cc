@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 128 << 10;  // of text: a fraction of a millisecond of work
+constexpr std::size_t kTextBlockBytes = 128 << 10;  // of text: a fraction of a millisecond of work
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void WordCounter::Add(std::string_view line, std::span<const std::uint32_t> cuts
   filling_->text.append(line);
   filling_->cuts.insert(filling_->cuts.end(), cuts.begin(), cuts.end());
   filling_->lines.push_back({filling_->text.size(), filling_->cuts.size()});
-  if (filling_->text.size() >= kBlockBytes) Hand();
+  if (filling_->text.size() >= kTextBlockBytes) Hand();
 }
 
 /// Gives the block to a helper; if all have enough to do, counts it here.

@@ -22,17 +22,17 @@ constexpr std::array<std::string_view, 7> kRecipe = {"command", "recognise", "su
 constexpr int kMostCode = 255;
 constexpr std::int64_t kMostSeconds = 365 * 24 * 3600;
 
-Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+Status WrongSetting(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
 Status OnlyThese(const Json& map, std::string_view key, const std::vector<std::string_view>& names) {
   std::string all;
   for (const std::string_view name : names) all += StrCat(all.empty() ? "" : ", ", name);
-  if (!map.is_object()) return Wrong(StrCat(key, ": must be a map with members of these: ", all));
+  if (!map.is_object()) return WrongSetting(StrCat(key, ": must be a map with members of these: ", all));
   for (const auto& [name, value] : map.AsObject()) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return Wrong(StrCat(key, ".", name, ": there is no such member; there are ", all));
+      return WrongSetting(StrCat(key, ".", name, ": there is no such member; there are ", all));
     if (!value.is_string() && name != "checkpoint" && name != "tensorboard")
-      return Wrong(StrCat(key, ".", name, ": must be a text"));
+      return WrongSetting(StrCat(key, ".", name, ": must be a text"));
   }
   return {};
 }
@@ -40,20 +40,20 @@ Status OnlyThese(const Json& map, std::string_view key, const std::vector<std::s
 Result<LinePattern> PatternAt(const Json& map, std::string_view key, std::string_view name) {
   Result<LinePattern> pattern = LinePattern::Compile(std::string(map[name].AsString()));
   if (pattern.ok()) return pattern;
-  return Wrong(StrCat(key, ".", name, ": ", pattern.status().message()));
+  return WrongSetting(StrCat(key, ".", name, ": ", pattern.status().message()));
 }
 
 /// A name below {run_dir}, or "." for that directory.
 Status CheckDirectory(std::string_view key, std::string_view directory) {
   if (directory == "." || StaysBelow(directory)) return {};
-  return Wrong(StrCat(key, ".directory: must be a name below {run_dir}, and is \"", directory, "\""));
+  return WrongSetting(StrCat(key, ".directory: must be a name below {run_dir}, and is \"", directory, "\""));
 }
 
 Status OnlyAndAll(const Json& map, std::string_view key, const std::vector<std::string_view>& names,
                   const std::vector<std::string_view>& required) {
   RETURN_IF_ERROR(OnlyThese(map, key, names));
   for (const std::string_view name : required)
-    if (!map.Has(name)) return Wrong(StrCat(key, ".", name, ": is missing"));
+    if (!map.Has(name)) return WrongSetting(StrCat(key, ".", name, ": is missing"));
   return CheckDirectory(key, map["directory"].AsString());
 }
 
@@ -68,9 +68,11 @@ Result<CheckpointRule> ParseCheckpoint(const Json& map) {
   CheckpointRule rule{std::string(map["directory"].AsString()), std::move(step),
                       std::string(map["commit"].AsString()), std::string(map["beside"].AsString())};
   if (map.Has("beside") && !IsPlainName(rule.beside))
-    return Wrong(StrCat(key, ".beside: must be a name in the directory, and is \"", rule.beside, "\""));
+    return WrongSetting(
+        StrCat(key, ".beside: must be a name in the directory, and is \"", rule.beside, "\""));
   if (map.Has("commit") && !StaysBelow(rule.commit))
-    return Wrong(StrCat(key, ".commit: must be a name inside a checkpoint, and is \"", rule.commit, "\""));
+    return WrongSetting(
+        StrCat(key, ".commit: must be a name inside a checkpoint, and is \"", rule.commit, "\""));
   return rule;
 }
 
@@ -83,10 +85,11 @@ Status ParseRecognise(const Json& map, ExternalSettings& parsed) {
   if (map.Has("loss")) {
     ASSIGN_OR_RETURN(parsed.loss, PatternAt(map, "recognise", "loss"));
   }
-  if (parsed.loss && !parsed.step) return Wrong("recognise.loss: needs `step`, so that a loss has a step");
+  if (parsed.loss && !parsed.step)
+    return WrongSetting("recognise.loss: needs `step`, so that a loss has a step");
   if (map.Has("tensorboard")) {
     if (parsed.step)
-      return Wrong("recognise.tensorboard: has steps and losses itself; leave out `step` and `loss`");
+      return WrongSetting("recognise.tensorboard: has steps and losses itself; leave out `step` and `loss`");
     const Json& events = map["tensorboard"];
     const std::vector<std::string_view> names = {"directory", "loss"};
     RETURN_IF_ERROR(OnlyAndAll(events, "recognise.tensorboard", names, names));
@@ -103,9 +106,10 @@ Status ParseRecognise(const Json& map, ExternalSettings& parsed) {
 Result<std::map<std::string, std::string>> TextsAt(const Json& settings, std::string_view key) {
   std::map<std::string, std::string> texts;
   const Json& map = settings[key];
-  if (!map.is_object() && !map.is_null()) return Wrong(StrCat(key, ": must be a map of names to texts"));
+  if (!map.is_object() && !map.is_null())
+    return WrongSetting(StrCat(key, ": must be a map of names to texts"));
   for (const auto& [name, value] : map.AsObject()) {
-    if (!value.is_string()) return Wrong(StrCat(key, ".", name, ": must be a text"));
+    if (!value.is_string()) return WrongSetting(StrCat(key, ".", name, ": must be a text"));
     RETURN_IF_ERROR(CheckPlaceholders(StrCat(key, ".", name), value.AsString()));
     texts.emplace(name, value.AsString());
   }
@@ -114,14 +118,14 @@ Result<std::map<std::string, std::string>> TextsAt(const Json& settings, std::st
 
 Status CheckBelow(std::string_view key, std::string_view name) {
   if (StaysBelow(name)) return {};
-  return Wrong(StrCat(key, ": must have names below {run_dir}, and has \"", name, "\""));
+  return WrongSetting(StrCat(key, ": must have names below {run_dir}, and has \"", name, "\""));
 }
 
 Status ParseSurroundings(const Json& settings, ExternalSettings& parsed) {
   ASSIGN_OR_RETURN(parsed.variables, TextsAt(settings, "variables"));
   for (const auto& [name, value] : parsed.variables)
     if (name.empty() || name.find('=') != std::string::npos || name.starts_with("PIPE_"))
-      return Wrong(
+      return WrongSetting(
           StrCat("variables: a name has no `=` and does not begin with PIPE_, and this is \"", name, "\""));
   ASSIGN_OR_RETURN(parsed.files, TextsAt(settings, "files"));
   for (const auto& [name, from] : parsed.files) RETURN_IF_ERROR(CheckBelow("files", name));
@@ -131,15 +135,15 @@ Status ParseSurroundings(const Json& settings, ExternalSettings& parsed) {
   }
   parsed.shared = settings["shared"].AsBool();
   if (parsed.shared && !(parsed.files.empty() && parsed.fresh.empty()))
-    return Wrong(StrCat("shared: with true, no host changes `{run_dir}` of all, and `",
-                        parsed.files.empty() ? "fresh" : "files", "` would; leave one of them out"));
+    return WrongSetting(StrCat("shared: with true, no host changes `{run_dir}` of all, and `",
+                               parsed.files.empty() ? "fresh" : "files", "` would; leave one of them out"));
   parsed.directory = settings["directory"].AsString();
   return CheckPlaceholders("directory", parsed.directory);
 }
 
 Result<std::chrono::seconds> SecondsAt(const Json& settings, std::string_view key, std::int64_t otherwise) {
   const std::int64_t seconds = settings[key].AsInt(otherwise);
-  if (seconds < 1 || seconds > kMostSeconds) return Wrong(StrCat(key, ": must be 1 or more seconds"));
+  if (seconds < 1 || seconds > kMostSeconds) return WrongSetting(StrCat(key, ": must be 1 or more seconds"));
   return std::chrono::seconds(seconds);
 }
 
@@ -163,23 +167,24 @@ Status CheckExternal(const Json& settings) {
   if (IsExternal(settings)) return ParseExternal(settings).status();
   for (const std::string_view key : kOwn)
     if (!settings[key].is_null())
-      return Wrong(StrCat(key, ": belongs to `trainer: external`, and this is `trainer: ",
-                          settings["trainer"].AsString("bundled"), "`; leave it out"));
+      return WrongSetting(StrCat(key, ": belongs to `trainer: external`, and this is `trainer: ",
+                                 settings["trainer"].AsString("bundled"), "`; leave it out"));
   return {};
 }
 
 Result<ExternalSettings> ParseExternal(const Json& settings) {
   for (const auto& [key, value] : BundledKeys())
     if (!settings[key].is_null() && settings[key] != value)
-      return Wrong(StrCat(key, ": belongs to `trainer: bundled`, and this is `trainer: ",
-                          settings["trainer"].AsString(), "`; leave it out"));
+      return WrongSetting(StrCat(key, ": belongs to `trainer: bundled`, and this is `trainer: ",
+                                 settings["trainer"].AsString(), "`; leave it out"));
   ExternalSettings parsed;
   for (const Json& word : settings["command"].AsArray()) parsed.command.emplace_back(word.AsString());
   if (parsed.command.empty() || parsed.command.front().empty())
-    return Wrong("command: `trainer: external` needs it, such as [python, train.py, --out, \"{run_dir}\"]");
+    return WrongSetting(
+        "command: `trainer: external` needs it, such as [python, train.py, --out, \"{run_dir}\"]");
   if (parsed.command.front().find_first_of("{}") != std::string::npos)
-    return Wrong(StrCat("command: its first word names the program and has no placeholders, and is \"",
-                        parsed.command.front(), "\""));
+    return WrongSetting(StrCat("command: its first word names the program and has no placeholders, and is \"",
+                               parsed.command.front(), "\""));
   for (const std::string& word : parsed.command) RETURN_IF_ERROR(CheckPlaceholders("command", word));
   RETURN_IF_ERROR(ParseSurroundings(settings, parsed));
   RETURN_IF_ERROR(ParseRecognise(settings["recognise"], parsed));
@@ -188,11 +193,13 @@ Result<ExternalSettings> ParseExternal(const Json& settings) {
     RETURN_IF_ERROR(CheckBelow("success", name.AsString()));
   }
   if (parsed.success.empty() && !parsed.checkpoint)
-    return Wrong("success: without names of files, `recognise` needs `checkpoint`, so that an end is known");
+    return WrongSetting(
+        "success: without names of files, `recognise` needs `checkpoint`, so that an end is known");
   for (const Json& code : settings["fatal"].AsArray()) {
     const std::optional<std::int64_t> number = WholeNumber(code.AsString());
     if (!number || *number < 1 || *number > kMostCode)
-      return Wrong(StrCat("fatal: must have exit codes from 1 to 255, and has \"", code.AsString(), "\""));
+      return WrongSetting(
+          StrCat("fatal: must have exit codes from 1 to 255, and has \"", code.AsString(), "\""));
     parsed.fatal.push_back(static_cast<int>(*number));
   }
   ASSIGN_OR_RETURN(parsed.silence, SecondsAt(settings, "silence", parsed.silence.count()));

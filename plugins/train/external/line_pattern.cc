@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostPattern = 1000;  // bytes
 constexpr std::size_t kMostDigits = 2;      // of the bounds of a repetition
 
-Status Wrong(std::string_view pattern, std::string_view why) {
+Status WrongPattern(std::string_view pattern, std::string_view why) {
   return Status(
       Code::kInvalidArgument,
       StrCat("\"", pattern, "\" is no pattern that can be used: ", why,
@@ -32,8 +32,8 @@ Status CheckEscapes(std::string_view pattern) {
     const char next = pattern[++at];
     if (std::isalnum(static_cast<unsigned char>(next)) != 0 &&
         std::string_view("wWsSbB").find(next) == std::string_view::npos)
-      return Wrong(pattern, StrCat("it has \\", std::string_view(&next, 1),
-                                   next == 'd' ? ", and a digit is [0-9]" : ", which is not known"));
+      return WrongPattern(pattern, StrCat("it has \\", std::string_view(&next, 1),
+                                          next == 'd' ? ", and a digit is [0-9]" : ", which is not known"));
   }
   return {};
 }
@@ -68,12 +68,12 @@ Status CheckRepetitions(std::string_view pattern) {
       at = here == '[' ? BehindBracket(pattern, at) : at + (here == '\\' ? 2 : 1);
       continue;
     }
-    if (std::exchange(repeated, true)) return Wrong(pattern, "it repeats a repetition");
+    if (std::exchange(repeated, true)) return WrongPattern(pattern, "it repeats a repetition");
     const std::size_t end = interval ? pattern.find('}', at) : at;
-    if (end == std::string_view::npos) return Wrong(pattern, "it has { without }");
+    if (end == std::string_view::npos) return WrongPattern(pattern, "it has { without }");
     for (std::size_t digits = 0; at <= end; ++at) {
       digits = std::isdigit(static_cast<unsigned char>(pattern[at])) != 0 ? digits + 1 : 0;
-      if (digits > kMostDigits) return Wrong(pattern, "it repeats something more than 99 times");
+      if (digits > kMostDigits) return WrongPattern(pattern, "it repeats something more than 99 times");
     }
   }
   return {};
@@ -107,9 +107,9 @@ struct LinePattern::Compiled {
 };
 
 Result<LinePattern> LinePattern::Compile(const std::string& pattern) {
-  if (pattern.find('\0') != std::string::npos) return Wrong(pattern, "it has a zero byte");
+  if (pattern.find('\0') != std::string::npos) return WrongPattern(pattern, "it has a zero byte");
   if (pattern.size() > kMostPattern)
-    return Wrong(pattern.substr(0, 40) + "…", StrCat("it has more than ", kMostPattern, " bytes"));
+    return WrongPattern(pattern.substr(0, 40) + "…", StrCat("it has more than ", kMostPattern, " bytes"));
   RETURN_IF_ERROR(CheckEscapes(pattern));
   RETURN_IF_ERROR(CheckRepetitions(pattern));
   auto compiled = std::make_shared<Compiled>();
@@ -121,10 +121,10 @@ Result<LinePattern> LinePattern::Compile(const std::string& pattern) {
     std::array<char, 200> why = {};
     regerror(error, expression, why.data(), why.size());
     *expression = {};  // nothing to free
-    return Wrong(pattern, why.data());
+    return WrongPattern(pattern, why.data());
   }
   if (compiled->find.re_nsub != 1)
-    return Wrong(pattern, StrCat("it has ", compiled->find.re_nsub, " groups"));
+    return WrongPattern(pattern, StrCat("it has ", compiled->find.re_nsub, " groups"));
   return LinePattern(std::move(compiled));
 }
 

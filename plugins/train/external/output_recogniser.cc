@@ -8,7 +8,7 @@ namespace pipeline {
 
 namespace {
 
-std::optional<double> Number(std::string_view text) {
+std::optional<double> ParseLoss(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return {};
@@ -48,7 +48,7 @@ void OutputRecogniser::Line(std::string_view line, std::chrono::nanoseconds now)
     return;
   }
   const std::optional<std::string> loss = settings_.loss->Find(line);
-  const std::optional<double> value = loss ? Number(*loss) : std::nullopt;
+  const std::optional<double> value = loss ? ParseLoss(*loss) : std::nullopt;
   if (value && heard_.step >= 0) Add(value, now);
 }
 

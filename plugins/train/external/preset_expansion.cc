@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kGiven = {"recognise", "success", "fatal",     "variables",
                                                     "files",     "fresh",   "directory", "silence"};
 
-Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
+Status WrongExpansion(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
 bool Gives(const std::vector<std::string>& named_inputs, std::string_view name) {
   return std::find(named_inputs.begin(), named_inputs.end(), name) != named_inputs.end();
@@ -29,20 +29,21 @@ bool Gives(const std::vector<std::string>& named_inputs, std::string_view name) 
 /// too.
 Status CheckFlags(const Json& flags) {
   if (!flags.is_object() && !flags.is_null())
-    return Wrong(
+    return WrongExpansion(
         "flags: must be a map of presets to maps of flags, such as { bert: { learning_rate: 1e-4 } }");
   for (const auto& [preset, values] : flags.AsObject()) {
     const std::vector<std::string_view> names = PresetNames();
     if (std::find(names.begin(), names.end(), preset) == names.end()) {
       std::string all;
       for (const std::string_view name : names) all += StrCat(all.empty() ? "" : ", ", name);
-      return Wrong(StrCat("flags.", preset, ": there is no such preset; there are ", all));
+      return WrongExpansion(StrCat("flags.", preset, ": there is no such preset; there are ", all));
     }
-    if (!values.is_object()) return Wrong(StrCat("flags.", preset, ": must be a map of flags to values"));
+    if (!values.is_object())
+      return WrongExpansion(StrCat("flags.", preset, ": must be a map of flags to values"));
     for (const auto& [name, value] : values.AsObject()) {
       if (value.is_null()) continue;
       if (const Result<std::string> word = FlagWord(preset, name, value); !word.ok())
-        return Wrong(StrCat("flags.", preset, ".", word.status().message()));
+        return WrongExpansion(StrCat("flags.", preset, ".", word.status().message()));
     }
   }
   return {};
@@ -61,7 +62,7 @@ Result<Json> CommandOf(const Json& preset, const Json& own) {
   }
   for (const PresetFlag& flag : FlagsOf(name))
     if (flag.required && !flags.Has(flag.name))
-      return Wrong(StrCat("flags.", name, ".", flag.name, ": is missing, and the program needs it"));
+      return WrongExpansion(StrCat("flags.", name, ".", flag.name, ": is missing, and the program needs it"));
   Json command = preset["program"];
   for (const auto& [flag, value] : flags.AsObject()) {
     ASSIGN_OR_RETURN(std::string word, FlagWord(name, flag, value));
@@ -101,7 +102,7 @@ Status ChooseInputs(const Json& config, const std::vector<std::string>& named_in
     if (!reads && Gives(named_inputs, name)) unread.Append(name);
     if (!reads || Gives(named_inputs, name)) continue;
     const std::string_view of = PresetNamed(trainer)["reads"].AsString();
-    return Wrong(StrCat(
+    return WrongExpansion(StrCat(
         name, ": is missing; `trainer: ", trainer, "` reads ",
         rows ? (std::string_view(name) == "data" ? "rows, as write_packed makes them" : "the tokenizer")
              : StrCat("the artifact of a stage", of.empty() ? "" : " ", of),
@@ -118,11 +119,12 @@ Result<Json> ExpandKeys(const Json& settings, const std::vector<std::string>& na
   const std::string trainer(settings["trainer"].AsString("bundled"));
   RETURN_IF_ERROR(CheckFlags(settings["flags"]));
   if (trainer == "external" && !settings["flags"].is_null())
-    return Wrong("flags: belongs to a preset, and this is `trainer: external`; put them into `command`");
+    return WrongExpansion(
+        "flags: belongs to a preset, and this is `trainer: external`; put them into `command`");
   if (const Json& preset = PresetNamed(trainer); !preset.is_null()) {
     DropBundled(config, trainer, notes);
     if (config.Has("command") && settings["flags"].Has(trainer))
-      return Wrong(
+      return WrongExpansion(
           StrCat("flags.", trainer, ": `command` replaces the preset's whole command; give one of both"));
     if (!config.Has("command")) {
       ASSIGN_OR_RETURN(config["command"], CommandOf(preset, settings["flags"][trainer]));

@@ -1176,7 +1176,7 @@ const Table& TableOf(std::string_view preset) {
   return none;
 }
 
-Status Wrong(std::string_view flag, std::string why) {
+Status WrongFlag(std::string_view flag, std::string why) {
   return Status(Code::kInvalidArgument, StrCat(flag, ": ", why));
 }
 
@@ -1214,9 +1214,9 @@ Result<std::string> ValueText(const PresetFlag& flag, const Table& table, const 
   const bool number = flag.type == "int" || flag.type == "float";
   const Json value = number ? Number(given) : given;
   const auto of_type = [&](std::string_view what) {
-    return Wrong(flag.name, StrCat("must be ", what, ", and is ", given.Dump()));
+    return WrongFlag(flag.name, StrCat("must be ", what, ", and is ", given.Dump()));
   };
-  if (flag.type == "fixed") return Wrong(flag.name, "the program takes no value for it from a command");
+  if (flag.type == "fixed") return WrongFlag(flag.name, "the program takes no value for it from a command");
   if (IsPlaceholder(value) && (number || flag.type == "text" || flag.type == "any")) return Text(value);
   if (flag.type == "int" && !value.is_int()) return of_type("a whole number");
   if (flag.type == "float" && !value.is_number()) return of_type("a number");
@@ -1246,14 +1246,14 @@ Result<std::string> FlagWord(std::string_view preset, std::string_view name, con
     names.push_back(flag.name);
     if (flag.name != name) continue;
     if (flag.type == "switch" && !value.is_bool())
-      return Wrong(name, StrCat("must be true or false, and is ", value.Dump()));
+      return WrongFlag(name, StrCat("must be true or false, and is ", value.Dump()));
     if (flag.type == "switch") return value.AsBool() ? StrCat("--", name) : std::string();
     ASSIGN_OR_RETURN(const std::string text, ValueText(flag, table, value));
     return StrCat(table.dashes ? "--" : "", name, "=", text);
   }
   const std::string_view meant = NearestWord(name, names);
-  return Wrong(name, StrCat("the program has no such flag",
-                            meant.empty() ? std::string() : StrCat("; did you mean ", meant, "?")));
+  return WrongFlag(name, StrCat("the program has no such flag",
+                                meant.empty() ? std::string() : StrCat("; did you mean ", meant, "?")));
 }
 
 }  // namespace pipeline

@@ -12,7 +12,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kLongestText = 1000;
+constexpr std::size_t kLongestRecordText = 1000;
 constexpr int kDigits = 5;
 
 std::string NumberName(std::int64_t number, std::string_view end) {
@@ -44,10 +44,10 @@ Result<AttemptRecord> ParseAttemptRecord(std::string_view text, std::string_view
   record.number = (*json)["number"].AsInt();
   for (const Json& nonce : (*json)["nonces"].AsArray()) record.nonces.emplace_back(nonce.AsString());
   if (record.number < 1 || record.nonces.empty() || record.nonces.size() > kMostHosts) return wrong;
-  record.coordinator = Readable((*json)["coordinator"].AsString(), kLongestText);
+  record.coordinator = Readable((*json)["coordinator"].AsString(), kLongestRecordText);
   record.step = (*json)["step"].AsInt();
   record.local = (*json)["local"].AsBool();
-  record.data = Readable((*json)["data"].AsString(), kLongestText);
+  record.data = Readable((*json)["data"].AsString(), kLongestRecordText);
   return record;
 }
 
@@ -73,7 +73,7 @@ Result<AttemptEndRecord> ParseAttemptEndRecord(std::string_view text, std::strin
     record.lost.push_back(static_cast<int>(number));
   }
   if (record.number < 1) return wrong;
-  record.reason = Readable((*json)["reason"].AsString(), kLongestText);
+  record.reason = Readable((*json)["reason"].AsString(), kLongestRecordText);
   return record;
 }
 

@@ -15,7 +15,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kShown = 80;  // bytes of a value in a message
+constexpr std::size_t kShownValue = 80;  // bytes of a value in a message
 constexpr std::string_view kRemedy = "; correct it, or set the keys `hosts` and `host` of the stage";
 
 /// A text and its source, for messages.
@@ -28,12 +28,12 @@ Status Refused(std::string message) { return Status(Code::kInvalidArgument, std:
 
 /// The text is another's, so neither its length nor its control characters reach a terminal.
 Status Malformed(const Value& value, std::string_view reason) {
-  return Refused(
-      StrCat(value.source, " is \"", Readable(TerminalText(value.text), kShown), "\": ", reason, kRemedy));
+  return Refused(StrCat(value.source, " is \"", Readable(TerminalText(value.text), kShownValue),
+                        "\": ", reason, kRemedy));
 }
 
 /// `why` gives the reason of `most`; may be empty.
-Result<int> ParseNumber(const Value& value, int least, int most, std::string_view why = {}) {
+Result<int> NumberBetween(const Value& value, int least, int most, std::string_view why = {}) {
   const std::string_view digits = Trimmed(value.text);
   int number = 0;
   const char* const end = digits.data() + digits.size();
@@ -130,8 +130,8 @@ class Search {
         return Malformed(list, StrCat("it has ", position.hosts, " hosts, and ", no_number,
                                       ", so nothing gives the number of this one"));
       ASSIGN_OR_RETURN(position.host,
-                       ParseNumber(*number, 0, position.hosts - 1,
-                                   StrCat(", as ", list.source, " has ", position.hosts, " hosts")));
+                       NumberBetween(*number, 0, position.hosts - 1,
+                                     StrCat(", as ", list.source, " has ", position.hosts, " hosts")));
     }
     return std::optional<HostPosition>(std::move(position));
   }
@@ -145,11 +145,11 @@ class Search {
     if (!tasks) tasks = Variable("SLURM_NTASKS");
     if (!nodes || !number || !tasks) return std::optional<HostPosition>();
     HostPosition position;
-    ASSIGN_OR_RETURN(position.hosts, ParseNumber(*tasks, 1, kMostHosts));
+    ASSIGN_OR_RETURN(position.hosts, NumberBetween(*tasks, 1, kMostHosts));
     if (position.hosts == 1) return std::optional<HostPosition>();
     if (!keys_.host) {
-      ASSIGN_OR_RETURN(position.host, ParseNumber(*number, 0, position.hosts - 1,
-                                                  StrCat(", as ", tasks->source, " is ", position.hosts)));
+      ASSIGN_OR_RETURN(position.host, NumberBetween(*number, 0, position.hosts - 1,
+                                                    StrCat(", as ", tasks->source, " is ", position.hosts)));
     }
     ASSIGN_OR_RETURN(std::vector<std::string> names, Named(*nodes, ParseNodeList(Trimmed(nodes->text))));
     position.address_of_leader = names.front();
@@ -176,7 +176,7 @@ class Search {
   Result<HostPosition> AddSlices(HostPosition position, bool in_metadata) {
     ASSIGN_OR_RETURN(const std::optional<Value> count, SliceVariable("MEGASCALE_NUM_SLICES", in_metadata));
     if (!count) return position;
-    ASSIGN_OR_RETURN(const int slices, ParseNumber(*count, 1, kMostHosts));
+    ASSIGN_OR_RETURN(const int slices, NumberBetween(*count, 1, kMostHosts));
     if (slices == 1) return position;
     if (position.hosts > kMostHosts / slices)
       return Malformed(*count, StrCat("with ", position.hosts, " hosts in each slice there are more than ",
@@ -185,7 +185,7 @@ class Search {
       ASSIGN_OR_RETURN(const std::optional<Value> slice, SliceVariable("MEGASCALE_SLICE_ID", in_metadata));
       if (!slice) return Malformed(*count, "there is no MEGASCALE_SLICE_ID beside it");
       ASSIGN_OR_RETURN(const int number,
-                       ParseNumber(*slice, 0, slices - 1, StrCat(", as MEGASCALE_NUM_SLICES is ", slices)));
+                       NumberBetween(*slice, 0, slices - 1, StrCat(", as MEGASCALE_NUM_SLICES is ", slices)));
       position.host += number * position.hosts;
     }
     position.hosts *= slices;
@@ -249,7 +249,7 @@ Status CheckHostKeys(const HostKeys& keys) {
     return Refused(StrCat("host is ", *keys.host, ": it must be from 0 to ", most,
                           keys.hosts ? ", as `hosts` is one more" : "", "; the first host is 0"));
   if (keys.coordinator && !ParseHostAddress(*keys.coordinator).ok())
-    return Refused(StrCat("coordinator is \"", Readable(TerminalText(*keys.coordinator), kShown),
+    return Refused(StrCat("coordinator is \"", Readable(TerminalText(*keys.coordinator), kShownValue),
                           "\": it must be the name or address of host 0, without a port"));
   return {};
 }

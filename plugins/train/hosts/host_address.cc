@@ -14,12 +14,12 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kShown = 40;  // bytes of an entry in a reason
+constexpr std::size_t kShownEntry = 40;  // bytes of an entry in a reason
 
 Status NoAddress(std::string_view entry) {
   if (entry.empty()) return Status(Code::kInvalidArgument, "an entry is empty");
   return Status(Code::kInvalidArgument,
-                StrCat("`", Readable(TerminalText(entry), kShown), "` is no name or address of a host"));
+                StrCat("`", Readable(TerminalText(entry), kShownEntry), "` is no name or address of a host"));
 }
 
 bool IsPort(std::string_view text) {

@@ -11,11 +11,11 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kLongestText = 1000;  // of a message or a name in a card
+constexpr std::size_t kLongestCardText = 1000;  // of a message or a name in a card
 constexpr std::array<std::string_view, 3> kOutcomes = {"done", "stopped", "failed"};
 
 /// Texts of another machine end up in messages.
-std::string TextOf(const Json& value) { return Readable(value.AsString(), kLongestText); }
+std::string TextOf(const Json& value) { return Readable(value.AsString(), kLongestCardText); }
 
 Json ToJson(const LocalCheckpoint& one) {
   Json json;

@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-using Kind = LeaderStep::Kind;
+using LeaderKind = LeaderStep::Kind;
 
 /// Exit codes of CONTRACT.md, section 6. The first ones are nobody else's fault; a trainer ends with the last
 /// ones, or is killed, also because another host went away.
@@ -30,14 +30,14 @@ std::size_t Rank(const TrainerEnd& end) {
 
 LeaderStep Fail(Code code, std::string why) {
   LeaderStep step;
-  step.kind = Kind::kFail;
+  step.kind = LeaderKind::kFail;
   step.over = {.outcome = RunOutcome::kFailed, .code = code, .message = std::move(why)};
   return step;
 }
 
 LeaderStep Stopped() {
   LeaderStep step;
-  step.kind = Kind::kFail;
+  step.kind = LeaderKind::kFail;
   step.over = {.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"};
   return step;
 }
@@ -186,7 +186,7 @@ LeaderStep Leader::Await(const HostCard& own, Time now) const {
                        " min; start the same command on every host, with the same file, keys and `out`"));
   }
   LeaderStep step;
-  step.kind = Kind::kBegin;
+  step.kind = LeaderKind::kBegin;
   step.attempt.number = number_ + 1;
   step.attempt.nonces.push_back(own.nonce);
   for (const SignWatch& watch : watches_) step.attempt.nonces.push_back(watch.card()->nonce);
@@ -281,7 +281,7 @@ LeaderStep Leader::Watch(const HostCard& own, Time now) {
     // Those that have not ended yet still write; their watchdogs bound the time.
     if (!all) return {};
     LeaderStep step;
-    step.kind = Kind::kAllDone;
+    step.kind = LeaderKind::kAllDone;
     return step;
   }
   return End({}, decided.cause, decided);
@@ -289,7 +289,7 @@ LeaderStep Leader::Watch(const HostCard& own, Time now) {
 
 LeaderStep Leader::End(std::vector<int> lost, std::string reason, TrainerEnd decided) const {
   LeaderStep step;
-  step.kind = Kind::kEnd;
+  step.kind = LeaderKind::kEnd;
   step.end = {.number = attempt_->number, .lost = std::move(lost), .reason = std::move(reason)};
   step.decided = std::move(decided);
   return step;

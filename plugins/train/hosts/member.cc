@@ -8,10 +8,10 @@ namespace pipeline {
 
 namespace {
 
-using Kind = MemberStep::Kind;
+using MemberKind = MemberStep::Kind;
 
 MemberStep Finished(RunEnd end) {
-  return {.kind = Kind::kFinish, .attempt = {}, .end = std::move(end), .why = {}};
+  return {.kind = MemberKind::kFinish, .attempt = {}, .end = std::move(end), .why = {}};
 }
 
 RunEnd Failed(Code code, std::string why) {
@@ -68,7 +68,7 @@ std::optional<LocalCheckpoint> Member::ToSend(Time now) const {
 MemberStep Member::Next(Time now) const {
   if (trains()) {
     std::string why = Over(now);
-    if (!why.empty()) return {.kind = Kind::kKill, .attempt = {}, .end = {}, .why = std::move(why)};
+    if (!why.empty()) return {.kind = MemberKind::kKill, .attempt = {}, .end = {}, .why = std::move(why)};
     return {};
   }
   if (superseded_)
@@ -91,7 +91,7 @@ MemberStep Member::Next(Time now) const {
   const bool startable = attempt_ && !attempt_ended_ && Belongs(*attempt_) && !card_.leaves &&
                          !(card_.ended && card_.ended->attempt == attempt_->number) && MayWrite(now) &&
                          (leads() || (leader_.Fresh(now) && leader_.card()->nonce == attempt_->nonces[0]));
-  if (startable) return {.kind = Kind::kStart, .attempt = *attempt_, .end = {}, .why = {}};
+  if (startable) return {.kind = MemberKind::kStart, .attempt = *attempt_, .end = {}, .why = {}};
   return {};
 }
 

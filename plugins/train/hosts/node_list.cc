@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kShown = 40;       // bytes of a range in a reason
+constexpr std::size_t kShownRange = 40;  // bytes of a range in a reason
 constexpr std::size_t kMostDigits = 18;  // of a number; it fits 64 bits
 
 Status Wrong(std::string reason) { return Status(Code::kInvalidArgument, std::move(reason)); }
@@ -37,7 +37,7 @@ Result<Range> ParseRange(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('-'));
   const std::string_view last = first.size() == text.size() ? first : text.substr(first.size() + 1);
   Range range{.first = 0, .last = 0, .width = 0};
-  const std::string shown = Readable(TerminalText(text), kShown);
+  const std::string shown = Readable(TerminalText(text), kShownRange);
   if (!ParseNumber(first, range.first) || !ParseNumber(last, range.last))
     return Wrong(StrCat("`", shown, "` in its brackets is no number and no range of numbers"));
   if (range.last < range.first) return Wrong(StrCat("the range `", shown, "` ends before it begins"));
@@ -88,7 +88,7 @@ Result<std::vector<std::string>> ExpandEntry(std::string_view entry, std::size_t
     } else {
       const std::string_view text = entry.substr(0, entry.find('['));
       if (!IsHostName(text))
-        return Wrong(StrCat("`", Readable(TerminalText(text), kShown), "` is no part of a node's name"));
+        return Wrong(StrCat("`", Readable(TerminalText(text), kShownRange), "` is no part of a node's name"));
       RETURN_IF_ERROR(Extend(names, {std::string(text)}));
       entry.remove_prefix(text.size());
     }

@@ -13,8 +13,8 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 8;
-constexpr int kTries = 3;  // of a shard whose transfer broke off
+constexpr std::size_t kShardsAtOnce = 8;
+constexpr int kShardTries = 3;  // of a shard whose transfer broke off
 constexpr std::size_t kDigits = 8;
 
 /// The numbers of the first range of each shard, and the end.
@@ -124,7 +124,7 @@ Result<RowChecksums> ParseRowChecksums(std::string_view text, const RowBlocks& b
 Result<RowChecksums> MeasureRows(const RowBlocks& blocks, const ReadShard& read) {
   const std::vector<std::size_t> first = FirstRanges(blocks);
   RowChecksums checksums(blocks.ranges().size());
-  const Status measured = RunSeveral(blocks.shards().size(), kAtOnce, [&](std::size_t shard) -> Status {
+  const Status measured = RunSeveral(blocks.shards().size(), kShardsAtOnce, [&](std::size_t shard) -> Status {
     const FileFacts& object = blocks.shards()[shard];
     for (int tries = 1;; ++tries) {
       ShardMeasure measure(blocks, first[shard], first[shard + 1], checksums);
@@ -132,7 +132,7 @@ Result<RowChecksums> MeasureRows(const RowBlocks& blocks, const ReadShard& read)
         measure.Take(bytes);
         return Status();
       });
-      if (done.code() == Code::kUnavailable && tries < kTries) continue;
+      if (done.code() == Code::kUnavailable && tries < kShardTries) continue;
       RETURN_IF_ERROR(done);
       if (measure.size() == object.bytes &&
           CrcOfShard(checksums, blocks, first[shard], first[shard + 1]) == object.crc32c)

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/directory_lock.h"
+#include "plugins/train/input_check.h"
 #include "plugins/train/restart_policy.h"
 #include "plugins/train/several.h"
 
@@ -22,11 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSplit = "train";
-constexpr std::size_t kAtOnce = 6;  // blocks
-constexpr int kTries = 3;           // of a range that came damaged on the way
+constexpr std::size_t kBlocksAtOnce = 6;  // blocks
+constexpr int kRangeTries = 3;            // of a range that came damaged on the way
 constexpr std::uint64_t kSpare = 64 << 20;
 constexpr std::uint64_t kMostChecksums = 1 << 30;
-constexpr std::uint64_t kMostPacked = 256 << 20;
 constexpr std::chrono::milliseconds kTryAgain{10'000};
 constexpr std::chrono::milliseconds kLook{200};  // at a stop
 
@@ -311,7 +311,7 @@ Status RowSupply::BeginAttempt(const std::function<bool()>& given_up) {
     given_up_ = false;
   }
   if (threads_.empty())
-    for (std::size_t number = 0; number < kAtOnce; ++number)
+    for (std::size_t number = 0; number < kBlocksAtOnce; ++number)
       threads_.emplace_back([this](const std::stop_token& stop) { FetchLoop(stop); });
   return {};
 }
@@ -322,7 +322,7 @@ Status RowSupply::FindRanges(const std::function<bool()>& given_up) {
     known.emplace(blocks_->ranges()[at].Name(), at);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(blocks_directory_));
   std::vector<std::atomic<bool>> right(blocks_->ranges().size());
-  RETURN_IF_ERROR(RunSeveral(names.size(), kAtOnce, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(RunSeveral(names.size(), kBlocksAtOnce, [&](std::size_t at) -> Status {
     const auto range = known.find(names[at]);
     if (range == known.end()) return {};
     const Result<FileFacts> found =
@@ -406,7 +406,7 @@ Status RowSupply::FetchBlock(std::uint64_t block) {
       const Status fetched = storage_.FetchPart(uri, range.from, FactsOf(at), PathOf(range), moved,
                                                 [this] { return stopped(); });
       const bool may_pass = fetched.code() == Code::kUnavailable || fetched.code() == Code::kDataLoss;
-      if (may_pass && tries < kTries && !stopped()) continue;
+      if (may_pass && tries < kRangeTries && !stopped()) continue;
       RETURN_IF_ERROR(fetched);
       break;
     }

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kAtOnce = 4;
 constexpr std::chrono::seconds kRetry{5};
-constexpr std::uint64_t kMostRecord = 64 << 20;
 constexpr const char* kOutgoing = "outgoing";
 
 void RemoveTree(const std::string& path) {
@@ -125,7 +124,8 @@ Status PartSender::SendPart(const Key& key) {
   const std::string uri = StrCat(uri_, "/", PartRecord::Name(key.first, key.second, record.part.host));
   const Status told = storage_.PutText(record.Encode(), uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
   if (told.code() == Code::kAlreadyExists) {
-    ASSIGN_OR_RETURN(const auto there_already, storage_.ReadWhole(uri, kMostRecord));  // also after a stop
+    ASSIGN_OR_RETURN(const auto there_already,
+                     storage_.ReadWhole(uri, kMostPartRecord));  // also after a stop
     if (!there_already || there_already->bytes != record.Encode())
       return Status(Code::kDataLoss, StrCat(uri, ": another start of this host has sent another part"));
   } else {

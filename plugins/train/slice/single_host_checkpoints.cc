@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The bundled trainer keeps its arrays there; the folders of markers have no such name.
-constexpr const char* kState = "state";
+constexpr const char* kStateFolder = "state";
 
 std::optional<std::int64_t> StepOf(const std::string& name) {
   std::int64_t step = -1;
@@ -50,7 +50,7 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
     if (!step || !fs::is_directory(at->path(), ignored)) continue;
     const fs::path list = at->path().string() + ".json";
     if (!fs::exists(list, ignored)) {
-      if (fs::is_directory(at->path() / kState, ignored)) without_list = at->path().string();
+      if (fs::is_directory(at->path() / kStateFolder, ignored)) without_list = at->path().string();
       continue;
     }
     const Json json = ReadList(list);

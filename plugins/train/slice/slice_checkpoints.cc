@@ -21,9 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kMarkEvery{2};
-constexpr std::uint64_t kMostRecord = 64 << 20;
 constexpr const char* kIncoming = "incoming-";
-constexpr const char* kState = "state/";
+constexpr const char* kStatePrefix = "state/";
 
 std::string StepName(std::int64_t step) { return StrCat("checkpoints/", step); }
 
@@ -34,8 +33,9 @@ LocalCheckpoint CardEntry(const LocalPart& part) {
 /// A file with elements of an array, in a checkpoint by parts.
 bool IsChunk(const std::string& name) {
   const char first = name[name.rfind('/') + 1];
-  return name.starts_with(kState) && name.find('/', std::string_view(kState).size()) != std::string::npos &&
-         first != '.' && first != '_';
+  return name.starts_with(kStatePrefix) &&
+         name.find('/', std::string_view(kStatePrefix).size()) != std::string::npos && first != '.' &&
+         first != '_';
 }
 
 /// The objects show that the checkpoint can never be used.
@@ -142,7 +142,7 @@ Status SliceCheckpoints::MarkSent(const LocalCheckpoint& checkpoint) {
   for (int host = 0; host < job_.position.hosts; ++host) {
     const std::string uri =
         StrCat(job_.run_uri, "/checkpoints/", PartRecord::Name(checkpoint.step, checkpoint.attempt, host));
-    ASSIGN_OR_RETURN(const auto found, storage_.ReadWhole(uri, kMostRecord));
+    ASSIGN_OR_RETURN(const auto found, storage_.ReadWhole(uri, kMostPartRecord));
     if (!found) return {};  // it is still being sent
     ASSIGN_OR_RETURN(PartRecord record, ParsePartRecord(found->bytes, uri));
     if (record.step != checkpoint.step || record.attempt != checkpoint.attempt || record.part.host != host ||

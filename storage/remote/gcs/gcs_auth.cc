@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr seconds kRefreshAhead{225};  // Google's own libraries have the same value
 constexpr seconds kClockTolerance{300};
-constexpr std::uint64_t kMaxFile = 1 << 20;
+constexpr std::uint64_t kMaxCredentialBytes = 1 << 20;
 
 /// Returns whether requests to `url` stay on this machine.
 bool IsThisMachine(const std::string& url) {
@@ -39,7 +39,7 @@ std::string WithoutSlash(std::string url) {
 
 Result<GcsCredentials> ReadCredentials(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
-  if (file->size() > kMaxFile)
+  if (file->size() > kMaxCredentialBytes)
     return Status(Code::kInvalidArgument, StrCat(path, ": too large to be a file of credentials"));
   std::string text(file->size(), '\0');
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));

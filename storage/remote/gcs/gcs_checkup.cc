@@ -80,8 +80,8 @@ bool IsNear(const std::string& location, const std::string& region) {
          continent("eu", "europe-") || continent("asia", "asia-");
 }
 
-std::string DaysOf(std::string_view seconds) {
-  const std::uint64_t number = ParseLength(seconds).value_or(0);
+std::string DaysOf(std::string_view in_seconds) {
+  const std::uint64_t number = ParseLength(in_seconds).value_or(0);
   return number < 86'400 ? StrCat(number, " seconds") : StrCat(number / 86'400, " days");
 }
 

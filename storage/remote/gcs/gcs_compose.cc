@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kMaxParts = 32;  // objects of one request to compose
 constexpr int kUploads = 4;              // at the same time
 constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr int kMaxTurns = 5;       // checksums of a source that is changed while it is read
+constexpr int kChecksumTurns = 5;  // checksums of a source that is changed while it is read
 constexpr std::size_t kRoom = 20;  // more bytes for the growing numbers in the names of temporaries
 
 struct Part {
@@ -138,7 +138,7 @@ Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, c
     RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several threads read it
     ASSIGN_OR_RETURN(const bool is_of_one_state, spool.Settle(stop));
     if (is_of_one_state) break;  // the checksum then shows each later change
-    if (turn == kMaxTurns) return ChangedAgainAndAgain(spool.Where());
+    if (turn == kChecksumTurns) return ChangedAgainAndAgain(spool.Where());
   }
   std::vector<Part> parts = Divide(location, spool.size(), part_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());

@@ -10,7 +10,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMaxTurns = 20;  // attempts while others keep replacing the object
+constexpr int kObjectTurns = 20;  // attempts while others keep replacing the object
 
 std::string Fields(std::string_view more) { return StrCat("fields=", PercentEncode(kObjectFields), more); }
 
@@ -48,7 +48,7 @@ Result<std::optional<GcsObject>> StatGcsObject(const GcsLocation& location, std:
 }
 
 Status RemoveGcsObject(const GcsLocation& location, std::stop_token stop) {
-  for (int turn = 0; turn < kMaxTurns; ++turn) {
+  for (int turn = 0; turn < kObjectTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::optional<GcsObject> object, StatGcsObject(location, stop));
     if (!object) return {};
     ASSIGN_OR_RETURN(const bool gone, Delete(location, object->generation, stop));
@@ -126,7 +126,7 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const
     if (answer.status == 412) return std::optional<GcsObject>();
     // A refused token has ended, perhaps because the copy was made and the answer was lost. The copy begins
     // again; if it was made, its generation shows this.
-    if (answer.status == 400 && !token.empty() && ++turn < kMaxTurns) {
+    if (answer.status == 400 && !token.empty() && ++turn < kObjectTurns) {
       token.clear();
       continue;
     }

@@ -20,7 +20,7 @@ namespace pipeline {
 namespace {
 
 /// A metadata server is near or not there.
-constexpr std::chrono::milliseconds kNearConnect{3'000}, kNearStall{10'000};
+constexpr std::chrono::milliseconds kMetadataConnect{3'000}, kMetadataStall{10'000};
 
 /// The client for all buckets is created at the first use.
 class GcsOpener final : public RemoteOpener {
@@ -91,7 +91,7 @@ class GcsOpener final : public RemoteOpener {
     settings.means = options_.means;
     ASSIGN_OR_RETURN(settings.endpoint, FindGcsEndpoint(options_.environment));
     std::shared_ptr<HttpClient> http = SharedHttpClient();
-    const GcsTokenTools tools{http, NewHttpClient({.connect = kNearConnect, .stall = kNearStall})};
+    const GcsTokenTools tools{http, NewHttpClient({.connect = kMetadataConnect, .stall = kMetadataStall})};
     Result<GcsCredentials> credentials = FindGcsCredentials(options_.environment, settings.endpoint, tools);
     if (!credentials.ok() && credentials.status().Detail<NoCredentials>() != nullptr) {
       LogInfo("Google Cloud Storage: no credentials on this machine; only what is public can be read");

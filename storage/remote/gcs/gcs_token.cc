@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxAnswer = 1 << 20;
+constexpr std::uint64_t kMaxTokenBytes = 1 << 20;
 constexpr std::string_view kScope = "https://www.googleapis.com/auth/cloud-platform";
 constexpr std::string_view kUserTokenUrl = "https://oauth2.googleapis.com/token";
 constexpr std::string_view kFlavor = "metadata-flavor";
@@ -28,7 +28,7 @@ Result<HttpAnswer> Ask(const HttpRequest& request, HttpClient& client, const Gcs
                        std::string_view who, const std::stop_token& stop) {
   Retry retry(tools.means);
   for (;;) {
-    Result<HttpAnswer> answer = Fetch(client, request, kMaxAnswer, stop);
+    Result<HttpAnswer> answer = Fetch(client, request, kMaxTokenBytes, stop);
     std::optional<std::chrono::milliseconds> asked;
     Status failure;
     if (answer.ok()) {
@@ -161,7 +161,7 @@ Result<Secret> SubjectToken(const ExternalAccount& account, const GcsTokenTools&
   std::string text;
   if (!account.source_file.empty()) {
     ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(account.source_file));
-    if (file->size() > kMaxAnswer)
+    if (file->size() > kMaxTokenBytes)
       return Status(Code::kInvalidArgument, StrCat(account.source_file, ": is no token: it is too large"));
     text.resize(file->size());
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, stop));

@@ -15,7 +15,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr int kMaxTurns = 20;  // attempts while others keep replacing the object or changing its source
+constexpr int kWriteTurns = 20;  // attempts while others keep replacing the object or changing its source
 
 /// Returns whether both are one file except for ctime; the checksums are compared after the file was read.
 bool AreOneFile(const FileIdentity& a, const FileIdentity& b) {
@@ -76,7 +76,7 @@ Status GcsWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
 
 Status GcsWriter::AppendSmall(const LocalFile& file, const std::stop_token& stop) {
   std::string bytes(static_cast<std::size_t>(file.size()), '\0');
-  for (int turn = 0; turn < kMaxTurns; ++turn) {
+  for (int turn = 0; turn < kWriteTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::int64_t before, file.ChangeTime());
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
     RETURN_IF_ERROR(ReadExactly(*reader, bytes));
@@ -126,7 +126,7 @@ Result<ObjectInfo> GcsWriter::Upload(const std::stop_token& stop) {
       if (ours) return Describe(*there);
     }
   }
-  for (int turn = 0; turn < kMaxTurns; ++turn) {
+  for (int turn = 0; turn < kWriteTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::string generation, Expected(stop));
     ASSIGN_OR_RETURN(std::optional<GcsObject> made, Send(generation, stop));
     if (!made) {

@@ -26,7 +26,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMaxFile = 16 << 20;
+constexpr std::uint64_t kMaxSessionBytes = 16 << 20;
 /// The name of a temporary shows its process, and so whether that has ended.
 constexpr std::string_view kSession = "session";
 
@@ -110,7 +110,8 @@ Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
 Result<std::vector<Line>> ReadLines(const FileDescriptor& file, const std::string& path) {
   struct stat found;
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
-  std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(found.st_size), kMaxFile), '\0');
+  std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(found.st_size), kMaxSessionBytes),
+                   '\0');
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t got = pread(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;

@@ -14,7 +14,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kArrivingPiece = std::size_t{1} << 20;
 /// A crash of the machine loses the bytes since the last sync, which comes after so many bytes or so much
 /// time.
 constexpr std::uint64_t kSyncBytes = std::uint64_t{64} << 20;
@@ -33,7 +33,7 @@ class ArrivingFile::Reader final : public ByteReader {
 
   Result<std::size_t> Read(std::span<char> out) override {
     if (failed_.ok()) {
-      Result<std::size_t> got = ReadSome(out.first(std::min(out.size(), kPiece)));
+      Result<std::size_t> got = ReadSome(out.first(std::min(out.size(), kArrivingPiece)));
       if (got.ok()) {
         offset_ += *got;
         return got;
@@ -234,7 +234,7 @@ Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& s
 /// The journal has only the CRC-32C of bytes that an earlier process downloaded, so this reads them again.
 Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
                                                    const std::stop_token& stop) const {
-  std::string piece(kPiece, '\0');
+  std::string piece(kArrivingPiece, '\0');
   std::uint32_t crc32c = 0;
   for (std::uint64_t at = 0; at < part_->state().bytes;) {
     if (stop.stop_requested())
@@ -255,7 +255,7 @@ Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_
   if (part_->is_whole()) return {};
   const std::uint64_t size = remote_->size();
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, remote_->Open(part_->state().bytes, stop));
-  std::string piece(kPiece, '\0');
+  std::string piece(kArrivingPiece, '\0');
   std::uint64_t synced = part_->state().bytes;
   auto synced_at = std::chrono::steady_clock::now();
   while (part_->state().bytes < size) {

@@ -15,10 +15,6 @@ namespace pipeline {
 
 namespace {
 
-struct Free {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-
 std::string Hex(const unsigned char* bytes, std::size_t count) {
   std::string hex;
   for (std::size_t i = 0; i < count; ++i)
@@ -29,6 +25,10 @@ std::string Hex(const unsigned char* bytes, std::size_t count) {
 }  // namespace
 
 struct ChecksumHasher::State {
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+
   Checksum::Kind kind;
   std::uint32_t crc = 0;
   std::unique_ptr<EVP_MD_CTX, Free> context{};  // null: the checksum is a CRC

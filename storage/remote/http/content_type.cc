@@ -4,12 +4,12 @@ namespace pipeline {
 
 namespace {
 
-struct Known {
+struct KnownType {
   std::string_view ending;
   std::string_view type;
 };
 
-constexpr Known kTypes[] = {
+constexpr KnownType kTypes[] = {
     {".json", "application/json"},
     {".jsonl", "application/jsonl"},
     {".yaml", "application/yaml"},
@@ -35,7 +35,7 @@ constexpr Known kTypes[] = {
 
 std::string_view ContentTypeOf(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
-  for (const Known& known : kTypes)
+  for (const KnownType& known : kTypes)
     if (last.size() > known.ending.size() && last.substr(last.size() - known.ending.size()) == known.ending)
       return known.type;
   return "application/octet-stream";

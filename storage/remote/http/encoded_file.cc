@@ -13,7 +13,7 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kDecodedPiece = std::size_t{1} << 20;
 constexpr std::uint64_t kLookAtDisk = std::uint64_t{64} << 20;  // between two checks of the free space
 constexpr std::size_t kMaxCodings = 3;
 constexpr int kAttempts = 2;  // to download bytes that can be decoded
@@ -105,7 +105,7 @@ Status EncodedFile::FetchFrom(const std::string& url, PartFile& part, const std:
   Passed sent(pin), decoded(pin);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
                    Undo(url, transfer.coding, std::make_unique<Watched>(std::move(transfer.sent), sent)));
-  std::string piece(kPiece, '\0');
+  std::string piece(kDecodedPiece, '\0');
   for (std::uint64_t looked = 0;;) {
     if (stop.stop_requested())
       return Status(Code::kCancelled, StrCat(ShownUrl(url), ": fetching was stopped"));

@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-struct Known {
+struct KnownStatus {
   int status;
   Code code;
   std::string_view words;
@@ -20,7 +20,7 @@ struct Known {
 
 constexpr std::string_view kAsk = "the server requires a login, or does not let everybody read this";
 
-constexpr std::array<Known, 19> kKnown = {{
+constexpr std::array<KnownStatus, 19> kKnown = {{
     {400, Code::kInvalidArgument, "bad request", "check the address"},
     {401, Code::kPermissionDenied, "unauthorized", kAsk},
     {402, Code::kPermissionDenied, "payment required", {}},
@@ -42,23 +42,23 @@ constexpr std::array<Known, 19> kKnown = {{
     {504, Code::kUnavailable, "gateway timeout", {}},
 }};
 
-const Known* Find(int status) {
+const KnownStatus* Find(int status) {
   const auto found =
-      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.status == status; });
+      std::find_if(kKnown.begin(), kKnown.end(), [&](const KnownStatus& k) { return k.status == status; });
   return found == kKnown.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 Code HttpCode(int status) {
-  if (const Known* const known = Find(status)) return known->code;
+  if (const KnownStatus* const known = Find(status)) return known->code;
   return status >= 500 ? Code::kUnavailable : Code::kInvalidArgument;
 }
 
 Status HttpError(const HttpResponse& response, std::string_view url, std::string_view what) {
   std::string message =
       StrCat(ShownUrl(url), ": ", what, what.empty() ? "" : ": ", "the server answers ", response.status);
-  if (const Known* const known = Find(response.status)) {
+  if (const KnownStatus* const known = Find(response.status)) {
     message += StrCat(" (", known->words, ")");
     if (!known->advice.empty()) message += StrCat("; ", known->advice);
   }

@@ -15,17 +15,17 @@ namespace pipeline {
 
 namespace {
 
-class Reader final : public ByteReader {
+class ParallelReader final : public ByteReader {
  public:
-  Reader(const RangedFile& file, int connections, std::uint64_t part, std::uint64_t offset,
-         std::stop_token stop)
+  ParallelReader(const RangedFile& file, int connections, std::uint64_t part, std::uint64_t offset,
+                 std::stop_token stop)
       : file_(file),
         connections_(connections),
         part_bytes_(part),
         at_(std::min(offset, file.size())),
         next_(at_),
         outer_(std::move(stop)) {}
-  ~Reader() override { EndThreads(); }
+  ~ParallelReader() override { EndThreads(); }
 
   Result<std::size_t> Read(std::span<char> out) override {
     if (failed_.ok() && threads_.empty() && !single_) RETURN_IF_ERROR(Begin());
@@ -166,7 +166,7 @@ class Reader final : public ByteReader {
 
 Result<std::unique_ptr<ByteReader>> ParallelFile::Open(std::uint64_t offset, std::stop_token stop) const {
   return std::unique_ptr<ByteReader>(
-      std::make_unique<Reader>(*file_, connections_, part_, offset, std::move(stop)));
+      std::make_unique<ParallelReader>(*file_, connections_, part_, offset, std::move(stop)));
 }
 
 }  // namespace pipeline

@@ -29,7 +29,7 @@ constexpr std::string_view kJournal = ".json";
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::string_view kNote = ".again.json";
 constexpr std::int64_t kNoteVersion = 1;
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kPartPiece = std::size_t{1} << 20;
 constexpr std::uint64_t kMarkEvery = std::uint64_t{4} << 20;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -163,7 +163,7 @@ Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::str
 Status PartFile::Drop(DropNote note, std::uint64_t size) {
   const std::uint64_t kept = std::min(note.from, state_.bytes);
   std::uint32_t crc32c = 0;
-  std::string piece(kPiece, '\0');
+  std::string piece(kPartPiece, '\0');
   for (std::uint64_t at = 0; at < kept;) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), kept - at));
     ASSIGN_OR_RETURN(const std::size_t got, ReadAt(at, std::span(piece).first(wanted)));

@@ -10,18 +10,19 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20, kSmallest = std::size_t{16} << 10;
+constexpr std::size_t kLargestPiece = std::size_t{1} << 20, kSmallestPiece = std::size_t{16} << 10;
 
 /// Returns the bytes between two checks of the rate, a tenth of a second's worth: otherwise bytes that came
 /// while this machine was busy would be passed on all at once.
 std::size_t PieceFor(std::uint64_t bytes_per_second) {
-  return static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes_per_second / 10, kSmallest, kPiece));
+  return static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(bytes_per_second / 10, kSmallestPiece, kLargestPiece));
 }
 
-class Reader final : public ByteReader {
+class RateLimitedReader final : public ByteReader {
  public:
-  Reader(const RangedFile& file, RateLimitedFile::Manners manners, std::uint64_t begin, std::uint64_t end,
-         std::stop_token stop)
+  RateLimitedReader(const RangedFile& file, RateLimitedFile::Manners manners, std::uint64_t begin,
+                    std::uint64_t end, std::stop_token stop)
       : file_(file), manners_(std::move(manners)), begin_(begin), end_(end), stop_(std::move(stop)) {}
 
   Result<std::size_t> Read(std::span<char> out) override {
@@ -84,7 +85,8 @@ void ServerGate::Leave(const std::string& server) {
 
 Result<std::unique_ptr<ByteReader>> RateLimitedFile::OpenRange(std::uint64_t begin, std::uint64_t end,
                                                                std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*file_, manners_, begin, end, std::move(stop)));
+  return std::unique_ptr<ByteReader>(
+      std::make_unique<RateLimitedReader>(*file_, manners_, begin, end, std::move(stop)));
 }
 
 }  // namespace pipeline

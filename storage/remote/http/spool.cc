@@ -20,9 +20,9 @@ constexpr std::size_t kWriteBytes = 1 << 20;
 constexpr std::size_t kCheckBytes = 256 << 10;
 
 /// Reads a string that its caller owns.
-class Reader final : public ByteReader {
+class BytesReader final : public ByteReader {
  public:
-  Reader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
+  BytesReader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
   Result<std::size_t> Read(std::span<char> out) override {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
     const std::size_t count = std::min(out.size(), bytes_.size());
@@ -42,7 +42,7 @@ class BytesFile final : public ByteFile {
   std::uint64_t size() const override { return bytes_.size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
     const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, bytes_.size()));
-    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(bytes_.substr(begin), std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<BytesReader>(bytes_.substr(begin), std::move(stop)));
   }
 
  private:

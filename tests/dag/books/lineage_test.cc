@@ -16,7 +16,7 @@ LineageStage Stage(std::string name, std::string type, std::string_view config) 
   return stage;
 }
 
-Lineage Example() {
+Lineage ExampleLineage() {
   Lineage lineage = {
       Stage("lines", "decompress", R"({"documents":"blank_line"})"),
       Stage("clean", "normalize", R"({"form":"nfkc","strip":true})"),
@@ -26,44 +26,46 @@ Lineage Example() {
   return lineage;
 }
 
-TEST(LineageTest, EqualLineagesDoNotDiffer) { EXPECT_TRUE(Compare(Example(), Example()).empty()); }
+TEST(LineageTest, EqualLineagesDoNotDiffer) {
+  EXPECT_TRUE(Compare(ExampleLineage(), ExampleLineage()).empty());
+}
 
 TEST(LineageTest, AChangedKeyIsNamedWithBothValues) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after[1].config["form"] = "nfc";
-  const std::vector<Difference> differences = Compare(Example(), after);
+  const std::vector<Difference> differences = Compare(ExampleLineage(), after);
   EXPECT_EQ(differences, (std::vector<Difference>{{"clean", "config.form", "nfkc", "nfc", false}}));
   EXPECT_EQ(ToString(differences[0]), "clean: form: nfkc -> nfc");
 }
 
 TEST(LineageTest, NestedConfigurationIsComparedKeyByKey) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after[2].config["shuffle"] = *Json::Parse(R"({"seed":1,"new":[1,2]})");
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"text", "config.shuffle.seed", "0", "1", false},
                                      {"text", "config.shuffle.spills", R"({"level":1})", "", false},
                                      {"text", "config.shuffle.new", "", "[1,2]", false}}));
   after[2].config["shuffle"] = "none";
-  EXPECT_EQ(Compare(Example(), after)[0].what, "config.shuffle");
-  EXPECT_EQ(ToString(Compare(Example(), after)[0]),
+  EXPECT_EQ(Compare(ExampleLineage(), after)[0].what, "config.shuffle");
+  EXPECT_EQ(ToString(Compare(ExampleLineage(), after)[0]),
             R"(text: shuffle: {"seed":0,"spills":{"level":1}} -> none)");
 }
 
 TEST(LineageTest, LibrariesAreOfTheMachine) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after[1].libraries = {{"icu", "70.1"}, {"mecab", "0.996"}};
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"clean", "library.icu", "72.1", "70.1", true},
                                      {"clean", "library.mecab", "", "0.996", true}}));
-  EXPECT_EQ(ToString(Compare(Example(), after)[1]), "clean: library.mecab: (none) -> 0.996");
+  EXPECT_EQ(ToString(Compare(ExampleLineage(), after)[1]), "clean: library.mecab: (none) -> 0.996");
 }
 
 TEST(LineageTest, ASourceIsItsDigestWhateverItsName) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after[0].sources[0].first = "moved.txt.xz";
-  EXPECT_TRUE(Compare(Example(), after).empty());
+  EXPECT_TRUE(Compare(ExampleLineage(), after).empty());
   after[0].sources[0].second = "2222";
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"lines", "source.moved.txt.xz", "1111", "2222", false}}));
 }
 
@@ -82,41 +84,41 @@ TEST(LineageTest, NamesOfSplitsAndFieldsAreContent) {
 }
 
 TEST(LineageTest, TypeAndVersionAreCompared) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after[1].type = "clean_html";
   after[1].version = 2;
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"clean", "type", "normalize", "clean_html", false},
                                      {"clean", "version", "1", "2", false}}));
 }
 
 TEST(LineageTest, AddedAndRemovedStagesAreNamed) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after.insert(after.begin() + 2, Stage("docs", "split", "{}"));
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"docs", "stage added", "", "split", false}}));
-  EXPECT_EQ(Compare(after, Example()),
+  EXPECT_EQ(Compare(after, ExampleLineage()),
             (std::vector<Difference>{{"docs", "stage removed", "split", "", false}}));
 }
 
 TEST(LineageTest, ARenamedStageChangesNothing) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   after[1].stage = "tidy";
-  EXPECT_TRUE(Compare(Example(), after).empty());
+  EXPECT_TRUE(Compare(ExampleLineage(), after).empty());
   after[1].config["form"] = "nfc";
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"tidy", "config.form", "nfkc", "nfc", false}}));
 }
 
 TEST(LineageTest, AnotherOrderIsADifference) {
-  Lineage after = Example();
+  Lineage after = ExampleLineage();
   std::swap(after[1], after[2]);
-  EXPECT_EQ(Compare(Example(), after),
+  EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"clean", "order", "lines, clean, text", "lines, text, clean", false}}));
 }
 
 TEST(RecipeTest, EverythingThatChangesBytesIsInIt) {
-  const LineageStage stage = Example()[1];
+  const LineageStage stage = ExampleLineage()[1];
   const Digest recipe = RecipeOf(stage, Digest{1, 2});
   std::vector<LineageStage> others(5, stage);
   others[0].type = "x";
@@ -130,7 +132,7 @@ TEST(RecipeTest, EverythingThatChangesBytesIsInIt) {
 }
 
 TEST(RecipeTest, TheNameOfAStageIsNotInIt) {
-  LineageStage stage = Example()[1];
+  LineageStage stage = ExampleLineage()[1];
   const Digest recipe = RecipeOf(stage, std::nullopt);
   stage.stage = "other";
   stage.recipe = {1, 1};
@@ -143,7 +145,7 @@ TEST(RecipeTest, StaysWhatItIsFromReleaseToRelease) {
 }
 
 TEST(LineageTest, JsonComesBack) {
-  const Lineage lineage = Example();
+  const Lineage lineage = ExampleLineage();
   const Result<Lineage> back = LineageFromJson(ToJson(lineage));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(*back, lineage);

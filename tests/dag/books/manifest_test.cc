@@ -14,7 +14,7 @@ namespace pipeline {
 namespace {
 
 // The example of dag/books/manifest.md, byte for byte.
-constexpr std::string_view kExample =
+constexpr std::string_view kExampleManifest =
     R"({
   "pipe_manifest": 1,
   "stage": "text",
@@ -50,7 +50,7 @@ constexpr std::string_view kExample =
 
 /// The example as an earlier version wrote it.
 std::string Unsealed() {
-  std::string text(kExample);
+  std::string text(kExampleManifest);
   const std::size_t seal = text.find(",\n  \"seal\"");
   return text.replace(seal, text.rfind('\n', text.size() - 2) - seal, "");
 }
@@ -60,8 +60,8 @@ std::string ReadPage(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-Manifest Example() {
-  const Result<Manifest> manifest = ParseManifest(kExample, "example");
+Manifest ExampleManifest() {
+  const Result<Manifest> manifest = ParseManifest(kExampleManifest, "example");
   EXPECT_TRUE(manifest.ok()) << manifest.status().message();
   return *manifest;
 }
@@ -115,7 +115,7 @@ class OneObjectStore final : public Store {
 };
 
 TEST(ManifestTest, ReadsAndWritesTheExampleOfItsDocument) {
-  const Manifest manifest = Example();
+  const Manifest manifest = ExampleManifest();
   EXPECT_EQ(manifest.stage(), "text");
   EXPECT_EQ(manifest.recipe(), RecipeOf(manifest.lineage[1], manifest.lineage[0].recipe));
   EXPECT_EQ(manifest.lineage[0].sources[0].first, "ja.txt.xz");
@@ -124,12 +124,12 @@ TEST(ManifestTest, ReadsAndWritesTheExampleOfItsDocument) {
   EXPECT_EQ(manifest.counts.at("lines").reasons.at("blank"), 1u);
   EXPECT_EQ(manifest.shards[0].object.crc32c, 0x01234567u);
   EXPECT_TRUE(manifest.sealed);
-  EXPECT_EQ(EncodeManifest(manifest), kExample);
-  EXPECT_NE(ReadPage("dag/books/manifest.md").find(kExample), std::string::npos);
+  EXPECT_EQ(EncodeManifest(manifest), kExampleManifest);
+  EXPECT_NE(ReadPage("dag/books/manifest.md").find(kExampleManifest), std::string::npos);
 }
 
 TEST(ManifestTest, EveryDigitThatIsChangedIsFound) {
-  std::string text(kExample);
+  std::string text(kExampleManifest);
   std::size_t digits = 0;
   for (char& digit : text) {
     if (!std::isxdigit(static_cast<unsigned char>(digit))) continue;
@@ -145,7 +145,7 @@ TEST(ManifestTest, EveryDigitThatIsChangedIsFound) {
 }
 
 TEST(ManifestTest, TheSealDoesNotDependOnHowTheTextIsLaidOut) {
-  const Result<Json> json = Json::Parse(kExample);
+  const Result<Json> json = Json::Parse(kExampleManifest);
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(Reason(json->Dump()), "");
   EXPECT_EQ(Reason(json->DumpPretty()), "");
@@ -162,7 +162,7 @@ TEST(ManifestTest, WhatAnEarlierVersionWroteIsReadAndStaysUnsealed) {
 }
 
 TEST(ManifestTest, PartitionsComeBack) {
-  Manifest manifest = Example();
+  Manifest manifest = ExampleManifest();
   manifest.shards.clear();
   manifest.schema.columns = {{"ids", ColumnType::kU32List}, {"split", ColumnType::kU8}};
   manifest.schema.field_names = {"premise", "hypothesis"};
@@ -184,18 +184,18 @@ TEST(ManifestTest, PartitionsComeBack) {
 }
 
 TEST(ManifestTest, WhatAJobSaysOfItselfComesBack) {
-  Manifest manifest = Example();
+  Manifest manifest = ExampleManifest();
   manifest.facts["rows"] = 7;
   manifest.continues["steps"] = 100;
   const Result<Manifest> again = ParseManifest(EncodeManifest(manifest), "again");
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(again->facts, manifest.facts);
   EXPECT_EQ(again->continues, manifest.continues);
-  EXPECT_TRUE(Example().continues.is_null());
+  EXPECT_TRUE(ExampleManifest().continues.is_null());
 }
 
 TEST(ManifestTest, TheContentRootFollowsBytesAndNotNamesOfShards) {
-  Manifest manifest = Example();
+  Manifest manifest = ExampleManifest();
   const Digest root = manifest.ContentRoot();
   manifest.shards[0].object.name = "elsewhere";
   manifest.lineage[0].stage = "renamed";
@@ -277,7 +277,7 @@ TEST(ManifestTest, AnEditedManifestIsRefused) {
 }
 
 TEST(ManifestTest, ANewerVersionIsRefused) {
-  std::string text(kExample);
+  std::string text(kExampleManifest);
   text.replace(text.find(": 1"), 3, ": 2");
   const Result<Manifest> manifest = ParseManifest(text, "out/MANIFEST.json");
   EXPECT_EQ(manifest.status().code(), Code::kFailedPrecondition);
@@ -294,12 +294,12 @@ TEST(ManifestTest, UnknownMembersArePassedOver) {
 }
 
 TEST(ManifestTest, EveryTruncationIsAnError) {
-  for (std::size_t size = 0; size + 2 < kExample.size(); size += 7)
-    EXPECT_NE(Reason(kExample.substr(0, size)), "") << size;
+  for (std::size_t size = 0; size + 2 < kExampleManifest.size(); size += 7)
+    EXPECT_NE(Reason(kExampleManifest.substr(0, size)), "") << size;
 }
 
 TEST(ManifestTest, IsReadFromAStoreAndItsAbsenceIsAnAnswer) {
-  OneObjectStore full("MANIFEST.json", std::string(kExample));
+  OneObjectStore full("MANIFEST.json", std::string(kExampleManifest));
   EXPECT_TRUE(ReadManifest(full, "gs://bucket/out").ok());
   OneObjectStore empty("other", "");
   EXPECT_EQ(ReadManifest(empty, "gs://bucket/out").status().code(), Code::kNotFound);

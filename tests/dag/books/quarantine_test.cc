@@ -81,7 +81,7 @@ const std::vector<QuarantineStage> kChain = {{"lines", {1, 0}},
 const std::string kCleanName = "quarantine/clean-0123456789abcdef/0002-00003.jsonl";
 
 // The example of dag/books/quarantine.md, byte for byte.
-constexpr std::string_view kExample =
+constexpr std::string_view kExampleLines =
     "{\"index\":3,\"reason\":\"nul\",\"text\":\"a\\u0000b\"}\n"
     "{\"index\":3,\"sub\":1,\"reason\":\"dropped_empty\",\"text\":\"\"}\n"
     "{\"index\":7,\"reason\":\"invalid_utf8\",\"base64\":\"Yf9i\"}\n";
@@ -111,7 +111,7 @@ TEST(QuarantineTest, WritesAndReadsTheExampleOfItsDocument) {
   SmallStore store;
   ASSERT_TRUE(WriteQuarantine(store, kChain, {2, 3}, kExampleRecords).ok());
   ASSERT_EQ(store.objects.size(), 1u);
-  EXPECT_EQ(store.objects[kCleanName], kExample);
+  EXPECT_EQ(store.objects[kCleanName], kExampleLines);
   const Result<std::vector<Quarantined>> records = ReadAll(store, kCleanName);
   ASSERT_TRUE(records.ok()) << records.status().message();
   ASSERT_EQ(records->size(), 3u);
@@ -148,7 +148,7 @@ TEST(QuarantineTest, WhatStandsOfAStageThatIsOnlyReadStays) {
   EXPECT_EQ(store.objects.size(), 2u);
   ASSERT_TRUE(WriteQuarantine(store, reader, {2, 3}, {}).ok());
   EXPECT_EQ(store.objects.size(), 1u);
-  EXPECT_EQ(store.objects[kCleanName], kExample);
+  EXPECT_EQ(store.objects[kCleanName], kExampleLines);
   EXPECT_EQ(WriteQuarantine(store, reader, {2, 3}, {{0, 1, 0, "a", "y"}}).code(), Code::kInternal);
 }
 
@@ -192,7 +192,7 @@ TEST(QuarantineTest, ALineThatCannotBeReadIsNamed) {
        {"x", "{}", "{\"index\":1,\"reason\":\"a\"}", "{\"index\":-1,\"reason\":\"a\",\"text\":\"\"}",
         "{\"index\":1,\"reason\":\"a\",\"text\":\"\",\"base64\":\"\"}",
         "{\"index\":1,\"reason\":\"a\",\"base64\":\"Yf9\"}", "", "{\"index\":1,\"text\":\"\"}"}) {
-    store.objects["q"] = StrCat(kExample, line, '\n');
+    store.objects["q"] = StrCat(kExampleLines, line, '\n');
     EXPECT_EQ(ReadAll(store, "q").status().message(), "q: line 4: not a quarantined record") << line;
   }
   store.objects["q"] = "{\"index\":1,\"mood\":{},\"reason\":\"a\",\"text\":\"\"}";
@@ -202,7 +202,7 @@ TEST(QuarantineTest, ALineThatCannotBeReadIsNamed) {
 
 TEST(QuarantineTest, TheTakerCanEndTheReading) {
   SmallStore store;
-  store.objects["q"] = kExample;
+  store.objects["q"] = kExampleLines;
   int taken = 0;
   const Status status = ReadQuarantine(store, "q", [&](const Quarantined&) {
     ++taken;

@@ -16,7 +16,7 @@ namespace pipeline {
 namespace {
 
 // The example of dag/books/run_log.md, byte for byte.
-constexpr std::string_view kExample =
+constexpr std::string_view kExampleLog =
     "# pipe run log v1\n"
     "run\tid=r1\tpid=4711\tcommand=pipe run tiny.yaml -k 2\tstarted=1769860800000\t63f5e2a4\n"
     "segment\tnumber=1\tlineage=[{\"config\":{\"documents\":\"blank_line\"},\"stage\":\"lines\",\"type\":"
@@ -82,7 +82,7 @@ class RunLogTest : public testing::Test {
 };
 
 TEST_F(RunLogTest, ReadsTheExampleOfItsDocument) {
-  WriteFile(path_, kExample);
+  WriteFile(path_, kExampleLog);
   const auto log = OpenLog();
   EXPECT_EQ(log->damaged_lines(), 0u);
   const UnitLine* done = log->FindDone("lines/0000-00000");
@@ -109,7 +109,7 @@ TEST_F(RunLogTest, ReadsTheExampleOfItsDocument) {
 }
 
 TEST_F(RunLogTest, WritesTheExampleOfItsDocument) {
-  WriteFile(dir_ / "example", kExample);
+  WriteFile(dir_ / "example", kExampleLog);
   const auto example = RunLog::OpenReadOnly(dir_ / "example");
   ASSERT_TRUE(example.ok());
   const auto log = OpenLog();
@@ -118,19 +118,19 @@ TEST_F(RunLogTest, WritesTheExampleOfItsDocument) {
   ASSERT_TRUE(log->Append(*(*example)->Find("lines/0000-00000")).ok());
   ASSERT_TRUE(log->Append(*(*example)->Find("lines/0000-00001")).ok());
   ASSERT_TRUE(log->Append(*(*example)->Find("lines/0000-*")).ok());
-  EXPECT_EQ(ReadFile(path_), kExample);
+  EXPECT_EQ(ReadFile(path_), kExampleLog);
 }
 
 TEST_F(RunLogTest, CutAtEveryByteItIsAPrefixAndTakesNewLines) {
   // How many of the five facts a log of `size` bytes holds: a line is whole once its checksum is.
   const auto whole_lines = [](std::size_t size) {
     std::size_t lines = 0;
-    for (std::size_t at = 0; at < kExample.size(); ++at) lines += kExample[at] == '\n' && at <= size;
+    for (std::size_t at = 0; at < kExampleLog.size(); ++at) lines += kExampleLog[at] == '\n' && at <= size;
     return lines == 0 ? 0 : lines - 1;
   };
-  for (std::size_t size = 0; size <= kExample.size(); ++size) {
+  for (std::size_t size = 0; size <= kExampleLog.size(); ++size) {
     path_ = dir_ / StrCat("cut-", size);  // truncating one file again and again waits for the disk
-    WriteFile(path_, kExample.substr(0, size));
+    WriteFile(path_, kExampleLog.substr(0, size));
     {
       const auto log = OpenLog();
       const std::size_t facts = whole_lines(size);
@@ -148,21 +148,21 @@ TEST_F(RunLogTest, CutAtEveryByteItIsAPrefixAndTakesNewLines) {
 }
 
 TEST_F(RunLogTest, EveryDamagedByteCostsOneLineAtMost) {
-  for (std::size_t at = 18; at < kExample.size(); at += 3) {
-    std::string bytes(kExample);
+  for (std::size_t at = 18; at < kExampleLog.size(); at += 3) {
+    std::string bytes(kExampleLog);
     bytes[at] = static_cast<char>(bytes[at] ^ 0x01);
     path_ = dir_ / StrCat("damaged-", at);
     WriteFile(path_, bytes);
     const auto log = RunLog::OpenReadOnly(path_);
     ASSERT_TRUE(log.ok());
-    const bool changed_line_end = kExample[at] == '\n' || bytes[at] == '\n';
+    const bool changed_line_end = kExampleLog[at] == '\n' || bytes[at] == '\n';
     EXPECT_LE((*log)->damaged_lines(), changed_line_end ? 2u : 1u) << at;
-    EXPECT_GE((*log)->damaged_lines() + (at == kExample.size() - 1 ? 1 : 0), 1u) << at;
+    EXPECT_GE((*log)->damaged_lines() + (at == kExampleLog.size() - 1 ? 1 : 0), 1u) << at;
   }
 }
 
 TEST_F(RunLogTest, GarbageIsPassedOverCountedAndReportedOnce) {
-  WriteFile(path_, StrCat(kExample, "\n\ngarbage\n\t\t\nx\t00000000\n", std::string(300, '\0'), "\n"));
+  WriteFile(path_, StrCat(kExampleLog, "\n\ngarbage\n\t\t\nx\t00000000\n", std::string(300, '\0'), "\n"));
   const auto log = OpenLog();
   EXPECT_EQ(log->damaged_lines(), 4u);
   EXPECT_NE(log->FindDone("lines/0000-00000"), nullptr);

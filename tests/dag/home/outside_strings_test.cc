@@ -16,7 +16,7 @@
 namespace pipeline {
 namespace {
 
-constexpr const char* kLocation = "gs://bucket/run";
+constexpr const char* kHomeLocation = "gs://bucket/run";
 
 TEST(OutsideStringsOfAHomeTest, Objects) {
   MemoryStore store;
@@ -24,7 +24,7 @@ TEST(OutsideStringsOfAHomeTest, Objects) {
   const LeaseTerms terms{"<holder>", "<who>", "<host>", std::chrono::milliseconds(1000)};
   OutsideStrings strings;
   for (int run = 0; run < 2; ++run) {
-    const auto home = Home::Hold(kLocation, std::make_unique<ForwardingStore>(store), terms,
+    const auto home = Home::Hold(kHomeLocation, std::make_unique<ForwardingStore>(store), terms,
                                  [](std::string_view) {}, {});
     ASSERT_TRUE(home.ok()) << home.status().message();
     const auto log = (*home)->OpenLog(dir / "run.log", {});
@@ -46,7 +46,7 @@ TEST(OutsideStringsOfAHomeTest, Objects) {
         strings.Add("object", object.name);
       }
   }
-  ASSERT_TRUE(ClaimScratch(WorkDir(dir / "scratch"), kLocation).ok());
+  ASSERT_TRUE(ClaimScratch(WorkDir(dir / "scratch"), kHomeLocation).ok());
   for (const auto& entry : std::filesystem::directory_iterator(dir / "scratch"))
     strings.Add("file of a scratch", entry.path().filename().string());
   EXPECT_TRUE(ArePinned(strings, "home"));

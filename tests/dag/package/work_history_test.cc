@@ -18,7 +18,7 @@ using Entry = WorkHistory::Entry;
 
 constexpr std::string_view kRun = "1769860800000-4711";
 
-WorkHistory Example() {
+WorkHistory ExampleHistory() {
   return {{{"text/0000-00003", "vm-2, process 4711", 1769860800000, 2500, 123456, 100}},
           {{"text/0000-00004", "vm-1, process 71", "vm-2, process 4711", 1769860790000}}};
 }
@@ -48,14 +48,14 @@ WorkHistory Read(Store& place) {
 
 TEST(WorkHistoryTest, IsWrittenAsTheDocumentSays) {
   const std::string page = ReadFile(std::filesystem::path(SourceDir()) / "dag" / "package" / "work_queue.md");
-  EXPECT_NE(page.find("```\n" + EncodeWorkHistory(Example()) + "\n```"), std::string::npos);
-  const Result<WorkHistory> back = ParseWorkHistory(EncodeWorkHistory(Example()));
+  EXPECT_NE(page.find("```\n" + EncodeWorkHistory(ExampleHistory()) + "\n```"), std::string::npos);
+  const Result<WorkHistory> back = ParseWorkHistory(EncodeWorkHistory(ExampleHistory()));
   ASSERT_TRUE(back.ok()) << back.status().message();
-  EXPECT_EQ(*back, Example());
+  EXPECT_EQ(*back, ExampleHistory());
 }
 
 TEST(WorkHistoryTest, WhatIsWrongIsNamed) {
-  Json json = *Json::Parse(EncodeWorkHistory(Example()));
+  Json json = *Json::Parse(EncodeWorkHistory(ExampleHistory()));
   json["lost"] = Json::Array{Json(Json::Object{{"unit", "a/-"}, {"who", "b"}})};
   EXPECT_EQ(ParseWorkHistory(json.Dump()).status().message(), "lost[0].by: missing");
   json["pipe_history"] = 2;
@@ -132,25 +132,25 @@ TEST(WorkHistoryTest, AResultThatAnotherWorkerHasStoredIsOnlyInTheHistory) {
 
 TEST(WorkHistoryTest, AnotherRunBeginsAnewAndAnEarlierPlanHasNone) {
   MemoryStore place;
-  ASSERT_TRUE(WriteHistory(place, "1-1", Example()).ok());
-  ASSERT_TRUE(WriteHistory(place, kRun, Example()).ok());
-  ASSERT_TRUE(WriteHistory(place, "", Example()).ok());
+  ASSERT_TRUE(WriteHistory(place, "1-1", ExampleHistory()).ok());
+  ASSERT_TRUE(WriteHistory(place, kRun, ExampleHistory()).ok());
+  ASSERT_TRUE(WriteHistory(place, "", ExampleHistory()).ok());
   EXPECT_EQ(place.List(kHistoryPrefix)->size(), 2u);
   ASSERT_TRUE(RemoveOtherHistory(place, kRun).ok());
   EXPECT_EQ(place.List(kHistoryPrefix)->size(), 1u);
-  EXPECT_EQ(Read(place), Example());
+  EXPECT_EQ(Read(place), ExampleHistory());
 }
 
 TEST(WorkHistoryTest, AnUnreadableObjectIsNamedAndTheOthersCount) {
   MemoryStore place;
-  ASSERT_TRUE(WriteHistory(place, kRun, Example()).ok());
+  ASSERT_TRUE(WriteHistory(place, kRun, ExampleHistory()).ok());
   const ObjectInfo damaged = *WriteObject(place, "history/1-1/a.json", "{", Condition::CreateOnly());
   const std::vector<ObjectInfo> objects = {ListHistory(place, kRun)->front(), damaged,
                                            ObjectInfo{"history/1-1/gone.json", 1, "1", {}}};
   Lines unreadable;
   const auto history = ReadHistory(place, objects, unreadable, {});
   ASSERT_TRUE(history.ok());
-  EXPECT_EQ(*history, Example());
+  EXPECT_EQ(*history, ExampleHistory());
   EXPECT_EQ(unreadable, Lines{damaged.name});
 }
 

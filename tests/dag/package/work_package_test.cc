@@ -18,7 +18,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-WorkPackage Example() {
+WorkPackage ExamplePackage() {
   WorkPackage plan;
   plan.pipeline = "pipe: 1\n";
   plan.file = "tiny.yaml";
@@ -45,11 +45,11 @@ UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
 TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   const std::string page =
       ReadFile(std::filesystem::path(SourceDir()) / "dag" / "package" / "work_package.md");
-  EXPECT_NE(page.find("```\n" + EncodeWorkPackage(Example()) + "\n```"), std::string::npos);
-  const Result<WorkPackage> back = ParseWorkPackage(EncodeWorkPackage(Example()));
+  EXPECT_NE(page.find("```\n" + EncodeWorkPackage(ExamplePackage()) + "\n```"), std::string::npos);
+  const Result<WorkPackage> back = ParseWorkPackage(EncodeWorkPackage(ExamplePackage()));
   ASSERT_TRUE(back.ok()) << back.status().message();
-  EXPECT_EQ(*back, Example());
-  WorkPackage trial = Example();
+  EXPECT_EQ(*back, ExamplePackage());
+  WorkPackage trial = ExamplePackage();
   trial.subset = "1%";
   trial.until = "text";
   trial.holder = "0a1b";
@@ -62,7 +62,7 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
 }
 
 TEST(WorkPackageTest, NeedsThatAreUnknownAreAbsent) {
-  WorkPackage plan = Example();
+  WorkPackage plan = ExamplePackage();
   plan.units = {{"text/0000-*", DigestOf("1")}, {"text/-", DigestOf("2"), false, {5, 1, {}, 0, {}, 7}}};
   const std::string text = EncodeWorkPackage(plan);
   const Result<WorkPackage> back = ParseWorkPackage(text);
@@ -86,7 +86,7 @@ TEST(UnitFitTest, EachNeedIsCompared) {
 }
 
 TEST(WorkPackageTest, WhatIsWrongIsNamed) {
-  Json json = *Json::Parse(EncodeWorkPackage(Example()));
+  Json json = *Json::Parse(EncodeWorkPackage(ExamplePackage()));
   json["units"] = Json::Array{Json(Json::Object{{"unit", "a/-"}})};
   EXPECT_EQ(ParseWorkPackage(json.Dump()).status().message(), "units[0].recipe: missing");
   json["pipe_plan"] = 2;
@@ -95,7 +95,7 @@ TEST(WorkPackageTest, WhatIsWrongIsNamed) {
 }
 
 TEST(WorkPackageTest, AnotherMachineIsRefusedWithTheStageAndTheFile) {
-  WorkPackage plan = Example();
+  WorkPackage plan = ExamplePackage();
   EXPECT_TRUE(CheckMachine(plan, {}, {}).ok()) << "an earlier program planned";
   plan.machine = {{"text", DigestOf("a")}, {"words", DigestOf("b")}};
   EXPECT_TRUE(CheckMachine(plan, {{"text", DigestOf("a")}, {"words", DigestOf("b")}}, {}).ok());
@@ -113,7 +113,7 @@ TEST(WorkPackageTest, AnotherMachineIsRefusedWithTheStageAndTheFile) {
 }
 
 TEST(WorkPackageTest, AFileWithOtherBytesIsFoundAndANewOneIsNot) {
-  const WorkPackage plan = Example();
+  const WorkPackage plan = ExamplePackage();
   std::vector<WorkPackage::File> hashed = plan.files;
   hashed.insert(hashed.begin(), {"new.txt", "new.txt", 1, "1", DigestOf("new")});
   EXPECT_EQ(ChangedFile(plan, hashed), "");
@@ -122,7 +122,7 @@ TEST(WorkPackageTest, AFileWithOtherBytesIsFoundAndANewOneIsNot) {
 }
 
 TEST(WorkPackageTest, AnEditedFileIsAnotherState) {
-  const WorkPackage plan = Example();
+  const WorkPackage plan = ExamplePackage();
   WorkPackage later = plan;
   later.units.clear();
   later.file = "./tiny.yaml";

@@ -11,28 +11,28 @@
 namespace pipeline {
 namespace {
 
-std::string Read(std::string_view yaml) {
+std::string JsonOf(std::string_view yaml) {
   const ParsedYaml parsed = ParseYaml(yaml);
   EXPECT_TRUE(parsed.mistakes.empty());
   return parsed.root ? FreeValue(*parsed.root).Dump() : std::string();
 }
 
 TEST(FreeValueTest, PlainScalarsAreWhatTheyLookLike) {
-  EXPECT_EQ(Read("{ a: 1, b: -2.5, c: true, d: ~, e: ja-0.1b, f: 1e3, g: +7, h: nan, i: 1.0.0 }"),
+  EXPECT_EQ(JsonOf("{ a: 1, b: -2.5, c: true, d: ~, e: ja-0.1b, f: 1e3, g: +7, h: nan, i: 1.0.0 }"),
             R"({"a":1,"b":-2.5,"c":true,"d":null,"e":"ja-0.1b","f":1000.0,"g":7,"h":"nan","i":"1.0.0"})");
 }
 
 TEST(FreeValueTest, WhatStandsInQuotesIsText) {
-  EXPECT_EQ(Read(R"([ "1", 'true', "" ])"), R"(["1","true",""])");
+  EXPECT_EQ(JsonOf(R"([ "1", 'true', "" ])"), R"(["1","true",""])");
 }
 
 TEST(FreeValueTest, WholeNumbersBeyond64BitsStayExact) {
-  EXPECT_EQ(Read("[ 9223372036854775807, 9223372036854775808, +-1, + ]"),
+  EXPECT_EQ(JsonOf("[ 9223372036854775807, 9223372036854775808, +-1, + ]"),
             R"([9223372036854775807,"9223372036854775808","+-1","+"])");
 }
 
 TEST(FreeValueTest, MapsAndListsNest) {
-  EXPECT_EQ(Read("model: { layers: 2, heads: [1, { x: y }] }"),
+  EXPECT_EQ(JsonOf("model: { layers: 2, heads: [1, { x: y }] }"),
             R"({"model":{"heads":[1,{"x":"y"}],"layers":2}})");
 }
 

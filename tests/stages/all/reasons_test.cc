@@ -2,22 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
 
 #include "stages/all/builtin.h"
 #include "tests/support/built_tree.h"
+#include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
-
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// In a call that counts, or as the name of a reason for which a record goes.
 std::set<std::string> CountedIn(const std::string& source) {

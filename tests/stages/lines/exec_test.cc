@@ -17,9 +17,9 @@ namespace pipeline {
 namespace {
 
 /// The partition 0000-00003 of the records given, in batches of two.
-class Records final : public Source {
+class GivenRecords final : public Source {
  public:
-  explicit Records(std::vector<std::string> lines) : lines_(std::move(lines)) {}
+  explicit GivenRecords(std::vector<std::string> lines) : lines_(std::move(lines)) {}
 
   Result<bool> Next(Batch& batch) override {
     if (closed_) return false;
@@ -45,13 +45,13 @@ class Records final : public Source {
   bool closed_ = false;
 };
 
-ExecRule Rule(std::vector<std::string> command) {
+ExecRule CommandRule(std::vector<std::string> command) {
   ExecRule rule;
   rule.stage = "upper";
   rule.command = std::move(command);
   return rule;
 }
-ExecRule Shell(const char* script) { return Rule({"sh", "-c", script}); }
+ExecRule Shell(const char* script) { return CommandRule({"sh", "-c", script}); }
 
 struct Ran {
   Status status;
@@ -87,7 +87,7 @@ Ran Drive(const ExecRule& rule, std::unique_ptr<Source> records, std::stop_token
 }
 
 Ran Drive(const ExecRule& rule, std::vector<std::string> lines) {
-  return Drive(rule, std::make_unique<Records>(std::move(lines)));
+  return Drive(rule, std::make_unique<GivenRecords>(std::move(lines)));
 }
 
 void ExpectFailure(const Ran& ran, Code code, std::initializer_list<std::string_view> parts) {
@@ -103,7 +103,7 @@ std::vector<std::string> Many(std::size_t count) {
 }
 
 TEST(ExecTest, EachLineAnswersItsRecord) {
-  const Ran ran = Drive(Rule({"tr", "a-z", "A-Z"}), {"one", "two", "", "four", "five"});
+  const Ran ran = Drive(CommandRule({"tr", "a-z", "A-Z"}), {"one", "two", "", "four", "five"});
   ASSERT_TRUE(ran.status.ok()) << ran.status.message();
   EXPECT_EQ(LinesOf(ran.all), (std::vector<std::string>{"ONE", "TWO", "", "FOUR", "FIVE"}));
   for (std::size_t row = 0; row < 5; ++row) {
@@ -125,7 +125,7 @@ TEST(ExecTest, EachLineAnswersItsRecord) {
 
 TEST(ExecTest, MoreThanThePipesHoldComesThrough) {
   const std::vector<std::string> lines = Many(40'000);  // about 1 MB, through pipes of 64 KiB
-  const Ran ran = Drive(Rule({"cat"}), std::make_unique<Records>(lines), {}, 16 << 10);
+  const Ran ran = Drive(CommandRule({"cat"}), std::make_unique<GivenRecords>(lines), {}, 16 << 10);
   ASSERT_TRUE(ran.status.ok()) << ran.status.message();
   EXPECT_EQ(LinesOf(ran.all), lines);
   EXPECT_GT(ran.batches, 50u);
@@ -133,13 +133,13 @@ TEST(ExecTest, MoreThanThePipesHoldComesThrough) {
 
 TEST(ExecTest, CommandThatAnswersAtItsEndOnlyIsFine) {
   const std::vector<std::string> lines = Many(20'000);
-  const Ran ran = Drive(Rule({"tac"}), lines);
+  const Ran ran = Drive(CommandRule({"tac"}), lines);
   ASSERT_TRUE(ran.status.ok()) << ran.status.message();
   EXPECT_EQ(ran.all.text[0], lines.back());
 }
 
 TEST(ExecTest, EmptyPartitionStillCloses) {
-  const Ran ran = Drive(Rule({"cat"}), std::vector<std::string>{});
+  const Ran ran = Drive(CommandRule({"cat"}), std::vector<std::string>{});
   ASSERT_TRUE(ran.status.ok()) << ran.status.message();
   EXPECT_TRUE(ran.all.closes);
   EXPECT_EQ(ran.batches, 1u);
@@ -158,7 +158,7 @@ TEST(ExecTest, AnyLinesAreDocumentsOfTheirOwn) {
 }
 
 TEST(ExecTest, RecordWithALineEndIsRefusedUnlessItIsJson) {
-  ExecRule rule = Rule({"cat"});
+  ExecRule rule = CommandRule({"cat"});
   ExpectFailure(
       Drive(rule, {"a", "b\nc"}), Code::kInvalidArgument,
       {"stage 'upper', partition 0000-00003, command `cat`: record 1: holds a line end", "framing: json"});
@@ -201,7 +201,7 @@ TEST(ExecTest, BytesThatAreNoTextAreReplacedCountedAndKept) {
 }
 
 TEST(ExecTest, MissingProgramIsNamed) {
-  ExpectFailure(Drive(Rule({"no-such-program-here"}), {"a"}), Code::kNotFound,
+  ExpectFailure(Drive(CommandRule({"no-such-program-here"}), {"a"}), Code::kNotFound,
                 {"stage 'upper', partition 0000-00003", "no-such-program-here"});
 }
 
@@ -232,8 +232,9 @@ TEST(ExecTest, EndingBeforeAllIsReadFails) {
 }
 
 TEST(ExecTest, FloodOfLinesEndsAtOnce) {
-  ExpectFailure(Drive(Rule({"yes"}), {"a", "b"}), Code::kInvalidArgument, {"command `yes`: it wrote line"});
-  ExecRule rule = Rule({"yes"});
+  ExpectFailure(Drive(CommandRule({"yes"}), {"a", "b"}), Code::kInvalidArgument,
+                {"command `yes`: it wrote line"});
+  ExecRule rule = CommandRule({"yes"});
   rule.same_lines = false;
   rule.max_output = 1 << 20;
   const Ran ran = Drive(rule, {"a", "b"});
@@ -248,7 +249,7 @@ TEST(ExecTest, LineWithoutEndIsBounded) {
 }
 
 TEST(ExecTest, RecordsHeldBackAreBounded) {
-  ExecRule rule = Rule({"tac"});
+  ExecRule rule = CommandRule({"tac"});
   rule.max_unanswered = 100'000;
   ExpectFailure(Drive(rule, Many(20'000)), Code::kResourceExhausted, {"holds back the answers"});
 }
@@ -270,9 +271,9 @@ TEST(ExecTest, CommandThatTakesLongAndGoesOnIsNotTakenForHanging) {
 }
 
 TEST(ExecTest, DamagedOriginComesThroughAsItIs) {
-  auto records = std::make_unique<Records>(Many(10));
+  auto records = std::make_unique<GivenRecords>(Many(10));
   records->fails_at = 4;
-  const Ran ran = Drive(Rule({"cat"}), std::move(records));
+  const Ran ran = Drive(CommandRule({"cat"}), std::move(records));
   EXPECT_EQ(ran.status.code(), Code::kDataLoss);
   EXPECT_EQ(ran.status.message(), "0000-00003.part: damaged");
 }
@@ -281,14 +282,14 @@ TEST(ExecTest, StopEndsACommandThatWouldRunForEver) {
   std::stop_source stop;
   stop.request_stop();
   const Ran ran =
-      Drive(Shell("cat >/dev/null; sleep 1000"), std::make_unique<Records>(Many(2)), stop.get_token());
+      Drive(Shell("cat >/dev/null; sleep 1000"), std::make_unique<GivenRecords>(Many(2)), stop.get_token());
   EXPECT_EQ(ran.status.code(), Code::kCancelled);
 }
 
 TEST(ExecTest, SourceDroppedHalfWayEndsTheCommand) {
-  const ExecRule rule = Rule({"cat"});
+  const ExecRule rule = CommandRule({"cat"});
   ReaderRequest request;
-  request.records = std::make_unique<Records>(Many(50'000));
+  request.records = std::make_unique<GivenRecords>(Many(50'000));
   const std::unique_ptr<Source> source = OpenExecSource(rule, std::move(request));
   Batch batch;
   batch.Clear(2);

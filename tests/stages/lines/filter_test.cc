@@ -17,7 +17,7 @@ namespace {
 Json Range(double low, double high) { return Json(Json::Array{Json(low), Json(high)}); }
 
 /// Every key that has a default, and `keys`.
-Json Config(Json::Object keys) {
+Json FilterConfig(Json::Object keys) {
   Json config(std::move(keys));
   if (!config.Has("patterns")) config["patterns"] = Json(Json::Array{});
   if (!config.Has("repeat_length")) config["repeat_length"] = 10;
@@ -25,7 +25,7 @@ Json Config(Json::Object keys) {
 }
 
 /// The reason for which `line` goes; empty where it stays.
-std::string Reason(const Json& config, const std::string& line) {
+std::string DropReason(const Json& config, const std::string& line) {
   const auto transform = MakeTransform(FilterType(), config);
   Batch batch = BatchOf({line});
   const StageCounts counts = ApplyTo(batch, *transform);
@@ -41,33 +41,33 @@ std::string Reason(const Json& config, const std::string& line) {
 
 std::string WhyRefused(Json::Object keys) {
   Schema schema = TextSchema();
-  const Status status = FilterType().check(Config(std::move(keys)), schema);
+  const Status status = FilterType().check(FilterConfig(std::move(keys)), schema);
   EXPECT_TRUE(status.ok() || status.code() == Code::kInvalidArgument);
   return std::string(status.message());
 }
 
 TEST(FilterTest, LengthIsInCharactersAndBoundsAreInside) {
-  const Json config = Config({{"min_chars", 3}, {"max_chars", 5}});
-  EXPECT_EQ(Reason(config, "猫"), "dropped_min_chars");
-  EXPECT_EQ(Reason(config, "猫犬"), "dropped_min_chars");
-  EXPECT_EQ(Reason(config, "猫犬鳥"), "");
-  EXPECT_EQ(Reason(config, "a b😀c"), "");
-  EXPECT_EQ(Reason(config, "가나 다라"), "");
-  EXPECT_EQ(Reason(config, "가나 다라마"), "dropped_max_chars");
-  EXPECT_EQ(Reason(config, ""), "dropped_min_chars");
+  const Json config = FilterConfig({{"min_chars", 3}, {"max_chars", 5}});
+  EXPECT_EQ(DropReason(config, "猫"), "dropped_min_chars");
+  EXPECT_EQ(DropReason(config, "猫犬"), "dropped_min_chars");
+  EXPECT_EQ(DropReason(config, "猫犬鳥"), "");
+  EXPECT_EQ(DropReason(config, "a b😀c"), "");
+  EXPECT_EQ(DropReason(config, "가나 다라"), "");
+  EXPECT_EQ(DropReason(config, "가나 다라마"), "dropped_max_chars");
+  EXPECT_EQ(DropReason(config, ""), "dropped_min_chars");
 }
 
 TEST(FilterTest, SharesLeaveOutSpaces) {
-  const Json kana = Config({{"kana", Range(0.5, 0.75)}});
-  EXPECT_EQ(Reason(kana, "かカ漢字"), "");                   // exactly 0.5
-  EXPECT_EQ(Reason(kana, " か  カ\u3000 漢 字 "), "");       // the same, spaced
-  EXPECT_EQ(Reason(kana, "かカ漢字a"), "dropped_kana_low");  // 0.4
-  EXPECT_EQ(Reason(kana, "かカー字"), "");                   // exactly 0.75
-  EXPECT_EQ(Reason(kana, "かカーあ字"), "dropped_kana_high");
+  const Json kana = FilterConfig({{"kana", Range(0.5, 0.75)}});
+  EXPECT_EQ(DropReason(kana, "かカ漢字"), "");                   // exactly 0.5
+  EXPECT_EQ(DropReason(kana, " か  カ\u3000 漢 字 "), "");       // the same, spaced
+  EXPECT_EQ(DropReason(kana, "かカ漢字a"), "dropped_kana_low");  // 0.4
+  EXPECT_EQ(DropReason(kana, "かカー字"), "");                   // exactly 0.75
+  EXPECT_EQ(DropReason(kana, "かカーあ字"), "dropped_kana_high");
 
-  const Json hangul = Config({{"hangul", Range(0.9, 1)}});
-  EXPECT_EQ(Reason(hangul, "이 영화 정말 재미있다"), "");
-  EXPECT_EQ(Reason(hangul, "이 영화 good"), "dropped_hangul_low");
+  const Json hangul = FilterConfig({{"hangul", Range(0.9, 1)}});
+  EXPECT_EQ(DropReason(hangul, "이 영화 정말 재미있다"), "");
+  EXPECT_EQ(DropReason(hangul, "이 영화 good"), "dropped_hangul_low");
 }
 
 TEST(FilterTest, EachClassHasItsKey) {
@@ -79,72 +79,74 @@ TEST(FilterTest, EachClassHasItsKey) {
   std::vector<std::string> texts;
   for (const auto& [key, text] : only) texts.push_back(text);
   for (const auto& [key, text] : only) {
-    const auto half = MakeTransform(FilterType(), Config({{key, Range(0.5, 1)}}));
+    const auto half = MakeTransform(FilterType(), FilterConfig({{key, Range(0.5, 1)}}));
     Batch batch = BatchOf(texts);
     const StageCounts counts = ApplyTo(batch, *half);
     EXPECT_EQ(LinesOf(batch), std::vector<std::string>{text}) << key;
     EXPECT_EQ(counts.reasons, (decltype(counts.reasons){{StrCat("dropped_", key, "_low"), 8}}));
-    EXPECT_EQ(Reason(Config({{key, Range(0, 0.99)}}), text), StrCat("dropped_", key, "_high"));
+    EXPECT_EQ(DropReason(FilterConfig({{key, Range(0, 0.99)}}), text), StrCat("dropped_", key, "_high"));
   }
 }
 
 TEST(FilterTest, TextWithoutCharactersHasNoShareOfAnything) {
   for (const std::string text : {"", " \u3000\t", "\u200b\u0301"}) {
-    EXPECT_EQ(Reason(Config({{"kana", Range(0.1, 1)}}), text), "dropped_kana_low");
-    EXPECT_EQ(Reason(Config({{"kana", Range(0, 0)}, {"urls", Range(0, 0)}, {"repeats", Range(0, 0)}}), text),
-              "");
+    EXPECT_EQ(DropReason(FilterConfig({{"kana", Range(0.1, 1)}}), text), "dropped_kana_low");
+    EXPECT_EQ(
+        DropReason(FilterConfig({{"kana", Range(0, 0)}, {"urls", Range(0, 0)}, {"repeats", Range(0, 0)}}),
+                   text),
+        "");
   }
 }
 
 TEST(FilterTest, TheFirstRuleOfTheTableNamesTheReason) {
-  const Json config = Config({{"min_chars", 3},
-                              {"kana", Range(0.5, 1)},
-                              {"symbols", Range(0, 0)},
-                              {"max_run", 2},
-                              {"patterns", Json(Json::Array{"☆"})},
-                              {"urls", Range(0, 0)},
-                              {"repeat_length", 2},
-                              {"repeats", Range(0, 0)}});
-  EXPECT_EQ(Reason(config, "☆"), "dropped_min_chars");
-  EXPECT_EQ(Reason(config, "☆☆☆☆"), "dropped_kana_low");
-  EXPECT_EQ(Reason(config, "あい☆☆"), "dropped_symbols_high");
-  EXPECT_EQ(Reason(config, "あああ"), "dropped_max_run");
-  EXPECT_EQ(Reason(config, "あいあい"), "dropped_repeats_high");
-  EXPECT_EQ(Reason(config, "あいう"), "");
+  const Json config = FilterConfig({{"min_chars", 3},
+                                    {"kana", Range(0.5, 1)},
+                                    {"symbols", Range(0, 0)},
+                                    {"max_run", 2},
+                                    {"patterns", Json(Json::Array{"☆"})},
+                                    {"urls", Range(0, 0)},
+                                    {"repeat_length", 2},
+                                    {"repeats", Range(0, 0)}});
+  EXPECT_EQ(DropReason(config, "☆"), "dropped_min_chars");
+  EXPECT_EQ(DropReason(config, "☆☆☆☆"), "dropped_kana_low");
+  EXPECT_EQ(DropReason(config, "あい☆☆"), "dropped_symbols_high");
+  EXPECT_EQ(DropReason(config, "あああ"), "dropped_max_run");
+  EXPECT_EQ(DropReason(config, "あいあい"), "dropped_repeats_high");
+  EXPECT_EQ(DropReason(config, "あいう"), "");
   const Json later =
-      Config({{"max_run", 3}, {"urls", Range(0, 0.5)}, {"patterns", Json(Json::Array{"www"})}});
-  EXPECT_EQ(Reason(later, "www.wwww.jp"), "dropped_max_run");
-  EXPECT_EQ(Reason(later, "www.a.jp"), "dropped_urls_high");
-  EXPECT_EQ(Reason(later, "つまりwwwである"), "dropped_patterns");
+      FilterConfig({{"max_run", 3}, {"urls", Range(0, 0.5)}, {"patterns", Json(Json::Array{"www"})}});
+  EXPECT_EQ(DropReason(later, "www.wwww.jp"), "dropped_max_run");
+  EXPECT_EQ(DropReason(later, "www.a.jp"), "dropped_urls_high");
+  EXPECT_EQ(DropReason(later, "つまりwwwである"), "dropped_patterns");
 }
 
 TEST(FilterTest, ARunMayHaveItsLengthAndNoMore) {
-  const Json config = Config({{"max_run", 4}});
-  EXPECT_EQ(Reason(config, "えーーーーと"), "");
-  EXPECT_EQ(Reason(config, "えーーーーーと"), "dropped_max_run");
-  EXPECT_EQ(Reason(config, "a     b"), "dropped_max_run");
+  const Json config = FilterConfig({{"max_run", 4}});
+  EXPECT_EQ(DropReason(config, "えーーーーと"), "");
+  EXPECT_EQ(DropReason(config, "えーーーーーと"), "dropped_max_run");
+  EXPECT_EQ(DropReason(config, "a     b"), "dropped_max_run");
   // Over the border of the pieces in which long records are measured.
   std::string border = std::string(16384 - 3, ' ');
   for (std::size_t i = 0; i < border.size(); i += 2) border[i] = '.';
-  EXPECT_EQ(Reason(config, border + "xxxx"), "");
-  EXPECT_EQ(Reason(config, border + "xxxxx"), "dropped_max_run");
+  EXPECT_EQ(DropReason(config, border + "xxxx"), "");
+  EXPECT_EQ(DropReason(config, border + "xxxxx"), "dropped_max_run");
 }
 
 TEST(FilterTest, LongRecordsAreMeasuredForRepeatsPieceByPiece) {
-  const Json config = Config({{"repeats", Range(0, 0.3)}});
+  const Json config = FilterConfig({{"repeats", Range(0, 0.3)}});
   std::string distinct;  // 16384 characters of which no ten come twice
   for (int i = 0; distinct.size() < 16384; ++i) distinct += StrCat(i, '/', i * 7, ';');
   distinct.resize(16384);
-  EXPECT_EQ(Reason(config, distinct), "");
-  EXPECT_EQ(Reason(config, distinct + distinct), "") << "each piece by itself";
+  EXPECT_EQ(DropReason(config, distinct), "");
+  EXPECT_EQ(DropReason(config, distinct + distinct), "") << "each piece by itself";
   std::string again = distinct;
   again.replace(8192, 8192, distinct.substr(0, 8192));
-  EXPECT_EQ(Reason(config, distinct + again), "") << "a quarter of both";
-  EXPECT_EQ(Reason(config, again + again), "dropped_repeats_high") << "half of both";
+  EXPECT_EQ(DropReason(config, distinct + again), "") << "a quarter of both";
+  EXPECT_EQ(DropReason(config, again + again), "dropped_repeats_high") << "half of both";
 }
 
 TEST(FilterTest, KeepsEveryColumnOfWhatStays) {
-  const auto transform = MakeTransform(FilterType(), Config({{"min_chars", 2}}));
+  const auto transform = MakeTransform(FilterType(), FilterConfig({{"min_chars", 2}}));
   Batch batch = BatchOf({"猫犬", "猫", "鳥鳥鳥", ""});
   for (std::uint8_t row = 0; row < 4; ++row) {
     batch.split.push_back(row);
@@ -174,14 +176,15 @@ TEST(FilterTest, TheSameRecordsGoWhateverTheBatches) {
     for (auto left = random() % 30; left > 0; --left) line += pieces[random() % pieces.size()];
     lines.push_back(line);
   }
-  const auto transform = MakeTransform(FilterType(), Config({{"min_chars", 5},
-                                                             {"kana", Range(0.3, 1)},
-                                                             {"symbols", Range(0, 0.1)},
-                                                             {"urls", Range(0, 0.4)},
-                                                             {"max_run", 5},
-                                                             {"patterns", Json(Json::Array{"続きを*読む$"})},
-                                                             {"repeat_length", 5},
-                                                             {"repeats", Range(0, 0.2)}}));
+  const auto transform =
+      MakeTransform(FilterType(), FilterConfig({{"min_chars", 5},
+                                                {"kana", Range(0.3, 1)},
+                                                {"symbols", Range(0, 0.1)},
+                                                {"urls", Range(0, 0.4)},
+                                                {"max_run", 5},
+                                                {"patterns", Json(Json::Array{"続きを*読む$"})},
+                                                {"repeat_length", 5},
+                                                {"repeats", Range(0, 0.2)}}));
   const auto worker = transform->NewWorker();
   ASSERT_TRUE(worker.ok());
   std::vector<std::string> kept[2];

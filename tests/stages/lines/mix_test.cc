@@ -14,7 +14,7 @@
 namespace pipeline {
 namespace {
 
-const Schema kSchema = {
+const Schema kMixSchema = {
     {{"text", ColumnType::kUtf8}, {"ids", ColumnType::kU32List}, {"split", ColumnType::kU8}},
     {"validation", "train"}};
 constexpr std::uint8_t kValidation = 0, kTrain = 1;
@@ -28,7 +28,7 @@ Corpus Make(const std::string& name, std::uint64_t documents, std::size_t tokens
   for (std::uint64_t first = 0; first < documents; first += kPerPartition) {
     const PartitionId id = {static_cast<std::uint32_t>(first / 100),
                             static_cast<std::uint32_t>(first / 50 % 2)};
-    auto stage = format.NewSink(kSchema);
+    auto stage = format.NewSink(kMixSchema);
     auto worker = (*stage)->encoder()->NewWorker();
     auto sink = (*stage)->OpenPartition(*store, id);
     Batch batch;
@@ -41,10 +41,10 @@ Corpus Make(const std::string& name, std::uint64_t documents, std::size_t tokens
         batch.text.Append(StrCat(name, " ", i, " ", line));
         batch.ids.Append(std::vector<std::uint32_t>(tokens, 7));
         batch.split.push_back(split);
-        output.splits[kSchema.splits[split]].bytes += batch.text[batch.size() - 1].size();
-        output.splits[kSchema.splits[split]].records += 1;
+        output.splits[kMixSchema.splits[split]].bytes += batch.text[batch.size() - 1].size();
+        output.splits[kMixSchema.splits[split]].records += 1;
       }
-      output.splits[kSchema.splits[split]].documents += 1;
+      output.splits[kMixSchema.splits[split]].documents += 1;
     }
     EXPECT_TRUE((*worker)->Apply(batch, 1, batch.counts[1]).ok());
     EXPECT_TRUE((*sink)->Write(batch).ok());
@@ -71,7 +71,7 @@ Result<Mixture> Mix(
   request.wanted = wanted;
   request.batch_bytes = batch_bytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
-                   OpenMix(rules, corpora, format, kSchema, std::move(request)));
+                   OpenMix(rules, corpora, format, kMixSchema, std::move(request)));
   Mixture mixture;
   Batch batch;
   while (true) {
@@ -226,7 +226,7 @@ TEST(MixTest, TheTypeRefusesWhatDoesNotFit) {
   config["unit"] = "documents";
   config["seed"] = 0;
   config["partition"] = 64;
-  const auto refused = [&](const Json& changed, Schema schema = kSchema) {
+  const auto refused = [&](const Json& changed, Schema schema = kMixSchema) {
     return std::string(type.check(changed, schema).message());
   };
   EXPECT_EQ(refused(config), "");

@@ -17,7 +17,8 @@ namespace {
 
 using namespace std::string_literals;
 
-Json Config(std::string_view form, std::string_view whitespace = "collapse", bool drop_empty = true) {
+Json NormalizeConfig(std::string_view form, std::string_view whitespace = "collapse",
+                     bool drop_empty = true) {
   Json config;
   config["form"] = form;
   config["whitespace"] = whitespace;
@@ -28,7 +29,7 @@ Json Config(std::string_view form, std::string_view whitespace = "collapse", boo
 /// What becomes of one line; empty lines are kept.
 std::string Normalized(std::string_view form, const std::string& line,
                        std::string_view whitespace = "collapse") {
-  const auto transform = MakeTransform(NormalizeType(), Config(form, whitespace, false));
+  const auto transform = MakeTransform(NormalizeType(), NormalizeConfig(form, whitespace, false));
   Batch batch = BatchOf({line});
   ApplyTo(batch, *transform);
   return LinesOf(batch).at(0);
@@ -86,7 +87,7 @@ TEST(NormalizeTest, NmtNfkcFollowsSentencePiece) {
 }
 
 std::string Lowered(std::string_view letter_case, std::string_view form, const std::string& line) {
-  Json config = Config(form, "collapse", false);
+  Json config = NormalizeConfig(form, "collapse", false);
   config["case"] = letter_case;
   const auto transform = MakeTransform(NormalizeType(), config);
   Batch batch = BatchOf({line});
@@ -134,7 +135,7 @@ TEST(NormalizeTest, LowerCaseIsTheSameWithAndWithoutShortCuts) {
     far.push_back("\u00c0 " + line);  // a character that is not stable in front: the whole takes the long way
   }
   for (const char* form : {"none", "nfc", "nfkc"}) {
-    Json config = Config(form, "collapse", false);
+    Json config = NormalizeConfig(form, "collapse", false);
     config["case"] = "lower";
     const auto transform = MakeTransform(NormalizeType(), config);
     const auto lower = [&transform](const std::vector<std::string>& of) {
@@ -152,7 +153,7 @@ TEST(NormalizeTest, LowerCaseIsTheSameWithAndWithoutShortCuts) {
 
 TEST(NormalizeTest, JamoStayWhereAskedTo) {
   const auto kept = [](std::string_view form, const std::string& line) {
-    Json config = Config(form);
+    Json config = NormalizeConfig(form);
     config["keep_jamo"] = true;
     Batch batch = BatchOf({line});
     ApplyTo(batch, *MakeTransform(NormalizeType(), config));
@@ -179,7 +180,7 @@ TEST(NormalizeTest, KeepingJamoIsInTheRecipeOnlyWhereItIsAskedForAndNoMatterOfFo
   const StageType type = NormalizeType();
   Schema schema = TextSchema();
   for (const std::string_view form : {"nfc", "none"}) {
-    Json config = Config(form);
+    Json config = NormalizeConfig(form);
     EXPECT_FALSE(CanonicalConfig(type.keys, config).Has("keep_jamo"));
     EXPECT_TRUE(type.check(config, schema).ok());
     config["keep_jamo"] = true;
@@ -195,7 +196,7 @@ TEST(NormalizeTest, TheCaseIsInTheRecipeOnlyWhereItIsGiven) {
     if (key.name == "case") found = &key;
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->fallback, "~");
-  Json plain = Config("nfkc");
+  Json plain = NormalizeConfig("nfkc");
   EXPECT_FALSE(CanonicalConfig(type.keys, plain).Has("case"));
   plain["case"] = "lower";
   EXPECT_EQ(CanonicalConfig(type.keys, plain)["case"].AsString(), "lower");
@@ -218,7 +219,7 @@ TEST(NormalizeTest, SpacesThatTheFormMakesCollapseToo) {
 }
 
 TEST(NormalizeTest, EmptyLinesAreDroppedCountedAndKeptInQuarantine) {
-  const auto transform = MakeTransform(NormalizeType(), Config("nfkc"));
+  const auto transform = MakeTransform(NormalizeType(), NormalizeConfig("nfkc"));
   Batch batch = BatchOf({"猫", "\u3000 ", "Ａ", "", "犬"});
   batch.split = {0, 1, 2, 3, 4};
   batch.heads[4].sub = 7;
@@ -240,7 +241,7 @@ TEST(NormalizeTest, EmptyLinesAreDroppedCountedAndKeptInQuarantine) {
 }
 
 TEST(NormalizeTest, EmptyLinesStayWhenAskedTo) {
-  const auto transform = MakeTransform(NormalizeType(), Config("nfkc", "collapse", false));
+  const auto transform = MakeTransform(NormalizeType(), NormalizeConfig("nfkc", "collapse", false));
   Batch batch = BatchOf({" ", "a"});
   const StageCounts counts = ApplyTo(batch, *transform);
   EXPECT_EQ(LinesOf(batch), (std::vector<std::string>{"", "a"}));
@@ -249,7 +250,7 @@ TEST(NormalizeTest, EmptyLinesStayWhenAskedTo) {
 }
 
 TEST(NormalizeTest, AWorkerKeepsNothingOfABatch) {
-  const auto transform = MakeTransform(NormalizeType(), Config("nfkc"));
+  const auto transform = MakeTransform(NormalizeType(), NormalizeConfig("nfkc"));
   auto worker = transform->NewWorker();
   ASSERT_TRUE(worker.ok());
   StageCounts counts;
@@ -299,9 +300,9 @@ TEST(NormalizeTest, ShortCutsChangeNoByte) {
   }
   std::vector<std::pair<Json, std::pair<NormalForm, Jamo>>> settings;
   for (const auto& [name, form] : forms)
-    settings.push_back({Config(name, "collapse", false), {form, Jamo::kCompose}});
+    settings.push_back({NormalizeConfig(name, "collapse", false), {form, Jamo::kCompose}});
   for (const std::string_view name : {"nfkc", "nmt_nfkc"}) {
-    settings.push_back({Config(name, "collapse", false),
+    settings.push_back({NormalizeConfig(name, "collapse", false),
                         {name == "nfkc" ? NormalForm::kNfkc : NormalForm::kNmtNfkc, Jamo::kKeep}});
     settings.back().first["keep_jamo"] = true;
   }
@@ -355,7 +356,7 @@ TEST(NormalizeTest, EachFieldIsALineOfItsOwn) {
     return batch;
   };
   Batch batch = batch_of({{" ｶ", "\u3099 ａ"}, {"x", "\u3000"}, {"b  c", "d"}});
-  const StageCounts counts = ApplyTo(batch, *MakeTransform(NormalizeType(), Config("nfkc")));
+  const StageCounts counts = ApplyTo(batch, *MakeTransform(NormalizeType(), NormalizeConfig("nfkc")));
   ASSERT_EQ(batch.size(), 2u);
   EXPECT_EQ(FieldsOf(batch, 0), "[カ][\u3099 a]");  // nothing composes over the border
   EXPECT_EQ(FieldsOf(batch, 1), "[b c][d]");
@@ -364,7 +365,7 @@ TEST(NormalizeTest, EachFieldIsALineOfItsOwn) {
   EXPECT_EQ(batch.quarantine[0].bytes, "x \u3000");
 
   Batch kept = batch_of({{"x", "\u3000"}});
-  ApplyTo(kept, *MakeTransform(NormalizeType(), Config("nfkc", "collapse", false)));
+  ApplyTo(kept, *MakeTransform(NormalizeType(), NormalizeConfig("nfkc", "collapse", false)));
   EXPECT_EQ(FieldsOf(kept, 0), "[x][]");
 }
 
@@ -372,9 +373,9 @@ TEST(NormalizeTest, TheTypeNamesItsLibraryAndNeedsText) {
   const StageType type = NormalizeType();
   EXPECT_EQ(type.libraries.at("icu"), IcuVersion());
   Schema text = TextSchema();
-  EXPECT_TRUE(type.check(Config("nfkc"), text).ok());
+  EXPECT_TRUE(type.check(NormalizeConfig("nfkc"), text).ok());
   Schema none;
-  EXPECT_EQ(type.check(Config("nfkc"), none).code(), Code::kInvalidArgument);
+  EXPECT_EQ(type.check(NormalizeConfig("nfkc"), none).code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace pipeline {
 namespace {
 
-struct Record {
+struct PartitionRecord {
   RecordHead head;
   std::string text;
   std::uint8_t split = 0;
@@ -23,9 +23,9 @@ Schema WithSplits() {
   return {{{"text", ColumnType::kUtf8}, {"split", ColumnType::kU8}}, {"train", "validation"}};
 }
 
-std::vector<Record> RandomRecords(std::size_t count, std::uint32_t seed) {
+std::vector<PartitionRecord> RandomRecords(std::size_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<Record> records;
+  std::vector<PartitionRecord> records;
   for (std::size_t i = 0; i < count; ++i)
     records.push_back({{i * 2, static_cast<std::uint32_t>(i % 2), i / 5, i / 5 + 77},
                        std::string(random() % 400, 'x'),
@@ -34,7 +34,7 @@ std::vector<Record> RandomRecords(std::size_t count, std::uint32_t seed) {
 }
 
 /// Writes `records` in batches of so many, as a segment does, and gives the piece.
-PartitionOutput Write(MapStore& store, const std::vector<Record>& records, std::size_t batch_records,
+PartitionOutput Write(MapStore& store, const std::vector<PartitionRecord>& records, std::size_t batch_records,
                       const Schema& schema = WithSplits()) {
   const PartitionFileFormat format;
   Result<std::unique_ptr<SinkStage>> stage = format.NewSink(schema);
@@ -60,19 +60,20 @@ PartitionOutput Write(MapStore& store, const std::vector<Record>& records, std::
   return {kId, *output, {}};
 }
 
-struct ReadBack {
-  std::vector<Record> records;
+struct PartitionReadBack {
+  std::vector<PartitionRecord> records;
   std::size_t batches = 0;
   std::size_t largest = 0;  // bytes of text in a batch of more than one record
   PartitionEnd end;
 };
 
-Result<ReadBack> Read(MapStore& store, const PartitionOutput& output, std::size_t batch_bytes,
-                      const Schema& schema = WithSplits(), std::stop_token stop = {}) {
+Result<PartitionReadBack> ReadPartition(MapStore& store, const PartitionOutput& output,
+                                        std::size_t batch_bytes, const Schema& schema = WithSplits(),
+                                        std::stop_token stop = {}) {
   const PartitionFileFormat format;
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
                    format.Open(store, output, schema, batch_bytes, stop));
-  ReadBack read;
+  PartitionReadBack read;
   bool closed = false;
   Batch batch;
   while (true) {
@@ -95,7 +96,7 @@ Result<ReadBack> Read(MapStore& store, const PartitionOutput& output, std::size_
   return read;
 }
 
-void ExpectSame(const std::vector<Record>& got, const std::vector<Record>& wanted) {
+void ExpectSame(const std::vector<PartitionRecord>& got, const std::vector<PartitionRecord>& wanted) {
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(got[i].head.index, wanted[i].head.index);
@@ -108,12 +109,12 @@ void ExpectSame(const std::vector<Record>& got, const std::vector<Record>& wante
 }
 
 TEST(PartitionFileStageTest, RecordsComeBackInAnyBatches) {
-  const std::vector<Record> records = RandomRecords(1000, 1);
+  const std::vector<PartitionRecord> records = RandomRecords(1000, 1);
   for (const std::size_t written : {1u, 33u, 1000u}) {
     for (const std::size_t batch_bytes : {1u, 1000u, 50'000u, 10'000'000u}) {
       MapStore store;
       const PartitionOutput output = Write(store, records, written);
-      const Result<ReadBack> read = Read(store, output, batch_bytes);
+      const Result<PartitionReadBack> read = ReadPartition(store, output, batch_bytes);
       ASSERT_TRUE(read.ok()) << read.status().message();
       ExpectSame(read->records, records);
       EXPECT_LE(read->largest, batch_bytes);
@@ -124,7 +125,7 @@ TEST(PartitionFileStageTest, RecordsComeBackInAnyBatches) {
 }
 
 TEST(PartitionFileStageTest, TheDigestDoesNotSeeBatches) {
-  const std::vector<Record> records = RandomRecords(500, 2);
+  const std::vector<PartitionRecord> records = RandomRecords(500, 2);
   MapStore one;
   MapStore two;
   EXPECT_EQ(Write(one, records, 500).committed.digest, Write(two, records, 7).committed.digest);
@@ -187,12 +188,12 @@ TEST(PartitionFileStageTest, TheStoredObjectIsMeasured) {
 TEST(PartitionFileStageTest, WorksWithoutASplitAndWithoutRecords) {
   const Schema text_only = {{{"text", ColumnType::kUtf8}}, {"train"}};
   MapStore store;
-  std::vector<Record> records = RandomRecords(10, 4);
-  for (Record& record : records) record.split = 0;
-  Result<ReadBack> read = Read(store, Write(store, records, 3, text_only), 500, text_only);
+  std::vector<PartitionRecord> records = RandomRecords(10, 4);
+  for (PartitionRecord& record : records) record.split = 0;
+  Result<PartitionReadBack> read = ReadPartition(store, Write(store, records, 3, text_only), 500, text_only);
   ASSERT_TRUE(read.ok());
   ExpectSame(read->records, records);
-  read = Read(store, Write(store, {}, 3), 500);
+  read = ReadPartition(store, Write(store, {}, 3), 500);
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->batches, 1u);  // the empty one that closes
 }
@@ -204,7 +205,7 @@ TEST(PartitionFileStageTest, AChangedByteNamesThePiece) {
   for (std::size_t at = 0; at < good.size(); at += 13) {
     store[kObject] = good;
     store[kObject][at] ^= 4;
-    const Result<ReadBack> read = Read(store, output, 1000);
+    const Result<PartitionReadBack> read = ReadPartition(store, output, 1000);
     ASSERT_FALSE(read.ok()) << at;
     if (read.status().code() == Code::kFailedPrecondition) continue;  // the version
     EXPECT_EQ(DamagedOutput(read.status()), kId) << read.status().message();
@@ -215,11 +216,11 @@ TEST(PartitionFileStageTest, AnotherOrMissingFileNamesThePiece) {
   MapStore store;
   const PartitionOutput output = Write(store, RandomRecords(60, 6), 20);
   Write(store, RandomRecords(60, 7), 20);  // sound, but not what the piece promises
-  EXPECT_EQ(DamagedOutput(Read(store, output, 1000).status()), kId);
+  EXPECT_EQ(DamagedOutput(ReadPartition(store, output, 1000).status()), kId);
   store[kObject] += 'x';
-  EXPECT_EQ(DamagedOutput(Read(store, output, 1000).status()), kId);
+  EXPECT_EQ(DamagedOutput(ReadPartition(store, output, 1000).status()), kId);
   ASSERT_TRUE(store.Remove(kObject).ok());
-  EXPECT_EQ(DamagedOutput(Read(store, output, 1000).status()), kId);
+  EXPECT_EQ(DamagedOutput(ReadPartition(store, output, 1000).status()), kId);
 }
 
 TEST(PartitionFileStageTest, StoppingIsNoDamage) {
@@ -227,7 +228,7 @@ TEST(PartitionFileStageTest, StoppingIsNoDamage) {
   const PartitionOutput output = Write(store, RandomRecords(60, 8), 20);
   std::stop_source stop;
   stop.request_stop();
-  const Result<ReadBack> read = Read(store, output, 1000, WithSplits(), stop.get_token());
+  const Result<PartitionReadBack> read = ReadPartition(store, output, 1000, WithSplits(), stop.get_token());
   EXPECT_EQ(read.status().code(), Code::kCancelled);
   EXPECT_FALSE(DamagedOutput(read.status()).has_value());
 }

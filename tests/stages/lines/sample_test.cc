@@ -31,15 +31,15 @@ struct Record {
 };
 using Records = std::vector<Record>;
 
-const Schema kSchema = {{{"text", ColumnType::kUtf8},
-                         {"cuts", ColumnType::kU32List},
-                         {"label", ColumnType::kUtf8},
-                         {"split", ColumnType::kU8}},
-                        {"train", "validation"}};
+const Schema kSampleSchema = {{{"text", ColumnType::kUtf8},
+                               {"cuts", ColumnType::kU32List},
+                               {"label", ColumnType::kUtf8},
+                               {"split", ColumnType::kU8}},
+                              {"train", "validation"}};
 
 /// Inputs of partitions of documents of lines, in the order of the corpus.
-Records Corpus(std::uint32_t seed, std::uint32_t inputs = 2, std::uint32_t partitions = 3,
-               std::uint64_t documents = 20) {
+Records RandomCorpus(std::uint32_t seed, std::uint32_t inputs = 2, std::uint32_t partitions = 3,
+                     std::uint64_t documents = 20) {
   std::mt19937 random(seed);
   Records records;
   for (std::uint32_t input = 0; input < inputs; ++input) {
@@ -76,7 +76,7 @@ std::unique_ptr<BarrierStage> MakeSample(const Settings& settings) {
   config["bytes"] = static_cast<std::int64_t>(settings.bytes);
   config["seed"] = static_cast<std::int64_t>(settings.seed);
   config["partition"] = static_cast<std::int64_t>(settings.partition);
-  auto made = SampleType().barrier()->make({"pick", config, kSchema});
+  auto made = SampleType().barrier()->make({"pick", config, kSampleSchema});
   EXPECT_TRUE(made.ok()) << made.status().message();
   return made.ok() ? std::move(made).value() : nullptr;
 }
@@ -85,7 +85,7 @@ std::unique_ptr<BarrierStage> MakeSample(const Settings& settings) {
 Records ByDefinition(const Records& corpus, const Settings& settings) {
   std::vector<std::pair<SamplePlace, std::size_t>> order;
   for (std::size_t i = 0; i < corpus.size(); ++i)
-    if (settings.split.empty() || kSchema.splits[corpus[i].split] == settings.split)
+    if (settings.split.empty() || kSampleSchema.splits[corpus[i].split] == settings.split)
       order.emplace_back(LocationOf(settings.seed, corpus[i].partition, corpus[i].head), i);
   std::sort(order.begin(), order.end());
   std::vector<std::size_t> drawn;
@@ -122,7 +122,7 @@ std::vector<PartitionOutput> WriteOutputs(const BarrierStage& sample, Store& sto
         batch.cuts.Append(record.cuts);
         batch.label.Append(record.label);
         batch.split.push_back(record.split);
-        output.splits[kSchema.splits[record.split]].records += 1;
+        output.splits[kSampleSchema.splits[record.split]].records += 1;
         document_end = record.head.document + 1;
       }
       EXPECT_TRUE((*sink)->Write(batch).ok());
@@ -200,7 +200,7 @@ std::uint64_t TextOf(const Records& records) {
 
 TEST(SampleTest, IsTheOneThatTheDefinitionGives) {
   for (const std::uint32_t corpus_seed : {1u, 2u, 3u}) {
-    const Records corpus = Corpus(corpus_seed);
+    const Records corpus = RandomCorpus(corpus_seed);
     for (const std::uint64_t bytes : {1u, 90u, 1000u, 5000u, 12'345u, 10'000'000u}) {
       for (const char* split : {"", "train", "validation"}) {
         const Settings settings{split, bytes, corpus_seed % 2};
@@ -213,7 +213,7 @@ TEST(SampleTest, IsTheOneThatTheDefinitionGives) {
 }
 
 TEST(SampleTest, FillsTheBudgetToTheByte) {
-  const Records corpus = Corpus(4);
+  const Records corpus = RandomCorpus(4);
   const Records drawn = Draw(corpus, {.bytes = 5000}).records;
   const std::uint64_t bytes = TextOf(drawn);
   EXPECT_GT(bytes, 5000u - 90u);
@@ -223,7 +223,7 @@ TEST(SampleTest, FillsTheBudgetToTheByte) {
 
 TEST(SampleTest, ARecordThatDoesNotFitEndsTheSampleOfEveryPartition) {
   // Drawn first: a record that is larger than all that may be in; smaller ones behind it stay out.
-  Records corpus = Corpus(5, 1, 3);
+  Records corpus = RandomCorpus(5, 1, 3);
   std::vector<std::pair<SamplePlace, Record*>> order;
   for (Record& record : corpus) order.emplace_back(LocationOf(0, record.partition, record.head), &record);
   std::sort(order.begin(), order.end());
@@ -234,7 +234,7 @@ TEST(SampleTest, ARecordThatDoesNotFitEndsTheSampleOfEveryPartition) {
 }
 
 TEST(SampleTest, NothingButSeedAndOriginHasASay) {
-  const Records corpus = Corpus(6);
+  const Records corpus = RandomCorpus(6);
   const Settings settings{"train", 4000, 9};
   const auto sample = MakeSample(settings);
   std::optional<std::vector<Digest>> digests;
@@ -258,12 +258,12 @@ TEST(SampleTest, NothingButSeedAndOriginHasASay) {
 }
 
 TEST(SampleTest, PiecesHoldLittleMoreThanTheSample) {
-  const Records corpus = Corpus(7, 1, 1, 400);
+  const Records corpus = RandomCorpus(7, 1, 1, 400);
   const auto sample = MakeSample({.bytes = 2000});
   MapStore store;
   const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, corpus);
   const PartitionFileFormat format;
-  auto source = format.Open(store, outputs[0], kSchema, 1 << 20, {});
+  auto source = format.Open(store, outputs[0], kSampleSchema, 1 << 20, {});
   ASSERT_TRUE(source.ok());
   Batch batch;
   batch.Clear(1);
@@ -276,7 +276,7 @@ TEST(SampleTest, PiecesHoldLittleMoreThanTheSample) {
 }
 
 TEST(SampleTest, PartitionsCloseAtDocumentEnds) {
-  const Records corpus = Corpus(8);
+  const Records corpus = RandomCorpus(8);
   const ReadBack drawn = Draw(corpus, {.bytes = 20'000, .partition = 3000});
   ASSERT_GT(drawn.sizes.size(), 4u);
   std::size_t at = 0;
@@ -296,7 +296,7 @@ TEST(SampleTest, PartitionsCloseAtDocumentEnds) {
 }
 
 TEST(SampleTest, DocumentsOfAnotherInputGoOnWhereThoseOfTheFirstEnd) {
-  const Records corpus = Corpus(9, 3, 2, 5);
+  const Records corpus = RandomCorpus(9, 3, 2, 5);
   const ReadBack drawn = Draw(corpus, {.bytes = 1'000'000});
   ASSERT_EQ(drawn.records.size(), corpus.size());
   for (std::size_t i = 0; i < corpus.size(); ++i)
@@ -305,7 +305,7 @@ TEST(SampleTest, DocumentsOfAnotherInputGoOnWhereThoseOfTheFirstEnd) {
 }
 
 TEST(SampleTest, UnwantedPartitionsArePassedOver) {
-  const Records corpus = Corpus(10);
+  const Records corpus = RandomCorpus(10);
   const auto sample = MakeSample({.bytes = 20'000, .partition = 3000});
   MapStore store;
   const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, corpus);
@@ -323,7 +323,7 @@ TEST(SampleTest, UnwantedPartitionsArePassedOver) {
 }
 
 TEST(SampleTest, WhatIsLeftOutIsCounted) {
-  const Records corpus = Corpus(11);
+  const Records corpus = RandomCorpus(11);
   const auto of_split = [&corpus](std::uint8_t split) {
     return static_cast<std::uint64_t>(std::count_if(
         corpus.begin(), corpus.end(), [split](const Record& record) { return record.split == split; }));
@@ -338,7 +338,7 @@ TEST(SampleTest, WhatIsLeftOutIsCounted) {
 }
 
 TEST(SampleTest, AnEmptySampleHasNoPartition) {
-  Records corpus = Corpus(12);
+  Records corpus = RandomCorpus(12);
   for (Record& record : corpus) record.text += "xx";
   const ReadBack nothing = Draw(corpus, {.bytes = 1});
   EXPECT_TRUE(nothing.records.empty());
@@ -355,7 +355,7 @@ TEST(SampleTest, AnEmptySampleHasNoPartition) {
 TEST(SampleTest, ADamagedPieceIsNamed) {
   const auto sample = MakeSample({.bytes = 5000});
   MapStore store;
-  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, Corpus(13));
+  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, RandomCorpus(13));
   const std::string object = "0001-00001.part";
   store[object][store[object].size() / 2] ^= 1;
   EXPECT_EQ(DamagedOutput(Read(*sample, store, outputs).status()), (PartitionId{1, 1}));
@@ -366,7 +366,7 @@ TEST(SampleTest, ADamagedPieceIsNamed) {
 TEST(SampleTest, AStopIsNoFailure) {
   const auto sample = MakeSample({.bytes = 5000});
   MapStore store;
-  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, Corpus(14));
+  const std::vector<PartitionOutput> outputs = WriteOutputs(*sample, store, RandomCorpus(14));
   std::stop_source stop;
   stop.request_stop();
   const Result<ReadBack> read = Read(
@@ -389,9 +389,9 @@ TEST(SampleTypeTest, MistakesAreFoundBeforeARun) {
   config["bytes"] = std::int64_t{1000};
   config["seed"] = std::int64_t{0};
   config["partition"] = std::int64_t{1} << 26;
-  Schema schema = kSchema;
+  Schema schema = kSampleSchema;
   EXPECT_TRUE(type.check(config, schema).ok());
-  EXPECT_EQ(schema, kSchema) << "every column goes on";
+  EXPECT_EQ(schema, kSampleSchema) << "every column goes on";
   config["split"] = "test";
   EXPECT_EQ(type.check(config, schema).message(),
             "split: the records that come in have no split 'test', only: train, validation");

@@ -23,7 +23,7 @@ using Cuts = std::vector<std::uint32_t>;
 // What `./dev dictionaries` makes.
 const DictionaryPlaces kLocations = {SourceDir() + "/.dictionaries"};
 
-Json Config(std::string_view dictionary, std::string_view engine = "own") {
+Json SegmentConfig(std::string_view dictionary, std::string_view engine = "own") {
   Json config;
   config["dictionary"] = dictionary;
   config["engine"] = engine;
@@ -31,12 +31,12 @@ Json Config(std::string_view dictionary, std::string_view engine = "own") {
 }
 
 std::unique_ptr<Transform> MakeSegmenter(std::string_view dictionary, std::string_view engine = "own") {
-  return MakeTransform(SegmentWordsType(kLocations), Config(dictionary, engine));
+  return MakeTransform(SegmentWordsType(kLocations), SegmentConfig(dictionary, engine));
 }
 
-std::string WhyNot(std::string_view dictionary, std::string_view engine = "own") {
+std::string WhyNoSegmenter(std::string_view dictionary, std::string_view engine = "own") {
   const StageType type = SegmentWordsType(kLocations);
-  const auto made = type.transform()->make({"words", Config(dictionary, engine), TextSchema()});
+  const auto made = type.transform()->make({"words", SegmentConfig(dictionary, engine), TextSchema()});
   return made.ok() ? "it can" : std::string(made.status().message());
 }
 
@@ -222,14 +222,14 @@ TEST_F(DictionaryTest, APathIsTakenAsItIs) {
 TEST_F(DictionaryTest, NoRcFileHasASay) {
   // MECABRC names a dictionary that is not there: MeCab by itself would fail.
   setenv("MECABRC", "/nowhere/mecabrc", 1);
-  EXPECT_EQ(WhyNot(directory_.string()), "it can");
+  EXPECT_EQ(WhyNoSegmenter(directory_.string()), "it can");
   unsetenv("MECABRC");
 }
 
 TEST_F(DictionaryTest, AnotherCharsetIsNamedAndRefused) {
   Patch("sys.dic", 40, std::string_view("EUC-JP\0", 7));
   EXPECT_EQ(
-      WhyNot(directory_.string()),
+      WhyNoSegmenter(directory_.string()),
       StrCat("dictionary ", directory_.string(),
              ": is in the charset EUC-JP, and text here is UTF-8; name the directory that mecab-dict-index "
              "wrote, made with -t utf-8"));
@@ -239,19 +239,21 @@ TEST_F(DictionaryTest, ADamagedDictionaryIsAnErrorNotAnEnd) {
   for (const char* file : {"sys.dic", "unk.dic", "matrix.bin", "char.bin"}) {
     fs::remove(directory_ / file);
     std::ofstream(directory_ / file) << "short";
-    const std::string why = WhyNot(directory_.string()), by_mecab = WhyNot(directory_.string(), "mecab");
+    const std::string why = WhyNoSegmenter(directory_.string()),
+                      by_mecab = WhyNoSegmenter(directory_.string(), "mecab");
     EXPECT_NE(why.find(StrCat(file, ": is damaged")), std::string::npos) << why;
     const char* says = file == std::string("sys.dic") ? "sys.dic: is damaged" : "MeCab cannot load it";
     EXPECT_NE(by_mecab.find(says), std::string::npos) << file << ": " << by_mecab;
     fs::remove(directory_ / file);
     std::ofstream empty(directory_ / file);
     for (const char* engine : {"own", "mecab"})
-      EXPECT_NE(WhyNot(directory_.string(), engine), "it can") << file;
+      EXPECT_NE(WhyNoSegmenter(directory_.string(), engine), "it can") << file;
     fs::remove(directory_ / file);
     fs::create_symlink(ipadic_ / file, directory_ / file);
   }
   Patch("sys.dic", 4, "\1");  // the version
-  EXPECT_NE(WhyNot(directory_.string()).find("has version 1 of the format, not 102"), std::string::npos);
+  EXPECT_NE(WhyNoSegmenter(directory_.string()).find("has version 1 of the format, not 102"),
+            std::string::npos);
 }
 
 TEST_F(DictionaryTest, AUserDictionaryIsRefused) {
@@ -262,18 +264,20 @@ TEST_F(DictionaryTest, AUserDictionaryIsRefused) {
   std::ofstream(directory_ / "dicrc", std::ios::app)
       << "\nuserdic = " << temp_.path().string() << "/user.dic\n";
   fs::rename(directory_ / "user.dic", temp_.path() / "user.dic");
-  EXPECT_NE(WhyNot(directory_.string()).find("its dicrc names the user dictionary"), std::string::npos)
-      << WhyNot(directory_.string());
+  EXPECT_NE(WhyNoSegmenter(directory_.string()).find("its dicrc names the user dictionary"),
+            std::string::npos)
+      << WhyNoSegmenter(directory_.string());
 }
 
 TEST_F(DictionaryTest, WhatIsMissingIsNamed) {
   fs::remove(directory_ / "matrix.bin");
   EXPECT_EQ(
-      WhyNot(directory_.string()),
+      WhyNoSegmenter(directory_.string()),
       StrCat(
           "dictionary '", directory_.string(), "': ", directory_.string(),
           " holds no file matrix.bin; name the directory that mecab-dict-index wrote, made with -t utf-8"));
-  EXPECT_NE(WhyNot("/nowhere/at/all").find("/nowhere/at/all holds no file sys.dic"), std::string::npos);
+  EXPECT_NE(WhyNoSegmenter("/nowhere/at/all").find("/nowhere/at/all holds no file sys.dic"),
+            std::string::npos);
 }
 
 TEST_F(DictionaryTest, ANameIsFoundInThePlacesFirst) {
@@ -291,7 +295,7 @@ TEST_F(DictionaryTest, TheFilesThatHaveASayAreListed) {
   const StageType type = SegmentWordsType({});
   std::uint64_t bytes = 0;
   for (const std::string& dictionary : {std::string("ipadic"), directory_.string()}) {
-    const auto files = type.files(Config(dictionary));
+    const auto files = type.files(SegmentConfig(dictionary));
     ASSERT_TRUE(files.ok());
     ASSERT_EQ(files->size(), 5u);
     const bool named = dictionary == "ipadic";
@@ -299,11 +303,11 @@ TEST_F(DictionaryTest, TheFilesThatHaveASayAreListed) {
     EXPECT_EQ(files->front().of_machine, named);
     bytes = 0;
     for (const StageFile& file : *files) bytes += fs::file_size(file.path);
-    EXPECT_EQ(type.model_memory(Config(dictionary)), bytes);
+    EXPECT_EQ(type.model_memory(SegmentConfig(dictionary)), bytes);
   }
   EXPECT_GT(bytes, 50'000'000u);
-  EXPECT_EQ(type.files(Config("/nowhere/at/all")).status().code(), Code::kNotFound);
-  EXPECT_EQ(type.model_memory(Config("/nowhere/at/all")), 0u);
+  EXPECT_EQ(type.files(SegmentConfig("/nowhere/at/all")).status().code(), Code::kNotFound);
+  EXPECT_EQ(type.model_memory(SegmentConfig("/nowhere/at/all")), 0u);
 }
 
 TEST(DictionaryNameTest, AMissingOneSaysWhatInstallsIt) {
@@ -318,16 +322,16 @@ TEST(DictionaryNameTest, AMissingOneSaysWhatInstallsIt) {
 TEST(DictionaryNameTest, AnotherNameIsAMistakeInTheFile) {
   const StageType type = SegmentWordsType({});
   Schema schema = TextSchema();
-  const Status status = type.check(Config("jumandic"), schema);
+  const Status status = type.check(SegmentConfig("jumandic"), schema);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(schema, TextSchema());
-  EXPECT_FALSE(type.check(Config(""), schema).ok());
+  EXPECT_FALSE(type.check(SegmentConfig(""), schema).ok());
   // One that this machine lacks is none: what it made may be there already.
-  EXPECT_TRUE(type.check(Config("/nowhere/at/all"), schema).ok());
+  EXPECT_TRUE(type.check(SegmentConfig("/nowhere/at/all"), schema).ok());
   EXPECT_EQ(schema.columns.at("cuts"), ColumnType::kU32List);
-  EXPECT_FALSE(type.check(Config("ipadic"), schema).ok()) << "twice";
+  EXPECT_FALSE(type.check(SegmentConfig("ipadic"), schema).ok()) << "twice";
   Schema none;
-  EXPECT_FALSE(type.check(Config("ipadic"), none).ok()) << "no text";
+  EXPECT_FALSE(type.check(SegmentConfig("ipadic"), none).ok()) << "no text";
   EXPECT_EQ(type.libraries.at("mecab"), MecabHandle::Version());
 }
 

@@ -24,7 +24,7 @@ Json Splits(const std::vector<std::pair<std::string, double>>& splits) {
   return json;
 }
 
-Json Config(const std::vector<std::pair<std::string, double>>& splits, int min_documents = 1) {
+Json SplitConfig(const std::vector<std::pair<std::string, double>>& splits, int min_documents = 1) {
   Json config;
   config["splits"] = Splits(splits);
   config["min_documents"] = min_documents;
@@ -37,7 +37,7 @@ SplitRule Rule(const std::vector<std::pair<std::string, double>>& splits) {
   return std::move(rule).value();
 }
 
-std::string WhyNot(const std::vector<std::pair<std::string, double>>& splits) {
+std::string WhyNoRule(const std::vector<std::pair<std::string, double>>& splits) {
   const auto rule = SplitRule::Make(Splits(splits));
   if (rule.ok()) return "it is one";
   EXPECT_EQ(rule.status().code(), Code::kInvalidArgument);
@@ -131,23 +131,25 @@ TEST(SplitRuleTest, TheChoiceSaysNothingAboutTheKeyItself) {
 }
 
 TEST(SplitRuleTest, RefusesWhatIsNoPartition) {
-  EXPECT_EQ(WhyNot({{"a", 0.75}, {"b", 0.5}}), "splits: the fractions add up to more than 1 (1.25 with 'b')");
-  EXPECT_EQ(WhyNot({{"a", 0.25}, {"b", 0.5}}),
+  EXPECT_EQ(WhyNoRule({{"a", 0.75}, {"b", 0.5}}),
+            "splits: the fractions add up to more than 1 (1.25 with 'b')");
+  EXPECT_EQ(WhyNoRule({{"a", 0.25}, {"b", 0.5}}),
             "splits: the fractions add up to 0.75, which leaves documents without a split; "
             "write `rest` for one of them");
-  EXPECT_EQ(WhyNot({{"a", 1.0}, {"b", 0.0}}),
+  EXPECT_EQ(WhyNoRule({{"a", 1.0}, {"b", 0.0}}),
             "splits: 'b' gets 0 of the documents: fractions are above 0 and add up to 1");
-  EXPECT_EQ(WhyNot({{"a", 1.5}, {"b", -0.5}}), "splits: the fractions add up to more than 1 (1.5 with 'a')");
-  EXPECT_EQ(WhyNot({{"a", 0.5}, {"a", 0.5}}), "splits: 'a' comes twice");
-  EXPECT_EQ(WhyNot({}), "splits: there can be 1 to 256 splits, not 0");
-  EXPECT_NE(WhyNot({{"a", std::nan("")}}), "it is one");
+  EXPECT_EQ(WhyNoRule({{"a", 1.5}, {"b", -0.5}}),
+            "splits: the fractions add up to more than 1 (1.5 with 'a')");
+  EXPECT_EQ(WhyNoRule({{"a", 0.5}, {"a", 0.5}}), "splits: 'a' comes twice");
+  EXPECT_EQ(WhyNoRule({}), "splits: there can be 1 to 256 splits, not 0");
+  EXPECT_NE(WhyNoRule({{"a", std::nan("")}}), "it is one");
   std::vector<std::pair<std::string, double>> many;
   for (int i = 0; i < 257; ++i) many.emplace_back(StrCat("s", i), 1.0 / 257);
-  EXPECT_EQ(WhyNot(many), "splits: there can be 1 to 256 splits, not 257");
+  EXPECT_EQ(WhyNoRule(many), "splits: there can be 1 to 256 splits, not 257");
 }
 
 TEST(SplitTest, WritesTheColumnByDocumentKey) {
-  const auto transform = MakeTransform(SplitType(), Config({{"train", 0.5}, {"test", 0.5}}));
+  const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.5}, {"test", 0.5}}));
   const SplitRule rule = Rule({{"train", 0.5}, {"test", 0.5}});
   Batch batch = BatchOf({"a", "b", "c", "d"});
   for (std::size_t row = 0; row < 4; ++row) batch.heads[row].key = Key(static_cast<int>(row / 2));
@@ -160,18 +162,18 @@ TEST(SplitTest, WritesTheColumnByDocumentKey) {
 TEST(SplitTest, TheSchemaGetsColumnAndNames) {
   const StageType type = SplitType();
   Schema schema = TextSchema();
-  ASSERT_TRUE(type.check(Config({{"train", 0.5}, {"test", 0.5}}), schema).ok());
+  ASSERT_TRUE(type.check(SplitConfig({{"train", 0.5}, {"test", 0.5}}), schema).ok());
   EXPECT_EQ(schema.columns.at("split"), ColumnType::kU8);
   EXPECT_EQ(schema.splits, (std::vector<std::string>{"train", "test"}));
-  EXPECT_FALSE(type.check(Config({{"train", 1.0}}), schema).ok()) << "splitting twice";
+  EXPECT_FALSE(type.check(SplitConfig({{"train", 1.0}}), schema).ok()) << "splitting twice";
   Schema fresh = TextSchema();
-  EXPECT_FALSE(type.check(Config({{"train", 0.8}, {"test", 0.4}}), fresh).ok());
-  EXPECT_FALSE(type.check(Config({{"train", 1.0}}, -1), fresh).ok());
+  EXPECT_FALSE(type.check(SplitConfig({{"train", 0.8}, {"test", 0.4}}), fresh).ok());
+  EXPECT_FALSE(type.check(SplitConfig({{"train", 1.0}}, -1), fresh).ok());
   EXPECT_EQ(fresh, TextSchema()) << "a mistake leaves the schema alone";
 }
 
 TEST(SplitTest, JudgeNamesTheSplitAndWhatWouldDo) {
-  const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9999}, {"validation", 0.0001}}));
+  const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.9999}, {"validation", 0.0001}}));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 50'000, .documents = 9'999, .bytes = 1};
   const Status empty = transform->CheckCounts(totals);
@@ -184,7 +186,7 @@ TEST(SplitTest, JudgeNamesTheSplitAndWhatWouldDo) {
 }
 
 TEST(SplitTest, JudgeSaysWhenNoFractionWouldDo) {
-  const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}, 3));
+  const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.9}, {"validation", 0.1}}, 3));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
   EXPECT_EQ(transform->CheckCounts(totals).message(),
@@ -196,7 +198,7 @@ TEST(SplitTest, JudgeSaysWhenNoFractionWouldDo) {
 
 /// A writer refuses an empty split, so a lower minimum than one document is no way out.
 TEST(SplitTest, JudgeAdvisesNoLowerMinimumThanOneDocument) {
-  const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}));
+  const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.9}, {"validation", 0.1}}));
   ArtifactTotals totals;
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
   EXPECT_EQ(transform->CheckCounts(totals).message(),
@@ -205,7 +207,7 @@ TEST(SplitTest, JudgeAdvisesNoLowerMinimumThanOneDocument) {
 }
 
 TEST(SplitTest, NoMinimumNoVerdict) {
-  const auto transform = MakeTransform(SplitType(), Config({{"train", 0.9}, {"validation", 0.1}}, 0));
+  const auto transform = MakeTransform(SplitType(), SplitConfig({{"train", 0.9}, {"validation", 0.1}}, 0));
   EXPECT_TRUE(transform->CheckCounts(ArtifactTotals()).ok());
 }
 

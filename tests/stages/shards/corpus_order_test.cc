@@ -14,7 +14,7 @@ ShardRules UnshuffledRules() {
   return rules;
 }
 
-std::unique_ptr<Publication> PlanOf(Store& artifact, const std::vector<PartitionOutput>& outputs) {
+std::unique_ptr<Publication> UnshuffledPlan(Store& artifact, const std::vector<PartitionOutput>& outputs) {
   Result<std::unique_ptr<Publication>> plan = ShardedOutput(UnshuffledRules()).Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return std::move(plan).value();
@@ -28,7 +28,7 @@ TEST(CorpusOrderTest, EachPartitionsPartOfASplitIsAShard) {
     std::vector<PartitionOutput> outputs =
         WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, corpus, batch_records);
     std::reverse(outputs.begin(), outputs.end());
-    const std::unique_ptr<Publication> plan = PlanOf(artifact, outputs);
+    const std::unique_ptr<Publication> plan = UnshuffledPlan(artifact, outputs);
     MapStore out;
     const Result<std::vector<ShardOutput>> written = WriteAll(*plan, out, 0);
     ASSERT_TRUE(written.ok()) << written.status().message();
@@ -63,10 +63,10 @@ TEST(CorpusOrderTest, EachPartitionsPartOfASplitIsAShard) {
 TEST(CorpusOrderTest, AShardsKeyFollowsItsOwnPieceAlone) {
   Corpus corpus = RandomCorpus(1, 2, 30, 2);
   MapStore one;
-  const auto before = PlanOf(one, WriteOutputs(ShardedOutput(UnshuffledRules()), one, corpus));
+  const auto before = UnshuffledPlan(one, WriteOutputs(ShardedOutput(UnshuffledRules()), one, corpus));
   corpus[{0, 1}][3].bytes += "!";
   MapStore two;
-  const auto after = PlanOf(two, WriteOutputs(ShardedOutput(UnshuffledRules()), two, corpus));
+  const auto after = UnshuffledPlan(two, WriteOutputs(ShardedOutput(UnshuffledRules()), two, corpus));
   EXPECT_EQ(before->shards()[0].outputs, after->shards()[0].outputs);
   EXPECT_NE(before->shards()[1].outputs, after->shards()[1].outputs);
 }
@@ -74,8 +74,8 @@ TEST(CorpusOrderTest, AShardsKeyFollowsItsOwnPieceAlone) {
 TEST(CorpusOrderTest, WritesOnlyWhatIsWanted) {
   MapStore artifact;
   MapStore out;
-  const auto plan =
-      PlanOf(artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 4, 9, 3)));
+  const auto plan = UnshuffledPlan(
+      artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 4, 9, 3)));
   ASSERT_TRUE(WriteAll(*plan, out, 0, [](std::size_t shard) { return shard == 2; }).ok());
   EXPECT_EQ(out.objects().size(), 1u);
   EXPECT_TRUE(out.objects().contains("train.2-of-4"));
@@ -84,8 +84,8 @@ TEST(CorpusOrderTest, WritesOnlyWhatIsWanted) {
 TEST(CorpusOrderTest, APieceThatIsGoneOrCutIsNamed) {
   MapStore artifact;
   MapStore out;
-  const auto plan =
-      PlanOf(artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 4)));
+  const auto plan = UnshuffledPlan(
+      artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 4)));
   artifact["0000-00001.train.shard"].pop_back();
   EXPECT_EQ(DamagedOutput(WriteAll(*plan, out, 0).status()), (PartitionId{0, 1}));
   ASSERT_TRUE(artifact.Remove("0000-00001.train.shard").ok());
@@ -98,8 +98,8 @@ TEST(CorpusOrderTest, StopsBetweenShards) {
   MapStore out;
   std::stop_source stop;
   stop.request_stop();
-  const auto plan =
-      PlanOf(artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 5)));
+  const auto plan = UnshuffledPlan(
+      artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 5)));
   const auto all = [](std::size_t) { return true; };
   EXPECT_EQ(WriteAll(*plan, out, 0, all, stop.get_token()).status().code(), Code::kCancelled);
   EXPECT_TRUE(out.objects().empty());

@@ -80,7 +80,8 @@ std::vector<std::string> CopyAll(Spills& spills, std::uint64_t memory,
   return payloads;
 }
 
-std::vector<Row> RowsOf(std::size_t count, std::uint32_t parts, const std::vector<std::uint64_t>& hashes) {
+std::vector<Row> RandomRows(std::size_t count, std::uint32_t parts,
+                            const std::vector<std::uint64_t>& hashes) {
   std::mt19937_64 random(1);
   std::vector<Row> rows;
   for (std::uint64_t i = 0; i < count; ++i)
@@ -95,7 +96,7 @@ TEST(SpillMergerTest, EqualHashesComeByOriginAcrossFramesAndWindows) {
   const std::vector<std::uint64_t> hashes = {
       0, 1, 2, 3, 1ull << 20, (1ull << 52) - 1, 1ull << 52, UINT64_MAX - 1, UINT64_MAX};
   Spills spills;
-  Fill(RowsOf(600, 3, hashes), 3, spills);
+  Fill(RandomRows(600, 3, hashes), 3, spills);
   for (const std::uint64_t memory : kMemories)
     EXPECT_EQ(CopyAll(spills, memory, {{0, 600}}, 600), spills.order) << memory;
 }
@@ -104,7 +105,7 @@ TEST(SpillMergerTest, AllInOneNarrowRange) {
   std::vector<std::uint64_t> hashes;
   for (std::uint64_t i = 0; i < 300; ++i) hashes.push_back((77ull << 52) + 123456789 + i * i);
   Spills spills;
-  Fill(RowsOf(600, 4, hashes), 4, spills);
+  Fill(RandomRows(600, 4, hashes), 4, spills);
   for (const std::uint64_t memory : kMemories)
     EXPECT_EQ(CopyAll(spills, memory, {{0, 600}}, 600), spills.order) << memory;
 }
@@ -114,7 +115,7 @@ TEST(SpillMergerTest, RangesMaySkipAndNeedNotKnowHowFarTheyGo) {
   std::vector<std::uint64_t> hashes;
   for (int i = 0; i < 400; ++i) hashes.push_back(random() >> (random() % 12));  // crowded at the front
   Spills spills;
-  Fill(RowsOf(800, 3, hashes), 3, spills);
+  Fill(RandomRows(800, 3, hashes), 3, spills);
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges = {
       {3, 3}, {3, 10}, {10, 11}, {50, 300}, {300, 301}, {550, 552}, {790, 800}};
   std::vector<std::string> wanted;
@@ -127,7 +128,7 @@ TEST(SpillMergerTest, RangesMaySkipAndNeedNotKnowHowFarTheyGo) {
 
 TEST(SpillMergerTest, BinsThatPromiseOtherRowsAreABugThatIsSaid) {
   Spills spills;
-  Fill(RowsOf(50, 2, {5, 6, 1ull << 60}), 2, spills);
+  Fill(RandomRows(50, 2, {5, 6, 1ull << 60}), 2, spills);
   ++spills.split.positions.back();
   MergeCounters counters;
   SpillMerger merger(spills.store, spills.split, 1 << 20, counters, {});

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "dag/records/source.h"
+#include "tests/stages/sources.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"
-#include "tests/support/memory_file.h"
 
 namespace pipeline {
 namespace {
@@ -58,14 +58,11 @@ Json DefaultConfig() {
   return config;
 }
 
-SourceRequest RequestFor(std::string bytes, std::string name = "ja.txt", std::size_t chunk = 1 << 20) {
-  SourceRequest request;
-  request.input = {std::move(name), std::make_shared<MemoryFile>(std::move(bytes), chunk)};
-  request.wanted = [](std::uint32_t) { return true; };
-  return request;
+SourceRequest TextRequest(std::string bytes, std::string name = "ja.txt", std::size_t chunk = 1 << 20) {
+  return RequestFor(std::move(bytes), std::move(name), chunk);
 }
 
-Outcome RunSource(const Json& config, SourceRequest request) {
+Outcome RunDecompress(const Json& config, SourceRequest request) {
   Outcome outcome;
   const std::size_t target = request.batch_bytes;
   const auto stage = DecompressType().source()->make({"lines", config, {}});
@@ -129,7 +126,7 @@ Json SmallPartitions() {
   return config;
 }
 
-void ExpectSame(const Outcome& a, const Outcome& b, const std::string& what) {
+void ExpectSameOutcome(const Outcome& a, const Outcome& b, const std::string& what) {
   EXPECT_TRUE(a.status.ok() && b.status.ok()) << what << a.status.message() << b.status.message();
   EXPECT_TRUE(a.partitions == b.partitions) << what;
   ASSERT_EQ(a.end.has_value(), b.end.has_value()) << what;
@@ -141,7 +138,7 @@ void ExpectSame(const Outcome& a, const Outcome& b, const std::string& what) {
 }
 
 TEST(DecompressTest, LinesBecomeRecordsWithCounts) {
-  const Outcome outcome = RunSource(DefaultConfig(), RequestFor("\n猫\r\nb\xFF\n\n\nc"));
+  const Outcome outcome = RunDecompress(DefaultConfig(), TextRequest("\n猫\r\nb\xFF\n\n\nc"));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   ASSERT_EQ(outcome.partitions.size(), 1u);
   const Partition& partition = outcome.partitions.at(0);
@@ -164,7 +161,7 @@ TEST(DecompressTest, LinesBecomeRecordsWithCounts) {
 TEST(DecompressTest, EveryPackingThreadCountAndBatchSizeGivesTheSame) {
   const std::string text = Corpus(300'000);
   const Json config = SmallPartitions();
-  const Outcome plain = RunSource(config, RequestFor(text));
+  const Outcome plain = RunDecompress(config, TextRequest(text));
   ASSERT_GT(plain.partitions.size(), 10u);
   EXPECT_EQ(plain.end->outside.reasons, (decltype(StageCounts::reasons){{"blank_lines", 2}, {"bom", 1}}));
   const std::map<std::string, std::string> packed = {
@@ -178,14 +175,14 @@ TEST(DecompressTest, EveryPackingThreadCountAndBatchSizeGivesTheSame) {
     for (const int threads : {1, 3})
       for (const std::size_t batch : {500u, 1u << 20})
         for (const std::size_t chunk : {997u, 1u << 20}) {
-          SourceRequest request = RequestFor(bytes, "ja.txt", chunk);
+          SourceRequest request = TextRequest(bytes, "ja.txt", chunk);
           request.decoder_threads = threads;
           request.batch_bytes = batch;
-          ExpectSame(RunSource(config, std::move(request)), plain, name);
+          ExpectSameOutcome(RunDecompress(config, std::move(request)), plain, name);
         }
-  SourceRequest request = RequestFor(packed.at("many blocks"));
+  SourceRequest request = TextRequest(packed.at("many blocks"));
   request.decoder_memory = 1000;  // no block fits
-  ExpectSame(RunSource(config, std::move(request)), plain, "streamed");
+  ExpectSameOutcome(RunDecompress(config, std::move(request)), plain, "streamed");
 }
 
 TEST(DecompressTest, TellsWhetherOneThreadDecodesTheInput) {
@@ -197,7 +194,7 @@ TEST(DecompressTest, TellsWhetherOneThreadDecodesTheInput) {
   const auto stage = DecompressType().source()->make({"lines", SmallPartitions(), {}});
   ASSERT_TRUE(stage.ok());
   for (const auto& [name, bytes, one_thread] : inputs) {
-    SourceRequest request = RequestFor(bytes);
+    SourceRequest request = TextRequest(bytes);
     request.decoder_threads = 2;
     const auto source = (*stage)->Open(std::move(request));
     ASSERT_TRUE(source.ok()) << name << source.status().message();
@@ -210,14 +207,14 @@ TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
   for (const bool cut_documents : {false, true}) {
     Json config = SmallPartitions();
     if (cut_documents) config["max_document_bytes"] = Json(3000);
-    const Outcome whole = RunSource(config, RequestFor(text));
+    const Outcome whole = RunDecompress(config, TextRequest(text));
     const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
     ASSERT_GT(partitions, 5u);
     for (const std::string& bytes : {text, XzCompress(text, 30'000), XzCompress(text), GzipCompress(text)})
       for (std::uint32_t done = 0; done <= partitions; ++done)
         for (const bool end_known : {false, true}) {
           const std::uint32_t hole = done / 2;  // a failed partition among those that are done
-          SourceRequest request = RequestFor(bytes);
+          SourceRequest request = TextRequest(bytes);
           request.decoder_threads = 2;
           request.wanted = [=](std::uint32_t p) { return p >= done || (done % 3 == 2 && p == hole); };
           request.known_end = [&, done](std::uint32_t p) {
@@ -230,7 +227,7 @@ TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
           for (std::uint32_t p = 0; p < done; ++p)
             if (!(done % 3 == 2 && p == hole)) expected.partitions.erase(p);
           if (end_known) expected.end.reset();
-          ExpectSame(RunSource(config, std::move(request)), expected, std::to_string(done));
+          ExpectSameOutcome(RunDecompress(config, std::move(request)), expected, std::to_string(done));
         }
   }
 }
@@ -294,10 +291,10 @@ TEST(DecompressTest, AScanFindsTheCutsFromWhichEachPartitionIsReadAlone) {
     for (const std::string& front : {std::string(), "a line\n\n" + ascii + "\n\n"}) {
       Json config = SmallPartitions();
       if (cut_documents) config["max_document_bytes"] = Json(3000);
-      const Outcome whole = RunSource(config, RequestFor(front + text));
+      const Outcome whole = RunDecompress(config, TextRequest(front + text));
       for (const std::string& bytes :
            {front + text, XzCompress(front + text, 30'000), InMembers(front + text, 3000, &GzipCompress)}) {
-        SourceRequest scan = RequestFor(bytes);
+        SourceRequest scan = TextRequest(bytes);
         scan.decoder_threads = 2;
         const std::optional<InputCuts> cuts = Scan(config, std::move(scan));
         ASSERT_TRUE(cuts);
@@ -307,13 +304,13 @@ TEST(DecompressTest, AScanFindsTheCutsFromWhichEachPartitionIsReadAlone) {
         EXPECT_EQ(cuts->end->documents, whole.end->documents);
         EXPECT_TRUE(cuts->end->outside == whole.end->outside);
         for (const auto& [p, partition] : whole.partitions) {
-          SourceRequest request = RequestFor(bytes);
+          SourceRequest request = TextRequest(bytes);
           request.decoder_threads = 2;
           request.wanted = [only = p](std::uint32_t each) { return each == only; };
           request.last_wanted = p;
           request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
           request.note = cuts->note;
-          const Outcome alone = RunSource(config, std::move(request));
+          const Outcome alone = RunDecompress(config, std::move(request));
           ASSERT_TRUE(alone.status.ok()) << alone.status.message();
           ASSERT_EQ(alone.partitions.size(), 1u);
           EXPECT_TRUE(alone.partitions.at(p) == partition) << p;
@@ -332,11 +329,11 @@ TEST(DecompressTest, AScanGoesOnBehindTheCutsOfAnEarlierOneAndNotesTheSame) {
            {front + text, XzCompress(front + text, 30'000), InMembers(front + text, 3000, &GzipCompress),
             InMembers(front + text, 25'000, &GzipCompress)}) {
         std::vector<InputCuts> firsts;
-        const std::optional<InputCuts> whole = Scan(config, RequestFor(bytes), &firsts);
+        const std::optional<InputCuts> whole = Scan(config, TextRequest(bytes), &firsts);
         ASSERT_TRUE(whole && firsts.size() == whole->ends.size());
         for (std::size_t known = 1; known <= firsts.size(); ++known) {
           std::vector<InputCuts> further;
-          const std::optional<InputCuts> cuts = Scan(config, RequestFor(bytes), &further, firsts[known - 1]);
+          const std::optional<InputCuts> cuts = Scan(config, TextRequest(bytes), &further, firsts[known - 1]);
           ASSERT_TRUE(cuts) << known;
           EXPECT_TRUE(SameEnds(cuts->ends, whole->ends)) << known;
           EXPECT_EQ(cuts->note, whole->note) << known;
@@ -356,11 +353,11 @@ TEST(DecompressTest, AScanThatGoesOnDecodesNothingBeforeItsMember) {
   const std::string text = Corpus(400'000);
   std::string bytes = InMembers(text, 3000, &GzipCompress);
   std::vector<InputCuts> firsts;
-  const std::optional<InputCuts> whole = Scan(SmallPartitions(), RequestFor(bytes), &firsts);
+  const std::optional<InputCuts> whole = Scan(SmallPartitions(), TextRequest(bytes), &firsts);
   ASSERT_TRUE(whole);
   bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
   const std::optional<InputCuts> cuts =
-      Scan(SmallPartitions(), RequestFor(bytes), nullptr, firsts[firsts.size() - 3]);
+      Scan(SmallPartitions(), TextRequest(bytes), nullptr, firsts[firsts.size() - 3]);
   ASSERT_TRUE(cuts);
   EXPECT_EQ(cuts->note, whole->note);
 }
@@ -380,25 +377,25 @@ TEST(DecompressTest, AnInputIsCutIfItsPartitionsCanBeReadAlone) {
       {"long frames", InMembers(text, 60'000, [](std::string_view part) { return ZstdCompress(part); }),
        false}};
   for (const auto& [name, bytes, is_cut] : inputs)
-    EXPECT_EQ(Scan(SmallPartitions(), RequestFor(bytes)).has_value(), is_cut) << name;
+    EXPECT_EQ(Scan(SmallPartitions(), TextRequest(bytes)).has_value(), is_cut) << name;
   Json beginning = SmallPartitions();
   beginning["subset"] = Json("10");
-  EXPECT_FALSE(Scan(beginning, RequestFor(text)));
+  EXPECT_FALSE(Scan(beginning, TextRequest(text)));
 }
 
 TEST(DecompressTest, AReaderOfOnePartitionDecodesNothingBeforeItsMember) {
   const std::string text = Corpus(400'000);
   std::string bytes = InMembers(text, 3000, &GzipCompress);
-  const std::optional<InputCuts> cuts = Scan(SmallPartitions(), RequestFor(bytes));
+  const std::optional<InputCuts> cuts = Scan(SmallPartitions(), TextRequest(bytes));
   ASSERT_TRUE(cuts);
   const auto last = static_cast<std::uint32_t>(cuts->ends.size() - 1);
   const auto read_last = [&] {
-    SourceRequest request = RequestFor(bytes);
+    SourceRequest request = TextRequest(bytes);
     request.wanted = [last](std::uint32_t partition) { return partition == last; };
     request.last_wanted = last;
     request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
     request.note = cuts->note;
-    return RunSource(SmallPartitions(), std::move(request));
+    return RunDecompress(SmallPartitions(), std::move(request));
   };
   const std::size_t before = bytes.size() / 2, inside = bytes.size() - 100;
   bytes[before] = static_cast<char>(~bytes[before]);
@@ -413,32 +410,32 @@ TEST(DecompressTest, AReaderOfOnePartitionDecodesNothingBeforeItsMember) {
 
 TEST(DecompressTest, ATextOfAnotherLengthThanItsCutsIsRefused) {
   const std::string text = Corpus(100'000);
-  std::optional<InputCuts> cuts = Scan(SmallPartitions(), RequestFor(text));
+  std::optional<InputCuts> cuts = Scan(SmallPartitions(), TextRequest(text));
   ASSERT_TRUE(cuts);
   ++cuts->ends.at(3).raw_end;
-  SourceRequest request = RequestFor(text);
+  SourceRequest request = TextRequest(text);
   request.wanted = [](std::uint32_t partition) { return partition == 3; };
   request.last_wanted = 3;
   request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
-  EXPECT_EQ(RunSource(SmallPartitions(), std::move(request)).status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(RunDecompress(SmallPartitions(), std::move(request)).status.code(), Code::kInvalidArgument);
 }
 
 TEST(DecompressTest, SeekableInputIsNotDecodedFromItsStart) {
   const std::string text = Corpus(4'000'000);
   Json config = SmallPartitions();
   config["partition"] = Json(100'000);
-  const Outcome whole = RunSource(config, RequestFor(text));
+  const Outcome whole = RunDecompress(config, TextRequest(text));
   const auto last = static_cast<std::uint32_t>(whole.partitions.size() - 1);
   // Damage behind the bytes that decide the encoding, which a resume has no reason to read.
   std::string bytes = XzCompress(text, 10'000);
   const std::size_t damage = bytes.size() * 7 / 10;
   bytes[damage] = static_cast<char>(bytes[damage] ^ 1);
-  EXPECT_FALSE(RunSource(config, RequestFor(bytes)).status.ok());
-  SourceRequest request = RequestFor(bytes);
+  EXPECT_FALSE(RunDecompress(config, TextRequest(bytes)).status.ok());
+  SourceRequest request = TextRequest(bytes);
   request.wanted = [last](std::uint32_t p) { return p == last; };
   request.known_end = [&](std::uint32_t p) { return std::optional(whole.partitions.at(p).end); };
   request.last_wanted = last;
-  const Outcome outcome = RunSource(config, std::move(request));
+  const Outcome outcome = RunDecompress(config, std::move(request));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   ASSERT_EQ(outcome.partitions.size(), 1u);
   EXPECT_TRUE(outcome.partitions.at(last) == whole.partitions.at(last));
@@ -458,8 +455,8 @@ TEST(DecompressTest, DecodedTextIsWhatItsUtf8IsAlsoWhereItIsResumed) {
   for (const int ascii : {0, 1000}) {
     const std::string front = Times("nothing that tells\n\n", ascii);
     const Json config = SmallPartitions();
-    const Outcome whole = RunSource(config, RequestFor(front + Times(sjis, 4000)));
-    const Outcome wanted = RunSource(config, RequestFor(front + Times(utf8, 4000)));
+    const Outcome whole = RunDecompress(config, TextRequest(front + Times(sjis, 4000)));
+    const Outcome wanted = RunDecompress(config, TextRequest(front + Times(utf8, 4000)));
     std::uint64_t decoded = 0;  // which a text in UTF-8 has none of
     for (const auto& [p, partition] : whole.partitions) {
       const auto found = partition.counts.reasons.find("decoded_shift_jis");
@@ -467,14 +464,14 @@ TEST(DecompressTest, DecodedTextIsWhatItsUtf8IsAlsoWhereItIsResumed) {
     }
     Outcome compared = whole;
     for (auto& [p, partition] : compared.partitions) partition.counts.reasons.erase("decoded_shift_jis");
-    ExpectSame(compared, wanted, "decoded");
+    ExpectSameOutcome(compared, wanted, "decoded");
     const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
     for (const std::string& text : {utf8, sjis})
       for (std::uint32_t done = 0; done <= partitions; ++done) {
         const Outcome& before = text == utf8 ? wanted : whole;
-        SourceRequest request = RequestFor(front + Times(text, 4000));
+        SourceRequest request = TextRequest(front + Times(text, 4000));
         PassOver(before, done, request);
-        const Outcome rest = RunSource(config, std::move(request));
+        const Outcome rest = RunDecompress(config, std::move(request));
         ASSERT_TRUE(rest.status.ok()) << rest.status.message();
         ASSERT_EQ(rest.partitions.size(), partitions - done);
         for (const auto& [p, partition] : rest.partitions) {
@@ -491,22 +488,23 @@ TEST(DecompressTest, PartitionsThatWereReadInAnotherEncodingAreNotMixedWithIt) {
       Times("\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n", 4000);
   Json config = SmallPartitions();
   config["encoding"] = Json("utf-8");
-  const Outcome before = RunSource(config, RequestFor(sjis));
+  const Outcome before = RunDecompress(config, TextRequest(sjis));
   config["encoding"] = Json("auto");
   for (const std::string& bytes : {sjis, GzipCompress(sjis)}) {
-    SourceRequest request = RequestFor(bytes);
+    SourceRequest request = TextRequest(bytes);
     PassOver(before, 2, request);
-    EXPECT_NE(RunSource(config, std::move(request)).status.message().find("that run read another encoding"),
-              std::string::npos);
+    EXPECT_NE(
+        RunDecompress(config, std::move(request)).status.message().find("that run read another encoding"),
+        std::string::npos);
   }
 }
 
 TEST(DecompressTest, NothingWantedReadsNothing) {
-  SourceRequest request = RequestFor("a\n");
+  SourceRequest request = TextRequest("a\n");
   request.wanted = [](std::uint32_t) { return false; };
   request.known_end = [](std::uint32_t) { return std::optional(PartitionEnd{2, 1}); };
   request.last_wanted = 0;
-  const Outcome outcome = RunSource(DefaultConfig(), std::move(request));
+  const Outcome outcome = RunDecompress(DefaultConfig(), std::move(request));
   EXPECT_TRUE(outcome.status.ok());
   EXPECT_TRUE(outcome.partitions.empty());
   EXPECT_FALSE(outcome.end);
@@ -515,7 +513,7 @@ TEST(DecompressTest, NothingWantedReadsNothing) {
 TEST(DecompressTest, EmptyAndBlankInputsEndWithoutPartitions) {
   for (const std::string& text : {""s, "\n\n\r\n"s, "\xEF\xBB\xBF"s}) {
     for (const std::string& bytes : {text, XzCompress(text), ZstdCompress(text), GzipCompress(text)}) {
-      const Outcome outcome = RunSource(DefaultConfig(), RequestFor(bytes));
+      const Outcome outcome = RunDecompress(DefaultConfig(), TextRequest(bytes));
       ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
       EXPECT_TRUE(outcome.partitions.empty());
       ASSERT_TRUE(outcome.end);
@@ -528,13 +526,13 @@ TEST(DecompressTest, EmptyAndBlankInputsEndWithoutPartitions) {
 TEST(DecompressTest, TruncationFailsAfterThePartitionsThatAreWhole) {
   const std::string text = Corpus(120'000);
   Json config = SmallPartitions();
-  const Outcome whole = RunSource(config, RequestFor(text));
+  const Outcome whole = RunDecompress(config, TextRequest(text));
   for (const std::string& bytes :
        {XzCompress(text), XzCompress(text, 15'000), ZstdCompress(text), GzipCompress(text)}) {
     std::size_t most = 0;
     for (std::size_t part = 0; part < 16; ++part) {
       const Outcome outcome =
-          RunSource(config, RequestFor(bytes.substr(0, 1 + (bytes.size() - 2) * part / 15), "ja.txt"));
+          RunDecompress(config, TextRequest(bytes.substr(0, 1 + (bytes.size() - 2) * part / 15), "ja.txt"));
       if (part == 0) continue;  // too short for a magic number: text
       EXPECT_EQ(outcome.status.code(), Code::kDataLoss) << part;
       EXPECT_TRUE(outcome.status.message().starts_with("ja.txt: damaged ")) << outcome.status.message();
@@ -548,17 +546,17 @@ TEST(DecompressTest, TruncationFailsAfterThePartitionsThatAreWhole) {
 }
 
 TEST(DecompressTest, ErrorsNameTheInputTheOffsetAndWhatToDo) {
-  const Outcome page = RunSource(DefaultConfig(), RequestFor("<html>not found", "ja.txt.xz"));
+  const Outcome page = RunDecompress(DefaultConfig(), TextRequest("<html>not found", "ja.txt.xz"));
   EXPECT_EQ(page.status.message(),
             "ja.txt.xz: is named .xz but holds no such data; fetch the file again, or set format: plain if "
             "it is text");
   Json config = DefaultConfig();
   config["format"] = Json("xz");
-  EXPECT_EQ(RunSource(config, RequestFor("garbage, whatever it may be", "ja")).status.message(),
+  EXPECT_EQ(RunDecompress(config, TextRequest("garbage, whatever it may be", "ja")).status.message(),
             "ja: damaged xz data at byte 12: no stream header stands here; fetch the file again");
-  EXPECT_EQ(RunSource(DefaultConfig(), RequestFor("\xFF\xFE\0\0"
-                                                  "a\0\0\0"s,
-                                                  "u.txt"))
+  EXPECT_EQ(RunDecompress(DefaultConfig(), TextRequest("\xFF\xFE\0\0"
+                                                       "a\0\0\0"s,
+                                                       "u.txt"))
                 .status.code(),
             Code::kInvalidArgument);
 }
@@ -568,9 +566,9 @@ TEST(DecompressTest, LongLinesGoToTheQuarantineInPieces) {
   config["max_record_bytes"] = Json(1024);
   config["on_long"] = Json("quarantine");
   const std::string line(2500, 'x');
-  SourceRequest request = RequestFor("a\n" + line + "\nb\n");
+  SourceRequest request = TextRequest("a\n" + line + "\nb\n");
   request.batch_bytes = 2000;
-  const Outcome outcome = RunSource(config, std::move(request));
+  const Outcome outcome = RunDecompress(config, std::move(request));
   ASSERT_TRUE(outcome.status.ok());
   const Partition& partition = outcome.partitions.at(0);
   EXPECT_EQ(partition.texts, (std::vector<std::string>{"a", "b"}));
@@ -581,22 +579,22 @@ TEST(DecompressTest, LongLinesGoToTheQuarantineInPieces) {
   EXPECT_EQ(partition.counts.reasons.at("long_quarantined"), 1u);
 
   config["on_long"] = Json("fail");
-  EXPECT_TRUE(RunSource(config, RequestFor("a\n" + line, "l.txt"))
+  EXPECT_TRUE(RunDecompress(config, TextRequest("a\n" + line, "l.txt"))
                   .status.message()
                   .starts_with("l.txt: line at byte 2 "));
   config["on_long"] = Json("split");
-  EXPECT_EQ(RunSource(config, RequestFor(line)).partitions.at(0).texts.size(), 3u);
+  EXPECT_EQ(RunDecompress(config, TextRequest(line)).partitions.at(0).texts.size(), 3u);
 }
 
 TEST(DecompressTest, StopIsNoticedWhilePassingOver) {
   std::stop_source stop;
-  SourceRequest request = RequestFor(GzipCompress(Corpus(3'000'000)), "ja.gz", 100'000);
+  SourceRequest request = TextRequest(GzipCompress(Corpus(3'000'000)), "ja.gz", 100'000);
   request.wanted = [&stop](std::uint32_t p) {
     if (p == 2) stop.request_stop();
     return false;
   };
   request.stop = stop.get_token();
-  EXPECT_EQ(RunSource(SmallPartitions(), std::move(request)).status.code(), Code::kCancelled);
+  EXPECT_EQ(RunDecompress(SmallPartitions(), std::move(request)).status.code(), Code::kCancelled);
 }
 
 TEST(DecompressTest, CheckGivesTextAndRefusesSizesThatCannotWork) {

@@ -13,7 +13,7 @@
 namespace pipeline {
 namespace {
 
-Json Config(const std::vector<std::string>& urls) {
+Json DownloadConfig(const std::vector<std::string>& urls) {
   Json config;
   config["url"] = Json::Array{};
   for (const std::string& url : urls) config["url"].Append(url);
@@ -22,7 +22,7 @@ Json Config(const std::vector<std::string>& urls) {
 
 /// Names of the inputs, or the error.
 std::vector<std::string> Names(const std::vector<std::string>& urls) {
-  const auto inputs = DownloadType().file_list()->local_inputs(Config(urls));
+  const auto inputs = DownloadType().file_list()->local_inputs(DownloadConfig(urls));
   if (!inputs.ok()) return {std::string(inputs.status().message())};
   std::vector<std::string> names;
   for (const LocalInput& input : *inputs) names.push_back(input.name);
@@ -30,18 +30,18 @@ std::vector<std::string> Names(const std::vector<std::string>& urls) {
 }
 
 Status Failure(const std::string& url) {
-  return DownloadType().file_list()->local_inputs(Config({url})).status();
+  return DownloadType().file_list()->local_inputs(DownloadConfig({url})).status();
 }
 
 Status Check(const std::vector<std::string>& urls) {
   Schema schema;
-  return DownloadType().check(Config(urls), schema);
+  return DownloadType().check(DownloadConfig(urls), schema);
 }
 
 TEST(DownloadTest, AFileIsReadWhereItLies) {
   const TempDir dir;
   WriteFile(dir / "ja.txt.xz", "x");
-  const auto inputs = DownloadType().file_list()->local_inputs(Config({dir / "ja.txt.xz"}));
+  const auto inputs = DownloadType().file_list()->local_inputs(DownloadConfig({dir / "ja.txt.xz"}));
   ASSERT_TRUE(inputs.ok()) << inputs.status().message();
   ASSERT_EQ(inputs->size(), 1u);
   EXPECT_EQ((*inputs)[0].path, dir / "ja.txt.xz");
@@ -221,7 +221,7 @@ TEST(DownloadTest, EachSchemeIsNamed) {
 
 TEST(DownloadTest, APatternInABucketIsLeftToWhoCanAsk) {
   const auto inputs =
-      DownloadType().file_list()->local_inputs(Config({"gs://bucket/*.txt", "https://host/*.txt"}));
+      DownloadType().file_list()->local_inputs(DownloadConfig({"gs://bucket/*.txt", "https://host/*.txt"}));
   ASSERT_TRUE(inputs.ok()) << inputs.status().message();
   EXPECT_TRUE((*inputs)[0].is_pattern);
   EXPECT_FALSE((*inputs)[1].is_pattern) << "nobody lists what a web server has";
@@ -230,11 +230,11 @@ TEST(DownloadTest, APatternInABucketIsLeftToWhoCanAsk) {
 TEST(DownloadTest, ConnectionsAndRateHaveBounds) {
   Schema schema;
   for (const std::int64_t bad : {0, -1, 33}) {
-    Json config = Config({"https://host/a"});
+    Json config = DownloadConfig({"https://host/a"});
     config["connections"] = bad;
     EXPECT_EQ(DownloadType().check(config, schema).code(), Code::kInvalidArgument) << bad;
   }
-  Json config = Config({"https://host/a"});
+  Json config = DownloadConfig({"https://host/a"});
   config["connections"] = std::int64_t{8};
   config["rate"] = std::int64_t{20'000'000};
   EXPECT_TRUE(DownloadType().check(config, schema).ok());

@@ -22,7 +22,9 @@ Json Splits() {
   return splits;
 }
 
-std::string WhyNot(const Json& splits) { return std::string(FileSplits::Make(splits).status().message()); }
+std::string WhyNoSplits(const Json& splits) {
+  return std::string(FileSplits::Make(splits).status().message());
+}
 
 TEST(FileSplitsTest, AFileHasTheSplitWhosePatternItMatches) {
   const auto splits = FileSplits::Make(Splits());
@@ -41,12 +43,12 @@ TEST(FileSplitsTest, AFileHasTheSplitWhosePatternItMatches) {
 }
 
 TEST(FileSplitsTest, RefusesWhatIsNoMapOfPatterns) {
-  EXPECT_EQ(WhyNot(Splits()), "");
-  EXPECT_EQ(WhyNot(Json(Json::Object{})), "splits: there can be 1 to 256 splits, not 0");
+  EXPECT_EQ(WhyNoSplits(Splits()), "");
+  EXPECT_EQ(WhyNoSplits(Json(Json::Object{})), "splits: there can be 1 to 256 splits, not 0");
   for (const Json& bad : {Json(0.5), Json(""), Json(Json::Array{}), Json(Json::Array{"a", ""}), Json(7)}) {
     Json splits = Splits();
     splits["dev"] = bad;
-    EXPECT_EQ(WhyNot(splits),
+    EXPECT_EQ(WhyNoSplits(splits),
               "splits: 'dev': write a pattern of names of files, or a list of them, e.g. \"*dev*\"");
   }
 }
@@ -118,8 +120,8 @@ struct Found {
 };
 
 /// What `type` makes of a file, its repair included.
-Found ReadAll(const StageType& type, const Json& config, const std::string& name, const std::string& bytes,
-              std::size_t batch_bytes = 256 << 10, std::uint32_t first_wanted = 0) {
+Found ReadWhole(const StageType& type, const Json& config, const std::string& name, const std::string& bytes,
+                std::size_t batch_bytes = 256 << 10, std::uint32_t first_wanted = 0) {
   Found all;
   const auto stage = type.source()->make({"rows", config, {}});
   EXPECT_TRUE(stage.ok()) << stage.status().message();
@@ -155,9 +157,9 @@ Found ReadAll(const StageType& type, const Json& config, const std::string& name
   return all;
 }
 
-std::vector<int> Read(const StageType& type, const Json& config, const std::string& name,
-                      const std::string& bytes) {
-  const Found found = ReadAll(type, config, name, bytes);
+std::vector<int> SplitsRead(const StageType& type, const Json& config, const std::string& name,
+                            const std::string& bytes) {
+  const Found found = ReadWhole(type, config, name, bytes);
   // Alone, one of them is not enough for two splits.
   return found.status.ok() || found.status.message().find("no text in an archive") != std::string_view::npos
              ? found.splits
@@ -186,7 +188,7 @@ TEST(FileSplitsTest, RecordsHaveTheSplitOfTheirMember) {
   for (const auto& [name, bytes] : std::map<std::string, std::string>{
            {"all.tar", Tar(members)}, {"all.tar.gz", GzipCompress(Tar(members))}, {"all.zip", Zip(members)}})
     for (const std::size_t batch : {1u, 3u, 1u << 18}) {
-      const Found found = ReadAll(DecompressType(), LineConfig(), name, bytes, batch);
+      const Found found = ReadWhole(DecompressType(), LineConfig(), name, bytes, batch);
       EXPECT_TRUE(found.status.ok()) << found.status.message();
       EXPECT_EQ(found.records, wanted) << name;
       EXPECT_EQ(found.end.outside.reasons,
@@ -197,7 +199,7 @@ TEST(FileSplitsTest, RecordsHaveTheSplitOfTheirMember) {
   Json small = LineConfig();
   small["partition"] = 3;
   for (const std::uint32_t first : {1u, 2u, 3u}) {
-    const Found found = ReadAll(DecompressType(), small, "all.tar", Tar(members), 1 << 18, first);
+    const Found found = ReadWhole(DecompressType(), small, "all.tar", Tar(members), 1 << 18, first);
     EXPECT_EQ(found.records,
               Strings(wanted.end() - static_cast<std::ptrdiff_t>(found.records.size()), wanted.end()));
     EXPECT_LT(found.records.size(), wanted.size());
@@ -207,14 +209,14 @@ TEST(FileSplitsTest, RecordsHaveTheSplitOfTheirMember) {
 
 TEST(FileSplitsTest, AnArchiveWhoseOwnNameSaysItBelongsToOneSplit) {
   const std::string bytes = Tar({{"test/1", "a\n"}, {"neither", "b\n"}});
-  const Found found = ReadAll(DecompressType(), LineConfig(), "my-train.tar", bytes);
+  const Found found = ReadWhole(DecompressType(), LineConfig(), "my-train.tar", bytes);
   EXPECT_EQ(found.records, (Strings{"1:a", "1:b"}));
   EXPECT_EQ(found.end.outside.reasons.at("split_train"), 1u);
 }
 
 TEST(FileSplitsTest, MembersWithoutASplitOrWithTwoAreRefused) {
   const auto why = [](const Json& config, const std::vector<TestMember>& members) {
-    return std::string(ReadAll(DecompressType(), config, "all.tar", Tar(members)).status.message());
+    return std::string(ReadWhole(DecompressType(), config, "all.tar", Tar(members)).status.message());
   };
   Json config = LineConfig();
   EXPECT_EQ(why(config, {{"x/train/1", "a\n"}, {"x/README", "b\n"}, {"x/test/1", "c"}}),
@@ -237,17 +239,17 @@ TEST(FileSplitsTest, ABeginningHasTheFirstDocumentsOfEachSplit) {
   Json config = LineConfig();
   config["subset"] = "2";
   for (const std::size_t batch : {1u, 1u << 18}) {
-    const Found found = ReadAll(DecompressType(), config, "all.tar", Tar(members), batch);
+    const Found found = ReadWhole(DecompressType(), config, "all.tar", Tar(members), batch);
     EXPECT_TRUE(found.status.ok()) << found.status.message();
     EXPECT_EQ(found.records, (Strings{"1:a", "1:b", "0:f", "0:g"}));
     EXPECT_EQ(found.end.documents, 4u);
     EXPECT_EQ(found.end.partitions, 1u);
   }
   config["subset"] = "18446744073709551614";  // more than there are: all
-  EXPECT_EQ(ReadAll(DecompressType(), config, "all.tar", Tar({{"train", "a\nb\n"}, {"test", "c"}})).records,
+  EXPECT_EQ(ReadWhole(DecompressType(), config, "all.tar", Tar({{"train", "a\nb\n"}, {"test", "c"}})).records,
             (Strings{"1:a", "1:b", "0:c"}));
   config["subset"] = "100%";
-  EXPECT_EQ(ReadAll(DecompressType(), config, "all.tar", Tar({{"train", "a\nb\n"}, {"test", "c"}})).records,
+  EXPECT_EQ(ReadWhole(DecompressType(), config, "all.tar", Tar({{"train", "a\nb\n"}, {"test", "c"}})).records,
             (Strings{"1:a", "1:b", "0:c"}));
 }
 
@@ -262,18 +264,18 @@ TEST(FileSplitsTest, RecordsHaveTheSplitOfTheirFile) {
   rows["invalid_utf8"] = "replace";
   rows["splits"] = Splits();
   const std::string table = "{\"t\": \"one\\ntwo\\nthree\"}\n{\"torn\n{\"t\": \"four\"}\n";
-  EXPECT_EQ(Read(ReadRowsType(), rows, "a-train", table), (std::vector{1, 1, 1, 1}));
-  EXPECT_EQ(Read(ReadRowsType(), rows, "a-test", table), (std::vector{0, 0, 0, 0}));
-  EXPECT_EQ(Read(ReadRowsType(), rows, "a-test", "{\"torn\n"), std::vector<int>());
-  EXPECT_EQ(Read(ReadRowsType(), rows, "neither", table), std::vector{-1});
+  EXPECT_EQ(SplitsRead(ReadRowsType(), rows, "a-train", table), (std::vector{1, 1, 1, 1}));
+  EXPECT_EQ(SplitsRead(ReadRowsType(), rows, "a-test", table), (std::vector{0, 0, 0, 0}));
+  EXPECT_EQ(SplitsRead(ReadRowsType(), rows, "a-test", "{\"torn\n"), std::vector<int>());
+  EXPECT_EQ(SplitsRead(ReadRowsType(), rows, "neither", table), std::vector{-1});
 
-  EXPECT_EQ(Read(DecompressType(), LineConfig(), "a-train", "a\nb\n"), (std::vector{1, 1}));
+  EXPECT_EQ(SplitsRead(DecompressType(), LineConfig(), "a-train", "a\nb\n"), (std::vector{1, 1}));
   // A header for each member; bad rows have no split.
   rows["format"] = "tsv";
   rows["header"] = true;
   const std::string archive =
       Zip({{"train.tsv", "t\tu\nx\ty\nbad\n"}, {"test.tsv", "u\tt\ny\tx\n"}, {"part-01", "t\nx\n"}});
-  EXPECT_EQ(ReadAll(ReadRowsType(), rows, "all.zip", archive).records, (Strings{"1:x", "0:x", "1:x"}));
+  EXPECT_EQ(ReadWhole(ReadRowsType(), rows, "all.zip", archive).records, (Strings{"1:x", "0:x", "1:x"}));
 }
 
 Json DivideConfig(std::string_view of) {

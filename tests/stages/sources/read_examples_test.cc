@@ -17,7 +17,7 @@ namespace {
 using Strings = std::vector<std::string>;
 using Reasons = decltype(StageCounts::reasons);
 
-Json Config(Json::Array text = {"text"}, std::string_view label = {}) {
+Json ExamplesConfig(Json::Array text = {"text"}, std::string_view label = {}) {
   Json config;
   config["text"] = std::move(text);
   if (!label.empty()) config["label"] = label;
@@ -41,31 +41,32 @@ std::string File(const std::vector<TfExample>& examples) {
 
 TfExample TextOf(std::string_view text) { return {{"text", TfBytesList{text}}}; }
 
-SourceOutcome Read(const Json& config, const std::string& file, const std::string& name = "a.tfrecord") {
+SourceOutcome ReadExampleFile(const Json& config, const std::string& file,
+                              const std::string& name = "a.tfrecord") {
   return RunSource(ReadExamplesType(), config, RequestFor(file, name));
 }
 
-std::string WhyNot(const Json& config) {
+std::string WhyRefused(const Json& config) {
   Schema schema;
   return std::string(ReadExamplesType().check(config, schema).message());
 }
 
 TEST(ReadExamplesTest, ExampleOfTheFormatPage) {
   const std::string file = File({TextOf("猫")});
-  const SourceOutcome outcome = Read(Config(), file);
+  const SourceOutcome outcome = ReadExampleFile(ExamplesConfig(), file);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.partitions.at(0).records, Strings{"0.0 0 " + std::to_string(Hash64("猫")) + ": 猫"});
   EXPECT_EQ(outcome.partitions.at(0).raw_end, 35u);
-  const SourceOutcome other = Read(Config({"title", "text"}), file);
+  const SourceOutcome other = ReadExampleFile(ExamplesConfig({"title", "text"}), file);
   EXPECT_EQ(other.partitions.at(0).counts.reasons, (Reasons{{"dropped_no_field", 1}}));
   EXPECT_EQ(other.partitions.at(0).quarantine[0].substr(0, 19), "0:dropped_no_field:");
 }
 
 TEST(ReadExamplesTest, ValuesAndFeaturesBecomeLinesOfADocument) {
   const SourceOutcome outcome =
-      Read(Config({"b", "a"}),
-           File({{{"a", TfBytesList{"two\nthree\r\n", "\n", "f\xFF"}}, {"b", TfBytesList{"one"}}},
-                 {{"a", TfBytesList{""}}, {"b", TfBytesList{"\n"}}}}));
+      ReadExampleFile(ExamplesConfig({"b", "a"}),
+                      File({{{"a", TfBytesList{"two\nthree\r\n", "\n", "f\xFF"}}, {"b", TfBytesList{"one"}}},
+                            {{"a", TfBytesList{""}}, {"b", TfBytesList{"\n"}}}}));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"one", "two", "three", "f\uFFFD"}));
   const auto& partition = outcome.partitions.at(0);
@@ -77,20 +78,20 @@ TEST(ReadExamplesTest, ValuesAndFeaturesBecomeLinesOfADocument) {
 }
 
 TEST(ReadExamplesTest, FeaturesStayApartAsFields) {
-  Json config = Config({"b", "a"});
+  Json config = ExamplesConfig({"b", "a"});
   config["columns"] = "fields";
   Schema schema;
   ASSERT_TRUE(ReadExamplesType().check(config, schema).ok());
   EXPECT_EQ(schema.field_names, (Strings{"b", "a"}));
   EXPECT_EQ(schema.columns.at("fields"), ColumnType::kU32List);
   const SourceOutcome outcome =
-      Read(config, File({{{"a", TfBytesList{"two\nthree\r\n", "four"}}, {"b", TfBytesList{"one"}}},
-                         {{"a", TfBytesList{"\n"}}, {"b", TfBytesList{"x"}}}}));
+      ReadExampleFile(config, File({{{"a", TfBytesList{"two\nthree\r\n", "four"}}, {"b", TfBytesList{"one"}}},
+                                    {{"a", TfBytesList{"\n"}}, {"b", TfBytesList{"x"}}}}));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, Strings{"[one][two three four]"});
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_empty_field", 1}}));
   config["markers"] = "wiki40b";
-  EXPECT_NE(WhyNot(config).find("columns: the marks of wiki40b"), std::string::npos);
+  EXPECT_NE(WhyRefused(config).find("columns: the marks of wiki40b"), std::string::npos);
 }
 
 TEST(ReadExamplesTest, NumbersOfLabelsBecomeTheirNames) {
@@ -98,22 +99,24 @@ TEST(ReadExamplesTest, NumbersOfLabelsBecomeTheirNames) {
                                  {{"text", TfBytesList{"c"}}, {"label", TfInt64List{0}}},
                                  {{"text", TfBytesList{"d"}}, {"label", TfInt64List{-1}}},
                                  {{"text", TfBytesList{"e"}}, {"label", TfBytesList{"named"}}}});
-  EXPECT_EQ(Read(Config({"text"}, "label"), file).texts, (Strings{"1|a b", "0|c", "-1|d", "named|e"}));
-  Json config = Config({"text"}, "label");
+  EXPECT_EQ(ReadExampleFile(ExamplesConfig({"text"}, "label"), file).texts,
+            (Strings{"1|a b", "0|c", "-1|d", "named|e"}));
+  Json config = ExamplesConfig({"text"}, "label");
   config["labels"] = Json::Array{"no", "yes"};
-  EXPECT_EQ(Read(config, file).texts, (Strings{"yes|a b", "no|c", "named|e"}));
-  EXPECT_EQ(Read(config, file).partitions.at(0).counts.reasons, (Reasons{{"dropped_unknown_label", 1}}));
+  EXPECT_EQ(ReadExampleFile(config, file).texts, (Strings{"yes|a b", "no|c", "named|e"}));
+  EXPECT_EQ(ReadExampleFile(config, file).partitions.at(0).counts.reasons,
+            (Reasons{{"dropped_unknown_label", 1}}));
   config["on_bad_row"] = "fail";
-  EXPECT_EQ(Read(config, file).status.message(),
+  EXPECT_EQ(ReadExampleFile(config, file).status.message(),
             "a.tfrecord: record 2 (from 0), at byte 100: label -1 has no name: there are 2, for 0 to 1; mend "
             "it, or set on_bad_row: quarantine");
 
   const TempDir directory;
   const std::string names = directory.path() / "names.txt";
   WriteFile(names, "\xEF\xBB\xBFno \r\n\nyes");
-  config = Config({"text"}, "label");
+  config = ExamplesConfig({"text"}, "label");
   config["labels_file"] = names;
-  EXPECT_EQ(Read(config, file).texts, (Strings{"yes|a b", "no|c", "named|e"}));
+  EXPECT_EQ(ReadExampleFile(config, file).texts, (Strings{"yes|a b", "no|c", "named|e"}));
   EXPECT_EQ(ReadExamplesType().files(config)->at(0).path, names);
   EXPECT_TRUE(ReadExamplesType().prepare(config).ok());
   WriteFile(names, "no\nno\n");
@@ -125,7 +128,7 @@ TEST(ReadExamplesTest, BadRecordsAreSetAsideWithTheirReason) {
   AppendTfRecord(file, "no example");
   AppendTfRecord(file, "");
   file += File({TextOf("last")});
-  const SourceOutcome outcome = Read(Config(), file);
+  const SourceOutcome outcome = ReadExampleFile(ExamplesConfig(), file);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"good", "last"}));
   const auto& partition = outcome.partitions.at(0);
@@ -134,43 +137,48 @@ TEST(ReadExamplesTest, BadRecordsAreSetAsideWithTheirReason) {
   EXPECT_EQ(partition.quarantine[3], "4:dropped_example:no example");
   EXPECT_TRUE(partition.records[1].starts_with("6.0 6 "));
 
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["on_bad_row"] = "fail";
   EXPECT_EQ(
-      Read(config, file).status.message(),
+      ReadExampleFile(config, file).status.message(),
       "a.tfrecord: record 1 (from 0), at byte 36: feature 'text' has numbers, and a text is bytes; mend "
       "it, or set on_bad_row: quarantine");
-  EXPECT_EQ(Read(Config({"txt"}), File({TextOf("x")})).texts, Strings{});
+  EXPECT_EQ(ReadExampleFile(ExamplesConfig({"txt"}), File({TextOf("x")})).texts, Strings{});
   Json wrong = config;
   wrong["text"] = Json::Array{"txt"};
-  EXPECT_EQ(Read(wrong, File({TextOf("x")})).status.message(),
+  EXPECT_EQ(ReadExampleFile(wrong, File({TextOf("x")})).status.message(),
             "a.tfrecord: record 0 (from 0), at byte 0: has no value of feature 'txt'; its features are text; "
             "mend it, or set on_bad_row: quarantine");
-  Json label = Config({"text"}, "label");
+  Json label = ExamplesConfig({"text"}, "label");
   const std::string two = File({{{"text", TfBytesList{"x"}}, {"label", TfInt64List{1, 2}}},
                                 {{"text", TfBytesList{"x"}}, {"label", TfFloatList{1}}}});
-  EXPECT_EQ(Read(label, two).partitions.at(0).counts.reasons, (Reasons{{"dropped_wrong_type", 2}}));
+  EXPECT_EQ(ReadExampleFile(label, two).partitions.at(0).counts.reasons,
+            (Reasons{{"dropped_wrong_type", 2}}));
 }
 
 TEST(ReadExamplesTest, DamageIsAnErrorThatNamesTheByte) {
   const std::string file = File({TextOf("one"), TextOf("two"), TextOf("three")});
   std::string damaged = file;
   damaged[60] = static_cast<char>(damaged[60] ^ 1);
-  const SourceOutcome outcome = Read(Config(), damaged);
+  const SourceOutcome outcome = ReadExampleFile(ExamplesConfig(), damaged);
   EXPECT_EQ(outcome.status.code(), Code::kDataLoss);
   EXPECT_TRUE(
       outcome.status.message().starts_with("a.tfrecord: record at offset 35: damaged: the CRC of the"))
       << outcome.status.message();
-  EXPECT_NE(Read(Config(), file.substr(0, 100)).status.message().find("record at offset 70: truncated"),
+  EXPECT_NE(ReadExampleFile(ExamplesConfig(), file.substr(0, 100))
+                .status.message()
+                .find("record at offset 70: truncated"),
             std::string::npos);
   const std::string text = "This is plain text, and not a TFRecord file at all.\n";
-  EXPECT_NE(Read(Config(), text).status.message().find("if the file is no TFRecord, or a compressed one"),
+  EXPECT_NE(ReadExampleFile(ExamplesConfig(), text)
+                .status.message()
+                .find("if the file is no TFRecord, or a compressed one"),
             std::string::npos);
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["max_record_bytes"] = 1024;
   const std::string long_one = File({TextOf("short"), TextOf(std::string(2000, 'x'))});
   EXPECT_EQ(
-      Read(config, long_one).status.message(),
+      ReadExampleFile(config, long_one).status.message(),
       "a.tfrecord: record at offset 37: has 2021 bytes: more than the limit of 1024 (max_record_bytes); "
       "raise it");
 }
@@ -179,16 +187,16 @@ TEST(ReadExamplesTest, MarkersOfWiki40bLeaveTheLinesOfParagraphs) {
   const std::string article =
       "\n_START_ARTICLE_\n猫\n_START_SECTION_\n歴史\n_START_PARAGRAPH_\n猫は鳴く。_NEWLINE_猫は眠る。\xFF";
   const std::string file = File({TextOf(article), TextOf("no marks")});
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["markers"] = "wiki40b";
-  const SourceOutcome outcome = Read(config, file);
+  const SourceOutcome outcome = ReadExampleFile(config, file);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"猫は鳴く。", "猫は眠る。\uFFFD"}));
   EXPECT_EQ(outcome.partitions.at(0).quarantine,
             (Strings{"0:invalid_utf8:猫は鳴く。\n猫は眠る。\xFF", "1:dropped_empty_text:no marks"}));
   EXPECT_EQ(outcome.partitions.at(0).records[0], "0.0 0 " + std::to_string(Hash64(article)) + ": 猫は鳴く。");
   config["titles"] = true;
-  EXPECT_EQ(Read(config, file).texts, (Strings{"猫", "歴史", "猫は鳴く。", "猫は眠る。\uFFFD"}));
+  EXPECT_EQ(ReadExampleFile(config, file).texts, (Strings{"猫", "歴史", "猫は鳴く。", "猫は眠る。\uFFFD"}));
 }
 
 TEST(ReadExamplesTest, AnyBatchAndResumeGivesTheSame) {
@@ -203,9 +211,9 @@ TEST(ReadExamplesTest, AnyBatchAndResumeGivesTheSame) {
     file += File({{{"text", TfBytesList{text}}, {"label", TfInt64List{record % 3}}}});
   }
   for (const bool label : {false, true}) {
-    Json config = Config({"text"}, label ? "label" : "");
+    Json config = ExamplesConfig({"text"}, label ? "label" : "");
     config["partition"] = 9000;
-    const SourceOutcome whole = Read(config, file, "rows");
+    const SourceOutcome whole = ReadExampleFile(config, file, "rows");
     const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
     ASSERT_GT(partitions, 8u);
     for (const std::size_t batch : {300u, 1u << 20})
@@ -232,9 +240,9 @@ TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
   std::vector<TfExample> examples;
   for (int i = 0; i < 400; ++i) examples.push_back(TextOf("document " + std::to_string(i)));
   const std::string file = File(examples);
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["partition"] = 1000;
-  const SourceOutcome whole = Read(config, file);
+  const SourceOutcome whole = ReadExampleFile(config, file);
   ASSERT_GT(whole.partitions.size(), 8u);
   std::vector<PartitionEnd> ends;
   SourceRequest request = RequestFor(file, "rows");
@@ -282,7 +290,7 @@ TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
 
 TEST(ReadExamplesTest, AFailureOfTheScanEndsTheReading) {
   const std::string file = File({TextOf("one"), TextOf("two"), TextOf("six")});
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["partition"] = 1;
   int passed = 0;
   SourceRequest request = RequestFor(file, "rows");
@@ -297,17 +305,17 @@ TEST(ReadExamplesTest, AFailureOfTheScanEndsTheReading) {
 
 TEST(ReadExamplesTest, PartitionsCloseWithTheRecordThatReachesTheirSize) {
   const std::string file = File({TextOf("one"), TextOf("two"), TextOf("six")});
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["partition"] = 36;
-  const SourceOutcome outcome = Read(config, file);
+  const SourceOutcome outcome = ReadExampleFile(config, file);
   ASSERT_EQ(outcome.partitions.size(), 2u);
   EXPECT_EQ(outcome.partitions.at(0).raw_end, 70u);
   EXPECT_EQ(outcome.partitions.at(0).document_end, 2u);
   EXPECT_EQ(outcome.end->partitions, 2u);
   EXPECT_EQ(outcome.end->raw_bytes, file.size());
-  EXPECT_EQ(Read(config, "").end->partitions, 0u);
+  EXPECT_EQ(ReadExampleFile(config, "").end->partitions, 0u);
   config["partition"] = 35;
-  EXPECT_EQ(Read(config, file).end->partitions, 3u) << "and none that is empty";
+  EXPECT_EQ(ReadExampleFile(config, file).end->partitions, 3u) << "and none that is empty";
 }
 
 TEST(ReadExamplesTest, ASubsetIsTheBeginningOrTheSamePart) {
@@ -315,17 +323,17 @@ TEST(ReadExamplesTest, ASubsetIsTheBeginningOrTheSamePart) {
   std::vector<TfExample> examples;
   for (int i = 0; i < 400; ++i) texts.push_back("document " + std::to_string(i));
   for (const std::string& text : texts) examples.push_back(TextOf(text));
-  Json config = Config();
+  Json config = ExamplesConfig();
   config["partition"] = 1000;
   config["subset"] = "150";
-  const SourceOutcome first = Read(config, File(examples));
+  const SourceOutcome first = ReadExampleFile(config, File(examples));
   ASSERT_TRUE(first.status.ok());
   EXPECT_EQ(first.texts, Strings(texts.begin(), texts.begin() + 150));
   EXPECT_EQ(first.end->documents, 150u);
   EXPECT_EQ(first.end->partitions, first.partitions.size());
 
   config["subset"] = "10%";
-  const SourceOutcome part = Read(config, File(examples));
+  const SourceOutcome part = ReadExampleFile(config, File(examples));
   EXPECT_EQ(part.end->documents, 400u);
   EXPECT_NEAR(static_cast<double>(part.texts.size()), 40, 18);  // three sigma
   for (const std::string& text : part.texts) EXPECT_TRUE(ParseSubset("10%")->Has(Hash64(text)));
@@ -340,23 +348,24 @@ TEST(ReadExamplesTest, StopsWhenAskedTo) {
   SourceRequest request = RequestFor(File({TextOf("one")}), "rows");
   request.stop = stop.get_token();
   stop.request_stop();
-  EXPECT_EQ(RunSource(ReadExamplesType(), Config(), std::move(request)).status.code(), Code::kCancelled);
+  EXPECT_EQ(RunSource(ReadExamplesType(), ExamplesConfig(), std::move(request)).status.code(),
+            Code::kCancelled);
 }
 
 TEST(ReadExamplesTest, ChecksItsKeys) {
-  EXPECT_EQ(WhyNot(Config()), "");
-  EXPECT_EQ(WhyNot(Config({})), "text: an empty list; name at least one feature");
-  EXPECT_EQ(WhyNot(Config({"a", "a"})), "text: 'a' comes twice");
-  Json labels = Config();
+  EXPECT_EQ(WhyRefused(ExamplesConfig()), "");
+  EXPECT_EQ(WhyRefused(ExamplesConfig({})), "text: an empty list; name at least one feature");
+  EXPECT_EQ(WhyRefused(ExamplesConfig({"a", "a"})), "text: 'a' comes twice");
+  Json labels = ExamplesConfig();
   labels["labels"] = Json::Array{"a"};
-  EXPECT_NE(WhyNot(labels).find("name the feature that has their numbers"), std::string::npos);
+  EXPECT_NE(WhyRefused(labels).find("name the feature that has their numbers"), std::string::npos);
   labels["label"] = "label";
-  EXPECT_EQ(WhyNot(labels), "");
+  EXPECT_EQ(WhyRefused(labels), "");
   labels["labels_file"] = "names.txt";
-  EXPECT_EQ(WhyNot(labels), "labels and labels_file: name the labels in one of the two");
-  Json titles = Config();
+  EXPECT_EQ(WhyRefused(labels), "labels and labels_file: name the labels in one of the two");
+  Json titles = ExamplesConfig();
   titles["titles"] = true;
-  EXPECT_NE(WhyNot(titles).find("titles: texts without markers have none"), std::string::npos);
+  EXPECT_NE(WhyRefused(titles).find("titles: texts without markers have none"), std::string::npos);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using namespace std::string_literals;
 using Strings = std::vector<std::string>;
 using Reasons = decltype(StageCounts::reasons);
 
-Json Config(std::string_view format, Json::Array text, std::string_view label = {}) {
+Json RowsConfig(std::string_view format, Json::Array text, std::string_view label = {}) {
   Json config;
   config["format"] = format;
   config["text"] = std::move(text);
@@ -34,15 +34,15 @@ Json Config(std::string_view format, Json::Array text, std::string_view label = 
   return config;
 }
 
-SourceOutcome Read(const Json& config, const std::string& bytes, const std::string& name = "rows") {
+SourceOutcome ReadRowFile(const Json& config, const std::string& bytes, const std::string& name = "rows") {
   return RunSource(ReadRowsType(), config, RequestFor(bytes, name));
 }
 
 TEST(ReadRowsTest, ColumnsOfATsvBecomeTextAndLabel) {
   const SourceOutcome outcome =
-      Read(Config("tsv", {"document"}, "label"),
-           "id\tdocument\tlabel\r\n1\t\"stray 'quote\t0\r\n2\ttwo\tcolumns\tmore\n\n"
-           "3\t\t1\n4\tb\xFF\t1\n");
+      ReadRowFile(RowsConfig("tsv", {"document"}, "label"),
+                  "id\tdocument\tlabel\r\n1\t\"stray 'quote\t0\r\n2\ttwo\tcolumns\tmore\n\n"
+                  "3\t\t1\n4\tb\xFF\t1\n");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"0|\"stray 'quote", "1|b\uFFFD"}));
   const auto& partition = outcome.partitions.at(0);
@@ -60,26 +60,26 @@ TEST(ReadRowsTest, ColumnsOfATsvBecomeTextAndLabel) {
 }
 
 TEST(ReadRowsTest, ColumnsBecomeFieldsOfOneRecord) {
-  Json config = Config("csv", {"premise", "hypothesis"}, "label");
+  Json config = RowsConfig("csv", {"premise", "hypothesis"}, "label");
   config["columns"] = "fields";
-  const SourceOutcome outcome = Read(config,
-                                     "premise,label,hypothesis\n"
-                                     "one,0,two three\n"
-                                     "\"a\r\n\nb\",1,c\xFF\n"
-                                     "\"\n\",1,d\n");
+  const SourceOutcome outcome = ReadRowFile(config,
+                                            "premise,label,hypothesis\n"
+                                            "one,0,two three\n"
+                                            "\"a\r\n\nb\",1,c\xFF\n"
+                                            "\"\n\",1,d\n");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"0|[one][two three]", "1|[a b][c\uFFFD]"}));
   const auto& partition = outcome.partitions.at(0);
   EXPECT_EQ(partition.quarantine, (Strings{"1:invalid_utf8:a b\nc\xFF", "2:dropped_empty_field:\nd"}));
   EXPECT_EQ(partition.counts.reasons.at("dropped_empty_field"), 1u);
 
-  Json json = Config("jsonl", {"a", "b"});
+  Json json = RowsConfig("jsonl", {"a", "b"});
   json["columns"] = "fields";
-  EXPECT_EQ(Read(json, R"({"a": "x\ny", "b": "z"})").texts, Strings{"[x y][z]"});
+  EXPECT_EQ(ReadRowFile(json, R"({"a": "x\ny", "b": "z"})").texts, Strings{"[x y][z]"});
 }
 
 TEST(ReadRowsTest, FieldsHaveTheNamesOfTheirColumns) {
-  Json config = Config("tsv", {"premise", "hypothesis"});
+  Json config = RowsConfig("tsv", {"premise", "hypothesis"});
   Schema schema;
   ASSERT_TRUE(ReadRowsType().check(config, schema).ok());
   EXPECT_TRUE(schema.field_names.empty());
@@ -90,16 +90,17 @@ TEST(ReadRowsTest, FieldsHaveTheNamesOfTheirColumns) {
 }
 
 TEST(ReadRowsTest, ExampleOfTheFormatPage) {
-  const SourceOutcome outcome =
-      Read(Config("csv", {"title", "body"}), "id,title,body\r\n1,猫,\"a\r\n\"\"b\"\r\n2,x,y\"\n3,x\n");
+  const SourceOutcome outcome = ReadRowFile(RowsConfig("csv", {"title", "body"}),
+                                            "id,title,body\r\n1,猫,\"a\r\n\"\"b\"\r\n2,x,y\"\n3,x\n");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   const std::string key = std::to_string(Hash64("1,猫,\"a\n\"\"b\""));
   EXPECT_EQ(outcome.partitions.at(0).records,
             (Strings{"0.0 0 " + key + ": 猫", "0.1 0 " + key + ": a", "0.2 0 " + key + ": \"b"}));
   EXPECT_EQ(outcome.partitions.at(0).quarantine,
             (Strings{"1:dropped_quotes:2,x,y\"", "2:dropped_columns:3,x"}));
-  EXPECT_EQ(Read(Config("jsonl", {"title", "body"}), R"({"title": "猫", "body": "a\r\n\"b"})").texts,
-            outcome.texts);
+  EXPECT_EQ(
+      ReadRowFile(RowsConfig("jsonl", {"title", "body"}), R"({"title": "猫", "body": "a\r\n\"b"})").texts,
+      outcome.texts);
 }
 
 TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
@@ -108,7 +109,7 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
       "{\"text\": \"torn\n{\"text\": \"a\\nb\\u0000\", \"label\": 7, \"more\": [{\"text\": 1}]}\n"
       "{\"text\": \"a\", \"label\": null}\n{\"text\": \"\\ud800\", \"label\": 1}\n"
       "{\"text\": \"t\", \"label\": true}\n{\"text\": \"\\n\", \"label\": 1}\n";
-  const SourceOutcome outcome = Read(Config("jsonl", {"text"}, "label"), rows);
+  const SourceOutcome outcome = ReadRowFile(RowsConfig("jsonl", {"text"}, "label"), rows);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"x|good", "7|a b\uFFFD", "true|t"}));
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"blank_lines", 1},
@@ -119,11 +120,11 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
                                                               {"nul", 1}}));
   EXPECT_EQ(outcome.partitions.at(0).quarantine[0], "1:dropped_wrong_type:{\"text\": 5, \"label\": \"x\"}");
 
-  Json config = Config("jsonl", {"text"}, "label");
+  Json config = RowsConfig("jsonl", {"text"}, "label");
   config["on_bad_row"] = "fail";
-  EXPECT_EQ(Read(config, rows).status.message(),
+  EXPECT_EQ(ReadRowFile(config, rows).status.message(),
             "row 1 (from 0): 'text' is no string; mend it, or set on_bad_row: quarantine");
-  EXPECT_EQ(Read(config, "{\"text\": \"torn").status.message().substr(0, 31),
+  EXPECT_EQ(ReadRowFile(config, "{\"text\": \"torn").status.message().substr(0, 31),
             "row 0 (from 0): line 1, column ");
 }
 
@@ -146,10 +147,10 @@ TEST(ReadRowsTest, AdviceNamesTheColumnsThatRowsHave) {
 
 TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
   const SourceOutcome outcome =
-      Read(Config("jsonl", {"text"}),
-           "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
-           "{\"x\": 1, \"x\": {\"y\": 1, \"y\": 2, \"text\": 3}, \"text\": \"c\"}\n{\"text\": NaN}\n"
-           "{\"x\": nan, \"text\": \"d\"}\n{\"x\": 1e400, \"text\": \"e\"}\n");
+      ReadRowFile(RowsConfig("jsonl", {"text"}),
+                  "{\"score\": NaN, \"text\": \"a\"}\n{\"text\": \"b\", \"user\": {\"name\": \"\\ud83d\"}}\n"
+                  "{\"x\": 1, \"x\": {\"y\": 1, \"y\": 2, \"text\": 3}, \"text\": \"c\"}\n{\"text\": NaN}\n"
+                  "{\"x\": nan, \"text\": \"d\"}\n{\"x\": 1e400, \"text\": \"e\"}\n");
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"a", "b", "c", "e"}));
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 2}}));
@@ -157,7 +158,7 @@ TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
 
 TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
   const auto why = [](Json::Array text, const std::string& rows) {
-    return std::string(Read(Config("tsv", std::move(text)), rows, "a.tsv").status.message());
+    return std::string(ReadRowFile(RowsConfig("tsv", std::move(text)), rows, "a.tsv").status.message());
   };
   EXPECT_EQ(why({"documnet"}, "id\tdocument\n"),
             "a.tsv: no column 'documnet' is in the header, which has id, document; did you mean 'document'?");
@@ -166,42 +167,43 @@ TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
   EXPECT_EQ(
       why({"a"}, "a\ta\n"),
       "a.tsv: two columns of the header are named 'a'; name the one you want by its position, from 1 on");
-  EXPECT_EQ(Read(Config("tsv", {"2"}), "a\ta\n1\t2\n").texts, Strings{"2"});
-  EXPECT_EQ(Read(Config("tsv", {"2"}), "a\t2\t2nd\nx\ty\tz\n").texts, Strings{"y"}) << "a name comes first";
+  EXPECT_EQ(ReadRowFile(RowsConfig("tsv", {"2"}), "a\ta\n1\t2\n").texts, Strings{"2"});
+  EXPECT_EQ(ReadRowFile(RowsConfig("tsv", {"2"}), "a\t2\t2nd\nx\ty\tz\n").texts, Strings{"y"})
+      << "a name comes first";
 
-  Json config = Config("tsv", {"2"}, "3");
+  Json config = RowsConfig("tsv", {"2"}, "3");
   config["header"] = false;
-  EXPECT_EQ(Read(config, "x\ty\tz\nx\ty\n1\t2\t3\t4\n").texts, (Strings{"z|y", "3|2"}));
+  EXPECT_EQ(ReadRowFile(config, "x\ty\tz\nx\ty\n1\t2\t3\t4\n").texts, (Strings{"z|y", "3|2"}));
   config["on_bad_row"] = "fail";
   EXPECT_EQ(
-      Read(config, "x\ty\tz\nx\ty\n", "a.tsv").status.message(),
+      ReadRowFile(config, "x\ty\tz\nx\ty\n", "a.tsv").status.message(),
       "a.tsv: row 1 (from 0): has 2 fields, and column 3 is wanted; mend it, or set on_bad_row: quarantine");
 }
 
 TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
-  Json config = Config("csv", {"a"});
+  Json config = RowsConfig("csv", {"a"});
   config["max_record_bytes"] = 1024;
   const std::string rows = "a\nshort\n\"" + std::string(2000, 'x') + "\n\"\nlast\n";
-  const SourceOutcome outcome = Read(config, rows);
+  const SourceOutcome outcome = ReadRowFile(config, rows);
   EXPECT_EQ(outcome.texts, (Strings{"short", "last"}));
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"long_quarantined", 1}}));
   EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 2u);
   config["on_long"] = "fail";
-  EXPECT_TRUE(Read(config, rows, "l.csv")
+  EXPECT_TRUE(ReadRowFile(config, rows, "l.csv")
                   .status.message()
                   .starts_with("l.csv: line at byte 8 of the text is longer"));
 }
 
 TEST(ReadRowsTest, LabelsAreCleanToo) {
-  Json config = Config("tsv", {"a"}, "b");
+  Json config = RowsConfig("tsv", {"a"}, "b");
   const std::string rows = "a\tb\nx\t1\ny\t\xFF\n";
-  EXPECT_EQ(Read(config, rows).texts, (Strings{"1|x", "\uFFFD|y"}));
+  EXPECT_EQ(ReadRowFile(config, rows).texts, (Strings{"1|x", "\uFFFD|y"}));
   config["invalid_utf8"] = "quarantine";
-  const SourceOutcome outcome = Read(config, rows);
+  const SourceOutcome outcome = ReadRowFile(config, rows);
   EXPECT_EQ(outcome.texts, Strings{"1|x"});
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_invalid_utf8", 1}}));
   config["invalid_utf8"] = "fail";
-  EXPECT_EQ(Read(config, rows).status.message(),
+  EXPECT_EQ(ReadRowFile(config, rows).status.message(),
             "row 1 (from 0): its label '?' is not UTF-8; mend it, or set invalid_utf8: replace");
 }
 
@@ -225,10 +227,10 @@ std::string Table(std::string_view format, int rows) {
 TEST(ReadRowsTest, AnyPackingBatchAndResumeGivesTheSame) {
   for (const std::string format : {"csv", "jsonl"})
     for (const bool label : {false, true}) {
-      Json config = Config(format, {"text"}, label ? "label" : "");
+      Json config = RowsConfig(format, {"text"}, label ? "label" : "");
       config["partition"] = 5000;
       const std::string table = Table(format, 1500);
-      const SourceOutcome whole = Read(config, table);
+      const SourceOutcome whole = ReadRowFile(config, table);
       const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
       ASSERT_GT(partitions, 8u);
       for (const std::string& bytes :
@@ -252,22 +254,22 @@ TEST(ReadRowsTest, AnyPackingBatchAndResumeGivesTheSame) {
 
 TEST(ReadRowsTest, MembersOfArchivesHaveHeadersOfTheirOwn) {
   const std::string one = "id,text\n1,\"never closed\n", two = "\xEF\xBB\xBFtext,id\nb,2\n";
-  Json config = Config("csv", {"text"});
+  Json config = RowsConfig("csv", {"text"});
   config["members"] = Json::Array{"*.csv"};
   for (const std::string& bytes :
        {Tar({{"d", "", '5'}, {"d/1.csv", one}, {"d/README", "?"}, {"d/2.csv", two}}),
         GzipCompress(Tar({{"d", "", '5'}, {"1.csv", one}, {"README", "?"}, {"2.csv", two}})),
         Zip({{"d/", "", '5'}, {"1.csv", one}, {"README", "?"}, {"2.csv", two}})}) {
-    const SourceOutcome outcome = Read(config, bytes);
+    const SourceOutcome outcome = ReadRowFile(config, bytes);
     ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
     EXPECT_EQ(outcome.texts, Strings{"b"});
     EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"bom", 1}, {"dropped_quotes", 1}}));
     EXPECT_EQ(outcome.end->outside.reasons,
               (Reasons{{"members", 2}, {"members_left_out", 1}, {"members_not_files", 1}}));
   }
-  EXPECT_EQ(Read(config, Zip({{"1.csv", one}, {"2.csv", "other\n1\n"}}), "z.zip").status.message(),
+  EXPECT_EQ(ReadRowFile(config, Zip({{"1.csv", one}, {"2.csv", "other\n1\n"}}), "z.zip").status.message(),
             "z.zip: member '2.csv': no column 'text' is in the header, which has other; is `format` right?");
-  EXPECT_EQ(Read(config, Zip({{"1.tsv", one}}), "z.zip").status.message(),
+  EXPECT_EQ(ReadRowFile(config, Zip({{"1.tsv", one}}), "z.zip").status.message(),
             "z.zip: none of its 1 files has a name that the patterns of `members` describe");
 }
 
@@ -277,27 +279,27 @@ TEST(ReadRowsTest, ChecksKeysAndGivesColumns) {
     return std::string(ReadRowsType().check(config, schema).message());
   };
   Schema schema;
-  EXPECT_TRUE(ReadRowsType().check(Config("tsv", {"a"}, "b"), schema).ok());
+  EXPECT_TRUE(ReadRowsType().check(RowsConfig("tsv", {"a"}, "b"), schema).ok());
   EXPECT_EQ(schema.columns,
             (decltype(schema.columns){{"text", ColumnType::kUtf8}, {"label", ColumnType::kUtf8}}));
-  EXPECT_EQ(why(Config("tsv", {})), "text: an empty list; name at least one column");
-  EXPECT_EQ(why(Config("tsv", {"a", "a"})), "text: 'a' comes twice");
-  Json config = Config("tsv", {"a"});
+  EXPECT_EQ(why(RowsConfig("tsv", {})), "text: an empty list; name at least one column");
+  EXPECT_EQ(why(RowsConfig("tsv", {"a", "a"})), "text: 'a' comes twice");
+  Json config = RowsConfig("tsv", {"a"});
   config["header"] = false;
   EXPECT_NE(why(config).find("without a header, columns are positions from 1"), std::string::npos);
-  config = Config("jsonl", {"a"});
+  config = RowsConfig("jsonl", {"a"});
   config["quoting"] = "none";
   EXPECT_EQ(why(config), "quoting: JSON has its own; leave the key out");
-  config = Config("tsv", {"a"});
+  config = RowsConfig("tsv", {"a"});
   config["max_ratio"] = 0;
   EXPECT_NE(why(config).find("max_ratio: 0: must be from 1"), std::string::npos);
-  config = Config("tsv", {"a"});
+  config = RowsConfig("tsv", {"a"});
   config["members"] = Json::Array{};
   EXPECT_NE(why(config).find("members: an empty list"), std::string::npos);
 }
 
 TEST(ArchivedLinesTest, ArchivesOfTextAreReadByDecompress) {
-  Json config = Config("", {});
+  Json config = RowsConfig("", {});
   config["format"] = "auto";
   config["documents"] = "blank_line";
   config["max_document_bytes"] = 64 << 20;

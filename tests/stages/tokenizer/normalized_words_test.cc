@@ -11,10 +11,10 @@
 namespace pipeline {
 namespace {
 
-using Counts = std::map<std::string, std::uint64_t>;
+using CountsByWord = std::map<std::string, std::uint64_t>;
 
-Counts Normalized(const Counts& counts, const std::vector<std::string>& symbols = {},
-                  WordStarts starts = WordStarts::kDropped) {
+CountsByWord Normalized(const CountsByWord& counts, const std::vector<std::string>& symbols = {},
+                        WordStarts starts = WordStarts::kDropped) {
   const Result<std::string> rules = LibraryCharsmap("nmt_nfkc");
   EXPECT_TRUE(rules.ok()) << rules.status().message();
   CountedWords words;
@@ -26,17 +26,17 @@ Counts Normalized(const Counts& counts, const std::vector<std::string>& symbols 
 
 TEST(NormalizedWordsTest, EqualWordsAfterTheRulesAreOne) {
   EXPECT_EQ(Normalized({{"Ａ１", 3}, {"A1", 4}, {"㍿", 5}, {"猫", 6}}),
-            (Counts{{"A1", 7}, {"株式会社", 5}, {"猫", 6}}));
+            (CountsByWord{{"A1", 7}, {"株式会社", 5}, {"猫", 6}}));
 }
 
 TEST(NormalizedWordsTest, AWordThatGetsASpaceBecomesItsParts) {
-  EXPECT_EQ(Normalized({{"猫\u3000犬", 2}, {"\u3000", 9}}), (Counts{{"猫", 2}, {"犬", 2}}));
+  EXPECT_EQ(Normalized({{"猫\u3000犬", 2}, {"\u3000", 9}}), (CountsByWord{{"猫", 2}, {"犬", 2}}));
   EXPECT_EQ(Normalized({{"\u2581猫\u3000犬", 2}, {"鳥\u3000犬", 1}}, {}, WordStarts::kBehindSpace),
-            (Counts{{"\u2581猫", 2}, {"\u2581犬", 3}, {"鳥", 1}}));
+            (CountsByWord{{"\u2581猫", 2}, {"\u2581犬", 3}, {"鳥", 1}}));
 }
 
 TEST(NormalizedWordsTest, NoRuleChangesASymbol) {
-  EXPECT_EQ(Normalized({{"Ａ＜１＞Ａ", 1}}, {"＜１＞"}), (Counts{{"A＜１＞A", 1}}));
+  EXPECT_EQ(Normalized({{"Ａ＜１＞Ａ", 1}}, {"＜１＞"}), (CountsByWord{{"A＜１＞A", 1}}));
 }
 
 TEST(NormalizedWordsTest, ARuleThatTheLibraryDoesNotKnowIsNamed) {

@@ -11,7 +11,7 @@
 namespace pipeline {
 namespace {
 
-std::vector<std::string> LinesOf(const std::string& bytes) {
+std::vector<std::string> LinesIn(const std::string& bytes) {
   const StringFile file(bytes);
   Result<TextLines> lines = TextLines::Open(file, "a.txt");
   EXPECT_TRUE(lines.ok()) << lines.status().message();
@@ -26,17 +26,17 @@ std::vector<std::string> LinesOf(const std::string& bytes) {
 }
 
 TEST(TextLinesTest, ALineEndsAtItsLineFeedOrAtTheEndOfTheFile) {
-  EXPECT_EQ(LinesOf(""), std::vector<std::string>());
-  EXPECT_EQ(LinesOf("a\n\nb\r\n"), (std::vector<std::string>{"a", "", "b\r"}));
-  EXPECT_EQ(LinesOf("a\nend"), (std::vector<std::string>{"a", "end"}));
+  EXPECT_EQ(LinesIn(""), std::vector<std::string>());
+  EXPECT_EQ(LinesIn("a\n\nb\r\n"), (std::vector<std::string>{"a", "", "b\r"}));
+  EXPECT_EQ(LinesIn("a\nend"), (std::vector<std::string>{"a", "end"}));
 }
 
 TEST(TextLinesTest, ALineMayBeLongerThanARead) {
   const std::string line(300 << 10, 'x');
   const std::string bytes = "a\n" + line + "\n" + line + "y";
   const std::vector<std::string> lines = {"a", line, line + "y"};
-  EXPECT_EQ(LinesOf(bytes), lines);
-  EXPECT_EQ(LinesOf(GzipCompress(bytes)), lines);
+  EXPECT_EQ(LinesIn(bytes), lines);
+  EXPECT_EQ(LinesIn(GzipCompress(bytes)), lines);
 }
 
 TEST(TextLinesTest, ALineWithoutEndIsNoText) {

@@ -309,12 +309,12 @@ TEST(DiscoveryTest, KeyCoordinatorIsTheAddressOfTheLeader) {
         << address;
 }
 
-struct Mistake {
+struct DiscoveryMistake {
   Table variables;
   Table attributes;
   const char* message;
 };
-class DiscoveryMistakeTest : public testing::TestWithParam<Mistake> {};
+class DiscoveryMistakeTest : public testing::TestWithParam<DiscoveryMistake> {};
 
 TEST_P(DiscoveryMistakeTest, IsNamedWithItsValueAndTheRemedy) {
   EXPECT_EQ(Machine(GetParam().variables, GetParam().attributes).Refusal(),
@@ -324,91 +324,98 @@ TEST_P(DiscoveryMistakeTest, IsNamedWithItsValueAndTheRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     All, DiscoveryMistakeTest,
     testing::Values(
-        Mistake{{{"TPU_WORKER_HOSTNAMES", "a,b"}},
-                {},
-                "TPU_WORKER_HOSTNAMES is \"a,b\": it has 2 hosts, and TPU_WORKER_ID is not set, so nothing "
-                "gives the "
-                "number of this one"},
-        Mistake{{{"TPU_PROCESS_ADDRESSES", "a:1,b:1"}},
-                {},
-                "TPU_PROCESS_ADDRESSES is \"a:1,b:1\": it has 2 hosts, and CLOUD_TPU_TASK_ID and "
-                "TPU_WORKER_ID are "
-                "not set, so nothing gives the number of this one"},
-        Mistake{{},
-                {{"worker-network-endpoints", "a,b"}},
-                "the attribute worker-network-endpoints of the metadata server is \"a,b\": it has 2 hosts, "
-                "and there "
-                "is no attribute agent-worker-number, so nothing gives the number of this one"},
-        Mistake{
+        DiscoveryMistake{
+            {{"TPU_WORKER_HOSTNAMES", "a,b"}},
+            {},
+            "TPU_WORKER_HOSTNAMES is \"a,b\": it has 2 hosts, and TPU_WORKER_ID is not set, so nothing "
+            "gives the "
+            "number of this one"},
+        DiscoveryMistake{{{"TPU_PROCESS_ADDRESSES", "a:1,b:1"}},
+                         {},
+                         "TPU_PROCESS_ADDRESSES is \"a:1,b:1\": it has 2 hosts, and CLOUD_TPU_TASK_ID and "
+                         "TPU_WORKER_ID are "
+                         "not set, so nothing gives the number of this one"},
+        DiscoveryMistake{
+            {},
+            {{"worker-network-endpoints", "a,b"}},
+            "the attribute worker-network-endpoints of the metadata server is \"a,b\": it has 2 hosts, "
+            "and there "
+            "is no attribute agent-worker-number, so nothing gives the number of this one"},
+        DiscoveryMistake{
             With(kGke, {{"TPU_WORKER_ID", "4"}}),
             {},
             "TPU_WORKER_ID is \"4\": it must be a number from 0 to 3, as TPU_WORKER_HOSTNAMES has 4 hosts"},
-        Mistake{
+        DiscoveryMistake{
             With(kGke, {{"TPU_WORKER_ID", "-1"}}),
             {},
             "TPU_WORKER_ID is \"-1\": it must be a number from 0 to 3, as TPU_WORKER_HOSTNAMES has 4 hosts"},
-        Mistake{
+        DiscoveryMistake{
             With(kGke, {{"TPU_WORKER_ID", "one"}}),
             {},
             "TPU_WORKER_ID is \"one\": it must be a number from 0 to 3, as TPU_WORKER_HOSTNAMES has 4 hosts"},
-        Mistake{With(kGke, {{"TPU_WORKER_HOSTNAMES", "a,,b"}}),
-                {},
-                "TPU_WORKER_HOSTNAMES is \"a,,b\": an entry is empty"},
-        Mistake{
+        DiscoveryMistake{With(kGke, {{"TPU_WORKER_HOSTNAMES", "a,,b"}}),
+                         {},
+                         "TPU_WORKER_HOSTNAMES is \"a,,b\": an entry is empty"},
+        DiscoveryMistake{
             With(kGke, {{"TPU_PROCESS_ADDRESSES", "a:99999999999"}}),
             {},
             "TPU_PROCESS_ADDRESSES is \"a:99999999999\": `a:99999999999` is no name or address of a host"},
-        Mistake{{{"TPU_PROCESS_ADDRESSES_PATH", "/etc/tpu"}},
-                kVm,
-                "TPU_PROCESS_ADDRESSES_PATH is \"/etc/tpu\": such a file is not read; set "
-                "TPU_PROCESS_ADDRESSES to "
-                "its content"},
-        Mistake{{},
-                With(kVm, {{"worker-network-endpoints", "a:1"}}),
-                "the attribute worker-network-endpoints of the metadata server is \"a:1\": `a:1` is no name "
-                "or address "
-                "of a host"},
-        Mistake{{},
-                With(kVm, {{"agent-worker-number", "2"}}),
-                "the attribute agent-worker-number of the metadata server is \"2\": it must be a number from "
-                "0 to 1, as "
-                "the attribute worker-network-endpoints of the metadata server has 2 hosts"},
-        Mistake{With(kStep, {{"SLURM_PROCID", "3"}}),
-                {},
-                "SLURM_PROCID is \"3\": it must be a number from 0 to 2, as SLURM_NTASKS is 3"},
-        Mistake{With(kStep, {{"SLURM_NTASKS", "4097"}}),
-                {},
-                "SLURM_NTASKS is \"4097\": it must be a number from 1 to 4096"},
-        Mistake{With(kStep, {{"SLURM_STEP_NODELIST", "tpu[3-1]"}}),
-                {},
-                "SLURM_STEP_NODELIST is \"tpu[3-1]\": the range `3-1` ends before it begins"},
-        Mistake{With(kStep, {{"SLURM_STEP_NODELIST", "[1-999999999]"}}),
-                {},
-                "SLURM_STEP_NODELIST is \"[1-999999999]\": it lists more than 4096 nodes"},
-        Mistake{With(With(kGke, kSlices), {{"MEGASCALE_NUM_SLICES", "0"}}),
-                {},
-                "MEGASCALE_NUM_SLICES is \"0\": it must be a number from 1 to 4096"},
-        Mistake{
+        DiscoveryMistake{{{"TPU_PROCESS_ADDRESSES_PATH", "/etc/tpu"}},
+                         kVm,
+                         "TPU_PROCESS_ADDRESSES_PATH is \"/etc/tpu\": such a file is not read; set "
+                         "TPU_PROCESS_ADDRESSES to "
+                         "its content"},
+        DiscoveryMistake{
+            {},
+            With(kVm, {{"worker-network-endpoints", "a:1"}}),
+            "the attribute worker-network-endpoints of the metadata server is \"a:1\": `a:1` is no name "
+            "or address "
+            "of a host"},
+        DiscoveryMistake{
+            {},
+            With(kVm, {{"agent-worker-number", "2"}}),
+            "the attribute agent-worker-number of the metadata server is \"2\": it must be a number from "
+            "0 to 1, as "
+            "the attribute worker-network-endpoints of the metadata server has 2 hosts"},
+        DiscoveryMistake{With(kStep, {{"SLURM_PROCID", "3"}}),
+                         {},
+                         "SLURM_PROCID is \"3\": it must be a number from 0 to 2, as SLURM_NTASKS is 3"},
+        DiscoveryMistake{With(kStep, {{"SLURM_NTASKS", "4097"}}),
+                         {},
+                         "SLURM_NTASKS is \"4097\": it must be a number from 1 to 4096"},
+        DiscoveryMistake{With(kStep, {{"SLURM_STEP_NODELIST", "tpu[3-1]"}}),
+                         {},
+                         "SLURM_STEP_NODELIST is \"tpu[3-1]\": the range `3-1` ends before it begins"},
+        DiscoveryMistake{With(kStep, {{"SLURM_STEP_NODELIST", "[1-999999999]"}}),
+                         {},
+                         "SLURM_STEP_NODELIST is \"[1-999999999]\": it lists more than 4096 nodes"},
+        DiscoveryMistake{With(With(kGke, kSlices), {{"MEGASCALE_NUM_SLICES", "0"}}),
+                         {},
+                         "MEGASCALE_NUM_SLICES is \"0\": it must be a number from 1 to 4096"},
+        DiscoveryMistake{
             With(With(kGke, kSlices), {{"MEGASCALE_NUM_SLICES", "1025"}}),
             {},
             "MEGASCALE_NUM_SLICES is \"1025\": with 4 hosts in each slice there are more than 4096 hosts"},
-        Mistake{With(With(kGke, kSlices), {{"MEGASCALE_SLICE_ID", "3"}}),
-                {},
-                "MEGASCALE_SLICE_ID is \"3\": it must be a number from 0 to 2, as MEGASCALE_NUM_SLICES is 3"},
-        Mistake{With(With(kGke, kSlices), {{"MEGASCALE_SLICE_ID", ""}}),
-                {},
-                "MEGASCALE_NUM_SLICES is \"3\": there is no MEGASCALE_SLICE_ID beside it"},
-        Mistake{With(With(kGke, kSlices), {{"MEGASCALE_COORDINATOR_ADDRESS", ""}}),
-                {},
-                "MEGASCALE_NUM_SLICES is \"3\": there is no MEGASCALE_COORDINATOR_ADDRESS beside it"},
-        Mistake{With(With(kGke, kSlices), {{"MEGASCALE_COORDINATOR_ADDRESS", "a,b"}}),
-                {},
-                "MEGASCALE_COORDINATOR_ADDRESS is \"a,b\": `a,b` is no name or address of a host"},
-        Mistake{{},
-                With(kVm, {{"tpu-env", "MEGASCALE_NUM_SLICES: 'two'"}}),
-                "MEGASCALE_NUM_SLICES in the attribute tpu-env of the metadata server is \"two\": it must be "
-                "a number "
-                "from 1 to 4096"}));
+        DiscoveryMistake{
+            With(With(kGke, kSlices), {{"MEGASCALE_SLICE_ID", "3"}}),
+            {},
+            "MEGASCALE_SLICE_ID is \"3\": it must be a number from 0 to 2, as MEGASCALE_NUM_SLICES is 3"},
+        DiscoveryMistake{With(With(kGke, kSlices), {{"MEGASCALE_SLICE_ID", ""}}),
+                         {},
+                         "MEGASCALE_NUM_SLICES is \"3\": there is no MEGASCALE_SLICE_ID beside it"},
+        DiscoveryMistake{
+            With(With(kGke, kSlices), {{"MEGASCALE_COORDINATOR_ADDRESS", ""}}),
+            {},
+            "MEGASCALE_NUM_SLICES is \"3\": there is no MEGASCALE_COORDINATOR_ADDRESS beside it"},
+        DiscoveryMistake{With(With(kGke, kSlices), {{"MEGASCALE_COORDINATOR_ADDRESS", "a,b"}}),
+                         {},
+                         "MEGASCALE_COORDINATOR_ADDRESS is \"a,b\": `a,b` is no name or address of a host"},
+        DiscoveryMistake{
+            {},
+            With(kVm, {{"tpu-env", "MEGASCALE_NUM_SLICES: 'two'"}}),
+            "MEGASCALE_NUM_SLICES in the attribute tpu-env of the metadata server is \"two\": it must be "
+            "a number "
+            "from 1 to 4096"}));
 
 TEST(DiscoveryTest, RefusalShowsNoControlCharactersAndNoLongValue) {
   for (const std::string& value :

@@ -7,7 +7,6 @@
 namespace pipeline {
 namespace {
 
-using Kind = LeaderStep::Kind;
 using Time = HostTiming::Time;
 using namespace std::chrono_literals;
 
@@ -49,11 +48,11 @@ class LeaderTest : public testing::Test {
   /// Begins an attempt whose trainers run.
   void Begin() {
     const LeaderStep step = Next();
-    ASSERT_EQ(step.kind, Kind::kBegin);
+    ASSERT_EQ(step.kind, LeaderStep::Kind::kBegin);
     leader.Begun(step.attempt, now);
     for (HostCard& card : cards) card.trains = step.attempt.number, card.ended.reset();
     Read();
-    ASSERT_EQ(Next().kind, Kind::kNothing);
+    ASSERT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   }
   void End(int host, int code, std::string cause = "it ended") {
     HostCard& card = cards[static_cast<std::size_t>(host)];
@@ -69,7 +68,7 @@ class LeaderTest : public testing::Test {
     cards[2].nonce += "'";
     Pass(5s);
     const LeaderStep step = Next();
-    ASSERT_EQ(step.kind, Kind::kEnd);
+    ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
     ASSERT_EQ(step.end.lost, std::vector<int>{2});
     EndAll(75);
     Read();
@@ -93,21 +92,21 @@ TEST_F(LeaderTest, NoAttemptBeginsBeforeTheMarkersAreKnown) {
       ++card.sign;
       unknowing.Saw(host, card, now);
     }
-    EXPECT_EQ(unknowing.Next(cards[0], now).kind, Kind::kNothing) << "it would begin anew";
+    EXPECT_EQ(unknowing.Next(cards[0], now).kind, LeaderStep::Kind::kNothing) << "it would begin anew";
   }
   unknowing.Marked(700);
-  EXPECT_EQ(unknowing.Next(cards[0], now).kind, Kind::kBegin);
+  EXPECT_EQ(unknowing.Next(cards[0], now).kind, LeaderStep::Kind::kBegin);
   EXPECT_EQ(unknowing.Next(cards[0], now).attempt.step, 700);
 }
 
 TEST_F(LeaderTest, BeginsWhenAllHostsLive) {
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(10s, {1});
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   EXPECT_EQ(leader.Missing(now), "host 2 (10.0.0.3)");
   Pass(5s);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kBegin);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kBegin);
   EXPECT_EQ(step.attempt.number, 5);
   EXPECT_EQ(step.attempt.nonces, (std::vector<std::string>{"n0", "n1", "n2"}));
   EXPECT_EQ(step.attempt.step, -1);
@@ -116,30 +115,30 @@ TEST_F(LeaderTest, BeginsWhenAllHostsLive) {
 
 TEST_F(LeaderTest, CardsOfDeadHostsBeginNothing) {
   Pass(600s, {});
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   EXPECT_EQ(leader.Missing(now), "host 1 (10.0.0.2), host 2 (10.0.0.3)");
 }
 
 TEST_F(LeaderTest, WaitsForATrainerThatStillRuns) {
   cards[1].trains = 4;
   Pass(10s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   cards[1].trains = 0;
   cards[0].trains = 4;
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   cards[0].trains = 0;
-  EXPECT_EQ(Next().kind, Kind::kBegin);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kBegin);
 }
 
 TEST_F(LeaderTest, ATrainerThatNeverEndsIsNamedAndEndsTheRun) {
   cards[1].trains = 4;
   Pass(1800s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   EXPECT_EQ(leader.StillTrain(cards[0]), "host 1 (10.0.0.2) (attempt 4)");
   Pass(5s);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kFail);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
   EXPECT_EQ(step.over.code, Code::kUnavailable);
   EXPECT_NE(step.over.message.find("for 30 min on host 1 (10.0.0.2) (attempt 4)"), std::string::npos)
       << step.over.message;
@@ -148,14 +147,14 @@ TEST_F(LeaderTest, ATrainerThatNeverEndsIsNamedAndEndsTheRun) {
 TEST_F(LeaderTest, AHostThatLeavesIsNotWaitedForInVain) {
   cards[1].leaves = true;
   Pass(10s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
 }
 
 TEST_F(LeaderTest, AnotherProgramOrNumberOfHostsIsRefusedByName) {
   cards[2].digests["program"] = "q";
   Pass(10s);
   LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kFail);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
   EXPECT_EQ(step.over.code, Code::kInvalidArgument);
   EXPECT_NE(step.over.message.find("host 2 (10.0.0.3) has another program"), std::string::npos)
       << step.over.message;
@@ -171,10 +170,10 @@ TEST_F(LeaderTest, AnotherProgramOrNumberOfHostsIsRefusedByName) {
 
 TEST_F(LeaderTest, AfterHalfAnHourTheMissingHostsAreNamed) {
   Pass(1800s, {1});
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(5s, {1});
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kFail);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
   EXPECT_EQ(step.over.code, Code::kUnavailable);
   EXPECT_NE(step.over.message.find("host 2 (10.0.0.3)"), std::string::npos) << step.over.message;
   EXPECT_EQ(step.over.message.find("host 1"), std::string::npos);
@@ -185,7 +184,7 @@ TEST_F(LeaderTest, AMissingHostThatLivesWithAnotherRecipeIsNamedSo) {
   leader.FoundElsewhere({{2, {.run = "train-0123456789abcdef", .address = "10.0.0.3"}}});
   EXPECT_EQ(leader.Missing(now), "host 2 (10.0.0.3: it runs another recipe, train-0123456789abcdef)");
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kFail);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
   EXPECT_NE(step.over.message.find("10.0.0.3: it runs another recipe, train-0123"), std::string::npos)
       << step.over.message;
   Pass(10s);
@@ -222,17 +221,17 @@ TEST_F(LeaderTest, AHostWithoutASignIsLost) {
   Pass(10s);
   Begin();
   Pass(40s, {2});
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(5s, {2});
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_EQ(step.end.number, 5);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
   EXPECT_NE(step.end.reason.find("host 1 (10.0.0.2) gave no sign of life"), std::string::npos)
       << step.end.reason;
   leader.Closed(now, 0s);
   EXPECT_FALSE(leader.attempt());
-  EXPECT_EQ(Next().kind, Kind::kNothing) << "host 1 is not there";
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing) << "host 1 is not there";
 }
 
 TEST_F(LeaderTest, AHostThatWasStartedAgainIsLost) {
@@ -241,7 +240,7 @@ TEST_F(LeaderTest, AHostThatWasStartedAgainIsLost) {
   cards[1].nonce = "again";
   Pass(5s);
   const LeaderStep step = Next();
-  EXPECT_EQ(step.kind, Kind::kEnd);
+  EXPECT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
 }
 
@@ -251,10 +250,10 @@ TEST_F(LeaderTest, AFailureThatALostHostCausedCostsNothing) {
   End(0, 70, "JAX lost a peer");
   End(2, 134, "abort");
   Pass(40s, {2});  // host 1 is frozen, the others' trainers have failed by it
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(5s, {2});
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
 }
 
@@ -270,7 +269,7 @@ TEST_F(LeaderTest, AHostThatWasCutOffAndEndedItsTrainerIsLost) {
     card.ended = end;
     Pass(5s);
     const LeaderStep step = Next();
-    ASSERT_EQ(step.kind, Kind::kEnd) << "at once";
+    ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd) << "at once";
     EXPECT_EQ(step.end.lost, std::vector<int>{host});
     EXPECT_NE(step.end.reason.find("ended its trainer: this host could not renew"), std::string::npos)
         << step.end.reason;
@@ -284,26 +283,26 @@ TEST_F(LeaderTest, AFailureDecidesWhenAllHaveEndedOrInTime) {
   Begin();
   End(1, 86, "diverged");
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   End(0, 75), End(2, 75);
   Pass(5s);
   LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_TRUE(step.end.lost.empty());
   EXPECT_EQ(step.decided.code, 86);
   EXPECT_EQ(step.end.reason, "diverged");
   leader.Closed(now, 7s);
-  EXPECT_EQ(Next().kind, Kind::kNothing) << "the restart policy waits";
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing) << "the restart policy waits";
   Pass(10s);
   Begin();
   End(1, 75);
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(50s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(5s);
   step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd) << "the others hang";
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd) << "the others hang";
   EXPECT_EQ(step.decided.code, 75);
 }
 
@@ -312,11 +311,11 @@ TEST_F(LeaderTest, AHostThatIsStoppedIsLostWhenAllHaveSaved) {
   Begin();
   cards[1].leaves = true;
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   EndAll(42);
   Pass(5s);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
   EXPECT_EQ(step.end.reason, "host 1 (10.0.0.2) was stopped");
 }
@@ -355,19 +354,19 @@ class PatientLeaderTest : public testing::Test {
 };
 
 TEST_F(PatientLeaderTest, AStopWaitsAsLongAsACheckpointMayTake) {
-  EXPECT_EQ(Pass(320s).kind, Kind::kNothing) << "the trainers would be killed while they save";
-  EXPECT_EQ(Pass(10s).kind, Kind::kEnd);
+  EXPECT_EQ(Pass(320s).kind, LeaderStep::Kind::kNothing) << "the trainers would be killed while they save";
+  EXPECT_EQ(Pass(10s).kind, LeaderStep::Kind::kEnd);
 }
 
 TEST_F(PatientLeaderTest, AHostThatHasSavedAndGoneIsNotLostWhileOthersSave) {
   cards[1].trains = 0;
   cards[1].ended = Ended(1, 42);
   Pass(5s);
-  EXPECT_EQ(Pass(200s, {2}).kind, Kind::kNothing);
+  EXPECT_EQ(Pass(200s, {2}).kind, LeaderStep::Kind::kNothing);
   cards[0].ended = cards[2].ended = Ended(1, 42);
   cards[0].trains = cards[2].trains = 0;
   const LeaderStep step = Pass(5s, {2});
-  ASSERT_EQ(step.kind, Kind::kEnd);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{1});
 }
 
@@ -376,34 +375,34 @@ TEST_F(LeaderTest, AllDoneNeedsEveryHost) {
   Begin();
   End(0, 0), End(1, 0);
   Pass(300s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   End(2, 0);
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kAllDone);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kAllDone);
 }
 
 TEST_F(LeaderTest, AnEndOfAnEarlierAttemptIsNoEnd) {
   Pass(10s);
   for (HostCard& card : cards) card.ended = Ended(4, 86);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kBegin);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kBegin);
   leader.Begun(step.attempt, now);
   for (HostCard& card : cards) card.trains = 5;
   Pass(300s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
 }
 
 TEST_F(LeaderTest, AHostThatLivesAndBeginsNothingIsLost) {
   Pass(10s);
   const LeaderStep begin = Next();
-  ASSERT_EQ(begin.kind, Kind::kBegin);
+  ASSERT_EQ(begin.kind, LeaderStep::Kind::kBegin);
   leader.Begun(begin.attempt, now);
   cards[0].trains = cards[1].trains = 5;
   Pass(120s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   Pass(5s);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd);
   EXPECT_EQ(step.end.lost, std::vector<int>{2});
   EXPECT_NE(step.end.reason.find("host 2 (10.0.0.3) lives, and has not begun attempt 5"), std::string::npos)
       << step.end.reason;
@@ -414,24 +413,24 @@ TEST_F(LeaderTest, AStopOfTheLeaderEndsTheRunWhenAllHaveSaved) {
   Begin();
   cards[0].leaves = true;
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kNothing);
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kNothing);
   EndAll(42);
   Pass(5s);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kFail);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
   EXPECT_EQ(step.over.outcome, RunOutcome::kStopped);
 }
 
 TEST_F(LeaderTest, AHostThatIsStoppedBeforeItBeganIsLostAtOnce) {
   Pass(10s);
   const LeaderStep begin = Next();
-  ASSERT_EQ(begin.kind, Kind::kBegin);
+  ASSERT_EQ(begin.kind, LeaderStep::Kind::kBegin);
   leader.Begun(begin.attempt, now);
   cards[0].trains = cards[1].trains = begin.attempt.number;
   cards[2].leaves = true;
   Pass(5s);
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kEnd) << "it will not come";
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kEnd) << "it will not come";
   EXPECT_EQ(step.end.lost, std::vector<int>{2});
   EXPECT_EQ(step.end.reason, "host 2 (10.0.0.3) was stopped");
 }
@@ -439,17 +438,17 @@ TEST_F(LeaderTest, AHostThatIsStoppedBeforeItBeganIsLostAtOnce) {
 TEST_F(LeaderTest, ALeaderThatIsStoppedBeforeItBeganEndsAtOnce) {
   Pass(10s);
   const LeaderStep begin = Next();
-  ASSERT_EQ(begin.kind, Kind::kBegin);
+  ASSERT_EQ(begin.kind, LeaderStep::Kind::kBegin);
   cards[0].leaves = true;  // while the object was written
   leader.Begun(begin.attempt, now);
-  ASSERT_EQ(Next().kind, Kind::kFail);
+  ASSERT_EQ(Next().kind, LeaderStep::Kind::kFail);
   EXPECT_EQ(Next().over.outcome, RunOutcome::kStopped);
 }
 
 TEST_F(LeaderTest, AStopOfTheLeaderDoesNotWaitForHosts) {
   cards[0].leaves = true;
   const LeaderStep step = Next();
-  ASSERT_EQ(step.kind, Kind::kFail);
+  ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
   EXPECT_EQ(step.over.outcome, RunOutcome::kStopped);
 }
 
@@ -459,7 +458,7 @@ TEST_F(LeaderTest, AfterThreeLossesWithoutACheckpointItWaitsLongerAndLonger) {
   for (int loss = 0; loss < 12; ++loss) {
     Lose();
     std::int64_t waited = 0;
-    while (Next().kind == Kind::kNothing) {
+    while (Next().kind == LeaderStep::Kind::kNothing) {
       now += 1s, ++waited;
       ++cards[1].sign, ++cards[2].sign;
       Read();
@@ -472,11 +471,11 @@ TEST_F(LeaderTest, AfterThreeLossesWithoutACheckpointItWaitsLongerAndLonger) {
   leader.Marked(500);
   cards[2].nonce += "'";
   Pass(5s);
-  ASSERT_EQ(Next().kind, Kind::kEnd);
+  ASSERT_EQ(Next().kind, LeaderStep::Kind::kEnd);
   EndAll(75);
   leader.Closed(now, 0s);
   Pass(5s);
-  EXPECT_EQ(Next().kind, Kind::kBegin) << "a checkpoint was made";
+  EXPECT_EQ(Next().kind, LeaderStep::Kind::kBegin) << "a checkpoint was made";
 }
 
 TEST(DecisiveTest, AFailureThatExplainsTheOthersDecides) {

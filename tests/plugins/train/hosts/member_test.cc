@@ -5,11 +5,10 @@
 namespace pipeline {
 namespace {
 
-using Kind = MemberStep::Kind;
 using Time = HostTiming::Time;
 using namespace std::chrono_literals;
 
-HostCard CardOf(int host, std::string nonce, std::int64_t sign = 0) {
+HostCard NoncedCard(int host, std::string nonce, std::int64_t sign = 0) {
   HostCard card;
   card.host = host;
   card.hosts = 2;
@@ -42,46 +41,46 @@ class MemberTest : public testing::Test {
   void Train() {
     Live(10s);
     member.SawAttempt(Attempt(7), false);
-    ASSERT_EQ(member.Next(now).kind, Kind::kStart);
+    ASSERT_EQ(member.Next(now).kind, MemberStep::Kind::kStart);
     member.Started();
-    ASSERT_EQ(member.Next(now).kind, Kind::kNothing);
+    ASSERT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   }
   void ExpectKilled(std::string_view why) {
     const MemberStep step = member.Next(now);
-    EXPECT_EQ(step.kind, Kind::kKill);
+    EXPECT_EQ(step.kind, MemberStep::Kind::kKill);
     EXPECT_NE(step.why.find(why), std::string::npos) << step.why;
   }
 
   Time now = 0s;
-  HostCard leader = CardOf(0, "L");
-  Member member{CardOf(1, "M"), HostTiming{}, 0s};
+  HostCard leader = NoncedCard(0, "L");
+  Member member{NoncedCard(1, "M"), HostTiming{}, 0s};
 };
 
 TEST_F(MemberTest, StartsOnlyInTheNewestAttemptWithItsOwnNonce) {
   Live(10s);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   member.SawAttempt(Attempt(7, "L", "another start"), false);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   member.SawAttempt(Attempt(7), true);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing) << "it has ended";
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing) << "it has ended";
   member.SawAttempt(Attempt(7, "an earlier leader"), false);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   member.SawAttempt(Attempt(7), false);
   const MemberStep step = member.Next(now);
-  EXPECT_EQ(step.kind, Kind::kStart);
+  EXPECT_EQ(step.kind, MemberStep::Kind::kStart);
   EXPECT_EQ(step.attempt.number, 7);
 }
 
 TEST_F(MemberTest, StartsNothingWithoutALivingLeaderOrASignOfItsOwn) {
   member.SawAttempt(Attempt(7), false);
   member.SawLeader(leader, now);  // perhaps of a dead leader
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   Live(10s);
   Pass(35s, false, true);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing) << "the others may have given it up";
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing) << "the others may have given it up";
   EXPECT_FALSE(member.MayWrite(now));
   Live(5s);
-  EXPECT_EQ(member.Next(now).kind, Kind::kStart);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kStart);
 }
 
 TEST_F(MemberTest, StartsOnceInAnAttempt) {
@@ -95,9 +94,9 @@ TEST_F(MemberTest, StartsOnceInAnAttempt) {
                 .cause = "gone"});
   EXPECT_EQ(member.card().ended->attempt, 7);
   EXPECT_EQ(member.card().trains, 0);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   member.SawAttempt(Attempt(8), false);
-  EXPECT_EQ(member.Next(now).kind, Kind::kStart);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kStart);
   member.Started();
   EXPECT_FALSE(member.card().ended);
 }
@@ -105,7 +104,7 @@ TEST_F(MemberTest, StartsOnceInAnAttempt) {
 TEST_F(MemberTest, ASignThatCannotBeRenewedKillsTheTrainerBeforeTheOthersGiveUp) {
   Train();
   Pass(30s, false, true);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   Pass(5s, false, true);
   EXPECT_LT(35s, HostTiming{}.given_up);
   ExpectKilled("could not renew");
@@ -128,7 +127,7 @@ TEST_F(MemberTest, AnEndOrANewerAttemptKillsTheTrainer) {
 TEST_F(MemberTest, ALostLeaderKillsTheTrainer) {
   Train();
   Pass(40s, true, false);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   Pass(5s, true, false);
   ExpectKilled("host 0 gave no sign");
 }
@@ -156,7 +155,7 @@ TEST_F(MemberTest, ASupersededStartKillsItsTrainerAndEnds) {
   EXPECT_FALSE(member.MayWrite(now));
   member.Ended({});
   const MemberStep step = member.Next(now);
-  EXPECT_EQ(step.kind, Kind::kFinish);
+  EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
   EXPECT_EQ(step.end.outcome, RunOutcome::kFailed);
 }
 
@@ -165,25 +164,25 @@ TEST_F(MemberTest, EndsAsTheLeaderDid) {
   leader.over = RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};
   Live(5s);
   const MemberStep step = member.Next(now);
-  EXPECT_EQ(step.kind, Kind::kFinish);
+  EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
   EXPECT_EQ(step.end, *leader.over);
 }
 
 TEST_F(MemberTest, TheEndOfAnEarlierRunIsNotItsOwn) {
   leader.over = RunEnd{};
   Pass(600s, true, false);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
-  leader = CardOf(0, "L2", 1);  // today's leader
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
+  leader = NoncedCard(0, "L2", 1);  // today's leader
   Live(5s);
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
 }
 
 TEST_F(MemberTest, NoLeaderForHalfAnHourEndsTheRun) {
   Pass(1805s, true, false);  // five seconds until the card of a dead leader is read
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing);
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   Pass(5s, true, false);
   const MemberStep step = member.Next(now);
-  EXPECT_EQ(step.kind, Kind::kFinish);
+  EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
   EXPECT_EQ(step.end.code, Code::kUnavailable);
   EXPECT_NE(step.end.message.find("host 0"), std::string::npos);
 }
@@ -191,7 +190,7 @@ TEST_F(MemberTest, NoLeaderForHalfAnHourEndsTheRun) {
 TEST_F(MemberTest, AStopEndsItWhenItsTrainerHasEnded) {
   Train();
   member.AskedToStop();
-  EXPECT_EQ(member.Next(now).kind, Kind::kNothing) << "the trainers save together first";
+  EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing) << "the trainers save together first";
   member.Ended({.attempt = 0,
                 .code = 42,
                 .signal = 0,
@@ -200,31 +199,31 @@ TEST_F(MemberTest, AStopEndsItWhenItsTrainerHasEnded) {
                 .lost = false,
                 .cause = "stopped"});
   const MemberStep step = member.Next(now);
-  EXPECT_EQ(step.kind, Kind::kFinish);
+  EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
   EXPECT_EQ(step.end.outcome, RunOutcome::kStopped);
   EXPECT_TRUE(member.card().leaves);
 }
 
 TEST(LeadingMemberTest, StartsNothingAfterAStop) {
-  Member leader(CardOf(0, "L"), HostTiming{}, 0s);
+  Member leader(NoncedCard(0, "L"), HostTiming{}, 0s);
   leader.Renewed(5s);
   leader.AskedToStop();
   leader.SawAttempt(Attempt(1), false);
-  EXPECT_EQ(leader.Next(6s).kind, Kind::kNothing);
+  EXPECT_EQ(leader.Next(6s).kind, MemberStep::Kind::kNothing);
 }
 
 TEST(LeadingMemberTest, NeedsNoOtherLeader) {
-  Member leader(CardOf(0, "L"), HostTiming{}, 0s);
+  Member leader(NoncedCard(0, "L"), HostTiming{}, 0s);
   leader.Renewed(5s);
   leader.SawAttempt(Attempt(1), false);
-  EXPECT_EQ(leader.Next(6s).kind, Kind::kStart);
+  EXPECT_EQ(leader.Next(6s).kind, MemberStep::Kind::kStart);
   leader.Started();
   leader.AskedToStop();
   leader.Renewed(3600s);
-  EXPECT_EQ(leader.Next(3601s).kind, Kind::kNothing);
-  EXPECT_EQ(leader.Next(3631s).kind, Kind::kKill);
+  EXPECT_EQ(leader.Next(3601s).kind, MemberStep::Kind::kNothing);
+  EXPECT_EQ(leader.Next(3631s).kind, MemberStep::Kind::kKill);
   leader.Ended({});
-  EXPECT_EQ(leader.Next(3632s).kind, Kind::kNothing) << "the others are told first";
+  EXPECT_EQ(leader.Next(3632s).kind, MemberStep::Kind::kNothing) << "the others are told first";
 }
 
 }  // namespace

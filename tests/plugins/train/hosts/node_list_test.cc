@@ -35,11 +35,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Expansion{"[1-2,5]", {"1", "2", "5"}}, Expansion{"n[2,1]", {"n2", "n1"}},
                     Expansion{"a, b", {"a", "b"}}));
 
-struct Mistake {
+struct ListMistake {
   const char* list;
   const char* reason;
 };
-class NodeListMistakeTest : public testing::TestWithParam<Mistake> {};
+class NodeListMistakeTest : public testing::TestWithParam<ListMistake> {};
 
 TEST_P(NodeListMistakeTest, IsRefusedWithItsReason) {
   const Result<Nodes> nodes = ParseNodeList(GetParam().list);
@@ -50,21 +50,21 @@ TEST_P(NodeListMistakeTest, IsRefusedWithItsReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, NodeListMistakeTest,
-    testing::Values(Mistake{"", "an entry is empty"}, Mistake{"a,,b", "an entry is empty"},
-                    Mistake{"a,", "an entry is empty"}, Mistake{"a[1-2", "a bracket has no end"},
-                    Mistake{"a1-2]", "a bracket ends and does not begin"},
-                    Mistake{"a[1-[2]]", "a bracket begins inside of another"},
-                    Mistake{"a[3-1]", "the range `3-1` ends before it begins"},
-                    Mistake{"a[]", "`` in its brackets is no number and no range of numbers"},
-                    Mistake{"a[1,]", "`` in its brackets is no number and no range of numbers"},
-                    Mistake{"a[1-]", "`1-` in its brackets is no number and no range of numbers"},
-                    Mistake{"a[-1]", "`-1` in its brackets is no number and no range of numbers"},
-                    Mistake{"a[1-2-3]", "`1-2-3` in its brackets is no number and no range of numbers"},
-                    Mistake{"a[0x1]", "`0x1` in its brackets is no number and no range of numbers"},
-                    Mistake{"a[9999999999999999999]",
-                            "`9999999999999999999` in its brackets is no number and no range of numbers"},
-                    Mistake{"a b", "`a b` is no part of a node's name"},
-                    Mistake{"a\x1b[1]", "`a?` is no part of a node's name"}));
+    testing::Values(ListMistake{"", "an entry is empty"}, ListMistake{"a,,b", "an entry is empty"},
+                    ListMistake{"a,", "an entry is empty"}, ListMistake{"a[1-2", "a bracket has no end"},
+                    ListMistake{"a1-2]", "a bracket ends and does not begin"},
+                    ListMistake{"a[1-[2]]", "a bracket begins inside of another"},
+                    ListMistake{"a[3-1]", "the range `3-1` ends before it begins"},
+                    ListMistake{"a[]", "`` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a[1,]", "`` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a[1-]", "`1-` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a[-1]", "`-1` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a[1-2-3]", "`1-2-3` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a[0x1]", "`0x1` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a[9999999999999999999]",
+                                "`9999999999999999999` in its brackets is no number and no range of numbers"},
+                    ListMistake{"a b", "`a b` is no part of a node's name"},
+                    ListMistake{"a\x1b[1]", "`a?` is no part of a node's name"}));
 
 TEST(NodeListTest, MostHostsFitAndOneMoreIsRefusedBeforeItIsMade) {
   EXPECT_EQ(ParseNodeList(StrCat("n[1-", kMostHosts, "]"))->size(), std::size_t{kMostHosts});

@@ -13,7 +13,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kSeed = 7;
-constexpr std::uint64_t kBlockBytes = kPipeBlockRows * PackedRows::kRowBytes;
 
 /// A disk and a store whose blocks arrive when the test says so.
 class FetchPlannerTest : public testing::Test {
@@ -61,7 +60,8 @@ class FetchPlannerTest : public testing::Test {
 };
 
 TEST_F(FetchPlannerTest, EachWindowIsHereWhileItIsReadAndTheDiskIsBounded) {
-  for (const std::uint64_t room : {18 * kBlockBytes, 32 * kBlockBytes + 5, 50 * kBlockBytes}) {
+  for (const std::uint64_t room :
+       {18 * PackedRows::kBlockBytes, 32 * PackedRows::kBlockBytes + 5, 50 * PackedRows::kBlockBytes}) {
     FetchPlanner planner = Planner(room);
     here_.clear();
     fetched_ = 0;
@@ -80,7 +80,7 @@ TEST_F(FetchPlannerTest, EachWindowIsHereWhileItIsReadAndTheDiskIsBounded) {
 }
 
 TEST_F(FetchPlannerTest, TheNextWindowArrivesWhileOneIsRead) {
-  FetchPlanner planner = Planner(32 * kBlockBytes);
+  FetchPlanner planner = Planner(32 * PackedRows::kBlockBytes);
   planner.Want(0, {.shuffled = true, .sample = 0});
   Fetch(planner);
   const std::uint64_t next = EndOfWindow(0);
@@ -93,7 +93,7 @@ TEST_F(FetchPlannerTest, TheNextWindowArrivesWhileOneIsRead) {
 }
 
 TEST_F(FetchPlannerTest, BlocksThatTheNextEpochNeedsSoonStay) {
-  FetchPlanner planner = Planner(60 * kBlockBytes);
+  FetchPlanner planner = Planner(60 * PackedRows::kBlockBytes);
   std::uint64_t sample = 0;
   for (; sample < 3 * rows_; sample = EndOfWindow(sample)) {
     planner.Want(0, {.shuffled = true, .sample = sample});
@@ -103,14 +103,14 @@ TEST_F(FetchPlannerTest, BlocksThatTheNextEpochNeedsSoonStay) {
 }
 
 TEST_F(FetchPlannerTest, RowsInTheOrderOfTheShardsComeFirst) {
-  FetchPlanner planner = Planner(18 * kBlockBytes);
+  FetchPlanner planner = Planner(18 * PackedRows::kBlockBytes);
   planner.Want(1, {.shuffled = true, .sample = 0});  // waits for worker 0
   for (std::uint64_t block = 0; block < blocks_.count(); ++block) {
     planner.Want(0, {.shuffled = false, .sample = block * kPipeBlockRows});
     Fetch(planner);
     EXPECT_TRUE(here_.contains(block));
     EXPECT_TRUE(Here(BlocksOf(0, 2000)));
-    EXPECT_LE(planner.held(), 18 * kBlockBytes);
+    EXPECT_LE(planner.held(), 18 * PackedRows::kBlockBytes);
   }
   planner.Want(0, {.shuffled = true, .sample = 0});
   Fetch(planner);
@@ -118,17 +118,17 @@ TEST_F(FetchPlannerTest, RowsInTheOrderOfTheShardsComeFirst) {
 }
 
 TEST_F(FetchPlannerTest, NothingIsRemovedBeforeAWorkerSaysWhereItIs) {
-  FetchPlanner planner = Planner(40 * kBlockBytes);
+  FetchPlanner planner = Planner(40 * PackedRows::kBlockBytes);
   for (std::uint64_t block = 0; block < 30; ++block) EXPECT_TRUE(planner.Found(block));
   EXPECT_TRUE(planner.TakeUnwanted().empty());
   EXPECT_FALSE(planner.StartNext());
-  EXPECT_EQ(planner.held(), 30 * kBlockBytes);
+  EXPECT_EQ(planner.held(), 30 * PackedRows::kBlockBytes);
   for (std::uint64_t block = 30; block < 40; ++block) EXPECT_TRUE(planner.Found(block));
   EXPECT_FALSE(planner.Found(40)) << "there is no room";
 }
 
 TEST_F(FetchPlannerTest, AFailedBlockIsFetchedAgain) {
-  FetchPlanner planner = Planner(40 * kBlockBytes);
+  FetchPlanner planner = Planner(40 * PackedRows::kBlockBytes);
   planner.Want(0, {.shuffled = true, .sample = 0});
   const auto block = planner.StartNext();
   planner.Failed(*block);
@@ -140,7 +140,7 @@ TEST_F(FetchPlannerTest, AFailedBlockIsFetchedAgain) {
 TEST_F(FetchPlannerTest, WorkersNeverWaitForEver) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
-    const std::uint64_t room = (18 + random() % 40) * kBlockBytes;
+    const std::uint64_t room = (18 + random() % 40) * PackedRows::kBlockBytes;
     FetchPlanner planner = Planner(room);
     const std::size_t workers = 1 + random() % 3;
     const std::uint64_t rows_of_step = 1000 + random() % 9000;  // of one worker

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/train/file_facts.h"
+#include "plugins/train/reader/sample_order.h"
 #include "plugins/train/rows/row_blocks.h"
 
 namespace pipeline {
@@ -14,6 +15,7 @@ namespace pipeline {
 class PackedRows {
  public:
   static constexpr std::uint64_t kRowBytes = 8;
+  static constexpr std::uint64_t kBlockBytes = kPipeBlockRows * kRowBytes;
 
   /// Shards of the split `train` with so many rows each, and one of `validation`. Row r has the number r.
   explicit PackedRows(const std::vector<std::uint64_t>& shards);

@@ -21,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Call = FaultStore::Call;
 
-constexpr std::uint64_t kBlockBytes = kPipeBlockRows * PackedRows::kRowBytes;
-
 template <class Condition>
 bool Soon(const Condition& condition) {
   for (int look = 0; look < 1500 && !condition(); ++look)
@@ -55,7 +53,7 @@ class RowSupplyTest : public testing::Test {
   }
   /// Blocks, with room for so many, on host 0 or on another one that finds the checksums there.
   void OpenBlocks(std::uint64_t room, bool leads = true) {
-    job_.settings["data_disk"] = rows_.whole_bytes() + room * kBlockBytes;
+    job_.settings["data_disk"] = rows_.whole_bytes() + room * PackedRows::kBlockBytes;
     const Status opened = Open();
     ASSERT_TRUE(opened.ok()) << opened.message();
     ASSERT_FALSE(supply_->blocks_directory().empty());
@@ -87,7 +85,7 @@ class RowSupplyTest : public testing::Test {
     std::uint64_t found = 0;
     for (const char* shard : {"-0", "-2"})
       found += FileBytes(StrCat(supply_->blocks_directory(), "/", block, shard));
-    return found == (block == 40 ? 40 * PackedRows::kRowBytes : kBlockBytes);
+    return found == (block == 40 ? 40 * PackedRows::kRowBytes : PackedRows::kBlockBytes);
   }
   bool AllHere(const std::vector<std::uint64_t>& blocks) const {
     return std::all_of(blocks.begin(), blocks.end(), [this](std::uint64_t block) { return Here(block); });
@@ -171,12 +169,12 @@ TEST_F(RowSupplyTest, WindowsAreFetchedAheadAndRemovedBehind) {
   for (int window = 0; window < 7; ++window, sample = end_) {
     const std::vector<std::uint64_t> blocks = Read(sample);
     ASSERT_TRUE(Soon([&] { return AllHere(blocks); })) << sample;
-    EXPECT_LE(OnDisk(), rows_.whole_bytes() + 20 * kBlockBytes);
+    EXPECT_LE(OnDisk(), rows_.whole_bytes() + 20 * PackedRows::kBlockBytes);
     before = blocks;
   }
-  EXPECT_LE(supply_->peak(), rows_.whole_bytes() + 20 * kBlockBytes);
-  EXPECT_GE(supply_->peak(), rows_.whole_bytes() + 16 * kBlockBytes);
-  EXPECT_LT(rows_.whole_bytes() + 20 * kBlockBytes, rows_.bytes()) << "the rows do not fit";
+  EXPECT_LE(supply_->peak(), rows_.whole_bytes() + 20 * PackedRows::kBlockBytes);
+  EXPECT_GE(supply_->peak(), rows_.whole_bytes() + 16 * PackedRows::kBlockBytes);
+  EXPECT_LT(rows_.whole_bytes() + 20 * PackedRows::kBlockBytes, rows_.bytes()) << "the rows do not fit";
   // The ranges of a block, one behind the other, are its rows.
   const std::string rows =
       ReadFile(StrCat(supply_->blocks_directory(), "/", before[0], before[0] * 1024 < 20'000 ? "-0" : "-2"));
@@ -184,7 +182,7 @@ TEST_F(RowSupplyTest, WindowsAreFetchedAheadAndRemovedBehind) {
 }
 
 TEST_F(RowSupplyTest, TooLittleRoomIsRefusedWithTheNumber) {
-  const std::uint64_t least = rows_.whole_bytes() + 18 * kBlockBytes;
+  const std::uint64_t least = rows_.whole_bytes() + 18 * PackedRows::kBlockBytes;
   job_.settings["data_disk"] = least - 1;
   const Status opened = Open();
   EXPECT_EQ(opened.code(), Code::kResourceExhausted);
@@ -203,7 +201,7 @@ TEST_F(RowSupplyTest, ANewStartUsesTheRangesThatAreRight) {
   Begin();
   const std::vector<std::uint64_t> blocks = Read(0);
   ASSERT_TRUE(Soon([&] { return AllHere(blocks); }));
-  ASSERT_TRUE(Soon([&] { return supply_->fetched() > rows_.whole_bytes() + 19 * kBlockBytes; }));
+  ASSERT_TRUE(Soon([&] { return supply_->fetched() > rows_.whole_bytes() + 19 * PackedRows::kBlockBytes; }));
   const std::string directory = supply_->blocks_directory();
   const auto range = [&](std::size_t at) {
     return StrCat(directory, "/", blocks[at], blocks[at] * 1024 < 19'456 ? "-0" : "-2");
@@ -223,7 +221,7 @@ TEST_F(RowSupplyTest, ANewStartUsesTheRangesThatAreRight) {
   EXPECT_FALSE(fs::exists(range(3)));
   Read(0);
   ASSERT_TRUE(Soon([&] { return AllHere(blocks); }));
-  EXPECT_EQ(supply_->fetched(), 2 * kBlockBytes) << "the damaged ones";
+  EXPECT_EQ(supply_->fetched(), 2 * PackedRows::kBlockBytes) << "the damaged ones";
 }
 
 TEST_F(RowSupplyTest, AnObjectThatDiffersEndsTheWorkersWithCode65) {

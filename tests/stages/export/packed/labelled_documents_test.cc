@@ -15,28 +15,23 @@ namespace {
 using Ids = PackerIds;
 using Row = PackerRow;
 
-constexpr std::uint32_t kEos = 2;
-constexpr std::uint32_t kNewline = 4;
-
-struct Line {
+struct LabelledLine {
   Ids ids;
   std::uint32_t label = 0;
   std::uint64_t document = 0;
 };
 
-RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, 0, kNewline}; }
-RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
-
 /// `no` is one id, `いい` are two.
 const LabelAnswers kLabels = {{{"no", {100}}, {2}}, {{"いい", {101, 102}}, {3, 6}}};
 
-std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines, std::uint64_t* cut = nullptr,
-                      std::vector<Ids>* segments = nullptr, const LabelAnswers& labels = kLabels) {
+std::vector<Row> PackLabelled(const RowRules& rules, const std::vector<LabelledLine>& lines,
+                              std::uint64_t* cut = nullptr, std::vector<Ids>* segments = nullptr,
+                              const LabelAnswers& labels = kLabels) {
   EXPECT_TRUE(CheckLabelRoom(labels, rules).ok());
   std::vector<Row> rows;
   std::uint64_t scored = 0;
   LabelledDocuments documents(rules, TakeInto(rows, segments, scored));
-  for (const Line& line : lines) {
+  for (const LabelledLine& line : lines) {
     const Status added = documents.Add(line.ids, labels[line.label], line.document);
     EXPECT_TRUE(added.ok()) << added.message();
   }
@@ -47,14 +42,14 @@ std::vector<Row> Pack(const RowRules& rules, const std::vector<Line>& lines, std
 }
 
 TEST(LabelledDocumentsTest, MakesTheRowOfTheExample) {
-  EXPECT_EQ(Pack(WithNewline(8), {{{5}, 0, 0}, {{6}, 1, 1}}, nullptr, nullptr,
-                 {{{"猫", {300}}, {3}}, {{"犬", {301}}, {3}}}),
+  EXPECT_EQ(PackLabelled(WithNewline(8), {{{5}, 0, 0}, {{6}, 1, 1}}, nullptr, nullptr,
+                         {{{"猫", {300}}, {3}}, {{"犬", {301}}, {3}}}),
             (std::vector<Row>{{{2, 5, 4, 300, 2, 6, 4, 301, 2}, {9, 8, 4}, {0, 0, 0, 1, 1, 0, 0, 1, 1}}}));
 }
 
 TEST(LabelledDocumentsTest, TheLabelIsTheLastLineAndAloneIsScored) {
   std::vector<Ids> segments;
-  EXPECT_EQ(Pack(WithNewline(12), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{6}, 1, 5}}, nullptr, &segments),
+  EXPECT_EQ(PackLabelled(WithNewline(12), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{6}, 1, 5}}, nullptr, &segments),
             (std::vector<Row>{{{2, 7, 8, 4, 9, 4, 100, 2, 6, 4, 101, 102, 2},
                                {13, 10, 6},
                                {0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1}}}));
@@ -62,7 +57,7 @@ TEST(LabelledDocumentsTest, TheLabelIsTheLastLineAndAloneIsScored) {
 }
 
 TEST(LabelledDocumentsTest, WithoutNewlineIdsFollowEachOther) {
-  EXPECT_EQ(Pack(ByLine(6), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{}, 1, 5}}),
+  EXPECT_EQ(PackLabelled(ByLine(6), {{{7, 8}, 0, 0}, {{9}, 0, 0}, {{}, 1, 5}}),
             (std::vector<Row>{{{2, 7, 8, 9, 100, 2, 2}, {6, 3, 3}, {0, 0, 0, 0, 1, 1, 0}},
                               {{2, 101, 102, 2, 2, 2, 2}, {4, 7, 3}, {0, 1, 1, 1, 0, 0, 0}}}));
 }
@@ -70,19 +65,19 @@ TEST(LabelledDocumentsTest, WithoutNewlineIdsFollowEachOther) {
 TEST(LabelledDocumentsTest, ALongDocumentLosesItsLastIdsAndKeepsItsLabel) {
   std::uint64_t cut = 0;
   const std::vector<Row> whole = {{{2, 7, 8, 9, 4, 100, 2}, {7, 3, 3}, {0, 0, 0, 0, 0, 1, 1}}};
-  EXPECT_EQ(Pack(WithNewline(6), {{{7, 8, 9}, 0, 0}}, &cut), whole);
+  EXPECT_EQ(PackLabelled(WithNewline(6), {{{7, 8, 9}, 0, 0}}, &cut), whole);
   EXPECT_EQ(cut, 0u);
-  EXPECT_EQ(Pack(WithNewline(6), {{{7, 8, 9, 10}, 0, 0}}, &cut), whole);
+  EXPECT_EQ(PackLabelled(WithNewline(6), {{{7, 8, 9, 10}, 0, 0}}, &cut), whole);
   EXPECT_EQ(cut, 1u);
   // The end of a line may be the last id of the text, or the first that is lost.
-  EXPECT_EQ(Pack(WithNewline(6), {{{7, 8}, 0, 0}, {{9, 9}, 0, 0}, {{9}, 0, 0}}, &cut),
+  EXPECT_EQ(PackLabelled(WithNewline(6), {{{7, 8}, 0, 0}, {{9, 9}, 0, 0}, {{9}, 0, 0}}, &cut),
             (std::vector<Row>{{{2, 7, 8, 4, 4, 100, 2}, {7, 3, 3}, {0, 0, 0, 0, 0, 1, 1}}}));
   EXPECT_EQ(cut, 1u);
-  EXPECT_EQ(Pack(WithNewline(6), {{{7, 8, 9}, 0, 0}, {{}, 0, 0}}, &cut), whole);
+  EXPECT_EQ(PackLabelled(WithNewline(6), {{{7, 8, 9}, 0, 0}, {{}, 0, 0}}, &cut), whole);
   EXPECT_EQ(cut, 1u);
 }
 
-TEST(LabelledDocumentsTest, NothingGivesNoRows) { EXPECT_TRUE(Pack(WithNewline(6), {}).empty()); }
+TEST(LabelledDocumentsTest, NothingGivesNoRows) { EXPECT_TRUE(PackLabelled(WithNewline(6), {}).empty()); }
 
 TEST(LabelledDocumentsTest, RefusesALabelBesideWhichNoTextFits) {
   EXPECT_EQ(CheckLabelRoom(kLabels, WithNewline(4)).message(),
@@ -108,7 +103,7 @@ TEST(LabelledDocumentsTest, EveryDocumentIsInOneRowWithItsLabel) {
   for (int round = 0; round < 200; ++round) {
     const auto seq_len = static_cast<std::uint32_t>(5 + random() % 20);
     const bool newline = random() % 2 == 0;
-    std::vector<Line> lines;
+    std::vector<LabelledLine> lines;
     std::map<Ids, int> wanted;  // documents
     std::uint64_t cut = 0, bytes = 0, all_cut = 0, counted = 0;
     for (std::uint64_t document = 0; document < random() % 9; ++document) {
@@ -132,7 +127,7 @@ TEST(LabelledDocumentsTest, EveryDocumentIsInOneRowWithItsLabel) {
       bytes += kLabels[label].label.name.size() + 1;
     }
     std::map<Ids, int> found;
-    for (const Row& row : Pack(newline ? WithNewline(seq_len) : ByLine(seq_len), lines, &cut)) {
+    for (const Row& row : PackLabelled(newline ? WithNewline(seq_len) : ByLine(seq_len), lines, &cut)) {
       ASSERT_EQ(row.ids.size(), seq_len + 1);
       ASSERT_EQ(row.ids[0], kEos);
       counted += row.facts.bytes;

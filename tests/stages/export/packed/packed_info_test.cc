@@ -23,7 +23,9 @@ PackedInfo Example() {
   return info;
 }
 
-std::string WhyNot(const Json& json) { return std::string(ParsePackedInfo(json.Dump()).status().message()); }
+std::string WhyNoInfo(const Json& json) {
+  return std::string(ParsePackedInfo(json.Dump()).status().message());
+}
 
 TEST(PackedInfoTest, WritesTheExampleOfItsDocument) {
   std::ifstream file(SourceDir() + "/stages/export/packed/packed.md");
@@ -81,18 +83,18 @@ TEST(PackedInfoTest, CountsTheScoredTargetsOfWeightedRows) {
   EXPECT_EQ(good["splits"]["train"]["scored"].AsInt(), 3);
   Json json = good;
   json["pipe_packed"] = 2;
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 2 does not fit rows in example");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 2 does not fit rows in example");
   json = good;
   json["splits"]["train"]["scored"] = 2;
-  EXPECT_EQ(WhyNot(json), "splits.train: its totals are not the sums over its shards");
+  EXPECT_EQ(WhyNoInfo(json), "splits.train: its totals are not the sums over its shards");
   json["splits"]["train"]["scored"] = 6;
-  EXPECT_EQ(WhyNot(json), "splits.train.scored: 6, where there are 5 targets");
+  EXPECT_EQ(WhyNoInfo(json), "splits.train.scored: 6, where there are 5 targets");
   json["splits"]["train"].Remove("scored");
-  EXPECT_EQ(WhyNot(json), "splits.train.scored: missing");
+  EXPECT_EQ(WhyNoInfo(json), "splits.train.scored: missing");
   json = good;
   json["encoding"] = "raw16";
   json["dtype"] = "uint16";
-  EXPECT_EQ(WhyNot(json), "weights: there is no room for them in raw16");
+  EXPECT_EQ(WhyNoInfo(json), "weights: there is no room for them in raw16");
 }
 
 TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
@@ -108,16 +110,16 @@ TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
   EXPECT_EQ(good["labels"].Dump(), R"([{"ids":[100,101],"name":"no"},{"ids":[102],"name":"yes"}])");
   Json json = good;
   json["labels"] = 1;
-  EXPECT_EQ(WhyNot(json), "labels: not a list");
+  EXPECT_EQ(WhyNoInfo(json), "labels: not a list");
   json["labels"] = Json::Array{};
-  EXPECT_EQ(WhyNot(json),
+  EXPECT_EQ(WhyNoInfo(json),
             "labels: 0 names, and there is nothing to choose among fewer than two; name all labels");
   json = good;
   json.Remove("packing");
-  EXPECT_EQ(WhyNot(json), "labels: rows with them have weights and the packing best_fit");
+  EXPECT_EQ(WhyNoInfo(json), "labels: rows with them have weights and the packing best_fit");
   json = good;
   json["tokenizer"]["eos_id"] = -1;
-  EXPECT_EQ(WhyNot(json), "labels: the tokenizer has no eos, which stands behind each");
+  EXPECT_EQ(WhyNoInfo(json), "labels: the tokenizer has no eos, which stands behind each");
 
   info.labels.clear();
   info.number_labels = true;
@@ -129,45 +131,45 @@ TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
 
 TEST(PackedInfoTest, NamesWhatIsWrong) {
   const Json good = *Json::Parse(PackedInfoJson(Example()));
-  ASSERT_EQ(WhyNot(good), "");
+  ASSERT_EQ(WhyNoInfo(good), "");
   Json json = good;
   json["pipe_packed"] = 4;
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 4 where this program reads 3; use the program that wrote it");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 4 where this program reads 3; use the program that wrote it");
   json["pipe_packed"] = 3;
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 3 does not fit rows in example");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 3 does not fit rows in example");
   json["pipe_packed"] = 2;
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 2 does not fit rows in example");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 2 does not fit rows in example");
   json = good;
   json["encoding"] = "raw8";
-  EXPECT_EQ(WhyNot(json), "encoding: 'raw8' is unknown");
+  EXPECT_EQ(WhyNoInfo(json), "encoding: 'raw8' is unknown");
   json["encoding"] = "raw16";
-  EXPECT_EQ(WhyNot(json), "pipe_packed: 1 does not fit rows in raw16");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 1 does not fit rows in raw16");
   json = good;
   json["packing"] = "tight";
-  EXPECT_EQ(WhyNot(json), "packing: 'tight' is unknown");
+  EXPECT_EQ(WhyNoInfo(json), "packing: 'tight' is unknown");
   json = good;
   json["feature"] = "text";
-  EXPECT_EQ(WhyNot(json), "rows have the feature text of int64, not tokens of int64");
+  EXPECT_EQ(WhyNoInfo(json), "rows have the feature text of int64, not tokens of int64");
   json = good;
   json.Remove("seq_len");
-  EXPECT_EQ(WhyNot(json), "seq_len: missing");
+  EXPECT_EQ(WhyNoInfo(json), "seq_len: missing");
   json["seq_len"] = (1 << 20) + 1;
-  EXPECT_EQ(WhyNot(json), "seq_len: 1048577: must be from 1 to 1048576");
+  EXPECT_EQ(WhyNoInfo(json), "seq_len: 1048577: must be from 1 to 1048576");
   json = good;
   json["fill_id"] = 302;
-  EXPECT_EQ(WhyNot(json), "fill_id: 302, where the vocabulary has 302 pieces");
+  EXPECT_EQ(WhyNoInfo(json), "fill_id: 302, where the vocabulary has 302 pieces");
   json = good;
   json["splits"]["train"]["bytes"] = 18;
-  EXPECT_EQ(WhyNot(json), "splits.train: its totals are not the sums over its shards");
+  EXPECT_EQ(WhyNoInfo(json), "splits.train: its totals are not the sums over its shards");
   json = good;
   json["splits"]["train"]["targets"] = 6;
-  EXPECT_EQ(WhyNot(json), "splits.train.targets: 6 with 7 tokens in 2 rows");
+  EXPECT_EQ(WhyNoInfo(json), "splits.train.targets: 6 with 7 tokens in 2 rows");
   json = good;
   json["tokenizer"]["vocab_size"] = 0;
-  EXPECT_EQ(WhyNot(json), "tokenizer.vocab_size: 0, where ids are below 2^31");
+  EXPECT_EQ(WhyNoInfo(json), "tokenizer.vocab_size: 0, where ids are below 2^31");
   json = good;
   json["tokenizer"].Remove("newline_id");
-  EXPECT_EQ(WhyNot(json), "tokenizer.newline_id: missing");
+  EXPECT_EQ(WhyNoInfo(json), "tokenizer.newline_id: missing");
   EXPECT_EQ(ParsePackedInfo("{").status().code(), Code::kDataLoss);
   EXPECT_EQ(ParsePackedInfo("[]").status().code(), Code::kDataLoss);
 }

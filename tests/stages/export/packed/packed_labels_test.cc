@@ -10,7 +10,7 @@
 namespace pipeline {
 namespace {
 
-std::string WhyNot(const std::vector<PackedLabel>& labels) {
+std::string WhyNoLabels(const std::vector<PackedLabel>& labels) {
   const Status status = CheckPackedLabels(labels, PipeTokenizer("a model"));
   EXPECT_TRUE(status.ok() || status.code() == Code::kInvalidArgument);
   return std::string(status.message());
@@ -22,36 +22,36 @@ constexpr std::string_view kByOneId =
     "differ";
 
 TEST(PackedLabelsTest, NamesThatDifferBehindTheirCommonIdsAreAccepted) {
-  EXPECT_EQ(WhyNot({{"no", {10}}, {"yes", {11}}}), "");
-  EXPECT_EQ(WhyNot({{"no", {9, 10}}, {"yes", {9, 11, 12}}, {"perhaps", {9, 13}}}), "");
-  EXPECT_EQ(WhyNot({{"no", {10, 9}}, {"yes", {11, 9}}}), "") << "what comes behind may be the same";
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}, {"yes", {11}}}), "");
+  EXPECT_EQ(WhyNoLabels({{"no", {9, 10}}, {"yes", {9, 11, 12}}, {"perhaps", {9, 13}}}), "");
+  EXPECT_EQ(WhyNoLabels({{"no", {10, 9}}, {"yes", {11, 9}}}), "") << "what comes behind may be the same";
 }
 
 TEST(PackedLabelsTest, TheIdBehindTheCommonOnesTellsNamesApart) {
-  EXPECT_EQ(WhyNot({{"fine", {10, 11}}, {"bad", {12}}, {"good", {10, 13}}}),
+  EXPECT_EQ(WhyNoLabels({{"fine", {10, 11}}, {"bad", {12}}, {"good", {10, 13}}}),
             "labels: 'fine' and 'good' have the same id 0, 10: " + std::string(kByOneId));
-  EXPECT_EQ(WhyNot({{"a b", {9, 10, 11}}, {"a c", {9, 12}}, {"a b c", {9, 10, 12}}}),
+  EXPECT_EQ(WhyNoLabels({{"a b", {9, 10, 11}}, {"a c", {9, 12}}, {"a b c", {9, 10, 12}}}),
             "labels: 'a b' and 'a b c' have the same id 1, 10: " + std::string(kByOneId));
-  EXPECT_EQ(WhyNot({{"good", {10, 11}}, {"go", {10}}}),
+  EXPECT_EQ(WhyNoLabels({{"good", {10, 11}}, {"go", {10}}}),
             "labels: 'go' ends where 'good' goes on: " + std::string(kByOneId));
 }
 
 TEST(PackedLabelsTest, EachNameHasIdsOfItsOwn) {
-  EXPECT_EQ(WhyNot({{"no", {10}}}),
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}}),
             "labels: 1 name, and there is nothing to choose among fewer than two; name all labels");
-  EXPECT_EQ(WhyNot({{"no", {10}}, {"yes", {}}}),
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}, {"yes", {}}}),
             "labels: 'yes' has no ids: its tokenizer sees no text in it; choose another name");
   EXPECT_EQ(
-      WhyNot({{"no", {10}}, {"yes", {11, 3}}}),
+      WhyNoLabels({{"no", {10}}, {"yes", {11, 3}}}),
       "labels: 'yes' has text for which the tokenizer has no piece, so that its ids do not give the name; "
       "choose another name, or a tokenizer with `byte_fallback: true`");
-  EXPECT_EQ(WhyNot({{"no", {10}}, {"yes", {11, 2}}}),
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}, {"yes", {11, 2}}}),
             "labels: 'yes' has the id that ends documents; choose another name");
-  EXPECT_EQ(WhyNot({{"no", {10}}, {"yes", {512}}}),
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}, {"yes", {512}}}),
             "labels: 'yes' has the id 512 where the tokenizer has 512 pieces");
-  EXPECT_EQ(WhyNot({{"no", {10}}, {"No", {10}}}),
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}, {"No", {10}}}),
             "labels: 'no' and 'No' have the same ids; choose names that the tokenizer tells apart");
-  EXPECT_EQ(WhyNot({{"no", {10}}, {"no", {11}}}), "labels: 'no' comes twice");
+  EXPECT_EQ(WhyNoLabels({{"no", {10}}, {"no", {11}}}), "labels: 'no' comes twice");
 }
 
 TEST(PackedLabelsTest, ATokenizerWithoutUnknownIdsHasNoneInItsNames) {

@@ -13,17 +13,17 @@ namespace pipeline {
 namespace {
 
 using namespace std::string_view_literals;
-using Ids = std::vector<std::uint32_t>;
+using RowIds = std::vector<std::uint32_t>;
 
 // The example of stages/export/packed/packed.md.
-constexpr std::string_view kShard =
+constexpr std::string_view kExampleShard =
     "\x19\x00\x00\x00\x00\x00\x00\x00\x8b\xf1\x08\x28"
     "\x0a\x17\x0a\x15\x0a\x06\x74\x6f\x6b\x65\x6e\x73\x12\x0b\x1a\x09\x0a\x07\x02\xac\x02\x05\x04\xad\x02"
     "\x4e\xf7\xa6\xb5"
     "\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7f\x4b\x22"
     "\x0a\x16\x0a\x14\x0a\x06\x74\x6f\x6b\x65\x6e\x73\x12\x0a\x1a\x08\x0a\x06\xad\x02\x02\x00\x00\x00"
     "\xe7\x55\xcd\x5b"sv;
-constexpr std::string_view kIndex =
+constexpr std::string_view kExampleIndex =
     "\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x10\x00\x00\x00\x06\x00\x00\x00"
     "\x29\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00"sv;
 
@@ -34,7 +34,7 @@ std::string ExampleOf(const TfExample& example) {
 }
 
 std::string WhyNoRow(std::string_view example) {
-  Ids ids;
+  RowIds ids;
   const Status status = ParsePackedRow(example, ids);
   EXPECT_EQ(status.code(), Code::kDataLoss);
   return std::string(status.message());
@@ -48,29 +48,30 @@ std::string WhyNoIndex(std::string_view bytes) {
 
 TEST(PackedTest, WritesTheExample) {
   std::string shard;
-  AppendPackedRow(shard, Ids{2, 300, 5, 4, 301});
+  AppendPackedRow(shard, RowIds{2, 300, 5, 4, 301});
   EXPECT_EQ(shard.size(), 0x29u);
-  AppendPackedRow(shard, Ids{301, 2, 0, 0, 0});
-  EXPECT_EQ(shard, kShard);
+  AppendPackedRow(shard, RowIds{301, 2, 0, 0, 0});
+  EXPECT_EQ(shard, kExampleShard);
   std::string index;
   PutU64(index, 0);
   AppendPackedRowFacts(index, {5, 16, 6});
   PutU64(index, 0x29);
   AppendPackedRowFacts(index, {2, 1, 1});
-  EXPECT_EQ(index, kIndex);
+  EXPECT_EQ(index, kExampleIndex);
 }
 
 TEST(PackedTest, ReadsTheExample) {
-  Ids ids = {7};
-  ASSERT_TRUE(ParsePackedRow(kShard.substr(12, 25), ids).ok());
-  EXPECT_EQ(ids, (Ids{2, 300, 5, 4, 301}));
-  const auto index = ParsePackedIndex(kIndex);
+  RowIds ids = {7};
+  ASSERT_TRUE(ParsePackedRow(kExampleShard.substr(12, 25), ids).ok());
+  EXPECT_EQ(ids, (RowIds{2, 300, 5, 4, 301}));
+  const auto index = ParsePackedIndex(kExampleIndex);
   ASSERT_TRUE(index.ok()) << index.status().message();
   EXPECT_EQ(*index, (std::vector<PackedIndexEntry>{{0, {5, 16, 6}}, {0x29, {2, 1, 1}}}));
 }
 
 TEST(PackedTest, WritesWhatTheGenericWriterWrites) {
-  for (const Ids& ids : {Ids{}, Ids{0}, Ids(5000, 1), Ids{127, 128, 16383, 16384, UINT32_MAX}}) {
+  for (const RowIds& ids :
+       {RowIds{}, RowIds{0}, RowIds(5000, 1), RowIds{127, 128, 16383, 16384, UINT32_MAX}}) {
     TfInt64List values(ids.begin(), ids.end());
     std::string wanted;
     AppendTfRecord(wanted, ExampleOf({{kPackedFeature, values}}));
@@ -84,9 +85,9 @@ TEST(PackedTest, WritesWhatTheGenericWriterWrites) {
 
 TEST(PackedTest, SegmentsStandBesideTheIds) {
   const PackedSegments segments = SegmentsOf(std::vector<std::uint32_t>{1, 3}, 5, 7);
-  EXPECT_EQ(segments.ids, (Ids{1, 2, 2, 3, 3, 0, 0}));
-  EXPECT_EQ(segments.positions, (Ids{0, 0, 1, 0, 1, 0, 0}));
-  const Ids ids = {2, 300, 2, 301, 2, 0, 0};
+  EXPECT_EQ(segments.ids, (RowIds{1, 2, 2, 3, 3, 0, 0}));
+  EXPECT_EQ(segments.positions, (RowIds{0, 0, 1, 0, 1, 0, 0}));
+  const RowIds ids = {2, 300, 2, 301, 2, 0, 0};
   std::string row;
   AppendPackedRow(row, ids, &segments);
   std::string wanted;
@@ -95,7 +96,7 @@ TEST(PackedTest, SegmentsStandBesideTheIds) {
                                     {"positions", TfInt64List{0, 0, 1, 0, 1, 0, 0}}}));
   EXPECT_EQ(row, wanted);
   const std::string_view example = std::string_view(row).substr(12, row.size() - kTfRecordOverhead);
-  Ids read;
+  RowIds read;
   PackedSegments back;
   ASSERT_TRUE(ParsePackedRow(example, read, &back).ok());
   EXPECT_EQ(read, ids);
@@ -108,14 +109,14 @@ TEST(PackedTest, SegmentsStandBesideTheIds) {
 }
 
 TEST(PackedTest, WeightsStandBehindTheIds) {
-  const Ids ids = {2, 300, 5, 2, 0}, weights = {0, 0, 1, 1, 0};
+  const RowIds ids = {2, 300, 5, 2, 0}, weights = {0, 0, 1, 1, 0};
   std::string row;
   AppendPackedRow(row, ids, nullptr, weights);
   // The example of stages/export/packed/packed.md.
   EXPECT_EQ(row.substr(12, row.size() - kTfRecordOverhead),
             "\x0a\x2c\x0a\x14\x0a\x06tokens\x12\x0a\x1a\x08\x0a\x06\x02\xac\x02\x05\x02\x00"
             "\x0a\x14\x0a\x07weights\x12\x09\x1a\x07\x0a\x05\x00\x00\x01\x01\x00"sv);
-  Ids read, back;
+  RowIds read, back;
   PackedSegments segments;
   const std::string_view example = std::string_view(row).substr(12, row.size() - kTfRecordOverhead);
   ASSERT_TRUE(ParsePackedRow(example, read, nullptr, &back).ok());
@@ -136,21 +137,21 @@ TEST(PackedTest, WeightsStandBehindTheIds) {
                            nullptr, &back)
                 .message(),
             "not a packed row: value 0 is -1, which is no weight");
-  EXPECT_EQ(ParsePackedRow(kShard.substr(12, 25), read, nullptr, &back).message(),
+  EXPECT_EQ(ParsePackedRow(kExampleShard.substr(12, 25), read, nullptr, &back).message(),
             "not a packed row: its features are {tokens}, not {tokens, weights}");
 }
 
 TEST(PackedTest, RawIdsAreLittleEndian) {
   std::string two, four;
-  AppendRawIds(two, Ids{1, 0x1234}, 2);
-  AppendRawIds(four, Ids{1, 0x12345678}, 4);
+  AppendRawIds(two, RowIds{1, 0x1234}, 2);
+  AppendRawIds(four, RowIds{1, 0x12345678}, 4);
   EXPECT_EQ(two, "\x01\x00\x34\x12"sv);
   EXPECT_EQ(four, "\x01\x00\x00\x00\x78\x56\x34\x12"sv);
-  Ids ids;
+  RowIds ids;
   ASSERT_TRUE(ParseRawIds(two, 2, ids).ok());
-  EXPECT_EQ(ids, (Ids{1, 0x1234}));
+  EXPECT_EQ(ids, (RowIds{1, 0x1234}));
   ASSERT_TRUE(ParseRawIds(four, 4, ids).ok());
-  EXPECT_EQ(ids, (Ids{1, 0x12345678}));
+  EXPECT_EQ(ids, (RowIds{1, 0x12345678}));
   EXPECT_EQ(ParseRawIds("abc", 2, ids).message(), "not a packed row: 3 bytes are no multiple of 2");
 }
 
@@ -169,14 +170,15 @@ TEST(PackedTest, RefusesWhatIsNoRow) {
 
 TEST(PackedTest, RefusesWhatIsNoIndex) {
   EXPECT_TRUE(ParsePackedIndex("").ok());
-  EXPECT_EQ(WhyNoIndex(kIndex.substr(0, 39)), "not an index: it has 39 bytes, no multiple of 20: truncated");
-  std::string bad(kIndex);
+  EXPECT_EQ(WhyNoIndex(kExampleIndex.substr(0, 39)),
+            "not an index: it has 39 bytes, no multiple of 20: truncated");
+  std::string bad(kExampleIndex);
   bad[0] = 1;
   EXPECT_EQ(WhyNoIndex(bad), "not an index: entry 0: offset 1 does not follow the one before");
-  bad = kIndex;
+  bad = kExampleIndex;
   bad[20] = 0;
   EXPECT_EQ(WhyNoIndex(bad), "not an index: entry 1: offset 0 does not follow the one before");
-  bad = kIndex;
+  bad = kExampleIndex;
   bad[28] = 1;
   EXPECT_EQ(WhyNoIndex(bad), "not an index: entry 1: length 1, where a row has at least 2");
 }

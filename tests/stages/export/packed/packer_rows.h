@@ -1,7 +1,8 @@
-// Rows as a packer gives them, for the tests of packers.
+// Rows as a packer gives them, and rules for packers, for their tests.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,16 @@ struct PackerRow {
   PackerIds weights = {};  // empty: none
   bool operator==(const PackerRow&) const = default;
 };
+
+/// The ids that end a document, end a line and fill a row.
+inline constexpr std::uint32_t kEos = 2;
+inline constexpr std::uint32_t kNewline = 4;
+inline constexpr std::uint32_t kFill = 0;
+
+/// Rules by which an id stands between the lines of a document.
+inline RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, kFill, kNewline}; }
+/// Rules by which rows are filled with the id that ends a document, and nothing stands between lines.
+inline RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
 
 /// Appends each row to `rows`, the begins of its segments to `segments` unless null, and adds its scored
 /// targets to `scored`. All outlive the function.

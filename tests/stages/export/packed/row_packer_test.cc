@@ -18,19 +18,12 @@ namespace {
 using Ids = PackerIds;
 using Row = PackerRow;
 
-constexpr std::uint32_t kEos = 2;
-constexpr std::uint32_t kNewline = 4;
-constexpr std::uint32_t kFill = 0;
-
 struct Line {
   Ids ids;
   Ids ends;
   std::string text;
   std::uint64_t document = 0;
 };
-
-RowRules WithNewline(std::uint32_t seq_len) { return {seq_len, kEos, kFill, kNewline}; }
-RowRules ByLine(std::uint32_t seq_len) { return {seq_len, kEos, kEos, std::nullopt}; }
 
 using NewPacker = std::unique_ptr<RowPacker> (*)(const RowRules&, TakeRow, std::unique_ptr<TargetWeights>);
 

@@ -26,14 +26,14 @@ Json Labelling(const Json& base, const std::vector<std::string>& names = kNames)
 /// As the pipeline file reads `labels: numbers`.
 Json Numbering(const Json& base) { return Labelling(base, {"numbers"}); }
 
-std::unique_ptr<Published> PublishLabelled(const Json& config, const PackedCorpus& corpus,
-                                           TokenizerFacts facts = PipeTokenizer(LabelModel()),
-                                           std::size_t batch_lines = 16, std::uint64_t memory = kMemory) {
+std::unique_ptr<Published> WriteLabelled(const Json& config, const PackedCorpus& corpus,
+                                         TokenizerFacts facts = PipeTokenizer(LabelModel()),
+                                         std::size_t batch_lines = 16, std::uint64_t memory = kMemory) {
   return Publish(config, facts, corpus, batch_lines, memory, {}, LabelModel());
 }
 
-std::unique_ptr<Published> PublishNumbered(const PackedCorpus& corpus, std::size_t batch_lines = 16,
-                                           std::uint64_t memory = kMemory) {
+std::unique_ptr<Published> WriteNumbered(const PackedCorpus& corpus, std::size_t batch_lines = 16,
+                                         std::uint64_t memory = kMemory) {
   const std::string model = NumberModel();
   return Publish(Numbering(Config(60)), PipeTokenizer(model), corpus, batch_lines, memory, {}, model);
 }
@@ -69,7 +69,7 @@ TEST(WriteLabelledTest, EveryDocumentEndsWithItsLabelWhichIsScored) {
   for (const TokenizerFacts& facts : {PipeTokenizer(LabelModel()), by_line})
     for (const std::string encoding : {"example", "array_record"})
       for (const Json& base : {Config(60), Unshuffled(60)}) {
-        const auto published = PublishLabelled(With(Labelling(base), "encoding", encoding), corpus, facts);
+        const auto published = WriteLabelled(With(Labelling(base), "encoding", encoding), corpus, facts);
         ASSERT_TRUE(published->info.weights);
         ASSERT_EQ(published->info.labels,
                   (std::vector<PackedLabel>{LabelOf("no"), LabelOf("yes"), LabelOf("perhaps")}));
@@ -103,9 +103,9 @@ TEST(WriteLabelledTest, EveryDocumentEndsWithItsLabelWhichIsScored) {
 
 TEST(WriteLabelledTest, SameBytesForAnyBatchAndMemory) {
   const PackedCorpus corpus = Labelled(RandomPackedCorpus(3, 20), kNames);
-  const auto wanted = PublishLabelled(Labelling(Config(60)), corpus);
+  const auto wanted = WriteLabelled(Labelling(Config(60)), corpus);
   for (const std::size_t batch_lines : {1u, 7u, 1000u})
-    EXPECT_EQ(PublishLabelled(Labelling(Config(60)), corpus, PipeTokenizer(LabelModel()), batch_lines, 1000)
+    EXPECT_EQ(WriteLabelled(Labelling(Config(60)), corpus, PipeTokenizer(LabelModel()), batch_lines, 1000)
                   ->out.objects(),
               wanted->out.objects());
   EXPECT_EQ(DigestOfAll(*wanted), "87bc732d6d8de3c7c4af3462f06df771")
@@ -145,8 +145,8 @@ TEST(WriteLabelledTest, TheFileOfNamesGivesTheSameBytes) {
   WriteFile(dir / "names.txt", "no\nyes\nperhaps\n");
   const PackedCorpus corpus = Labelled(RandomPackedCorpus(1, 20), kNames);
   const Json named = With(With(Config(60), "packing", "best_fit"), "labels_file", dir / "names.txt");
-  EXPECT_EQ(PublishLabelled(named, corpus)->out.objects(),
-            PublishLabelled(Labelling(Config(60)), corpus)->out.objects());
+  EXPECT_EQ(WriteLabelled(named, corpus)->out.objects(),
+            WriteLabelled(Labelling(Config(60)), corpus)->out.objects());
   const std::vector<StageFile> files = *WritePackedType().files(named);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(files[0].path, dir / "names.txt");
@@ -192,7 +192,7 @@ TEST(WriteLabelledTest, ANumberIsTheLastLineInTheOneTextOfItsValue) {
       Labelled(RandomPackedCorpus(3, 20), {"+4.50", "-0", "1e3", "12345678901234567890", "0.00001"});
   const PackedCorpus same =
       Labelled(RandomPackedCorpus(3, 20), {"4.5", "0", "1000", "1.2345678901234567e19", "1e-05"});
-  const auto published = PublishNumbered(corpus);
+  const auto published = WriteNumbered(corpus);
   EXPECT_TRUE(published->info.number_labels && published->info.labels.empty() && published->info.weights);
   std::set<std::vector<std::uint32_t>> found, wanted;
   for (const PackedSplit& split : published->info.splits)
@@ -209,7 +209,7 @@ TEST(WriteLabelledTest, ANumberIsTheLastLineInTheOneTextOfItsValue) {
     wanted.insert(LabelOf(text).ids);
   EXPECT_EQ(found, wanted);
   for (const std::size_t batch_lines : {1u, 1000u})
-    EXPECT_EQ(PublishNumbered(same, batch_lines, 1000)->out.objects(), published->out.objects());
+    EXPECT_EQ(WriteNumbered(same, batch_lines, 1000)->out.objects(), published->out.objects());
   EXPECT_EQ(DigestOfAll(*published), "22e63688b1bfbb59abba1cc225129357")
       << "other bytes: raise the version of write_packed";
 }

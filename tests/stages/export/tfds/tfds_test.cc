@@ -57,7 +57,7 @@ TfdsInfo Example() {
           {{"train", {1000, 1000}, 123456789}, {"validation", {500}, 2345678}}};
 }
 
-std::string WhyNot(std::string_view json) {
+std::string WhyNoInfo(std::string_view json) {
   const auto info = ParseTfdsInfo(json);
   if (info.ok()) return "it is one";
   EXPECT_EQ(info.status().code(), Code::kInvalidArgument);
@@ -118,30 +118,30 @@ TEST(TfdsTest, ReadsNumbersAndDefaultsAsProtocolBuffersDo) {
 }
 
 TEST(TfdsTest, RefusesWhatTfdsWouldNotLoadOrWeDoNotWrite) {
-  EXPECT_EQ(WhyNot(R"({"name": "x", "version": "1.0.0", "configTags": []})"),
+  EXPECT_EQ(WhyNoInfo(R"({"name": "x", "version": "1.0.0", "configTags": []})"),
             "dataset_info.json: DatasetInfo.configTags: unknown field: TensorFlow Datasets does not load "
             "such a file");
   EXPECT_EQ(
-      WhyNot(R"({"name": "x", "version": "1.0.0", "splits": [{"name": "t", "shardLength": []}]})"),
+      WhyNoInfo(R"({"name": "x", "version": "1.0.0", "splits": [{"name": "t", "shardLength": []}]})"),
       "dataset_info.json: splits.shardLength: unknown field: TensorFlow Datasets does not load such a file");
-  EXPECT_EQ(WhyNot(R"({"version": "1.0.0"})"), "dataset_info.json: name: missing");
-  EXPECT_EQ(WhyNot(R"({"name": "x"})"), "dataset_info.json: version: missing");
-  EXPECT_EQ(WhyNot(R"({"name": "x", "version": "1.0.0", "splits": [{"name": "t"}]})"),
+  EXPECT_EQ(WhyNoInfo(R"({"version": "1.0.0"})"), "dataset_info.json: name: missing");
+  EXPECT_EQ(WhyNoInfo(R"({"name": "x"})"), "dataset_info.json: version: missing");
+  EXPECT_EQ(WhyNoInfo(R"({"name": "x", "version": "1.0.0", "splits": [{"name": "t"}]})"),
             "dataset_info.json: splits.shardLengths: missing, or not an array");
-  EXPECT_EQ(WhyNot(R"({"name": "x", "version": "1.0.0", "fileFormat": "parquet"})"),
+  EXPECT_EQ(WhyNoInfo(R"({"name": "x", "version": "1.0.0", "fileFormat": "parquet"})"),
             "dataset_info.json: fileFormat: not tfrecord");
-  EXPECT_EQ(WhyNot(R"([])"), "dataset_info.json: DatasetInfo: not an object");
+  EXPECT_EQ(WhyNoInfo(R"([])"), "dataset_info.json: DatasetInfo: not an object");
   for (const std::string_view count :
        {R"("-1")", R"("1.5")", R"("")", R"("1 ")", "-1", "1.5", "null", R"("99999999999999999999")"}) {
     const std::string json =
         R"({"name": "x", "version": "1.0.0", "splits": [{"name": "t", "shardLengths": [)" +
         std::string(count) + "]}]}";
-    EXPECT_EQ(WhyNot(json), "dataset_info.json: splits.shardLengths: not a count") << count;
+    EXPECT_EQ(WhyNoInfo(json), "dataset_info.json: splits.shardLengths: not a count") << count;
   }
-  EXPECT_EQ(WhyNot(R"({"name": "x", "version": "1.0.0", "splits": [
+  EXPECT_EQ(WhyNoInfo(R"({"name": "x", "version": "1.0.0", "splits": [
                        {"name": "t", "shardLengths": []}, {"name": "t", "shardLengths": []}]})"),
             "dataset_info.json: splits.name: 't' comes twice");
-  EXPECT_EQ(WhyNot("{").substr(0, 18), "dataset_info.json:");
+  EXPECT_EQ(WhyNoInfo("{").substr(0, 18), "dataset_info.json:");
 }
 
 TEST(TfdsTest, ShardNamesHaveFiveDigitsOrMore) {

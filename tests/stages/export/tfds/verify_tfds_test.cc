@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kAgain = "; `pipe run FILE --force text` makes the artifact again";
 
-std::string Line(std::string_view object, std::string_view what) {
+std::string FoundLine(std::string_view object, std::string_view what) {
   return std::string(object).append(": ").append(what).append(kAgain);
 }
 
@@ -151,8 +151,8 @@ TEST(VerifyTfdsTest, ManifestIsHeldAgainstItself) {
   set.AddSplit("train", {{TextExample("a")}, {TextExample("b")}});
   set.manifest().splits["train"].records = 3;
   set.Finish();
-  EXPECT_EQ(FoundIn(set.place()),
-            std::vector<std::string>{Line("MANIFEST.json", "split train: its shards have 2 records of 3")});
+  EXPECT_EQ(FoundIn(set.place()), std::vector<std::string>{FoundLine(
+                                      "MANIFEST.json", "split train: its shards have 2 records of 3")});
 
   set.manifest().lineage.back().config["equal"] = true;  // left one out
   set.Finish();

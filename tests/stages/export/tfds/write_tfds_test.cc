@@ -31,7 +31,7 @@ StageContext Context(Json config) {
   return {"text", std::move(config), schema};
 }
 
-std::string WhyNot(const Json& config, Schema schema = TextSchema()) {
+std::string WhyRefused(const Json& config, Schema schema = TextSchema()) {
   return std::string(WriteTfdsType().check(config, schema).message());
 }
 
@@ -101,20 +101,20 @@ TEST(WriteTfdsTest, DescribesTheShardsAsTheyAre) {
 }
 
 TEST(WriteTfdsTest, ChecksNamesNumbersAndColumns) {
-  EXPECT_EQ(WhyNot(Config()), "");
+  EXPECT_EQ(WhyRefused(Config()), "");
   Json name = Config();
   name["name"] = "CC100";
-  EXPECT_NE(WhyNot(name).find("name 'CC100'"), std::string::npos);
+  EXPECT_NE(WhyRefused(name).find("name 'CC100'"), std::string::npos);
   Json version = Config();
   version["version"] = "1.0";
-  EXPECT_NE(WhyNot(version).find("version '1.0'"), std::string::npos);
+  EXPECT_NE(WhyRefused(version).find("version '1.0'"), std::string::npos);
   Json hosts = Config();
   hosts["hosts"] = 0;
-  EXPECT_EQ(WhyNot(hosts), "hosts: 0: must be from 1 to 1000000");
+  EXPECT_EQ(WhyRefused(hosts), "hosts: 0: must be from 1 to 1000000");
   Schema split = TextSchema();
   split.splits = {"train", "all"};
-  EXPECT_NE(WhyNot(Config(), split).find("split 'all'"), std::string::npos);
-  EXPECT_NE(WhyNot(Config(), Schema()).find("column 'text'"), std::string::npos);
+  EXPECT_NE(WhyRefused(Config(), split).find("split 'all'"), std::string::npos);
+  EXPECT_NE(WhyRefused(Config(), Schema()).find("column 'text'"), std::string::npos);
 }
 
 Json LabelledConfig() {
@@ -178,13 +178,14 @@ TEST(WriteTfdsTest, UnknownLabelsFailUnlessSetAside) {
 }
 
 TEST(WriteTfdsTest, LabelsAreNamedWhereThereAreSome) {
-  EXPECT_EQ(WhyNot(LabelledConfig(), LabelledSchema()), "");
-  EXPECT_NE(WhyNot(Config(), LabelledSchema()).find("the records have labels: name them"), std::string::npos);
-  EXPECT_NE(WhyNot(LabelledConfig()).find("the records that come in have none"), std::string::npos);
+  EXPECT_EQ(WhyRefused(LabelledConfig(), LabelledSchema()), "");
+  EXPECT_NE(WhyRefused(Config(), LabelledSchema()).find("the records have labels: name them"),
+            std::string::npos);
+  EXPECT_NE(WhyRefused(LabelledConfig()).find("the records that come in have none"), std::string::npos);
   for (const char* label : {"", " a", "a\u3000", "a\nb", "yes"}) {
     Json config = LabelledConfig();
     config["labels"] = Json::Array{"no", "yes", label};
-    EXPECT_NE(WhyNot(config, LabelledSchema()).find("labels: '"), std::string::npos) << label;
+    EXPECT_NE(WhyRefused(config, LabelledSchema()).find("labels: '"), std::string::npos) << label;
   }
 }
 
@@ -194,8 +195,8 @@ TEST(WriteTfdsTest, LabelsCanStandInAFile) {
   WriteFile(names, "no\nyes\n");
   Json config = Config();
   config["labels_file"] = names;
-  EXPECT_EQ(WhyNot(config, LabelledSchema()), "");
-  EXPECT_NE(WhyNot(config).find("the records that come in have none"), std::string::npos);
+  EXPECT_EQ(WhyRefused(config, LabelledSchema()), "");
+  EXPECT_NE(WhyRefused(config).find("the records that come in have none"), std::string::npos);
   const StageType type = WriteTfdsType();
   EXPECT_EQ(type.files(config)->at(0).path, names);
   EXPECT_TRUE(type.prepare(config).ok());
@@ -212,7 +213,8 @@ TEST(WriteTfdsTest, LabelsCanStandInAFile) {
   EXPECT_EQ(type.prepare(config).message(), names + ": labels: an empty list; name each label that occurs");
   EXPECT_FALSE(type.sink()->make({"text", config, LabelledSchema()}).ok());
   config["labels"] = Json::Array{"a"};
-  EXPECT_EQ(WhyNot(config, LabelledSchema()), "labels and labels_file: name the labels in one of the two");
+  EXPECT_EQ(WhyRefused(config, LabelledSchema()),
+            "labels and labels_file: name the labels in one of the two");
 }
 
 Schema PairSchema(bool labelled) {
@@ -225,9 +227,9 @@ Schema PairSchema(bool labelled) {
 TEST(WriteTfdsTest, FieldsBecomeFeatures) {
   for (const bool labelled : {false, true}) {
     Json config = labelled ? LabelledConfig() : Config();
-    EXPECT_NE(WhyNot(config, PairSchema(labelled)).find("features: '2': use letters"), std::string::npos);
+    EXPECT_NE(WhyRefused(config, PairSchema(labelled)).find("features: '2': use letters"), std::string::npos);
     config["features"] = Json::Array{"premise", "hypothesis"};
-    EXPECT_EQ(WhyNot(config, PairSchema(labelled)), "");
+    EXPECT_EQ(WhyRefused(config, PairSchema(labelled)), "");
     const auto stage = WriteTfdsType().sink()->make({"text", config, PairSchema(labelled)});
     ASSERT_TRUE(stage.ok()) << stage.status().message();
     Batch batch = BatchOf({"one two", "x y z"});
@@ -251,7 +253,7 @@ TEST(WriteTfdsTest, FeaturesHaveNamesThatFit) {
   const auto why = [](Json::Array features, const Schema& schema, bool labelled = false) {
     Json config = labelled ? LabelledConfig() : Config();
     config["features"] = std::move(features);
-    return WhyNot(config, schema);
+    return WhyRefused(config, schema);
   };
   EXPECT_EQ(why({"document"}, TextSchema()), "");
   EXPECT_NE(why({"a", "b"}, TextSchema()).find("features: 2 names where records have 1 text"),
@@ -267,7 +269,7 @@ TEST(WriteTfdsTest, NamesAndVersionsThatTfdsTakesOtherwiseAreRefused) {
   for (const char* name : {"lm1b", "wiki40b", "c4", "mnist"}) {
     Json config = Config();
     config["name"] = name;
-    EXPECT_EQ(WhyNot(config),
+    EXPECT_EQ(WhyRefused(config),
               std::string("name '") + name +
                   "': TensorFlow Datasets has a data set of that name, and seqio refuses a name that "
                   "exists twice; choose another, e.g. my_" +
@@ -276,7 +278,7 @@ TEST(WriteTfdsTest, NamesAndVersionsThatTfdsTakesOtherwiseAreRefused) {
   Json config = Config();
   config["version"] = "1.*.*";
   EXPECT_EQ(
-      WhyNot(config),
+      WhyRefused(config),
       "version '1.*.*': a loader may ask for any that fits, as in tfds.load(\"NAME:1.*.*\"), but a data "
       "set has one; write it, e.g. 1.0.0");
 }
@@ -290,24 +292,25 @@ TEST(WriteTfdsTest, TokensAreCountedByATokenizer) {
   EXPECT_EQ(WhyNotNamedInputs(config, {}), "");
   EXPECT_NE(WhyNotNamedInputs(config, {"tokenizer"}).find("has nothing to count"), std::string::npos);
   config["max_tokens"] = 128;
-  EXPECT_EQ(WhyNot(config), "");
+  EXPECT_EQ(WhyRefused(config), "");
   EXPECT_EQ(WhyNotNamedInputs(config, {"tokenizer"}), "");
   EXPECT_NE(WhyNotNamedInputs(config, {}).find("only a tokenizer can count tokens"), std::string::npos);
   Json few = config;
   few["max_tokens"] = 7;
-  EXPECT_EQ(WhyNot(few), "max_tokens: 7: must be from 8 to 1048576, or 0 for lines of any length");
+  EXPECT_EQ(WhyRefused(few), "max_tokens: 7: must be from 8 to 1048576, or 0 for lines of any length");
   Json labelled = LabelledConfig();
   labelled["max_tokens"] = 128;
-  EXPECT_NE(WhyNot(labelled, LabelledSchema()).find("a record with a label is one example"),
+  EXPECT_NE(WhyRefused(labelled, LabelledSchema()).find("a record with a label is one example"),
             std::string::npos);
   config["features"] = Json::Array{"a", "b"};
-  EXPECT_NE(WhyNot(config, PairSchema(false)).find("a record with several texts is one"), std::string::npos);
+  EXPECT_NE(WhyRefused(config, PairSchema(false)).find("a record with several texts is one"),
+            std::string::npos);
 }
 
 TEST(WriteTfdsTest, ALimitOfZeroTokensIsNone) {
   Json config = Config();
   config["max_tokens"] = 0;
-  EXPECT_EQ(WhyNot(config), "");
+  EXPECT_EQ(WhyRefused(config), "");
   EXPECT_EQ(WhyNotNamedInputs(config, {"tokenizer"}), "");
   EXPECT_EQ(WhyNotNamedInputs(config, {}), "");
   EXPECT_EQ(WriteTfdsType().model_memory(config), 0u);

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Finds names that two C++ files of one folder define for themselves. The build compiles such files together.
+
+    names_test.py [ROOT]       prints every clash as FILE:LINE: what; exit code 1 if there is one
+    names_test.py --self-test  shows that each kind of name is found, and that overloads are no clash
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# Programs of one file, each with its own `main`, and files that are compiled alone.
+ALONE = re.compile(r"^bench/|^tests/(fuzz|power_cut)/|(_main|/other_\w+|/mutex_without_lock|/power_log)\.cc$")
+
+OPENS = re.compile(r"^namespace \{")
+CLOSES = re.compile(r"^\}  // namespace$")
+TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?) (?:alignas\([^)]*\) )?(\w+)(?! *;)")
+ALIAS = re.compile(r"^using (\w+) =")
+VALUE = re.compile(r"^[\w:<>,&*\s\[\]]+?[\s&*](\w+)(?:\[[^\]]*\])*(?: = |\{|;$| =$)")
+FUNCTION = re.compile(r"^[\w:<>,&*\s\[\]]+?[\s&*]([A-Za-z_]\w*)\(")
+RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.S)
+NO_NAME = re.compile(r"^(?:TEST|TEST_F|TEST_P|INSTANTIATE_\w+|static_assert|template|namespace|using namespace|#|//|\}|\{|\)|:)")
+
+
+def parameters(text):
+    """The types between the parenthesis at the start of `text` and its partner."""
+    depth, part, parts = 0, "", []
+    for sign in text:
+        depth += sign in "(<[{"
+        depth -= sign in ")>]}"
+        if depth == 0 or (sign == "," and depth == 1):
+            parts.append(part.lstrip("("))
+            part = ""
+            if depth == 0:
+                break
+        else:
+            part += sign
+    types = []
+    for one in parts:
+        words = re.sub(r" = .*", "", one.strip(), flags=re.S)
+        types.append(re.sub(r"(?<=[\w>&*\s])\b[a-z]\w*$", "", re.sub(r"\s+", " ", words)).strip() or words)
+    return tuple(types)
+
+
+def own_names(text):
+    """(line number, name) of each definition in the unnamed namespaces of a file that clang-format has laid out."""
+    text = RAW_STRING.sub(lambda found: "\n" * found[0].count("\n"), text)
+    lines = text.split("\n")
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if OPENS.match(line):
+            inside = True
+        elif CLOSES.match(line):
+            inside = False
+        elif inside and line and not line[0].isspace() and not NO_NAME.match(line):
+            found = TYPE.match(line)
+            alias = ALIAS.match(line)
+            if found or alias:
+                yield number, found[1] if found else line.removesuffix(";")
+                continue
+            function = FUNCTION.match(line)
+            value = VALUE.match(line)
+            if value and not (function and function.end() < value.end()):
+                yield number, value[1]
+            elif function:
+                rest = "\n".join(lines[number - 1:number + 12])
+                yield number, f"{function[1]}({', '.join(parameters(rest[function.end() - 1:]))})"
+
+
+def clashes(root):
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.cc"], check=True,
+                            capture_output=True, text=True).stdout.split()
+    first = {}  # (folder, name): where
+    for path in sorted(listed):
+        if ALONE.search(path) or not (Path(root) / path).exists():
+            continue
+        for line, name in own_names((Path(root) / path).read_text()):
+            folder = path.rpartition("/")[0]
+            # The same alias twice is one alias.
+            alias = ALIAS.match(name)
+            before = first.setdefault((folder, alias[1] if alias else name), (path, line, name))
+            if before[0] != path and not (alias and before[2] == name):
+                yield f"{path}:{line}: `{name}` is also in {before[0]}:{before[1]}; one of them needs another name"
+
+
+def self_test():
+    other = "namespace {\n\n%s\n\n}  // namespace\n"
+    same = ("constexpr std::size_t kBlock = 1;", "struct Row {\n};", "class Reader final : public File {\n};",
+            "Status Damaged(uint64_t at, std::string_view what) {\n}", "const std::string kText = \"a\";",
+            "enum class Kind { kOne };", "constexpr std::array<int, 2> kTwo{1, 2};", "bool Says(const Lines& lines,\n          int n) {\n}",
+            "std::string_view kNames[] = {", "std::atomic<bool> stopped{false};")
+    for text in same:
+        with tempfile.TemporaryDirectory() as root:
+            subprocess.run(["git", "init", "-q", root], check=True)
+            for name in ("a.cc", "b.cc"):
+                (Path(root) / name).write_text(other % text)
+            assert len(list(clashes(root))) == 1, text
+    apart = (("void Write(int a) {\n}", "void Write(std::string_view a) {\n}"), ("struct Row;", "int row = 1;"),
+             ("TEST(A, B) {\n}", "TEST(A, B) {\n}"), ("int x = Read(1);", "int y = Read(1);"), ("using Kind = int;", "using Kind = int;"),
+             ("const int x = R\"(\nint f() {\n)\";", "const int y = R\"(\nint f() {\n)\";"))
+    for texts in apart:
+        with tempfile.TemporaryDirectory() as root:
+            subprocess.run(["git", "init", "-q", root], check=True)
+            for name, text in zip(("a.cc", "b.cc"), texts):
+                (Path(root) / name).write_text(other % text)
+            assert not list(clashes(root)), texts
+    with tempfile.TemporaryDirectory() as root:
+        subprocess.run(["git", "init", "-q", root], check=True)
+        for name, text in (("a.cc", "using Kind = int;"), ("b.cc", "using Kind = char;"), ("c.cc", "class Kind {")):
+            (Path(root) / name).write_text(other % text)
+        assert len(list(clashes(root))) == 2
+    print("each kind of name is found; overloads are none")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return 0
+    found = list(clashes(sys.argv[1] if sys.argv[1:] else "."))
+    print("\n".join(found) or "no two files of a folder define the same name")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
