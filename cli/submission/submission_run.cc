@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "cli/worker/planning.h"
 #include "cli/worker/worker_options.h"
 #include "cli/workspace/workspace.h"
+#include "dag/package/package_view.h"
 #include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/unit_queue.h"
@@ -194,6 +196,8 @@ class Submitted {
       return outcome.told ? kExitRefused : Refuse(outcome.written);
     }
     needs_ = outcome.needs;
+    begins_ = outcome.begins;
+    for (const OfferedUnit& unit : outcome.offered) offered_.insert(unit.unit);
     if (!outcome.offered.empty()) return std::nullopt;
     if (!outcome.run.ok() || !outcome.left_out.empty()) return kExitFailed;
     LogInfo("nothing to do");
@@ -277,9 +281,15 @@ class Submitted {
     return {};
   }
 
-  /// No worker runs: new ones need not wait until those of an earlier call count as dead.
+  /// New workers need not wait until those of an earlier call count as dead. But one on a host that was cut
+  /// off may come back, with an old view of the same run: it must still meet the leases of units that are
+  /// done.
   Status RemoveLeases() {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> leases, package_->List(kUnitLeasePrefix));
+    ASSIGN_OR_RETURN(std::vector<ObjectInfo> leases, package_->List(kUnitLeasePrefix));
+    std::set<std::string> open = {ObjectOfLease(kPlanningLease)};
+    for (const std::string& unit : offered_)
+      open.insert({ObjectOfLease(unit), ObjectOfLease(StrCat(unit, kSecondLease))});
+    if (!begins_) std::erase_if(leases, [&](const ObjectInfo& lease) { return !open.contains(lease.name); });
     return RemoveObjects(*package_, leases);
   }
 
@@ -368,7 +378,10 @@ class Submitted {
   std::unique_ptr<Store> package_;
   std::optional<Submission> submission_;  // of an earlier call, or of this one
   bool claimed_ = false;                  // it is of this call
-  StageNeeds needs_;                      // as planned by this call
+  // As planned by this call:
+  StageNeeds needs_;
+  bool begins_ = false;            // another run than the plan before
+  std::set<std::string> offered_;  // units
 };
 
 }  // namespace

@@ -215,6 +215,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   // Its history goes with the plan that is written now.
   if (request.present == nullptr && before.ok())
     EndRunBefore(*workspace, *store, {begins, EndOf(outcome, plan.left_out)}, stop);
+  planning.begins = begins;
   if (begins) {
     const RunLine line = NewRunLine(request.command);
     work_package.run = line.id;

@@ -41,6 +41,7 @@ struct PlanningOutcome {
   bool told = false;                  // the reason was printed already
   bool unfit = false;                 // this machine makes other bytes than the one that planned
   std::string nonce;                  // of the plan
+  bool begins = false;                // it begins another run than the plan before
   std::size_t added = 0;              // work results that tell of new work
   std::vector<OfferedUnit> offered;   // units that can run now
   StageNeeds needs;                   // also of units to come

@@ -24,9 +24,12 @@ class Submitted(Run):
     def submit(self, *words, environment=()):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
         with open(self.root / "messages", "ab") as messages:
-            return subprocess.Popen([self.program, "submit", str(self.file), "--work", str(self.work), "--set",
-                                     f"out={self.out}", *words], env={**clean, **dict(environment)},
-                                    stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, cwd=self.root)
+            begin = messages.tell()  # the process may have said something before anybody looks
+            process = subprocess.Popen([self.program, "submit", str(self.file), "--work", str(self.work), "--set",
+                                        f"out={self.out}", *words], env={**clean, **dict(environment)},
+                                       stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, cwd=self.root)
+        process.said = lambda: (self.root / "messages").read_bytes()[begin:].decode(errors="replace")
+        return process
 
     def on_local(self, *words, **more):
         return self.submit("--on", "local", "--workers", "2", *words, **more)
@@ -36,9 +39,8 @@ class Submitted(Run):
 
 
 def expect(run, process, code, *texts):
-    before = len(run.messages())
     process.wait(timeout=90)
-    said = run.messages()[before:]
+    said = process.said()
     if process.returncode != code or not all(text in said for text in texts):
         fail(f"`pipe submit` ended with {process.returncode}, expected {code} and {texts}:\n{said}", run)
 

@@ -120,6 +120,28 @@ def taken_over(program, root):
 class Deadly(Pulled, Submitted):
     """Workers by hand and by `pipe submit`, with the work package of the former."""
 
+    def leases(self):
+        place = self.package / "lease"
+        return {str(path.relative_to(place)).removesuffix(".json") for path in place.rglob("*.json")}
+
+
+def coming_back(program, root):
+    """Another `pipe submit` frees the open units of dead workers. A worker that was only cut off may come back with an old
+    view, so the leases of units that are done stay."""
+    inputs = write_corpora(root / "corpora", [corpus(seed=seed, size=100_000) for seed in (6, 8, 9)], "gzip")
+    run = new_run(Deadly, program, root / "coming_back", inputs)
+    run.plan()
+    hold(run.pull(kill_at="shard.committed:1").wait(timeout=60) == KILLED, run, "a worker was not killed in a shard")
+    before = run.leases()
+    expect(run, run.on_local("-o", str(run.package), "--program", "/nonexistent/pipe"), FAILED, "all workers ended before")
+    offered = {line.split("\t")[0] for line in (run.package / "units.txt").read_text().splitlines()}
+    hold(before & offered and before - offered, run, f"open and finished units: {before}, offered: {offered}")
+    hold(run.leases() == before - offered - {"-"}, run, f"of the leases {before} with {offered} offered stay {run.leases()}")
+    expect(run, run.on_local("-o", str(run.package), environment={"PIPE_LEASE": "0.2"}), DONE, "everything is done")
+    alone = new_run(Run, program, root / "alone", inputs)
+    hold(alone.finish() == 0, alone, "the run of one process failed")
+    found = differences(alone.published(), run.published())
+    hold(not found, run, "other bytes: " + "; ".join(found))
 
 
 def planning(program, root):
@@ -159,7 +181,7 @@ def planning(program, root):
 def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as directory:
-        for part in (failures, planned, taken_over, planning):
+        for part in (failures, planned, taken_over, planning, coming_back):
             (root := Path(directory) / part.__name__).mkdir()
             part(program, root)
             print(f"ok: {part.__name__}", flush=True)

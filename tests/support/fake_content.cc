@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "base/crc32c.h"
@@ -23,6 +24,8 @@ struct FakeContent::Md5State {
 
 namespace {
 
+constexpr std::size_t kMostInMemory = 64 << 10;
+
 /// A fake that cannot keep bytes proves nothing.
 void Require(bool held, const char* what) {
   if (held) return;
@@ -33,19 +36,29 @@ void Require(bool held, const char* what) {
 }  // namespace
 
 FakeContent::FakeContent(const FakeKeeping& keeping)
-    : discards_(keeping.discards), md5_(keeping.with_md5 ? std::make_unique<Md5State>() : nullptr) {
-  if (discards_ || keeping.directory.empty()) return;
-  std::filesystem::create_directories(keeping.directory);
-  std::string path = keeping.directory + "/content-XXXXXX";
+    : discards_(keeping.discards),
+      directory_(keeping.directory),
+      md5_(keeping.with_md5 ? std::make_unique<Md5State>() : nullptr) {}
+
+FakeContent::~FakeContent() = default;
+
+void FakeContent::MoveToFile() {
+  std::filesystem::create_directories(directory_);
+  std::string path = directory_ + "/content-XXXXXX";
   file_ = FileDescriptor(mkostemp(path.data(), O_CLOEXEC));
   Require(file_.is_open() && unlink(path.c_str()) == 0, path.c_str());
 }
 
-FakeContent::~FakeContent() = default;
-
 void FakeContent::Append(std::string_view bytes) {
   if (!discards_ && !file_.is_open()) bytes_.append(bytes);
-  for (std::string_view left = file_.is_open() ? bytes : std::string_view(); !left.empty();) {
+  std::string moved;  // owns the bytes below
+  std::string_view left = file_.is_open() ? bytes : std::string_view();
+  if (!directory_.empty() && bytes_.size() > kMostInMemory) {
+    MoveToFile();
+    moved = std::exchange(bytes_, {});
+    left = moved;
+  }
+  while (!left.empty()) {
     const ssize_t written = write(file_.get(), left.data(), left.size());
     Require(written > 0 || errno == EINTR, "writing the content of a fake object");
     left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));

@@ -12,7 +12,7 @@
 namespace pipeline {
 
 struct FakeKeeping {
-  std::string directory = {};  // where contents lie; empty: in memory
+  std::string directory = {};  // where large contents lie; empty: in memory
   bool with_md5 = true;
   /// Only the size and the checksums, for measurements: what is read are zeros.
   bool discards = false;
@@ -22,7 +22,8 @@ struct FakeKeeping {
 /// content lives until the last download of it ends, also when the object was replaced.
 class FakeContent {
  public:
-  /// In a new file of the directory, which is removed at the end; or in memory.
+  /// In memory; beyond 64 KiB in a new file of the directory, if there is one, which is removed at the end.
+  /// So the open files of a process do not bound the number of small objects.
   explicit FakeContent(const FakeKeeping& keeping);
   ~FakeContent();
   FakeContent(const FakeContent&) = delete;
@@ -41,7 +42,10 @@ class FakeContent {
  private:
   struct Md5State;
 
+  void MoveToFile();
+
   const bool discards_;
+  const std::string directory_;
   std::string bytes_;    // in memory
   FileDescriptor file_;  // or in a file, whose name is gone already
   std::uint64_t size_ = 0;
