@@ -138,6 +138,7 @@ def coming_back(program, root):
     hold(before & offered and before - offered, run, f"open and finished units: {before}, offered: {offered}")
     hold(run.leases() == before - offered - {"-"}, run, f"of the leases {before} with {offered} offered stay {run.leases()}")
     expect(run, run.on_local("-o", str(run.package), environment={"PIPE_LEASE": "0.2"}), DONE, "everything is done")
+    hold(not run.leases(), run, f"the end of the run leaves the leases {run.leases()}")
     alone = new_run(Run, program, root / "alone", inputs)
     hold(alone.finish() == 0, alone, "the run of one process failed")
     found = differences(alone.published(), run.published())
