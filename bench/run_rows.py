@@ -1,6 +1,5 @@
 """The rows of `run.py` about `pipe run` itself: its overhead, its scaling, its memory, its planning, small files."""
 
-import hashlib
 import os
 import shutil
 import statistics
@@ -8,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from measuring import ONE_CORE, output_of, run, spread
+from measuring import ONE_CORE, digest, output_of, run, spread
 
 HERE = Path(__file__).resolve().parent
 MIB = 1 << 20
@@ -34,10 +33,7 @@ def overhead(bench):
 
     value, values, _ = bench.pairs(bare, lambda: pipe(bench, bench.texts.one_block, "-j", 1, prefix=ONE_CORE),
                                    lambda one, other: one.cpu / other.cpu, times=3)
-    shards = hashlib.sha256()
-    for shard in sorted((bench.scratch / "out").glob("bench/1.0.0/*.tfrecord-*")):
-        shards.update(shard.read_bytes())
-    if shards.digest() != hashlib.sha256(bare_out.read_bytes()).digest():
+    if digest(sorted((bench.scratch / "out").glob("bench/1.0.0/*.tfrecord-*"))) != digest([bare_out]):
         sys.exit("bench: pipe and bare_chain wrote different records")
     bench.row("CPU of a bare loop / of `pipe run`, on one core", value, 0.95, note=f"{spread(values)}; same bytes")
 

@@ -1,6 +1,5 @@
 """Rows about one run by many workers."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -8,6 +7,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from measuring import digest
 
 QUOTA = 0.4  # of a core, for each of the hosts
 HOSTS = 3
@@ -101,12 +102,6 @@ def utilisation(bench):
         shutil.rmtree(root, ignore_errors=True)
 
 
-def digest(path):
-    """Reads in pieces: a child begins with the memory of this process as its peak, and later rows measure that."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def one_file(bench):
     """One file of many blocks, whose cuts nobody knows: by workers on several small hosts, on one, and by `pipe run`
     there."""
@@ -125,7 +120,7 @@ def one_file(bench):
             whole = time.monotonic() - start
         finally:
             alone.remove()
-        made = [[digest(path) for path in sorted((root / name / "out").rglob("*tfrecord*"))]
+        made = [[digest([path]) for path in sorted((root / name / "out").rglob("*tfrecord*"))]
                 for name in (f"by_{HOSTS}", "by_1", "alone")]
         if not made[0] or any(one != made[0] for one in made):
             sys.exit("bench: workers and `pipe run` made other bytes")

@@ -28,7 +28,7 @@ namespace pipeline {
 /// Limit of Linux for the bytes between two slashes.
 inline constexpr std::size_t kMaxLocalPartBytes = 255;
 
-/// What the name of a part file's journal has behind that of the part file.
+/// The end of the name of a part file's journal, after the name of the part file.
 inline constexpr std::string_view kJournalSuffix = ".json";
 
 /// kInvalidArgument: an object of a local store cannot have this name, see storage/README.md.

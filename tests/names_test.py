@@ -85,32 +85,28 @@ def clashes(root):
                 yield f"{path}:{line}: `{name}` is also in {before[0]}:{before[1]}; one of them needs another name"
 
 
+def clashes_of(*texts):
+    """The number of clashes in a folder with a file for each text."""
+    with tempfile.TemporaryDirectory() as root:
+        subprocess.run(["git", "init", "-q", root], check=True)
+        for number, text in enumerate(texts):
+            (Path(root) / f"{number}.cc").write_text(f"namespace {{\n\n{text}\n\n}}  // namespace\n")
+        return len(list(clashes(root)))
+
+
 def self_test():
-    other = "namespace {\n\n%s\n\n}  // namespace\n"
     same = ("constexpr std::size_t kBlock = 1;", "struct Row {\n};", "class Reader final : public File {\n};",
             "Status Damaged(uint64_t at, std::string_view what) {\n}", "const std::string kText = \"a\";",
             "enum class Kind { kOne };", "constexpr std::array<int, 2> kTwo{1, 2};", "bool Says(const Lines& lines,\n          int n) {\n}",
             "std::string_view kNames[] = {", "std::atomic<bool> stopped{false};")
     for text in same:
-        with tempfile.TemporaryDirectory() as root:
-            subprocess.run(["git", "init", "-q", root], check=True)
-            for name in ("a.cc", "b.cc"):
-                (Path(root) / name).write_text(other % text)
-            assert len(list(clashes(root))) == 1, text
+        assert clashes_of(text, text) == 1, text
     apart = (("void Write(int a) {\n}", "void Write(std::string_view a) {\n}"), ("struct Row;", "int row = 1;"),
              ("TEST(A, B) {\n}", "TEST(A, B) {\n}"), ("int x = Read(1);", "int y = Read(1);"), ("using Kind = int;", "using Kind = int;"),
              ("const int x = R\"(\nint f() {\n)\";", "const int y = R\"(\nint f() {\n)\";"))
     for texts in apart:
-        with tempfile.TemporaryDirectory() as root:
-            subprocess.run(["git", "init", "-q", root], check=True)
-            for name, text in zip(("a.cc", "b.cc"), texts):
-                (Path(root) / name).write_text(other % text)
-            assert not list(clashes(root)), texts
-    with tempfile.TemporaryDirectory() as root:
-        subprocess.run(["git", "init", "-q", root], check=True)
-        for name, text in (("a.cc", "using Kind = int;"), ("b.cc", "using Kind = char;"), ("c.cc", "class Kind {")):
-            (Path(root) / name).write_text(other % text)
-        assert len(list(clashes(root))) == 2
+        assert clashes_of(*texts) == 0, texts
+    assert clashes_of("using Kind = int;", "using Kind = char;", "class Kind {") == 2
     print("each kind of name is found; overloads are none")
 
 

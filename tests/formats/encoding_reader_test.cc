@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/support/memory_file.h"
+#include "tests/support/times.h"
 
 namespace pipeline {
 namespace {
@@ -32,12 +33,6 @@ Utf8Text ReadAsUtf8(const std::string& bytes, const EncodingRules& rules = {}, s
   }
   text.made = choice->made();
   return text;
-}
-
-std::string Times(const std::string& line, std::size_t times) {
-  std::string lines;
-  for (std::size_t i = 0; i < times; ++i) lines += line;
-  return lines;
 }
 
 const std::string kSjis =

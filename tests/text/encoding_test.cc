@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "tests/text/times.h"
+#include "tests/support/times.h"
 #include "text/encoding_guess.h"
 
 namespace pipeline {

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "tests/text/times.h"
+#include "tests/support/times.h"
 #include "text/utf8.h"
 
 namespace pipeline {

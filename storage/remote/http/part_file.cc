@@ -18,6 +18,7 @@
 #include "storage/kept_part.h"
 #include "storage/local_error.h"
 #include "storage/local_file.h"
+#include "storage/local_names.h"
 #include "storage/local_store.h"
 #include "storage/local_writer.h"
 
@@ -25,7 +26,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kJournal = ".json";
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::string_view kNote = ".again.json";
 constexpr std::int64_t kNoteVersion = 1;
@@ -147,7 +147,7 @@ Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::str
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));
   PartState state{std::move(identity), size, 0, 0};
-  const std::optional<PartState> before = ReadJournal(StrCat(path, kJournal), must_be_ours);
+  const std::optional<PartState> before = ReadJournal(StrCat(path, kJournalSuffix), must_be_ours);
   if (before && before->identity == state.identity &&
       (before->size == size || before->bytes == before->size) &&
       before->bytes <= static_cast<std::uint64_t>(found.st_size))
@@ -201,7 +201,7 @@ Status PartFile::Append(std::string_view bytes) {
 Status PartFile::Sync() {
   if (Uninterrupted([this] { return fdatasync(file_.get()); }) != 0)
     return LocalError(path_, "cannot be made durable", errno);
-  const std::string journal = StrCat(path_, kJournal);
+  const std::string journal = StrCat(path_, kJournalSuffix);
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
                    LocalWriter::Create(NameOf(journal), journal, Condition::ReplaceAny()));
   RETURN_IF_ERROR(writer->Append(FormatPartState(state_)));

@@ -14,6 +14,7 @@
 #include "tests/stages/sources.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"
+#include "tests/support/times.h"
 
 namespace pipeline {
 namespace {
@@ -232,12 +233,6 @@ TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
   }
 }
 
-std::string Times(const std::string& line, int times) {
-  std::string lines;
-  for (int i = 0; i < times; ++i) lines += line;
-  return lines;
-}
-
 /// The cuts of an input as a scan finds them. Absent: it is not worth it, before or after the reading.
 /// `firsts` receives those that were known when each was found. `before`: of an earlier scan.
 std::optional<InputCuts> Scan(const Json& config, SourceRequest request,
@@ -452,7 +447,7 @@ void PassOver(const Outcome& whole, std::uint32_t done, SourceRequest& request) 
 TEST(DecompressTest, DecodedTextIsWhatItsUtf8IsAlsoWhereItIsResumed) {
   const std::string utf8 = "日本語の文です。\n\n",
                     sjis = "\x93\xFA\x96\x7B\x8C\xEA\x82\xCC\x95\xB6\x82\xC5\x82\xB7\x81\x42\n\n";
-  for (const int ascii : {0, 1000}) {
+  for (const std::size_t ascii : {0, 1000}) {
     const std::string front = Times("nothing that tells\n\n", ascii);
     const Json config = SmallPartitions();
     const Outcome whole = RunDecompress(config, TextRequest(front + Times(sjis, 4000)));
