@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Finds names that two C++ files of one folder define for themselves. The build compiles such files together.
+"""Finds names that two C++ files of one folder define for themselves, since the build compiles such files together, and
+types that two headers define.
 
     names_test.py [ROOT]       prints every clash as FILE:LINE: what; exit code 1 if there is one
     names_test.py --self-test  shows that each kind of name is found, and that overloads are no clash
@@ -12,11 +13,13 @@ import tempfile
 from pathlib import Path
 
 # Programs of one file, each with its own `main`, and files that are compiled alone.
-ALONE = re.compile(r"^bench/|^tests/(fuzz|power_cut)/|(_main|/other_\w+|/mutex_without_lock|/power_log)\.cc$")
+ALONE = re.compile(r"^bench/|^tests/power_cut/|(_main|/other_\w+|/mutex_without_lock|/power_log)\.cc$")
 
 OPENS = re.compile(r"^namespace \{")
 CLOSES = re.compile(r"^\}  // namespace$")
 TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?) (?:alignas\([^)]*\) )?(\w+)(?! *;)")
+# Two of one name in one program are undefined behaviour, which no compiler reports.
+SHARED_TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?) (?:alignas\([^)]*\) )?(\w+)(?: final)?(?: :[^;]*)? \{")
 ALIAS = re.compile(r"^using (\w+) =")
 VALUE = re.compile(r"^[\w:<>,&*\s\[\]]+?[\s&*](\w+)(?:\[[^\]]*\])*(?: = |\{|;$| =$)")
 FUNCTION = re.compile(r"^[\w:<>,&*\s\[\]]+?[\s&*]([A-Za-z_]\w*)\(")
@@ -69,12 +72,27 @@ def own_names(text):
                 yield number, f"{function[1]}({', '.join(parameters(rest[function.end() - 1:]))})"
 
 
+def shared_types(text):
+    """(line number, name) of each type of a header that every file may name."""
+    for number, line in enumerate(text.split("\n"), 1):
+        found = SHARED_TYPE.match(line)
+        if found:
+            yield number, found[1]
+
+
 def clashes(root):
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.cc"], check=True,
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.cc", "*.h"], check=True,
                             capture_output=True, text=True).stdout.split()
     first = {}  # (folder, name): where
+    types = {}  # name of a type of a header: where
     for path in sorted(listed):
         if ALONE.search(path) or not (Path(root) / path).exists():
+            continue
+        if path.endswith(".h"):
+            for line, name in shared_types((Path(root) / path).read_text()):
+                before = types.setdefault(name, (path, line))
+                if before[0] != path:
+                    yield f"{path}:{line}: the type `{name}` is also in {before[0]}:{before[1]}; one of them needs another name"
             continue
         for line, name in own_names((Path(root) / path).read_text()):
             folder = path.rpartition("/")[0]
@@ -94,6 +112,16 @@ def clashes_of(*texts):
         return len(list(clashes(root)))
 
 
+def headers_clash(*texts):
+    """The number of clashes of headers in folders of their own."""
+    with tempfile.TemporaryDirectory() as root:
+        subprocess.run(["git", "init", "-q", root], check=True)
+        for number, text in enumerate(texts):
+            (Path(root) / str(number)).mkdir()
+            (Path(root) / str(number) / "one.h").write_text(f"namespace pipeline {{\n{text}\n}}  // namespace pipeline\n")
+        return len(list(clashes(root)))
+
+
 def self_test():
     same = ("constexpr std::size_t kBlock = 1;", "struct Row {\n};", "class Reader final : public File {\n};",
             "Status Damaged(uint64_t at, std::string_view what) {\n}", "const std::string kText = \"a\";",
@@ -107,7 +135,10 @@ def self_test():
     for texts in apart:
         assert clashes_of(*texts) == 0, texts
     assert clashes_of("using Kind = int;", "using Kind = char;", "class Kind {") == 2
-    print("each kind of name is found; overloads are none")
+    for text in ("struct RunEnd {\n};", "enum class Outcome : std::uint8_t { kDone };", "class Log final : public Sink {\n};"):
+        assert headers_clash(text, text) == 1, text
+    assert headers_clash("class Log;", "class Log {\n};") == 0
+    print("each kind of name is found; overloads and declarations are none")
 
 
 def main():
@@ -115,7 +146,7 @@ def main():
         self_test()
         return 0
     found = list(clashes(sys.argv[1] if sys.argv[1:] else "."))
-    print("\n".join(found) or "no two files of a folder define the same name")
+    print("\n".join(found) or "no two files of a folder define the same name, and no two headers the same type")
     return 1 if found else 0
 
 

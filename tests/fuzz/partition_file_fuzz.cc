@@ -11,7 +11,7 @@
 namespace pipeline {
 namespace {
 
-constexpr FooterKind kKind = {"partition file", "PIPEPART", 1};
+constexpr FooterKind kPartitionKind = {"partition file", "PIPEPART", 1};
 const PartitionColumns kColumns = {{"text", PartitionColumnType::kUtf8},
                                    {"cuts", PartitionColumnType::kU32List},
                                    {"split", PartitionColumnType::kU8}};
@@ -43,7 +43,7 @@ void AddRow(Decoder& in, PartitionRows& rows) {
   rows.columns[2].values.push_back(in.U8());
 }
 
-void RoundTrip(std::string_view bytes) {
+void PartitionRoundTrip(std::string_view bytes) {
   PartitionRows rows;
   rows.columns.resize(kColumns.size());
   for (Decoder in(bytes); in.left() > 0 && in.ok();) AddRow(in, rows);
@@ -76,8 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes(data, data + size);
   PartitionRows rows;
   (void)ReadAll(bytes, rows);
-  (void)ReadAll(std::string(kKind.magic) + SealFooter(kKind, bytes), rows);  // past the checksums
+  (void)ReadAll(std::string(kPartitionKind.magic) + SealFooter(kPartitionKind, bytes),
+                rows);  // past the checksums
   (void)DecodeRows(kColumns, bytes, static_cast<std::uint32_t>(size / 3), rows);
-  if (size < 100'000) RoundTrip(bytes);
+  if (size < 100'000) PartitionRoundTrip(bytes);
   return 0;
 }

@@ -12,7 +12,7 @@
 namespace pipeline {
 namespace {
 
-constexpr FooterKind kKind = {"spill file", "PIPESPIL", 1};
+constexpr FooterKind kSpillKind = {"spill file", "PIPESPIL", 1};
 
 struct Row {
   std::uint8_t split = 0;
@@ -44,7 +44,7 @@ bool ReadAll(const std::string& bytes, std::vector<Row>& rows) {
   return true;
 }
 
-void RoundTrip(std::string_view bytes) {
+void SpillRoundTrip(std::string_view bytes) {
   std::vector<Row> rows;
   Decoder in(bytes);
   const std::uint8_t options = in.U8();
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes(data, data + size);
   std::vector<Row> rows;
   (void)ReadAll(bytes, rows);
-  (void)ReadAll(std::string(kKind.magic) + SealFooter(kKind, bytes), rows);  // past the checksums
-  if (size < 100'000) RoundTrip(bytes);
+  (void)ReadAll(std::string(kSpillKind.magic) + SealFooter(kSpillKind, bytes), rows);  // past the checksums
+  if (size < 100'000) SpillRoundTrip(bytes);
   return 0;
 }

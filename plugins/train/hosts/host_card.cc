@@ -55,7 +55,7 @@ TrainerEnd TrainerEndOf(const Json& json) {
           .cause = TextOf(json["cause"])};
 }
 
-Json ToJson(const RunEnd& end) {
+Json ToJson(const TrainingEnd& end) {
   Json json;
   json["outcome"] = kOutcomes[static_cast<std::size_t>(end.outcome)];
   json["code"] = CodeName(end.code);
@@ -70,12 +70,12 @@ Code CodeOf(std::string_view name) {
   return Code::kInternal;
 }
 
-Result<RunEnd> RunEndOf(const Json& json, const Status& wrong) {
+Result<TrainingEnd> RunEndOf(const Json& json, const Status& wrong) {
   const auto found = std::find(kOutcomes.begin(), kOutcomes.end(), json["outcome"].AsString());
   if (found == kOutcomes.end()) return wrong;
-  return RunEnd{.outcome = static_cast<RunOutcome>(found - kOutcomes.begin()),
-                .code = CodeOf(json["code"].AsString()),
-                .message = TextOf(json["message"])};
+  return TrainingEnd{.outcome = static_cast<TrainingOutcome>(found - kOutcomes.begin()),
+                     .code = CodeOf(json["code"].AsString()),
+                     .message = TextOf(json["message"])};
 }
 
 }  // namespace

@@ -38,12 +38,12 @@ struct TrainerEnd {
 };
 
 /// How the whole run ended, as the leader says it.
-enum class RunOutcome : std::uint8_t { kDone, kStopped, kFailed };
-struct RunEnd {
-  RunOutcome outcome = RunOutcome::kDone;
+enum class TrainingOutcome : std::uint8_t { kDone, kStopped, kFailed };
+struct TrainingEnd {
+  TrainingOutcome outcome = TrainingOutcome::kDone;
   Code code = Code::kOk;  // of a failure
   std::string message;    // of a failure
-  bool operator==(const RunEnd&) const = default;
+  bool operator==(const TrainingEnd&) const = default;
 };
 
 struct HostCard {
@@ -63,7 +63,7 @@ struct HostCard {
   bool leaves = false;                  // the run was stopped on this host
   std::int64_t stop = 0;                // of the leader: the attempt whose trainers all save and end; 0: none
   std::optional<LocalCheckpoint> send;  // of the leader: step and attempt of the checkpoint that all send
-  std::optional<RunEnd> over;           // of the leader: the run has ended
+  std::optional<TrainingEnd> over;      // of the leader: the run has ended
 
   std::string Encode() const;
   bool operator==(const HostCard&) const = default;

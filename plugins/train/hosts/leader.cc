@@ -31,14 +31,15 @@ std::size_t Rank(const TrainerEnd& end) {
 LeaderStep Fail(Code code, std::string why) {
   LeaderStep step;
   step.kind = LeaderKind::kFail;
-  step.over = {.outcome = RunOutcome::kFailed, .code = code, .message = std::move(why)};
+  step.over = {.outcome = TrainingOutcome::kFailed, .code = code, .message = std::move(why)};
   return step;
 }
 
 LeaderStep Stopped() {
   LeaderStep step;
   step.kind = LeaderKind::kFail;
-  step.over = {.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"};
+  step.over = {
+      .outcome = TrainingOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"};
   return step;
 }
 

@@ -32,7 +32,7 @@ struct LeaderStep {
   AttemptRecord attempt;
   AttemptEndRecord end;
   TrainerEnd decided;
-  RunEnd over;
+  TrainingEnd over;
 };
 
 /// One run on the host that holds the lease. One thread at a time. Times are on this machine's monotonic

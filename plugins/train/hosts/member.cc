@@ -10,12 +10,12 @@ namespace {
 
 using MemberKind = MemberStep::Kind;
 
-MemberStep Finished(RunEnd end) {
+MemberStep Finished(TrainingEnd end) {
   return {.kind = MemberKind::kFinish, .attempt = {}, .end = std::move(end), .why = {}};
 }
 
-RunEnd Failed(Code code, std::string why) {
-  return {.outcome = RunOutcome::kFailed, .code = code, .message = std::move(why)};
+TrainingEnd Failed(Code code, std::string why) {
+  return {.outcome = TrainingOutcome::kFailed, .code = code, .message = std::move(why)};
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ MemberStep Member::Next(Time now) const {
                                                  " was started again, here or on another machine; this "
                                                  "start ends")));
   if (card_.leaves && !leads())
-    return Finished({.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = {}});
+    return Finished({.outcome = TrainingOutcome::kStopped, .code = Code::kCancelled, .message = {}});
   if (!leads()) {
     if (published_) return Finished({});
     // The words of an earlier run do not change any more.

@@ -23,7 +23,7 @@ struct MemberStep {
   };
   Kind kind = Kind::kNothing;
   AttemptRecord attempt;  // kStart
-  RunEnd end;             // kFinish
+  TrainingEnd end;        // kFinish
   std::string why;        // kKill, for people
 };
 

@@ -78,7 +78,7 @@ SliceLoop::SliceLoop(HostCard card, const HostTiming& timing, SliceBooks& books,
 
 SliceLoop::~SliceLoop() { *closing_ = true; }
 
-std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
+std::optional<TrainingEnd> SliceLoop::Tick(Time now, bool stopped) {
   now_ = now;
   if (stopped && !asked_) {
     asked_ = true;
@@ -101,7 +101,7 @@ std::optional<RunEnd> SliceLoop::Tick(Time now, bool stopped) {
   if (!leader_) trainer_.LeaderTrains(member_.LeaderTrains(now));
   if (!trainer_.StopsTogether()) PassOnStop(now);
   member_.card().fetches = trainer_.Fetches() || (leader_ && others_fetch);
-  if (std::optional<RunEnd> over = Obey(now)) return over;
+  if (std::optional<TrainingEnd> over = Obey(now)) return over;
   if (const std::optional<LocalCheckpoint> send = member_.ToSend(now)) trainer_.Send(*send);
   Sign(now);
   Read(now);
@@ -305,12 +305,12 @@ void SliceLoop::TakeReading(const Reading& reading, Time now) {
   }
   if (reading.marker && trainer_.Ready()) leader_->Marked(*reading.marker);
   if (!reading.damage.ok() && !member_.card().over)
-    FinishAs({.outcome = RunOutcome::kFailed,
+    FinishAs({.outcome = TrainingOutcome::kFailed,
               .code = reading.damage.code(),
               .message = std::string(reading.damage.message())});
 }
 
-std::optional<RunEnd> SliceLoop::Obey(Time now) {
+std::optional<TrainingEnd> SliceLoop::Obey(Time now) {
   MemberStep step = member_.Next(now);
   switch (step.kind) {
     case MemberStep::Kind::kNothing: break;
@@ -341,7 +341,7 @@ void SliceLoop::Lead(Time now) {
   // Nobody can be told, and nothing be written.
   if (member_.card().leaves && !member_.trains() && !member_.MayWrite(now))
     return FinishAs(
-        {.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"});
+        {.outcome = TrainingOutcome::kStopped, .code = Code::kCancelled, .message = "host 0 was stopped"});
   if (writing_ || !member_.MayWrite(now)) return;
   if (unwritten_ && now >= write_at_ && !member_.card().leaves)
     return WriteEnd(*std::exchange(unwritten_, std::nullopt));
@@ -369,11 +369,11 @@ bool SliceLoop::Publish(Time now) {
   // From here on the other hosts are not needed: one that is lost costs no further attempt.
   publishes_ = publishes_ || trainer_.MayPublish();
   if (publishes_) {
-    if (std::optional<RunEnd> over = trainer_.Publish()) FinishAs(std::move(*over));
+    if (std::optional<TrainingEnd> over = trainer_.Publish()) FinishAs(std::move(*over));
     return true;
   }
   if (now - *all_done_ <= timing_.hosts_wait) return false;
-  FinishAs({.outcome = RunOutcome::kFailed,
+  FinishAs({.outcome = TrainingOutcome::kFailed,
             .code = Code::kUnavailable,
             .message =
                 StrCat("all steps are done, and the last checkpoint is not whole after ",
@@ -433,7 +433,7 @@ void SliceLoop::WriteEnd(AttemptEndRecord end) {
       });
 }
 
-void SliceLoop::FinishAs(RunEnd over) {
+void SliceLoop::FinishAs(TrainingEnd over) {
   if (member_.trains()) trainer_.Kill();
   member_.card().over = std::move(over);
   over_at_ = now_;

@@ -41,7 +41,7 @@ class SliceLoop {
 
   /// Call it about once a second. `stopped`: the run was stopped on this host. Returns how the job ended,
   /// once.
-  std::optional<RunEnd> Tick(Time now, bool stopped);
+  std::optional<TrainingEnd> Tick(Time now, bool stopped);
 
   const Member& member() const { return member_; }
 
@@ -56,14 +56,14 @@ class SliceLoop {
   void Read(Time now);
   void Search(Time now);
   void TakeReading(const Reading& reading, Time now);
-  std::optional<RunEnd> Obey(Time now);
+  std::optional<TrainingEnd> Obey(Time now);
   void Lead(Time now);
   /// After all trainers have ended well. Returns false if other hosts may still decide about the attempt.
   bool Publish(Time now);
   void Begin(AttemptRecord attempt);
   void End(const LeaderStep& step, Time now);
   void WriteEnd(AttemptEndRecord end);
-  void FinishAs(RunEnd over);
+  void FinishAs(TrainingEnd over);
   void Say(std::string line);
 
   const HostTiming timing_;

@@ -15,7 +15,7 @@ namespace pipeline {
 struct RestartAdvice {
   bool again = false;
   std::chrono::nanoseconds wait{0};  // before the next attempt
-  RunEnd over;                       // if not again
+  TrainingEnd over;                  // if not again
 };
 
 /// Every function is called from the thread of the loop, and returns at once.
@@ -58,7 +58,7 @@ class SliceTrainer {
   /// True if the last checkpoint has its marker, so that the result may be published.
   virtual bool MayPublish() = 0;
   /// Publishes the result. Called until it returns how the run ended.
-  virtual std::optional<RunEnd> Publish() = 0;
+  virtual std::optional<TrainingEnd> Publish() = 0;
 };
 
 }  // namespace pipeline

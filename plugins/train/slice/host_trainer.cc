@@ -165,7 +165,7 @@ RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
   advice.again = decision.kind == RestartDecision::Kind::kAgain;
   advice.wait = decision.wait;
   if (!advice.again)
-    advice.over = {.outcome = RunOutcome::kFailed,
+    advice.over = {.outcome = TrainingOutcome::kFailed,
                    .code = decision.code,
                    .message = StrCat(decision.why, "; each host has the output of its trainer, this one in ",
                                      run_.directory.LogPath(end.attempt, 0, ".log"))};
@@ -178,23 +178,24 @@ bool HostTrainer::MayPublish() {
   return checkpoints_.newest_marker() >= run_.directory.Read("result.json")["steps"].AsInt();
 }
 
-std::optional<RunEnd> HostTrainer::Publish() {
+std::optional<TrainingEnd> HostTrainer::Publish() {
   {
     const Lock lock(mutex_);
     if (published_) return published_;
   }
   if (!publication_.joinable())
     publication_ = std::jthread([this] {
-      RunEnd end = PublishNow();
+      TrainingEnd end = PublishNow();
       const Lock lock(mutex_);
       published_ = std::move(end);
     });
   return {};
 }
 
-RunEnd HostTrainer::PublishNow() {
+TrainingEnd HostTrainer::PublishNow() {
   const auto failed = [](const Status& why) {
-    return RunEnd{.outcome = RunOutcome::kFailed, .code = why.code(), .message = std::string(why.message())};
+    return TrainingEnd{
+        .outcome = TrainingOutcome::kFailed, .code = why.code(), .message = std::string(why.message())};
   };
   Result<std::vector<std::string>> objects = run_.directory.Objects();
   if (!objects.ok()) return failed(objects.status());

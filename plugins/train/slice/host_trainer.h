@@ -56,7 +56,7 @@ class HostTrainer final : public SliceTrainer {
   void Complete(AttemptRecord& attempt) override;
   RestartAdvice Advise(const TrainerEnd& end) override;
   bool MayPublish() override;
-  std::optional<RunEnd> Publish() override;
+  std::optional<TrainingEnd> Publish() override;
 
   /// The objects of the published artifact.
   const std::vector<std::string>& objects() const { return objects_; }
@@ -68,7 +68,7 @@ class HostTrainer final : public SliceTrainer {
   TrainerEnd RunProgram(const AttemptRecord& attempt, AttemptStart& start);
   Status Prepare(const AttemptRecord& attempt);
   void Hear(const Json& event);
-  RunEnd PublishNow();
+  TrainingEnd PublishNow();
 
   const Run run_;
   SliceCheckpoints& checkpoints_;
@@ -83,7 +83,7 @@ class HostTrainer final : public SliceTrainer {
 
   Mutex mutex_;
   std::optional<TrainerEnd> end_ GUARDED_BY(mutex_);
-  std::optional<RunEnd> published_ GUARDED_BY(mutex_);
+  std::optional<TrainingEnd> published_ GUARDED_BY(mutex_);
   std::vector<std::string> objects_;  // written before `published_`, read after it
   std::jthread attempt_;
   std::jthread publication_;  // joined in the destructor, like attempt_

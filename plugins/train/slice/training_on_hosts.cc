@@ -165,13 +165,14 @@ class HostRun {
          },
          .addresses = position_.addresses});
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
-    const RunEnd end = Loop(std::move(card), objects, trainer, notice);
-    if (end.outcome != RunOutcome::kDone && !program)
+    const TrainingEnd end = Loop(std::move(card), objects, trainer, notice);
+    if (end.outcome != TrainingOutcome::kDone && !program)
       checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));
     return AnswerOfEnd(end, trainer, notice);
   }
 
-  RunEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer, const PreemptionNotice& notice) {
+  TrainingEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer,
+                   const PreemptionNotice& notice) {
     HostTiming timing = timing_;
     // The stopped host's own trainers end after `grace`; the others read of the stop some seconds later.
     timing.save = std::max<HostTiming::Time>(timing.save, std::chrono::seconds(job_.grace_s() + 20));
@@ -185,7 +186,7 @@ class HostRun {
       errands.Deliver();
       if (notice.noticed() && !std::exchange(said, true))
         call_.Log(Level::kWarning, StrCat(job_.stage, ": ", notice.why(), "; all hosts save"));
-      std::optional<RunEnd> end = loop.Tick(clock.Monotonic(), call_.stopped() || notice.noticed());
+      std::optional<TrainingEnd> end = loop.Tick(clock.Monotonic(), call_.stopped() || notice.noticed());
       if (end) return std::move(*end);
       errands.Wait(kTick);
     }
@@ -202,17 +203,17 @@ class HostRun {
     call_.Emit(progress);
   }
 
-  Result<Json> AnswerOfEnd(const RunEnd& end, const HostTrainer& trainer,
+  Result<Json> AnswerOfEnd(const TrainingEnd& end, const HostTrainer& trainer,
                            const PreemptionNotice& notice) const {
     switch (end.outcome) {
-      case RunOutcome::kDone:
+      case TrainingOutcome::kDone:
         return leads() ? AnswerOf(directory_.Read("result.json"), trainer.objects()) : Json(Json::Object{});
-      case RunOutcome::kStopped:
+      case TrainingOutcome::kStopped:
         if (call_.stopped()) return Status(Code::kCancelled, "stopped");
         return Status(Code::kUnavailable,
                       StrCat(notice.noticed() ? notice.why() : std::string("host 0 was stopped"),
                              "; the same command on every host goes on from the last checkpoint"));
-      case RunOutcome::kFailed: return Status(end.code, end.message);
+      case TrainingOutcome::kFailed: return Status(end.code, end.message);
     }
     return Status(Code::kInternal, "no outcome");
   }

@@ -30,7 +30,8 @@ HostCard FullCard() {
   card.leaves = true;
   card.stop = 7;
   card.send = LocalCheckpoint{.step = 1500, .attempt = 6, .part = {}};
-  card.over = RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};
+  card.over =
+      TrainingEnd{.outcome = TrainingOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};
   return card;
 }
 

@@ -418,7 +418,7 @@ TEST_F(LeaderTest, AStopOfTheLeaderEndsTheRunWhenAllHaveSaved) {
   Pass(5s);
   const LeaderStep step = Next();
   ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
-  EXPECT_EQ(step.over.outcome, RunOutcome::kStopped);
+  EXPECT_EQ(step.over.outcome, TrainingOutcome::kStopped);
 }
 
 TEST_F(LeaderTest, AHostThatIsStoppedBeforeItBeganIsLostAtOnce) {
@@ -442,14 +442,14 @@ TEST_F(LeaderTest, ALeaderThatIsStoppedBeforeItBeganEndsAtOnce) {
   cards[0].leaves = true;  // while the object was written
   leader.Begun(begin.attempt, now);
   ASSERT_EQ(Next().kind, LeaderStep::Kind::kFail);
-  EXPECT_EQ(Next().over.outcome, RunOutcome::kStopped);
+  EXPECT_EQ(Next().over.outcome, TrainingOutcome::kStopped);
 }
 
 TEST_F(LeaderTest, AStopOfTheLeaderDoesNotWaitForHosts) {
   cards[0].leaves = true;
   const LeaderStep step = Next();
   ASSERT_EQ(step.kind, LeaderStep::Kind::kFail);
-  EXPECT_EQ(step.over.outcome, RunOutcome::kStopped);
+  EXPECT_EQ(step.over.outcome, TrainingOutcome::kStopped);
 }
 
 TEST_F(LeaderTest, AfterThreeLossesWithoutACheckpointItWaitsLongerAndLonger) {

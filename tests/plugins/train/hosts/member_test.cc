@@ -141,7 +141,7 @@ TEST_F(MemberTest, ALeaderThatWasStartedAgainKillsTheTrainer) {
 
 TEST_F(MemberTest, TheEndOfTheRunKillsTheTrainerThatStillRuns) {
   Train();
-  leader.over = RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kInternal, .message = "a bug"};
+  leader.over = TrainingEnd{.outcome = TrainingOutcome::kFailed, .code = Code::kInternal, .message = "a bug"};
   Live(5s);
   ExpectKilled("host 0 ended the run");
   member.Ended({});
@@ -156,12 +156,13 @@ TEST_F(MemberTest, ASupersededStartKillsItsTrainerAndEnds) {
   member.Ended({});
   const MemberStep step = member.Next(now);
   EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
-  EXPECT_EQ(step.end.outcome, RunOutcome::kFailed);
+  EXPECT_EQ(step.end.outcome, TrainingOutcome::kFailed);
 }
 
 TEST_F(MemberTest, EndsAsTheLeaderDid) {
   Live(10s);
-  leader.over = RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};
+  leader.over =
+      TrainingEnd{.outcome = TrainingOutcome::kFailed, .code = Code::kDataLoss, .message = "rows differ"};
   Live(5s);
   const MemberStep step = member.Next(now);
   EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
@@ -169,7 +170,7 @@ TEST_F(MemberTest, EndsAsTheLeaderDid) {
 }
 
 TEST_F(MemberTest, TheEndOfAnEarlierRunIsNotItsOwn) {
-  leader.over = RunEnd{};
+  leader.over = TrainingEnd{};
   Pass(600s, true, false);
   EXPECT_EQ(member.Next(now).kind, MemberStep::Kind::kNothing);
   leader = NoncedCard(0, "L2", 1);  // today's leader
@@ -200,7 +201,7 @@ TEST_F(MemberTest, AStopEndsItWhenItsTrainerHasEnded) {
                 .cause = "stopped"});
   const MemberStep step = member.Next(now);
   EXPECT_EQ(step.kind, MemberStep::Kind::kFinish);
-  EXPECT_EQ(step.end.outcome, RunOutcome::kStopped);
+  EXPECT_EQ(step.end.outcome, TrainingOutcome::kStopped);
   EXPECT_TRUE(member.card().leaves);
 }
 

@@ -95,7 +95,7 @@ class ScriptedTrainer final : public SliceTrainer {
   void Complete(AttemptRecord&) override {}
   RestartAdvice Advise(const TrainerEnd&) override { return {.again = true, .wait = {}, .over = {}}; }
   bool MayPublish() override { return may_publish; }
-  std::optional<RunEnd> Publish() override {
+  std::optional<TrainingEnd> Publish() override {
     ++publications;
     return published;
   }
@@ -105,7 +105,7 @@ class ScriptedTrainer final : public SliceTrainer {
   int stops = 0, kills = 0, publications = 0;
   std::optional<TrainerEnd> end;
   bool may_publish = false, stops_together = true, leader_trains = false;
-  std::optional<RunEnd> published;
+  std::optional<TrainingEnd> published;
 };
 
 /// Does requests at once, except those of one kind, which never end.
@@ -162,7 +162,7 @@ class ScriptedLoopTest : public testing::Test {
   ScriptedErrands errands;
   std::string said;
   bool stopped = false;
-  std::optional<RunEnd> over;
+  std::optional<TrainingEnd> over;
   std::unique_ptr<SliceLoop> loop;
 };
 

@@ -21,10 +21,10 @@ TEST_F(LeadingLoopTest, AHostThatIsLostAfterThePublicationBeganCostsNoAttempt) {
   Pass(300);
   EXPECT_EQ(trainer.started.size(), 1u);
   EXPECT_TRUE(books.ends.empty());
-  trainer.published = RunEnd{};
+  trainer.published = TrainingEnd{};
   Pass(30);
   ASSERT_TRUE(over);
-  EXPECT_EQ(over->outcome, RunOutcome::kDone);
+  EXPECT_EQ(over->outcome, TrainingOutcome::kDone);
 }
 
 TEST_F(LeadingLoopTest, AHostThatIsLostBeforeThatBeginsTheNextAttempt) {
@@ -82,7 +82,7 @@ TEST_F(LeadingLoopTest, AStopEndsALeaderThatReachesNothing) {
   stopped = true;
   Pass(90);
   ASSERT_TRUE(over) << "it would wait for ever";
-  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+  EXPECT_EQ(over->outcome, TrainingOutcome::kStopped);
 }
 
 TEST_F(LeadingLoopTest, AStopIsToldAtOnceAndTheTrainersEndByThemselves) {
@@ -96,10 +96,10 @@ TEST_F(LeadingLoopTest, AStopIsToldAtOnceAndTheTrainersEndByThemselves) {
   EndAll(42);
   Pass(10);
   ASSERT_TRUE(over);
-  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+  EXPECT_EQ(over->outcome, TrainingOutcome::kStopped);
   EXPECT_EQ(trainer.kills, 0);
   ASSERT_TRUE(books.written.over) << "the others end as stopped, too";
-  EXPECT_EQ(books.written.over->outcome, RunOutcome::kStopped);
+  EXPECT_EQ(books.written.over->outcome, TrainingOutcome::kStopped);
 }
 
 TEST_F(LeadingLoopTest, AnEndThatCannotBeWrittenIsWrittenLater) {
@@ -162,7 +162,7 @@ TEST_F(FollowingLoopTest, AStoppedHostTellsItsEndAndItsCheckpointBeforeItGoes) {
   StopAndSave();
   Pass(5);
   ASSERT_TRUE(over);
-  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+  EXPECT_EQ(over->outcome, TrainingOutcome::kStopped);
   ASSERT_TRUE(books.written.ended) << "the leader would wait for its end";
   EXPECT_EQ(books.written.ended->code, 42);
   EXPECT_EQ(books.written.local, trainer.local) << "the leader would never mark it";
@@ -173,7 +173,7 @@ TEST_F(FollowingLoopTest, AStoppedHostThatReachesNothingGoesAllTheSame) {
   errands.stuck = ErrandKind::kSign;
   Pass(15);
   ASSERT_TRUE(over);
-  EXPECT_EQ(over->outcome, RunOutcome::kStopped);
+  EXPECT_EQ(over->outcome, TrainingOutcome::kStopped);
 }
 
 TEST_F(FollowingLoopTest, TheLeaderPassesOnAStopAndTellsWhetherItsTrainerRuns) {

@@ -113,9 +113,9 @@ class SliceModel::Trainer final : public SliceTrainer {
     return {.again = true, .wait = std::chrono::seconds(1), .over = {}};
   }
   bool MayPublish() override { return model_.markers_.contains(model_.options_.steps); }
-  std::optional<RunEnd> Publish() override {
+  std::optional<TrainingEnd> Publish() override {
     model_.published_ = true;
-    return RunEnd{};
+    return TrainingEnd{};
   }
 
   void End(int code, int signal) {
@@ -178,7 +178,7 @@ struct SliceModel::Start final : public Errands {
   bool is_deaf = false, is_stopped = false;
   int lease_at = 0, lease_seen = 0, lease_good = 0;
   std::int64_t lease_version = -1;  // -1: not looked yet
-  std::optional<RunEnd> finished;
+  std::optional<TrainingEnd> finished;
 };
 
 SliceModel::SliceModel(const SliceOptions& options, std::uint64_t seed)
@@ -328,14 +328,14 @@ void SliceModel::TakeLease(Start& start) {
           start.lease_version = answer->version;
           start.lease_good = began;
           if (!start.loop && published_)
-            start.finished = RunEnd{};  // the job finds the result before anything else
+            start.finished = TrainingEnd{};  // the job finds the result before anything else
           else if (!start.loop)
             start.loop.emplace(
                 start.card, HostTiming{}, *bucket_, start.trainer, start, [](std::string_view) {},
                 Clock(start));
         } else if (start.loop) {
-          start.finished =
-              RunEnd{.outcome = RunOutcome::kFailed, .code = Code::kUnavailable, .message = "lease"};
+          start.finished = TrainingEnd{
+              .outcome = TrainingOutcome::kFailed, .code = Code::kUnavailable, .message = "lease"};
         } else if (answer->version != start.lease_version) {
           start.lease_version = answer->version;
           start.lease_seen = now_;
@@ -391,7 +391,8 @@ void SliceModel::Drive(Start& start) {
         start.card, HostTiming{}, *bucket_, start.trainer, start, [](std::string_view) {}, Clock(start));
   if (!start.loop) {
     if (start.is_stopped)
-      start.finished = RunEnd{.outcome = RunOutcome::kStopped, .code = Code::kCancelled, .message = {}};
+      start.finished =
+          TrainingEnd{.outcome = TrainingOutcome::kStopped, .code = Code::kCancelled, .message = {}};
     return;
   }
   start.finished = start.loop->Tick(Clock(start), start.is_stopped);
@@ -456,7 +457,7 @@ void SliceModel::Tick() {
       continue;
     }
     const int host = start.card.host;
-    const bool newest = Newest(host) == &start, done = start.finished->outcome == RunOutcome::kDone;
+    const bool newest = Newest(host) == &start, done = start.finished->outcome == TrainingOutcome::kDone;
     if (newest) done_[static_cast<std::size_t>(host)] = done;
     // A supervisor starts it again, as users do.
     const bool planned =

@@ -154,7 +154,7 @@ class ShortTrainer final : public SliceTrainer {
     return {.again = true, .wait = 10ms, .over = {}};
   }
   bool MayPublish() override { return true; }
-  std::optional<RunEnd> Publish() override { return RunEnd{}; }
+  std::optional<TrainingEnd> Publish() override { return TrainingEnd{}; }
 
   std::vector<AttemptRecord> attempts;
   TrainerEnd advised;
@@ -206,7 +206,7 @@ TEST(SliceLoopTest, DamagedMarkersEndTheRunAndNothingBeginsAnew) {
   ThreadErrands errands;
   SliceLoop loop(
       card, timing, books, trainer, errands, [](std::string_view) {}, 0s);
-  std::optional<RunEnd> end;
+  std::optional<TrainingEnd> end;
   HostTiming::Time now = 0s;
   for (int tries = 0; tries < 3000 && !end; ++tries) {
     end = loop.Tick(now += 1ms, false);
@@ -250,7 +250,7 @@ TEST(SliceLoopTest, HostsOnThreadsTrainTogetherAndEndTogether) {
   timing.poll = 10ms;
   MemoryBooks books;
   std::vector<std::unique_ptr<ShortTrainer>> trainers;
-  std::vector<std::optional<RunEnd>> ends(kHosts);
+  std::vector<std::optional<TrainingEnd>> ends(kHosts);
   for (int host = 0; host < kHosts; ++host) trainers.push_back(std::make_unique<ShortTrainer>(host));
   {
     std::vector<std::jthread> hosts;
@@ -275,7 +275,7 @@ TEST(SliceLoopTest, HostsOnThreadsTrainTogetherAndEndTogether) {
   }
   for (const auto& end : ends) {
     ASSERT_TRUE(end);
-    EXPECT_EQ(end->outcome, RunOutcome::kDone);
+    EXPECT_EQ(end->outcome, TrainingOutcome::kDone);
   }
   for (const auto& trainer : trainers) {
     ASSERT_EQ(trainer->attempts.size(), 2u);
