@@ -86,8 +86,9 @@ std::string Closing(const RunRecord& record) {
 
 }  // namespace
 
-Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const std::stop_token& stop) {
-  const Result<PackageView> view = LookAt(package, nullptr, SystemClock(), stop);
+Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const PackageView* before,
+                                                 const std::stop_token& stop) {
+  const Result<PackageView> view = LookAt(package, before, SystemClock(), stop);
   if (!view.ok() && view.status().code() != Code::kNotFound) return view.status();
   if (!view.ok() || view->package->run.empty()) return std::optional<WorkersRun>();
   WorkersRun run;
@@ -110,7 +111,7 @@ Result<std::optional<WorkersRun>> FindWorkersRun(Store& work, const std::stop_to
   ASSIGN_OR_RETURN(const std::optional<std::string> place, PackageOf(work));
   if (!place) return std::optional<WorkersRun>();
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> package, OpenStore(*place));
-  return ReadWorkersRun(*package, stop);
+  return ReadWorkersRun(*package, nullptr, stop);
 }
 
 void BeginWorkersRun(Workspace& workspace, const RunLine& line, const LoadedPipeline& loaded,
@@ -221,7 +222,7 @@ Result<std::string> EndWorkersRun(Workspace& workspace, const WorkersRun& run) {
 
 void EndRunBefore(Workspace& workspace, Store& package, const RunBeforePlan& becomes,
                   const std::stop_token& stop) {
-  Result<std::optional<WorkersRun>> found = ReadWorkersRun(package, stop);
+  Result<std::optional<WorkersRun>> found = ReadWorkersRun(package, nullptr, stop);
   if (!found.ok()) {
     LogWarning(StrCat("no report of the run before: ", found.status().message()));
     return;

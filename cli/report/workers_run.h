@@ -34,7 +34,9 @@ struct WorkersRun {
 };
 
 /// Returns the run of the work package at `package`. Absent: there is no plan, or one of an earlier version.
-Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const std::stop_token& stop);
+/// `before`: an earlier look at it; null: there was none.
+Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const PackageView* before,
+                                                 const std::stop_token& stop);
 /// Does the same with the work package that the work directory or home `work` names.
 Result<std::optional<WorkersRun>> FindWorkersRun(Store& work, const std::stop_token& stop);
 

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/wait.h"
@@ -168,7 +169,8 @@ class Submitted {
       return Status(Code::kFailedPrecondition,
                     StrCat(place_, ": ", submission_->engine, " runs the workers (", submission_->job,
                            "); end them with --cancel, or use --on ", submission_->engine));
-    ASSIGN_OR_RETURN(const WorkPackage plan, ReadWorkPackage(*package_));
+    ASSIGN_OR_RETURN(seen_, LookAt(*package_, nullptr, SystemClock(), stop()));
+    const WorkPackage& plan = *seen_->package;
     if (!IsOurs(plan))
       return Status(Code::kFailedPrecondition,
                     StrCat(place_, ": ", submission_->engine, " runs an earlier state of ", plan.file, " (",
@@ -296,14 +298,15 @@ class Submitted {
   int Watch() {
     const std::unique_ptr<Engine> engine = TheirEngine();
     if (display_.has_terminal()) display_.Start();
-    const Result<WatchOutcome> outcome = WatchRun(*package_, place_, *engine, *submission_, display_, stop());
+    const Result<WatchOutcome> outcome =
+        WatchRun(*package_, place_, seen_ ? &*seen_ : nullptr, *engine, *submission_, display_, stop());
     display_.Stop();
     if (!outcome.ok() && outcome.status().code() == Code::kCancelled && signals_.exit_code() != 0) {
       LogInfo("the workers go on; the same command attaches to them again, and with --cancel it ends them");
       return signals_.exit_code();
     }
     if (!outcome.ok()) return Refuse(outcome.status());
-    if (!outcome->end) {
+    if (!outcome->ended) {
       (void)RemoveSubmission(*package_, *submission_);
       const Result<SeenUnitLease> planning =
           ReadUnitLease(*package_, {ObjectOfLease(kPlanningLease), 0, {}, {}}, stop());
@@ -315,23 +318,24 @@ class Submitted {
     WaitForWorkers(*engine, *submission_, stop());
     (void)engine->Cancel(submission_->job, {});
     (void)RemoveSubmission(*package_, *submission_);
-    Report();
-    if (!IsOurs(*outcome->plan)) {
-      LogError(StrCat(place_, ": another command planned another state of ", outcome->plan->file,
+    const WorkPackage& plan = *outcome->ended->package;
+    Report(*outcome->ended);
+    if (!IsOurs(plan)) {
+      LogError(StrCat(place_, ": another command planned another state of ", plan.file,
                       " here, and that one has ended; the same command continues with this one"));
       return kExitFailed;
     }
-    for (const RunEnd::Failure& failure : outcome->end->failures)
+    for (const RunEnd::Failure& failure : outcome->ended->end->failures)
       LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
-    if (!outcome->end->failures.empty()) return kExitFailed;
+    if (!outcome->ended->end->failures.empty()) return kExitFailed;
     LogInfo("everything is done");
     return kExitDone;
   }
 
   /// Ends the record of the run, which is only for people.
-  void Report() {
+  void Report(const PackageView& seen) {
     for (std::chrono::milliseconds waited{0};; waited += kLook) {
-      const Result<std::string> page = EndReport();
+      const Result<std::string> page = EndReport(seen);
       if (page.ok() && !page->empty()) LogInfo(StrCat("report: ", *page));
       // A twin of this call may do the same now.
       if (!page.ok() && page.status().code() == Code::kFailedPrecondition && waited < kLongestReport &&
@@ -343,8 +347,8 @@ class Submitted {
   }
 
   /// Returns the path of the page; empty: workers did no run, or it goes on.
-  Result<std::string> EndReport() {
-    ASSIGN_OR_RETURN(const std::optional<WorkersRun> run, ReadWorkersRun(*package_, stop()));
+  Result<std::string> EndReport(const PackageView& seen) {
+    ASSIGN_OR_RETURN(const std::optional<WorkersRun> run, ReadWorkersRun(*package_, &seen, stop()));
     if (!run || !run->end) return std::string();
     const WorkPlace place = WorkPlaceOf(request_.pipeline, loaded_.spec);
     ASSIGN_OR_RETURN(
@@ -378,6 +382,7 @@ class Submitted {
   std::unique_ptr<Store> package_;
   std::optional<Submission> submission_;  // of an earlier call, or of this one
   bool claimed_ = false;                  // it is of this call
+  std::optional<PackageView> seen_;       // when this call attached; absent: it starts the workers
   // As planned by this call:
   StageNeeds needs_;
   bool begins_ = false;            // another run than the plan before

@@ -56,8 +56,8 @@ void WaitForWorkers(Engine& engine, const Submission& submission, const std::sto
   }
 }
 
-Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& engine,
-                              const Submission& submission, StatusDisplay& display,
+Result<WatchOutcome> WatchRun(Store& package, const std::string& place, const PackageView* before,
+                              Engine& engine, const Submission& submission, StatusDisplay& display,
                               const std::stop_token& stop) {
   using Time = std::chrono::steady_clock;
   WorkersWatch workers(package, place);
@@ -69,12 +69,12 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& 
   int looks_after_end = 0;
   for (;;) {
     const Time::time_point begun = Time::now();
-    Result<PackageView> seen = LookAt(package, status ? &status->view : nullptr, SystemClock(), stop);
+    Result<PackageView> seen = LookAt(package, status ? &status->view : before, SystemClock(), stop);
     if (!seen.ok() && seen.status().code() != Code::kUnavailable) return std::move(seen).status();
     if (seen.ok()) {
       TellAttempts(*seen, told);
       TellTooLarge(*seen, submission.memory, told_too_large);
-      if (seen->end) return WatchOutcome{std::move(seen->end), std::move(seen->package), {}};
+      if (seen->end) return WatchOutcome{std::move(*seen), {}};
       status = workers.Look(std::move(*seen), SystemClock().UnixMillis(), kMostResults, stop);
     }
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
@@ -82,7 +82,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& 
     if (!state.ok() && state.status().code() == Code::kCancelled) return state.status();
     const std::string engine_says = state.ok() ? state->told : std::string(state.status().message());
     if (state.ok() && state->over && ++looks_after_end >= kLooksAfterEnd)
-      return WatchOutcome{std::nullopt, nullptr,
+      return WatchOutcome{std::nullopt,
                           state->code ? StrCat(engine_says, ", exit status ", *state->code) : engine_says};
     const std::string engine_line = StrCat(submission.engine, ": ", engine_says);
     if (status && display.has_terminal()) {

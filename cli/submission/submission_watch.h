@@ -1,7 +1,6 @@
 // Watches a run that workers elsewhere do, until it ends.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -17,15 +16,15 @@ namespace pipeline {
 
 /// The outcome of a watch.
 struct WatchOutcome {
-  std::optional<RunEnd> end;                // absent: the run has not ended
-  std::shared_ptr<const WorkPackage> plan;  // of `end`; null: `end` is absent
-  std::string engine;                       // the engine's words, if its workers ended before the run
+  std::optional<PackageView> ended;  // with its end; absent: the run has not ended
+  std::string engine;                // the engine's words, if its workers ended before the run
 };
 
 /// Shows the workers in the live area of `display`; if it has none, prints a line when something has changed,
-/// every ten seconds at most. `place`: the location of `package`. kCancelled: `stop`.
-Result<WatchOutcome> WatchRun(Store& package, const std::string& place, Engine& engine,
-                              const Submission& submission, StatusDisplay& display,
+/// every ten seconds at most. `place`: the location of `package`. `before`: an earlier look at it; null:
+/// there was none. kCancelled: `stop`.
+Result<WatchOutcome> WatchRun(Store& package, const std::string& place, const PackageView* before,
+                              Engine& engine, const Submission& submission, StatusDisplay& display,
                               const std::stop_token& stop);
 
 /// Waits until the workers of a run that has ended have ended, too, for half a minute at most.
