@@ -27,7 +27,7 @@ class Texts:
         self.long_block = root / f"{name}.long.xz"
         self.make(self.plain, f"xz -dc '{corpus}'")
         self.make(self.blocks, f"xz -6 -T2 --block-size=4MiB -c '{self.plain}'")
-        self.make(self.long_block, f"cat {' '.join([repr(str(self.plain))] * 4)} | xz -1 -T1 -c")
+        self.make(self.long_block, f"cat {' '.join([repr(str(self.plain))] * 4)} | xz -6 -T1 -c")
         # An .xz file may have many streams.
         self.make(self.tenfold, "cat" + f" '{self.blocks}'" * 10)
         self.large_times = -(-LARGE_BYTES // self.plain.stat().st_size)
