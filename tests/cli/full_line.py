@@ -2,7 +2,8 @@
 """From compressed text to a tokenizer, packed rows and a data set: the same bytes, whatever happens in between.
 
     full_line.py PIPE settings           threads, batches, memory, locations
-    full_line.py PIPE kills              killed at commit points, and from outside at any moment
+    full_line.py PIPE points             killed at commit points
+    full_line.py PIPE moments            killed from outside at any moment
     full_line.py PIPE workers [CORPUS]   only worker processes, two at a time, with random deaths
 
 With CORPUS, `workers` runs pipelines/cc100_ja.yaml over that file instead of the small pipeline below.
@@ -190,11 +191,17 @@ def killed_at_moments(trial):
     return counted
 
 
-def kills(trial):
-    counted = {"points": killed_at_points(trial), "moments": killed_at_moments(trial)}
-    for what, number in counted.items():
-        if number < LEAST_KILLS[what]:
-            fail(f"{number} counted kills at {what}, at least {LEAST_KILLS[what]} are wanted")
+def points(trial):
+    check_count("points", killed_at_points(trial))
+
+
+def moments(trial):
+    check_count("moments", killed_at_moments(trial))
+
+
+def check_count(what, counted):
+    if counted < LEAST_KILLS[what]:
+        fail(f"{counted} counted kills at {what}, at least {LEAST_KILLS[what]} are wanted")
 
 
 def by_workers(shared, settings, wanted):
@@ -242,4 +249,4 @@ if __name__ == "__main__":
         if part == "workers" and len(sys.argv) > 3:
             workers_on(pipe, root, sys.argv[3])
         else:
-            {"settings": settings, "kills": kills, "workers": workers}[part](Trial(pipe, root))
+            {"settings": settings, "points": points, "moments": moments, "workers": workers}[part](Trial(pipe, root))

@@ -1,4 +1,4 @@
-"""Steps and whole runs with experts: the same on other meshes, in other micro-batches and after an interruption."""
+"""Steps with experts: the same on other meshes and in other micro-batches."""
 
 import os
 import tempfile
@@ -7,11 +7,10 @@ from pathlib import Path
 
 import xla_flags
 
-# Four devices on two busy cores may wait for each other longer than the default of 40 seconds.
+# Four devices on one core may wait for each other longer than the default of 40 seconds.
 os.environ["XLA_FLAGS"] = xla_flags.and_these("--xla_cpu_collective_timeout_seconds=600",
                                               "--xla_cpu_collective_call_terminate_timeout_seconds=600")
 
-import runs  # noqa: E402
 import session  # noqa: E402
 from expert_shapes import PAIRS, SHAPE, VOCAB  # noqa: E402
 
@@ -70,20 +69,6 @@ class Steps(unittest.TestCase):
         for expert in directions["experts_gate"][0]:
             values = np.linalg.svd(expert, compute_uv=False) / (0.2 * 48 ** 0.5)
             self.assertTrue((0.6 < values).all() and (values < 1.3).all(), values)
-
-
-class WholeRuns(runs.WithTokenizer):
-    """As processes, on several devices."""
-
-    config = runs.small_pairs(PAIRS)
-
-    def test_a_killed_run_goes_on_bit_for_bit_and_a_mesh_changes_only_rounding(self):
-        whole = self.goes_on_bit_for_bit_and_trains_on_a_mesh(delta=3e-5, export=True)
-        self.assertIsNone(whole.result()["export"])
-        self.assertTrue(any("with experts has no counterpart" in event["text"] for event in whole.of("warn")))
-        for event in whole.of("step"):
-            self.assertGreater(event["balance"], 1.9)
-            self.assertTrue(0 <= event["dropped"] < 1)
 
 
 if __name__ == "__main__":
