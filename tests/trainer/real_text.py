@@ -1,9 +1,9 @@
 """Each objective learns on real text: better than a unigram, and better than the same model with its context shuffled.
 
     real_text.py rows PLACE PIPE CORPUS       makes the rows of all objectives in a directory
-    real_text.py CASE PLACE [SEEDS]           learns from them; SEEDS: how many runs, for the margins
+    real_text.py OBJECTIVE PLACE [SEEDS]      learns from them; SEEDS: how many runs, for the margins
 
-Both with the trainer's Python. `./dev test` runs the case `short` alone, `./dev soak learning` all.
+Both with the trainer's Python; `./dev soak learning` runs all objectives.
 """
 
 import dataclasses
@@ -24,15 +24,14 @@ from pipe_trainer import masked, objectives
 from pipe_trainer.held_out import HeldOut
 
 ROOT = Path(__file__).resolve().parents[2]
-PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans", "experts": "tiny-spans", "short": "tiny-spans"}
-# The objective of each case: `experts` are spans with experts, `short` are spans.
-MORE = {"experts": {"objective": {"name": "spans"}, "model": {"experts": 4, "expert_every": 2}},
-        "short": {"objective": {"name": "spans"}}}
-STEPS = {"masked": 800, "spans": 800, "prefix": 300, "experts": 800, "short": 250}
+PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans", "experts": "tiny-spans"}
+# The objective of each case: `experts` are spans with experts.
+MORE = {"experts": {"objective": {"name": "spans"}, "model": {"experts": 4, "expert_every": 2}}}
+STEPS = {"masked": 800, "spans": 800, "prefix": 300, "experts": 800}
 BATCH, LENGTH = 64, 24  # rows of a step, and ids of a row: the order of ids matters earlier in short rows
-# In nats for each hidden id: three quarters of the smallest margin of five seeds, or a little less; experts and short: of three, prefix: of two.
-UNIGRAM = {"masked": 1.7, "spans": 1.2, "prefix": 1.2, "experts": 1.3, "short": 0.85}
-SHUFFLED = {"masked": 2.2, "spans": 0.2, "prefix": None, "experts": 0.4, "short": None}  # None: the decoder learns from its own ids first
+# In nats for each hidden id: three quarters of the smallest margin of five seeds, or a little less; experts: of three, prefix: of two.
+UNIGRAM = {"masked": 1.7, "spans": 1.2, "prefix": 1.2, "experts": 1.3}
+SHUFFLED = {"masked": 2.2, "spans": 0.2, "prefix": None, "experts": 0.4}  # None: its decoder learns from its own ids first
 
 
 def make_rows(place, pipe, corpus):
