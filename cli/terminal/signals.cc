@@ -4,12 +4,20 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "base/log.h"
 #include "cli/terminal/exit_code.h"
 
 namespace pipeline {
 
 namespace {
+
+using Time = std::chrono::steady_clock;
+
+/// Schedulers signal every process of a job, and the script that started this one passes its own signal on:
+/// so soon after each other two SIGTERM are one.
+constexpr std::chrono::milliseconds kOneTermination{1'000};
 
 sigset_t Watched() {
   sigset_t set;
@@ -40,6 +48,7 @@ SignalWatch::~SignalWatch() {
 
 void SignalWatch::Loop() {
   const sigset_t set = Watched();
+  Time::time_point first;
   while (true) {
     int signal = 0;
     if (sigwait(&set, &signal) != 0) continue;
@@ -48,8 +57,10 @@ void SignalWatch::Loop() {
       continue;
     }
     const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
+    if (signal == SIGTERM && exit_code_ == kExitTerminate && Time::now() - first < kOneTermination) continue;
     // Nothing unfinished counts, so an exit at once is safe; only work is lost.
     if (exit_code_.exchange(code) != 0) _exit(code);
+    first = Time::now();
     LogInfo("stopping: finished work will be committed; a second signal ends the program at once");
     stop_.request_stop();
   }

@@ -1,5 +1,5 @@
 // Turns Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) into a stop token: the first signal stops the
-// run gracefully, the second ends the program at once.
+// run gracefully, the second ends the program at once. Two SIGTERM within a second are one signal.
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@ import time
 WORKER = """\
 #!/bin/sh
 start=$2/$1-${SLURM_ARRAY_TASK_ID:-0}
-stopped() { echo stopped >>$start.stopped; exit 75; }
+stopped() { trap '' TERM; echo stopped >>$start.stopped; exit 75; }
 trap stopped TERM
 echo "$(hostname) ${SLURM_RESTART_COUNT:-0} $$" >>$start
 starts=$(wc -l <$start)
