@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,8 +21,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kLeastWait{500}, kMostWait{5'000}, kBetweenLines{10'000},
     kMostWaitForWorkers{30'000};
-// The watch takes 1/200 of the time, 1/100 if a look takes long; a minute also after a look at a server that
-// hardly answers.
+// The watch takes 1/200 of the time, 1/100 if a look takes long, but never more than 1/200 of a core; a
+// minute also after a look at a server that hardly answers.
 constexpr int kShare = 200;
 constexpr std::chrono::milliseconds kLongestWait{60'000};
 constexpr int kLooksAfterEnd =
@@ -69,6 +70,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, const Pa
   int looks_after_end = 0;
   for (;;) {
     const Time::time_point begun = Time::now();
+    const std::clock_t cpu_begun = std::clock();  // of all threads
     Result<PackageView> seen = LookAt(package, status ? &status->view : before, SystemClock(), stop);
     if (!seen.ok() && seen.status().code() != Code::kUnavailable) return std::move(seen).status();
     if (seen.ok()) {
@@ -93,8 +95,11 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, const Pa
       last = std::move(line);
       next_line = Time::now() + kBetweenLines;
     }
+    const std::chrono::milliseconds used(1000 * (std::clock() - cpu_begun) / CLOCKS_PER_SEC);
     const std::chrono::milliseconds most = std::min(std::max(kMostWait, 100 * took), kLongestWait);
-    if (!WaitFor(std::clamp<std::chrono::milliseconds>(kShare * took, kLeastWait, most), stop))
+    const std::chrono::milliseconds wait =
+        std::clamp<std::chrono::milliseconds>(kShare * took, kLeastWait, most);
+    if (!WaitFor(std::max(wait, std::min<std::chrono::milliseconds>(kShare * used, kLongestWait)), stop))
       return Status(Code::kCancelled, "stopped");
   }
 }
