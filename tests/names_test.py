@@ -105,20 +105,20 @@ def clashes(root):
 
 def clashes_of(*texts):
     """The number of clashes in a folder with a file for each text."""
-    with tempfile.TemporaryDirectory() as root:
-        subprocess.run(["git", "init", "-q", root], check=True)
-        for number, text in enumerate(texts):
-            (Path(root) / f"{number}.cc").write_text(f"namespace {{\n\n{text}\n\n}}  // namespace\n")
-        return len(list(clashes(root)))
+    return clashes_in({f"{number}.cc": f"namespace {{\n\n{text}\n\n}}  // namespace\n" for number, text in enumerate(texts)})
 
 
-def headers_clash(*texts):
+def clashes_of_headers(*texts):
     """The number of clashes of headers in folders of their own."""
+    return clashes_in({f"{number}/one.h": f"namespace pipeline {{\n{text}\n}}\n" for number, text in enumerate(texts)})
+
+
+def clashes_in(files):
     with tempfile.TemporaryDirectory() as root:
         subprocess.run(["git", "init", "-q", root], check=True)
-        for number, text in enumerate(texts):
-            (Path(root) / str(number)).mkdir()
-            (Path(root) / str(number) / "one.h").write_text(f"namespace pipeline {{\n{text}\n}}  // namespace pipeline\n")
+        for path, text in files.items():
+            (Path(root) / path).parent.mkdir(exist_ok=True)
+            (Path(root) / path).write_text(text)
         return len(list(clashes(root)))
 
 
@@ -136,8 +136,8 @@ def self_test():
         assert clashes_of(*texts) == 0, texts
     assert clashes_of("using Kind = int;", "using Kind = char;", "class Kind {") == 2
     for text in ("struct RunEnd {\n};", "enum class Outcome : std::uint8_t { kDone };", "class Log final : public Sink {\n};"):
-        assert headers_clash(text, text) == 1, text
-    assert headers_clash("class Log;", "class Log {\n};") == 0
+        assert clashes_of_headers(text, text) == 1, text
+    assert clashes_of_headers("class Log;", "class Log {\n};") == 0
     print("each kind of name is found; overloads and declarations are none")
 
 

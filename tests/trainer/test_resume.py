@@ -76,6 +76,8 @@ class Resume(runs.WithRows):
     def test_sigterm_saves_and_ends_with_42(self):
         run = self.run_here("stopped", checkpoint_every=1000)
         run.wait_for("step", step=3)
+        run.process.send_signal(signal.SIGTERM)  # a scheduler's, and below the stage's
+        time.sleep(0.05)
         self.assertEqual(run.kill(signal.SIGTERM), 42, run.log_end())
         stopped = run.of("preempt")[0]["step"]
         self.assertEqual([event["step"] for event in run.of("ckpt_commit")], [stopped])

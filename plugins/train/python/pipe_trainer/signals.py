@@ -1,9 +1,16 @@
-"""SIGTERM and SIGINT: the first signal asks for a checkpoint and an end, the second ends the process at once."""
+"""SIGTERM and SIGINT: the first signal asks for a checkpoint and an end, the second ends the process at once.
+
+Two SIGTERM within a second are one: a scheduler or systemd signals every process of a job, and the stage stops its
+trainer, too. cli/terminal/signals.h has the same rule.
+"""
 
 import faulthandler
 import os
 import signal
 import sys
+import time
+
+ONE_TERMINATION = 1.0  # seconds
 
 
 class Stop:
@@ -11,6 +18,7 @@ class Stop:
 
     def __init__(self):
         self.asked = False
+        self._first = (0, 0.0)  # signal, and when it came
 
     def install(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -20,6 +28,10 @@ class Stop:
 
     def _handle(self, number, frame):
         del frame
+        now = time.monotonic()
         if self.asked:
+            first, came = self._first
+            if first == number == signal.SIGTERM and now - came < ONE_TERMINATION:
+                return
             os._exit(128 + number)
-        self.asked = True
+        self.asked, self._first = True, (number, now)
