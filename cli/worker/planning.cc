@@ -107,6 +107,11 @@ Status Reopen(Store& store, const std::string& run) {
   return store.Remove(kRunEndName);
 }
 
+/// `nonce`: of the plan, which found everything done. A worker that starts later need not plan to learn that.
+Status WriteEnd(Store& store, const std::string& nonce) {
+  return WriteObject(store, kRunEndName, EncodeRunEnd({{}, nonce}), Condition::ReplaceAny()).status();
+}
+
 /// OK: this machine makes the bytes that the one that planned `present` makes.
 Status CheckFits(const WorkPackage& present, const MachineFacts& facts,
                  const std::vector<WorkPackage::File>& hashed) {
@@ -212,9 +217,9 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   if (request.before_writing) RETURN_IF_ERROR(request.before_writing());
   if (before.ok()) work_package.run = before->run;
   ASSIGN_OR_RETURN(const bool begins, BeginsRun(*store, before, request, !outcome.offered.empty()));
+  const std::optional<RunEnd> end = EndOf(outcome, plan.left_out);
   // Its history goes with the plan that is written now.
-  if (request.present == nullptr && before.ok())
-    EndRunBefore(*workspace, *store, {begins, EndOf(outcome, plan.left_out)}, stop);
+  if (request.present == nullptr && before.ok()) EndRunBefore(*workspace, *store, {begins, end}, stop);
   planning.begins = begins;
   if (begins) {
     const RunLine line = NewRunLine(request.command);
@@ -224,7 +229,10 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   planning.nonce = work_package.nonce;
   const std::string run_id = work_package.run;
   RETURN_IF_ERROR(Write(*store, std::move(work_package), before, taken, workspace->directory().log()));
-  if (request.present == nullptr) RETURN_IF_ERROR(Reopen(*store, run_id));
+  if (request.present == nullptr) {
+    RETURN_IF_ERROR(Reopen(*store, run_id));
+    if (end && end->failures.empty()) RETURN_IF_ERROR(WriteEnd(*store, planning.nonce));
+  }
   planning.offered = std::move(outcome.offered);
   planning.needs = outcome.needs;
   planning.failures = std::move(outcome.failures);

@@ -92,6 +92,8 @@ def main():
         if last["last_run"]["id"] != page.parent.name or last["last_run"]["outcome"] != "done" or last["workers"]["hosts"] == []:
             fail(f"`pipe status` tells {last}", run)
         expect(run, run.on_local(), DONE, "nothing to do")
+        if not json.loads(run.show("status", "--json"))["workers"]["ended"]:
+            fail("a plan that finds everything done says that the run goes on", run)
         if run.show("report").strip() != str(page) or ">Hosts<" not in page.read_text():
             fail("`pipe report` has another page", run)
 
