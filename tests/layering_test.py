@@ -60,7 +60,7 @@ VENDORS = {
 TEST_VENDORS = re.compile(r"(gtest|gmock|benchmark)/")
 # The C++ library has no dot in its names; these belong to C, POSIX, Linux and the compiler.
 SYSTEM = re.compile(r"[a-z_0-9]+$|(asm|sys|linux|netinet|arpa|net)/\w+\.h$|"
-                    r"(cpuid|dirent|dlfcn|errno|fcntl|inttypes|nmmintrin|x86intrin|immintrin|arm_neon|netdb|poll|pthread|pwd|"
+                    r"(cpuid|dirent|dlfcn|errno|fcntl|inttypes|malloc|nmmintrin|x86intrin|immintrin|arm_neon|netdb|poll|pthread|pwd|"
                     r"regex|sched|signal|spawn|stdarg|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
 
 # Files that may catch everything: the borders that no exception may cross.
