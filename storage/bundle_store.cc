@@ -172,7 +172,7 @@ Result<std::vector<ObjectInfo>> BundleStore::List(std::string_view prefix) {
   const std::size_t own = objects.size();
   for (const auto& [name, place] : bundled)
     if (!std::binary_search(objects.begin(), objects.begin() + static_cast<std::ptrdiff_t>(own),
-                            ObjectInfo{std::string(name), 0, {}, {}}, by_name))
+                            ObjectInfo::Any(std::string(name)), by_name))
       objects.push_back({std::string(name), place.size, place.version, {}});
   std::inplace_merge(objects.begin(), objects.begin() + static_cast<std::ptrdiff_t>(own), objects.end(),
                      by_name);
@@ -180,7 +180,7 @@ Result<std::vector<ObjectInfo>> BundleStore::List(std::string_view prefix) {
 }
 
 Status BundleStore::Remove(std::string_view name) {
-  return RemoveKnown(*this, {std::string(name), 0, {}, {}});
+  return RemoveKnown(*this, ObjectInfo::Any(std::string(name)));
 }
 
 Status BundleStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {

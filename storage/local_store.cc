@@ -102,7 +102,7 @@ std::string LocalStore::PathOf(std::string_view name) const {
 }
 
 Result<std::unique_ptr<ByteFile>> LocalStore::Open(std::string_view name) {
-  return OpenKnown({std::string(name), 0, {}, {}});
+  return OpenKnown(ObjectInfo::Any(std::string(name)));
 }
 
 Result<std::unique_ptr<ByteFile>> LocalStore::OpenKnown(const ObjectInfo& known) {

@@ -119,7 +119,7 @@ MemoryStore::MemoryStore() : objects_(std::make_shared<Objects>()) {}
 MemoryStore::~MemoryStore() = default;
 
 Result<std::unique_ptr<ByteFile>> MemoryStore::Open(std::string_view name) {
-  return OpenKnown({std::string(name), 0, {}, {}});
+  return OpenKnown(ObjectInfo::Any(std::string(name)));
 }
 
 Result<std::unique_ptr<ByteFile>> MemoryStore::OpenKnown(const ObjectInfo& known) {
@@ -155,7 +155,7 @@ Result<std::vector<ObjectInfo>> MemoryStore::List(std::string_view prefix) {
 }
 
 Status MemoryStore::Remove(std::string_view name) {
-  return RemoveKnown(*this, {std::string(name), 0, {}, {}});
+  return RemoveKnown(*this, ObjectInfo::Any(std::string(name)));
 }
 
 Status MemoryStore::RemoveAll(std::span<const ObjectInfo> objects, const std::function<bool()>& removed) {

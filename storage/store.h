@@ -24,6 +24,8 @@ struct ObjectInfo {
   std::uint64_t size = 0;
   std::string version;
   std::optional<std::uint32_t> crc32c;  // absent: the store keeps no checksum
+  /// Names an object in any state: the version is empty.
+  static ObjectInfo Any(std::string name) { return {std::move(name), 0, {}, {}}; }
   bool operator==(const ObjectInfo&) const = default;
 };
 

@@ -309,7 +309,7 @@ class Submitted {
     if (!outcome->ended) {
       (void)RemoveSubmission(*package_, *submission_);
       const Result<SeenUnitLease> planning =
-          ReadUnitLease(*package_, {ObjectOfLease(kPlanningLease), 0, {}, {}}, stop());
+          ReadUnitLease(*package_, ObjectInfo::Any(ObjectOfLease(kPlanningLease)), stop());
       if (const std::string why = planning.ok() ? WhyNobodyPlans(*planning) : ""; !why.empty()) LogError(why);
       LogError(StrCat("all workers ended before the run did (", outcome->engine, "); their messages are in ",
                       engine->Messages(), "; the same command continues"));

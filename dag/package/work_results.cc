@@ -309,13 +309,13 @@ bool TellsMore(const UnitLine& line, const RunLog& log) {
 Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std::string> unreadable,
                                 RunLog& log) {
   TakenResults taken;
-  for (const std::string& object : unreadable) taken.objects.push_back({object, 0, {}, {}});
+  for (const std::string& object : unreadable) taken.objects.push_back(ObjectInfo::Any(object));
   taken.unreadable = std::move(unreadable);
   std::set<std::string> damaged;
   std::vector<UnitLine> lines;
   std::map<Digest, std::uint32_t> segments;  // by lineage
   for (UnitRecord& record : records) {
-    taken.objects.push_back(record.object.name.empty() ? ObjectInfo{ObjectOf(record.line), 0, {}, {}}
+    taken.objects.push_back(record.object.name.empty() ? ObjectInfo::Any(ObjectOf(record.line))
                                                        : std::move(record.object));
     if (record.line.state == UnitState::kVoid) damaged.insert(record.line.unit);
     // Work that was done before the damage was found is void, too.

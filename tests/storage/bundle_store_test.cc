@@ -63,7 +63,7 @@ class BundleStoreTest : public testing::Test {
   }
   static Status RemoveAll(Store& store, const std::vector<std::string>& names, std::size_t most = 100) {
     std::vector<ObjectInfo> objects;
-    for (const std::string& name : names) objects.push_back({name, 0, {}, {}});
+    for (const std::string& name : names) objects.push_back(ObjectInfo::Any(name));
     return store.RemoveAll(objects, [&most] { return --most > 0; });
   }
 

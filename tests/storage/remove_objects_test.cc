@@ -26,7 +26,7 @@ TEST(RemoveObjectsTest, EachObjectIsRemovedOnceAndTheOthersStay) {
 
 TEST(RemoveObjectsTest, AFailureIsReported) {
   MemoryStore store;
-  const std::vector<ObjectInfo> objects = {{"a", 0, {}, {}}, {"../b", 0, {}, {}}};
+  const std::vector<ObjectInfo> objects = {ObjectInfo::Any("a"), ObjectInfo::Any("../b")};
   EXPECT_EQ(RemoveObjects(store, objects).code(), Code::kInvalidArgument);
 }
 

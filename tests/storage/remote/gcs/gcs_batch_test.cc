@@ -67,7 +67,7 @@ TEST_F(GcsBatchTest, OneKnownObjectIsOneRequestAndAnUnknownOneIsAskedFor) {
   ASSERT_TRUE(store->Remove(objects[1].name).ok());
   EXPECT_EQ(Requests("delete"), 2);
   EXPECT_EQ(Requests("get"), 1);
-  ASSERT_TRUE(RemoveKnown(*store, {objects[2].name, 0, {}, {}}).ok());
+  ASSERT_TRUE(RemoveKnown(*store, ObjectInfo::Any(objects[2].name)).ok());
   EXPECT_EQ(Requests("get"), 2);
   EXPECT_EQ(Batches(), 0);
   EXPECT_EQ(Everything(), Names{});
