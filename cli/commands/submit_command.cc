@@ -9,6 +9,7 @@
 #include "cli/submission/submission_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/time_word.h"
 #include "cli/workspace/pipeline_words.h"
 #include "dag/pipeline_file/config.h"
 
@@ -98,6 +99,7 @@ Command SubmitCommand() {
             .value = "TIME",
             .help = "Workers end after this time, such as 30m, and are started again: for a time limit of "
                     "the engine",
+            .refusal = RefuseTimeWord,
             .to = &request->most_time},
            {.flags = {"--program"},
             .value = "PATH",

@@ -1,19 +1,16 @@
 #include "cli/commands/worker_command.h"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/log.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/last_words.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
+#include "cli/terminal/time_word.h"
 #include "cli/worker/given_units.h"
 #include "cli/worker/next_units.h"
 #include "cli/workspace/pipeline_words.h"
@@ -32,27 +29,6 @@ struct WorkerWords {
   std::string memory;     // the same
 };
 
-/// Reads "90s", "30m" or "2h". Absent: it is no time.
-std::optional<std::chrono::seconds> ParseTime(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  const char unit = text.back();
-  text.remove_suffix(1);
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number <= 0 || number > 1'000'000)
-    return std::nullopt;
-  switch (unit) {
-    case 's': return std::chrono::seconds(number);
-    case 'm': return std::chrono::minutes(number);
-    case 'h': return std::chrono::hours(number);
-    default: return std::nullopt;
-  }
-}
-
-std::string RefuseTime(const std::string& text) {
-  return ParseTime(text) ? "" : "is no time such as 90s, 30m or 2h";
-}
-
 int Work(WorkerWords& words) {
   const int ways = (words.given.unit.empty() ? 0 : 1) + (words.next ? 1 : 0) + (words.index >= 0 ? 1 : 0);
   if (ways != 1) {
@@ -67,7 +43,7 @@ int Work(WorkerWords& words) {
   SayLastWords(kExitTryAgain);
   SignalWatch signals;
   if (words.next) {
-    if (!words.most_time.empty()) words.options.most_time = *ParseTime(words.most_time);
+    if (!words.most_time.empty()) words.options.most_time = *ParseTimeWord(words.most_time);
     return RunNextUnits(words.options, signals);
   }
   words.given.index = std::max(words.index, 0);
@@ -94,7 +70,7 @@ Command WorkerCommand() {
                 {.flags = {"--for"},
                  .value = "TIME",
                  .help = "With --next: take no unit after this time, such as 30m; the exit status is then 75",
-                 .refusal = RefuseTime,
+                 .refusal = RefuseTimeWord,
                  .to = &words->most_time},
                 {.flags = {"--unit"},
                  .value = "UNIT",

@@ -3,7 +3,7 @@
 
     bad_package.py PIPE machine    a file beside the text that is another one on this machine, also later
     bad_package.py PIPE package    objects that are lost, damaged or of another plan
-    bad_package.py PIPE submit     two calls at once; a record of a submission that is of no use
+    bad_package.py PIPE submit     two calls at once; a time that is none; a record of no use
 """
 
 import json
@@ -233,6 +233,13 @@ def submit(program, root):
             if code == REFUSED:
                 expect(run, run.on_local(), DONE)
             same(one, run)
+
+    # A time that workers would refuse is refused before any of them starts.
+    run = new_run(Submitted, program, root / "time", inputs)
+    for time in ("-1m", "0", "soon", ""):
+        expect(run, run.on_local("--for", time), REFUSED, "--for: is no time such as 90s")
+    if run.package("plan.json").exists():
+        fail("a call that was refused has planned", run)
 
     # A record that nobody can use: it is named, with the way out.
     run = new_run(Submitted, program, root / "record", inputs)

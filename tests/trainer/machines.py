@@ -188,7 +188,8 @@ class Machine:
                 pass
 
     def kill(self):
-        """The machine loses its power; its disk stays."""
+        """The machine loses its power; its disk stays. No process lives to tell of the end of another one."""
+        self._signal_all(signal.SIGSTOP)
         self._signal_all(signal.SIGKILL)
         deadline = time.monotonic() + 10
         while self.processes():
