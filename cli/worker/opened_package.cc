@@ -47,6 +47,16 @@ WorkerRoom RoomOf(const WorkerOptions& options, std::uint64_t limit, const Scrat
   return room;
 }
 
+/// No later try makes a directory whose path cannot be one.
+int ExitOfScratch(Code code) {
+  switch (code) {
+    case Code::kPermissionDenied: return kExitPermission;
+    case Code::kNotFound:
+    case Code::kInvalidArgument: return kExitConfig;
+    default: return kExitTryAgain;
+  }
+}
+
 }  // namespace
 
 int OpenPackage(const WorkerOptions& options, OpenedPackage& opened, const std::stop_token& stop) {
@@ -66,7 +76,7 @@ int OpenPackage(const WorkerOptions& options, OpenedPackage& opened, const std::
       return Fail(may, WorkerExitOf(may));
   opened.scratch = std::make_unique<Scratch>(options.scratch);
   if (const Status& made = opened.scratch->status(); !made.ok())
-    return Fail(made, made.code() == Code::kPermissionDenied ? kExitPermission : kExitTryAgain);
+    return Fail(made, ExitOfScratch(made.code()));
   opened.loaded = Load(opened.plan);
   if (!opened.loaded) return kExitConfig;
   opened.room = RoomOf(options, opened.loaded->spec.memory_limit, *opened.scratch);

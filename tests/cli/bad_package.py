@@ -3,7 +3,7 @@
 
     bad_package.py PIPE machine    a file beside the text that is another one on this machine, also later
     bad_package.py PIPE package    objects that are lost, damaged or of another plan
-    bad_package.py PIPE submit     two calls at once; a time that is none; a record of no use
+    bad_package.py PIPE submit     two calls at once; a time and a scratch that are none; a record of no use
 """
 
 import json
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, write_corpora
 from pull import CONFIG, DONE, FAILED, TRY_AGAIN, Pulled, compare, end_of, ends
-from submit_local import REFUSED, Submitted, expect, same
+from submit_local import FAILED, REFUSED, Submitted, expect, same
 from workers import NO_INPUT, new_run
 
 WITH_SCRIPT = """\
@@ -240,6 +240,12 @@ def submit(program, root):
         expect(run, run.on_local("--for", time), REFUSED, "--for: is no time such as 90s")
     if run.package("plan.json").exists():
         fail("a call that was refused has planned", run)
+
+    # Workers whose scratch can never be made are not started again and again.
+    (run.work.parent / "file").write_text("")
+    expect(run, run.on_local("--scratch", run.work.parent / "file" / "scratch"), FAILED, "exit status 78")
+    expect(run, run.on_local(), DONE)
+    same(one, run)
 
     # A record that nobody can use: it is named, with the way out.
     run = new_run(Submitted, program, root / "record", inputs)
