@@ -70,6 +70,11 @@ Status UnitQueue::Look(const std::stop_token& stop) {
 
 bool UnitQueue::IsOld() const { return clock_.Monotonic() - view_->seen > terms_.view_age; }
 
+bool UnitQueue::WasAway() {
+  const std::chrono::nanoseconds now = clock_.Monotonic(), before = std::exchange(called_, now);
+  return now - before >= kSilentPeriods * terms_.lease.every;
+}
+
 bool UnitQueue::IsFree(const std::string& unit) const {
   return !view_->done.contains(unit) && !view_->leases.contains(unit) && !view_->GaveUp(unit) &&
          !tried_.contains(unit) && !blocked_.contains(unit);
@@ -234,6 +239,8 @@ bool UnitQueue::NeedsPlanning() const {
 }
 
 Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
+  // The leases that an old view would meet go with the end of a run.
+  stale_ |= WasAway();
   RETURN_IF_ERROR(RemoveLeases(Which::kOldOnesInGroups));
   bool looked = false;
   for (;;) {
@@ -245,6 +252,10 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
     if (view_->end) return Turn{Kind::kEnded, {}, {}};
     if (const std::string unit = NextFree(); !unit.empty()) {
       ASSIGN_OR_RETURN(const bool taken, Take(unit, stop));
+      if (taken && WasAway()) {
+        RETURN_IF_ERROR(Release());
+        continue;
+      }
       if (taken) return Turn{Kind::kUnit, unit, {}};
       // Another worker works here.
       RETURN_IF_ERROR(Look(stop));

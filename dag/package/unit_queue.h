@@ -101,6 +101,9 @@ class UnitQueue {
 
   Status Look(const std::stop_token& stop);
   bool IsOld() const;
+  /// Returns whether this process did not call for so long that others may have taken over its unit and
+  /// ended the run: it was suspended, or its unit was long. The next call counts from now.
+  bool WasAway();
   bool IsUseless() const { return !useless_.empty() && view_->version == useless_; }
   bool IsFree(const std::string& unit) const;
   bool Fits(const OfferedUnit& unit) const;
@@ -139,6 +142,7 @@ class UnitQueue {
   std::set<std::string, std::less<>> failed_here_;       // units that failed here, or were postponed
   std::map<std::string, FinishedUnit, std::less<>> finished_;  // by name of the lease, which is still there
   std::chrono::nanoseconds removed_{0};                        // when old ones of them were looked for
+  std::chrono::nanoseconds called_{0};                         // WasAway
   std::size_t place_ = 0;                                      // in the list of units
   std::vector<std::size_t> jobs_;                              // their places in the list
   std::chrono::nanoseconds changed_{0};                        // when a look showed something new

@@ -425,6 +425,17 @@ TEST(UnitQueueTest, TheEndOfTheRunEndsEachWorker) {
   EXPECT_EQ(a.view().end->failures, (std::vector<RunEnd::Failure>{{"text/-", "too few"}}));
 }
 
+TEST(UnitQueueTest, AWorkerThatWasSuspendedLooksBeforeItTakesTheNextUnit) {
+  Package package(3);
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  ASSERT_EQ(Next(a).kind, Kind::kUnit);
+  // Others take its unit over, end the run and remove the leases, all within the age of its view.
+  package.clock.Advance(seconds(100));
+  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "1"}));
+  ASSERT_TRUE(a.Finished().ok());
+  EXPECT_EQ(Next(a).kind, Kind::kEnded);
+}
+
 TEST(UnitQueueTest, TheEndOfAnotherPlanAndADamagedOneCountForNothing) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);
