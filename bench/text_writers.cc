@@ -4,7 +4,8 @@
 //   text_writers tfds|jsonl TEXT
 //
 // One line for each form of the stage: its name, bytes of all shards, seconds of the processor, bytes of
-// text, seconds of a bare loop over the rows. Span corruption counts in units of two characters, about what a piece of a tokenizer has.
+// text, seconds of a bare loop over the rows. Span corruption counts in units of two characters, about the
+// length of a piece of a tokenizer.
 
 #include <cstdio>
 #include <memory>

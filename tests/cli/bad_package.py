@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, write_corpora
 from pull import CONFIG, DONE, FAILED, TRY_AGAIN, Pulled, compare, end_of, ends
-from submit_local import FAILED, REFUSED, Submitted, expect, same
+from submit_local import REFUSED, Submitted, expect, same
 from workers import NO_INPUT, new_run
 
 WITH_SCRIPT = """\
