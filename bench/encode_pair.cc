@@ -3,9 +3,8 @@
 //
 //   encode_pair RULE TEXT TURNS     prints for each turn the CPU seconds of the loop, of the stage with the
 //                                   library and of the stage with our encoder; RULE: of the normaliser
-//   encode_pair worst TEXT ROUNDS   prints for each worst case its name and nanoseconds a byte, the best of
-//   the
-//                                   rounds, for short lines and for one long line
+//   encode_pair worst TEXT ROUNDS   prints for each worst case its name and nanoseconds a byte, the best
+//                                   of the rounds, for short lines and for one long line
 //
 // The tokenizer is trained on the first MiB of TEXT. With the rule `identity` it keeps text, as those of
 // layout `pipe`; with others it has a prefix and removes white space, as the library does unless told
