@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/str.h"
+#include "dag/home/scratch.h"
 #include "dag/pipeline_file/config.h"
 #include "dag/pipeline_file/stage_location.h"
 #include "dag/pipeline_file/stage_type.h"
@@ -35,14 +36,18 @@ WorkPlace WorkPlaceOf(const PipelineOptions& options, const PipelineSpec& spec) 
   WorkPlace place{options.work.empty() ? StrCat(".pipe/", spec.name) : options.work};
   if (place.is_remote()) {
     while (place.home.ends_with('/')) place.home.pop_back();
-    place.scratch = options.scratch.empty() ? StrCat(".pipe/", spec.name, ".scratch") : options.scratch;
+    place.scratch = options.scratch.empty() ? ScratchFor(place.home, StrCat(".pipe/", spec.name, ".scratch"))
+                                            : options.scratch;
     if (const Result<std::uint64_t> bytes = ParseBytes(options.scratch_size); bytes.ok())
       place.most_cached = *bytes;
   }
   if (options.subset.empty()) return place;
   const std::string below = StrCat("/", SubsetLocation(options.subset));
   place.home += below;
-  if (place.is_remote()) place.scratch += below;
+  if (place.is_remote()) {
+    place.scratch += below;
+    if (options.scratch.empty()) place.scratch = ScratchFor(place.home, place.scratch);
+  }
   return place;
 }
 

@@ -24,8 +24,9 @@ struct WorkPlace {
   WorkDir directory() const { return WorkDir(is_remote() ? scratch : home); }
 };
 
-/// --work, PIPE_WORK, or ./.pipe/NAME; of a home in a bucket, also --scratch or ./.pipe/NAME.scratch. For a
-/// --subset run directories below these, so that the log of the whole corpus is not affected.
+/// --work, PIPE_WORK, or ./.pipe/NAME; of a home in a bucket, also --scratch, or ./.pipe/NAME.scratch, or one
+/// beside it if another home has that (reads the disk). For a --subset run directories below these, so that
+/// the log of the whole corpus is not affected.
 WorkPlace WorkPlaceOf(const PipelineOptions& options, const PipelineSpec& spec);
 
 /// OK: no artifact of `graph` is among the objects of the home, and the home is in none. kInvalidArgument

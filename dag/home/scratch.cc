@@ -4,6 +4,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/digest.h"
 #include "base/result.h"
 #include "base/str.h"
 #include "storage/local_store.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::string_view kName = "home";
 constexpr std::uint64_t kMostNameBytes = 64 << 10;
+constexpr std::size_t kDigestDigits = 8;
 
 /// The home that the directory names. Empty: it names none.
 Result<std::string> HomeOf(const WorkDir& scratch) {
@@ -29,6 +31,12 @@ bool HasLog(const WorkDir& directory) {
 }
 
 }  // namespace
+
+std::string ScratchFor(const std::string& location, const std::string& usual) {
+  const Result<std::string> named = HomeOf(WorkDir(usual));
+  if (!named.ok() || named->empty() || *named == location) return usual;
+  return StrCat(usual, "-", DigestOf(location).ToHex().substr(0, kDigestDigits));
+}
 
 Status CheckScratch(const WorkDir& scratch, const std::string& location) {
   ASSIGN_OR_RETURN(const std::string named, HomeOf(scratch));

@@ -9,6 +9,10 @@
 
 namespace pipeline {
 
+/// Returns `usual`; if that is the scratch of another home, a directory beside it that has a digest of
+/// `location` in its name. So a pipeline file has any number of homes.
+std::string ScratchFor(const std::string& location, const std::string& usual);
+
 /// OK: `scratch` is the scratch of the home at `location`, or new or empty. kInvalidArgument: it is that of
 /// another home, or a work directory. Writes nothing.
 Status CheckScratch(const WorkDir& scratch, const std::string& location);

@@ -19,6 +19,7 @@ namespace {
 constexpr std::chrono::seconds kMostGivingBack{10};
 constexpr int kPeriods = 4;      // periods without a renewal after which the holder counts as dead
 constexpr int kSurePeriods = 2;  // periods after a renewal in which nobody can take the holder for dead
+constexpr int kLooks = 4;        // at silent leases, in each period
 
 }  // namespace
 
@@ -72,13 +73,15 @@ Result<std::vector<std::optional<SeenLease>>> LeaseKeeper::Watch(
     ASSIGN_OR_RETURN(std::optional<SeenLease> seen, lease.Look(stop));
     if (!seen || lease.IsFree(*seen)) continue;
     most = std::max(most, kPeriods * seen->every);
-    step = step.count() == 0 ? seen->every : std::min(step, seen->every);
+    const std::chrono::milliseconds part = std::max(seen->every / kLooks, std::chrono::milliseconds(1));
+    step = step.count() == 0 ? part : std::min(step, part);
     silent[at] = std::move(seen);
     note(StrCat(held_[at]->location, ": was held by ", silent[at]->who, "; waiting for up to ",
                 (kPeriods * silent[at]->every + std::chrono::milliseconds(999)).count() / 1000,
                 " s for a sign of life"));
   }
-  for (; waited < most; waited += step) {
+  const auto is_silent = [](const std::optional<SeenLease>& lease) { return lease.has_value(); };
+  for (; waited < most && std::any_of(silent.begin(), silent.end(), is_silent); waited += step) {
     RETURN_IF_ERROR(wait_(step, stop));
     for (std::size_t at = 0; at < held_.size(); ++at) {
       if (!silent[at]) continue;

@@ -244,6 +244,11 @@ def places(program, bucket, root, inputs):
     refused([f"is the scratch of the run in {machines.home}", "--work"], work=run.scratch)
     refused([f"is the scratch of {machines.home}"], work=f"gs://{BUCKET}/other")
     hold(not [name for name in bucket.items(BUCKET) if name.startswith(("other", "o/"))], run, "wrote before it was refused")
+    for name in ["first", "second", "first"]:  # homes of one file, called from one directory without --scratch
+        called = subprocess.run([program, "run", str(run.file), "--work", f"gs://{BUCKET}/{name}", "--set",
+                                 f"out={run.root / name}"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=100, check=False, cwd=run.root)
+        hold(called.returncode == 0, run, f"{name}: {called.stderr}")
 
 
 def commands(program, fake, root, inputs):

@@ -204,6 +204,7 @@ TEST_F(LeaseKeeperTest, OneThatIsGivenBackMeanwhileIsTaken) {
     }
   };
   EXPECT_TRUE(Take("ours").ok());
+  EXPECT_LT(waiting_.waited, std::chrono::seconds(1)) << "nobody is waited for any more";
 }
 
 TEST_F(LeaseKeeperTest, WhatWasTakenIsGivenBackWhenAnotherCannotBeHad) {

@@ -172,5 +172,18 @@ TEST(ScratchTest, BelongsToOneHome) {
   EXPECT_EQ(CheckScratch(work, kLocation).code(), Code::kInvalidArgument);
 }
 
+TEST(ScratchTest, ASecondHomeHasOneBesideTheUsualOne) {
+  TempDir dir;
+  const std::string usual = dir / "name.scratch", other = "gs://bucket/other";
+  EXPECT_EQ(ScratchFor(kLocation, usual), usual) << "there is none yet";
+  ASSERT_TRUE(ClaimScratch(WorkDir(usual), kLocation).ok());
+  EXPECT_EQ(ScratchFor(kLocation, usual), usual);
+  const std::string second = ScratchFor(other, usual);
+  EXPECT_EQ(second.find(usual + "-"), 0u) << second;
+  EXPECT_TRUE(ClaimScratch(WorkDir(second), other).ok());
+  EXPECT_EQ(ScratchFor(other, usual), second);
+  EXPECT_NE(ScratchFor("gs://bucket/third", usual), second);
+}
+
 }  // namespace
 }  // namespace pipeline
