@@ -1,11 +1,14 @@
 #include "cli/commands/submit_command.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/submission/submission_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
@@ -22,6 +25,31 @@ struct SubmitWords {
   std::string memory;  // empty: not given
 };
 
+/// A word that only some engines or forms know.
+struct OwnWord {
+  std::string_view flag;
+  bool given;
+  std::vector<std::string_view> of;
+};
+
+/// Empty: `way` knows all words that were given.
+std::string RefuseOthersWords(const SubmitRequest& request, std::string_view way) {
+  const std::vector<OwnWord> words{
+      {"--image", !request.cloud.image.empty(), {"batch", "k8s"}},
+      {"--service-account", !request.cloud.service_account.empty(), {"batch", "k8s"}},
+      {"--region", !request.cloud.region.empty(), {"batch"}},
+      {"--machine-type", !request.cloud.machine_type.empty(), {"batch"}},
+      {"--engine-option", !request.options.words.empty(), {"slurm"}},
+      {"--address", !request.options.address.empty(), {"ray"}},
+      {"--python", request.options.python != EngineOptions().python, {"ray"}},
+  };
+  for (const OwnWord& word : words)
+    if (word.given && std::find(word.of.begin(), word.of.end(), way) == word.of.end())
+      return StrCat(word.flag, ": ", way, " has no such option; it is for ", word.of.front(),
+                    word.of.size() > 1 ? StrCat(" and ", word.of.back()) : "");
+  return {};
+}
+
 int Submit(SubmitWords& words, const Call& call) {
   SubmitRequest& request = words.request;
   if (!words.memory.empty()) request.memory = *ParseBytes(words.memory);
@@ -36,6 +64,15 @@ int Submit(SubmitWords& words, const Call& call) {
         "pipe submit: --emit needs --image, the container image that has this program; "
         "cli/submit/image/Containerfile makes one");
     return kExitRefused;
+  }
+  if (!request.cancel) {
+    std::string refusal = RefuseOthersWords(request, request.emit.empty() ? request.engine : request.emit);
+    if (refusal.empty() && !request.emit.empty())
+      refusal = CheckCloudOptions(request.emit, request.cloud, request.workers).message();
+    if (!refusal.empty()) {
+      LogError(StrCat("pipe submit: ", refusal));
+      return kExitRefused;
+    }
   }
   request.command = CommandLineOf(call);
   return SubmitRun(request);
@@ -103,7 +140,7 @@ Command SubmitCommand() {
             .to = &request->most_time},
            {.flags = {"--program"},
             .value = "PATH",
-            .help = "The program on the hosts (the path of this one)",
+            .help = "The program on the hosts (the path of this one; with --emit /usr/local/bin/pipe)",
             .to = &request->program},
            {.flags = {"--engine-option"},
             .value = "WORD",

@@ -200,6 +200,11 @@ class Submitted {
     needs_ = outcome.needs;
     begins_ = outcome.begins;
     for (const OfferedUnit& unit : outcome.offered) offered_.insert(unit.unit);
+    // All workers are alike, so none of them would ever take such a unit.
+    if (!outcome.offered.empty() && request_.memory > 0 && request_.memory < needs_.memory)
+      return Refuse(Status(Code::kInvalidArgument, StrCat("--memory ", HumanBytes(request_.memory),
+                                                          ": the largest unit of this run needs ",
+                                                          HumanBytes(needs_.memory), " at least")));
     if (!outcome.offered.empty()) return std::nullopt;
     if (!outcome.run.ok() || !outcome.left_out.empty()) return kExitFailed;
     LogInfo("nothing to do");
@@ -224,7 +229,8 @@ class Submitted {
       set.memory = WithLibraries(2 * needs_.memory);
       if (needs_.jobs) set.most_memory = WithLibraries(limit);
     }
-    set.argv = {request_.program.empty() ? ThisProgram() : request_.program,
+    const std::string usual = request_.emit.empty() ? ThisProgram() : std::string(kProgramInContainer);
+    set.argv = {request_.program.empty() ? usual : request_.program,
                 "worker",
                 "--plan",
                 place_,

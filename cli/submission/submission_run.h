@@ -25,7 +25,7 @@ struct SubmitRequest {
   std::uint64_t memory = 0;  // bytes of each worker for a unit; 0: the default
   std::string scratch;       // of a worker; empty: its system's
   std::string most_time;     // --for, of a worker; empty: no bound
-  std::string program;       // the program on the hosts; empty: this one
+  std::string program;       // the program on the hosts; empty: this one, or that of the image
   EngineOptions options;
   CloudOptions cloud;
 };

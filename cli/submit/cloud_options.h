@@ -4,11 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "base/status.h"
 
 namespace pipeline {
 
 /// The directory that a worker of these jobs has for itself, for --scratch.
 inline constexpr std::string_view kScratchInContainer = "/scratch";
+/// The program in an image of cli/submit/image.
+inline constexpr std::string_view kProgramInContainer = "/usr/local/bin/pipe";
 
 struct CloudOptions {
   std::string image = {};            // of a container that has argv[0]
@@ -18,5 +23,9 @@ struct CloudOptions {
   std::uint64_t scratch = 0;         // bytes of disk of each worker
   bool spot = true;                  // machines that Google may take back at any time
 };
+
+/// `form`: batch or k8s. OK: its service takes these names and as many workers. kInvalidArgument: it would
+/// refuse the job, or keep it waiting for ever. Asks no server.
+Status CheckCloudOptions(std::string_view form, const CloudOptions& options, int workers);
 
 }  // namespace pipeline

@@ -167,6 +167,11 @@ def main():
         expect(run, run.submit(), REFUSED, "give one of --on, --emit and --cancel")
         expect(run, run.submit("--emit", "k8s"), REFUSED, "--emit needs --image")
         expect(run, run.submit("--emit", "k8s", "--image", "one"), REFUSED, "do not see this directory")
+        expect(run, run.on_local("--memory", "1MiB"), REFUSED, "the largest unit of this run needs ")
+        expect(run, run.on_local("--engine-option=--foo"), REFUSED, "local has no such option; it is for slurm")
+        expect(run, run.submit("--emit", "k8s", "--image", "one", "--region", "us-central1"), REFUSED,
+               "k8s has no such option; it is for batch")
+        expect(run, run.submit("--emit", "k8s", "--image", "o ne"), REFUSED, "is no name of a container image")
         expect(run, run.on_local(), DONE)
         same(one, run)
     print("as designed")

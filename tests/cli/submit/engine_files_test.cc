@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/submit/batch_job.h"
+#include "cli/submit/cloud_options.h"
 #include "cli/submit/engine_tool.h"
 #include "cli/submit/kubernetes_job.h"
 #include "cli/submit/local_script.h"
@@ -83,6 +84,26 @@ TEST(EngineFilesTest, JobsWithoutScratchAndSpotMachines) {
   set.starts = 3;
   ExpectGolden("batch-least.json", BatchJob(set, options));
   ExpectGolden("kubernetes-least.yaml", KubernetesJob(set, options));
+}
+
+TEST(CloudOptionsTest, NamesThatTheServiceRefusesAreRefusedBefore) {
+  EXPECT_TRUE(CheckCloudOptions("batch", Cloud(), 5'000).ok());
+  CloudOptions kubernetes = Cloud();
+  kubernetes.service_account = "workers";
+  EXPECT_TRUE(CheckCloudOptions("k8s", kubernetes, 100'000).ok());
+  EXPECT_TRUE(CheckCloudOptions("batch", {.image = "localhost:5000/Pipe@sha256:0a"}, 1).ok());
+
+  const auto refused = [](std::string_view form, const CloudOptions& options, int workers = 1) {
+    return std::string(CheckCloudOptions(form, options, workers).message());
+  };
+  EXPECT_NE(refused("batch", {.image = "x y"}).find("--image x y: is no name"), std::string::npos);
+  EXPECT_NE(refused("batch", {.region = "regions/us-central1"}).find("is no region"), std::string::npos);
+  EXPECT_NE(refused("batch", {.machine_type = "n2;rm"}).find("no type of machine"), std::string::npos);
+  EXPECT_NE(refused("batch", {.service_account = "workers"}).find("no address"), std::string::npos);
+  EXPECT_NE(refused("k8s", Cloud()).find("no name of a Kubernetes account"), std::string::npos);
+  EXPECT_NE(refused("batch", Cloud(), 5'001).find("more than a job of Batch can have: 5000"),
+            std::string::npos);
+  EXPECT_NE(refused("k8s", kubernetes, 100'001).find("Kubernetes can have: 100000"), std::string::npos);
 }
 
 using Calls = std::vector<std::vector<std::string>>;
