@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,6 +26,8 @@ constexpr std::chrono::milliseconds kLeastWait{500}, kMostWait{5'000}, kBetweenL
 // minute also after a look at a server that hardly answers.
 constexpr int kShare = 200;
 constexpr std::chrono::milliseconds kLongestWait{60'000};
+constexpr std::chrono::seconds kBetweenReleases{30};
+constexpr int kMostReleases = 10;
 constexpr int kLooksAfterEnd =
     4;  // at a work package whose workers have ended: the last one may have written the end
 constexpr std::size_t kMostResults = 200;  // that one look reads
@@ -48,12 +51,44 @@ void TellTooLarge(const PackageView& view, std::uint64_t memory, std::set<std::s
                         "; it waits for a larger one (--memory, limits.memory)"));
 }
 
+/// Releases workers that the engine holds, some times each: a host that has not recovered fails again.
+class Releases {
+ public:
+  void Try(Engine& engine, const std::string& name, const EngineState& state, const std::stop_token& stop) {
+    if (state.held.empty() || Time::now() < next_) return;
+    next_ = Time::now() + kBetweenReleases;
+    std::vector<std::string> held;
+    for (const std::string& worker : state.held)
+      if (const int times = ++times_[worker]; times <= kMostReleases) {
+        held.push_back(worker);
+      } else if (times == kMostReleases + 1) {
+        LogWarning(StrCat("worker ", worker, " failed to start ", kMostReleases, " times; ", name,
+                          " holds it until somebody releases it"));
+      }
+    if (held.empty()) return;
+    const Status released = engine.Release(held, stop);
+    if (released.ok())
+      LogWarning(StrCat(held.size(), held.size() == 1 ? " worker" : " workers", " failed to start, and ",
+                        name, " held them; they are released"));
+    else if (released.code() != Code::kCancelled)
+      LogWarning(StrCat("workers that failed to start cannot be released (", released.message(), ")"));
+  }
+
+ private:
+  using Time = std::chrono::steady_clock;
+  std::map<std::string, int> times_;  // by worker
+  Time::time_point next_{};
+};
+
 }  // namespace
 
 void WaitForWorkers(Engine& engine, const Submission& submission, const std::stop_token& stop) {
+  Releases releases;  // a held worker would stay in the queue for ever; one that starts now ends at once
   for (std::chrono::milliseconds waited{0}; waited < kMostWaitForWorkers; waited += kLeastWait) {
     const Result<EngineState> state = engine.State(submission.job, stop);
-    if (!state.ok() || state->over || !WaitFor(kLeastWait, stop)) return;
+    if (!state.ok() || state->over) return;
+    releases.Try(engine, submission.engine, *state, stop);
+    if (!WaitFor(kLeastWait, stop)) return;
   }
 }
 
@@ -68,6 +103,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, const Pa
   std::set<std::string> told_too_large;
   Time::time_point next_line = Time::now();
   int looks_after_end = 0;
+  Releases releases;
   for (;;) {
     const Time::time_point begun = Time::now();
     const std::clock_t cpu_begun = std::clock();  // of all threads
@@ -82,6 +118,7 @@ Result<WatchOutcome> WatchRun(Store& package, const std::string& place, const Pa
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Time::now() - begun);
     const Result<EngineState> state = engine.State(submission.job, stop);
     if (!state.ok() && state.status().code() == Code::kCancelled) return state.status();
+    if (state.ok()) releases.Try(engine, submission.engine, *state, stop);
     const std::string engine_says = state.ok() ? state->told : std::string(state.status().message());
     if (state.ok() && state->over && ++looks_after_end >= kLooksAfterEnd)
       return WatchOutcome{std::nullopt,

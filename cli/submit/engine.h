@@ -38,6 +38,7 @@ struct EngineState {
   bool over = false;                       // no worker runs or will be started again
   std::optional<int> code = std::nullopt;  // exit code of all workers together, if the engine tells it
   std::string told = {};                   // for people: "5 running, 3 waiting (Resources)"
+  std::vector<std::string> held = {};      // workers that failed to start and are not tried again by themselves
 };
 
 /// Calls block until the engine has answered, or until `stop`: kCancelled. kNotFound: its programs are not on
@@ -59,6 +60,10 @@ class Engine {
   virtual Result<EngineState> State(const std::string& job, const std::stop_token& stop) = 0;
   /// Asks all workers to end, and starts none again. OK also if the job is over.
   virtual Status Cancel(const std::string& job, const std::stop_token& stop) = 0;
+  /// Tries held workers again. Only Slurm holds some.
+  virtual Status Release(const std::vector<std::string>& /*held*/, const std::stop_token& /*stop*/) {
+    return {};
+  }
   /// The place of the workers' messages, for people.
   virtual std::string Messages() const = 0;
 };

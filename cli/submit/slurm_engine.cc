@@ -36,6 +36,9 @@ int LargestArray(std::string_view configuration) {
   return largest;
 }
 
+/// The reason of a task that is held since its start failed on a host. Its user may release it.
+constexpr std::string_view kHeldReason = "launch failed requeued held";
+
 Status Explain(const Status& why) {
   if (why.code() != Code::kNotFound) return why;
   return Status(Code::kNotFound,
@@ -72,7 +75,8 @@ class SlurmEngine final : public Engine {
 
   Result<EngineState> State(const std::string& job, const std::stop_token& stop) override {
     const Result<std::string> told = CallTool(
-        {"squeue", "--noheader", "--array", "--states=all", "--format=%T|%r", StrCat("--jobs=", job)}, stop);
+        {"squeue", "--noheader", "--array", "--states=all", "--format=%i|%T|%r", StrCat("--jobs=", job)},
+        stop);
     if (!told.ok()) {
       // The controller forgets a job some minutes after its end.
       if (told.status().message().find("Invalid job id") != std::string_view::npos)
@@ -90,6 +94,13 @@ class SlurmEngine final : public Engine {
     return Explain(done.status());
   }
 
+  Status Release(const std::vector<std::string>& held, const std::stop_token& stop) override {
+    std::vector<std::string> argv = {"scontrol", "release"};
+    argv.insert(argv.end(), held.begin(), held.end());
+    const Result<std::string> done = CallTool(argv, stop);
+    return done.ok() ? Status() : Explain(done.status());
+  }
+
   std::string Messages() const override {
     return options_.everywhere ? options_.directory
                                : StrCat(options_.directory,
@@ -98,18 +109,22 @@ class SlurmEngine final : public Engine {
   }
 
  private:
-  /// `text` has a line STATE|REASON for each task.
+  /// `text` has a line TASK|STATE|REASON for each task.
   static EngineState ReadState(std::string_view text) {
     int waiting = 0;
     int running = 0;
     std::string reason;
     std::map<std::string, int, std::less<>> ended;  // by their state
+    EngineState result;
     ForEachPart(text, '\n', [&](std::string_view line) {
+      const std::string_view task = line.substr(0, line.find('|'));
+      line.remove_prefix(std::min(task.size() + 1, line.size()));
       const std::size_t bar = std::min(line.find('|'), line.size());
       const std::string_view state = line.substr(0, bar);
       if (state == "PENDING" || state == "REQUEUED" || state == "REQUEUE_HOLD" || state == "SPECIAL_EXIT") {
         ++waiting;
         if (reason.empty() && bar < line.size()) reason = line.substr(bar + 1);
+        if (line.substr(bar).find(kHeldReason) != std::string_view::npos) result.held.emplace_back(task);
       } else if (state == "RUNNING" || state == "CONFIGURING" || state == "COMPLETING" ||
                  state == "SUSPENDED" || state == "STOPPED" || state == "RESIZING" || state == "SIGNALING" ||
                  state == "STAGE_OUT") {
@@ -118,7 +133,6 @@ class SlurmEngine final : public Engine {
         ++ended[std::string(state)];
       }
     });
-    EngineState result;
     result.over = waiting == 0 && running == 0;
     result.told = StrCat(running, " running");
     if (waiting != 0)

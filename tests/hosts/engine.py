@@ -71,6 +71,10 @@ class Workers:
     def cancel(self):
         self.call("cancel", self.job)
 
+    def release(self):
+        """Releases the workers that the engine holds, and returns their number."""
+        return int(self.call("release", self.job))
+
     def messages(self):
         """What the workers and their engine said, of all files together."""
         return "".join(path.read_text(errors="replace") for path in sorted(self.directory.glob("*.log")))

@@ -84,6 +84,17 @@ class Slurm:
         """The controlling program dies; jobs go on."""
         self.controller.run("pkill", "-KILL", "-x", "slurmctld")
 
+    def break_starts(self, host):
+        """From now on no task starts on the host: its daemon finds no directory for them."""
+        spool = self.root / f"spool-{host.name}"
+        spool.rename(f"{spool}.away")
+        spool.touch()
+
+    def mend_starts(self, host):
+        spool = self.root / f"spool-{host.name}"
+        spool.unlink()
+        (self.root / f"{spool.name}.away").rename(spool)
+
     def tell(self, *words, check=False):
         """What a program of Slurm prints on the controller's host; "" if it fails and `check` is False."""
         return self.controller.run(*words, check=check, **self.variables)

@@ -22,6 +22,7 @@ class SlurmCases(Cases):
         self.slurm = slurm
 
     def run(self):
+        self.held()
         jobs = {"once": self.start("once", workers=3), "never": self.start("never", starts=1),
                 "wrong": self.start("wrong"), "killed": self.start("killed"), "stops": self.start("stops"),
                 "endless": self.start("endless", workers=2), "lost": self.start("lost", workers=4)}
@@ -64,6 +65,20 @@ class SlurmCases(Cases):
         requeued = self.slurm.lost(self.slurm.hosts[1])
         check(requeued == {f"{jobs['lost'].job}_{number}" for number in lost}, f"the controller's log has {requeued}")
         self.say(f"the controller's log says that it requeued {sorted(requeued)}, which run again on another host")
+
+    def held(self):
+        for host in self.slurm.hosts:
+            self.slurm.break_starts(host)
+        job = self.start("wrong", workers=2)
+        job.wait("both are held", lambda: "2 waiting (launch failed requeued held)" in job.state(), 30)
+        for host in self.slurm.hosts:
+            self.slurm.mend_starts(host)
+        check(job.release() == 2, "other workers than two were released")
+        job.wait("they run after all", job.is_over, 30)
+        check("2 FAILED" in job.state(), job.state())
+        for number in (0, 1):
+            (self.notes / f"wrong-{number}").unlink()
+        self.say("workers whose start failed are held, and run once they are released")
 
     def ends(self, jobs):
         check([len(self.starts("once", number)) for number in range(3)] == [1, 1, 2],

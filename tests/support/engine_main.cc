@@ -1,5 +1,5 @@
 // engine DIRECTORY slurm|ray|local start [OPTIONS] -- COMMAND...
-// engine DIRECTORY slurm|ray|local state|cancel JOB
+// engine DIRECTORY slurm|ray|local state|release|cancel JOB
 // Starts workers as `pipe submit` does and asks for them, for tests with real engines. DIRECTORY: of the
 // engine's files.
 //   --workers N, --cores N, --memory BYTES, --starts N   as in WorkerSet
@@ -55,6 +55,12 @@ int Run(const std::vector<std::string>& words) {
   }
   const Result<EngineState> state = engine->State(words[3], {});
   if (!state.ok()) return Fail(state.status());
+  if (words[2] == "release") {
+    const Status done = engine->Release(state->held, {});
+    if (!done.ok()) return Fail(done);
+    std::printf("%zu\n", state->held.size());
+    return 0;
+  }
   std::printf("%s%s: %s\n", state->over ? "over" : "going on",
               state->code ? StrCat(" with ", *state->code).c_str() : "", state->told.c_str());
   return 0;
