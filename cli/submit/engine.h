@@ -38,7 +38,7 @@ struct EngineState {
   bool over = false;                       // no worker runs or will be started again
   std::optional<int> code = std::nullopt;  // exit code of all workers together, if the engine tells it
   std::string told = {};                   // for people: "5 running, 3 waiting (Resources)"
-  std::vector<std::string> held = {};      // workers that failed to start and are not tried again by themselves
+  std::vector<std::string> held = {};      // workers whose start failed; they wait for Release
 };
 
 /// Calls block until the engine has answered, or until `stop`: kCancelled. kNotFound: its programs are not on
