@@ -20,6 +20,7 @@
 #include "cli/live/status_display.h"
 #include "cli/report/workers_run.h"
 #include "cli/submission/submission_watch.h"
+#include "cli/submission/worker_messages.h"
 #include "cli/submit/batch_job.h"
 #include "cli/submit/detached.h"
 #include "cli/submit/kept_engine.h"
@@ -46,6 +47,7 @@ namespace pipeline {
 namespace {
 
 constexpr int kWorkers = 4;
+constexpr std::size_t kMostErrors = 3;  // of workers that ended too early
 constexpr std::chrono::milliseconds kLook{500}, kLongestStart{30'000}, kLongestReport{20'000};
 constexpr std::uint64_t kScratch = std::uint64_t{100}
                                    << 30;  // of a container, if the file has no limits.disk
@@ -122,6 +124,7 @@ class Submitted {
           StrCat(remote_ ? place_ : own, ": machines of --emit ", request_.emit,
                  " do not see this directory; keep the run in a bucket with --work gs://BUCKET/NAME"));
     directory_ = StrCat(own, "/", kEngineBelow);
+    messages_.emplace(directory_);
     ASSIGN_OR_RETURN(package_, OpenStore(place_));
     return {};
   }
@@ -317,6 +320,8 @@ class Submitted {
       const Result<SeenUnitLease> planning =
           ReadUnitLease(*package_, ObjectInfo::Any(ObjectOfLease(kPlanningLease)), stop());
       if (const std::string why = planning.ok() ? WhyNobodyPlans(*planning) : ""; !why.empty()) LogError(why);
+      for (const std::string& error : messages_->LastErrors(kMostErrors))
+        LogError(StrCat("a worker said: ", error));
       LogError(StrCat("all workers ended before the run did (", outcome->engine, "); their messages are in ",
                       engine->Messages(), "; the same command continues"));
       return kExitFailed;
@@ -390,6 +395,7 @@ class Submitted {
   bool claimed_ = false;                  // it is of this call
   std::optional<PackageView> seen_;       // when this call attached; absent: it starts the workers
   // As planned by this call:
+  std::optional<WorkerMessages> messages_;
   StageNeeds needs_;
   bool begins_ = false;            // another run than the plan before
   std::set<std::string> offered_;  // units

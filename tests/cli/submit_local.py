@@ -163,7 +163,8 @@ def main():
 
         # Workers that cannot start: the command says so, and does not wait for ever.
         run = new_run(Submitted, program, root / "no_program", inputs)
-        expect(run, run.on_local("--program", "/nonexistent/pipe"), FAILED, "all workers ended before the run did")
+        expect(run, run.on_local("--program", "/nonexistent/pipe"), FAILED, "a worker said: ", "/nonexistent/pipe",
+               "all workers ended before the run did")
         expect(run, run.submit(), REFUSED, "give one of --on, --emit and --cancel")
         expect(run, run.submit("--emit", "k8s"), REFUSED, "--emit needs --image")
         expect(run, run.submit("--emit", "k8s", "--image", "one"), REFUSED, "do not see this directory")

@@ -1,0 +1,42 @@
+#include "cli/submission/worker_messages.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_dir.h"
+
+namespace pipeline {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(WorkerMessagesTest, TheLastErrorOfEachFileIsTold) {
+  TempDir dir;
+  WriteFile(dir / "1_0.log", "error: of an earlier job\n");
+  const WorkerMessages messages(dir.path().string());
+  EXPECT_EQ(messages.LastErrors(3), Lines{});
+  WriteFile(dir / "1_0.log",
+            "error: of an earlier job\nerror: first\nerror: the disk is full\nthis worker did 3 units\n");
+  WriteFile(dir / "1_1.log", "error: the disk is full\n");
+  WriteFile(dir / "1_2.log", "warning: slow\nerror: no right");  // it was killed inside a line
+  WriteFile(dir / "workers.sh", "error: no message\n");
+  EXPECT_EQ(messages.LastErrors(3), (Lines{"the disk is full", "no right"}));
+  EXPECT_EQ(messages.LastErrors(1), Lines{"the disk is full"});
+}
+
+TEST(WorkerMessagesTest, TheLastLineIsToldWhereNoWorkerTellsAnError) {
+  TempDir dir;
+  const WorkerMessages messages(dir.path().string());
+  WriteFile(dir / "workers.log",
+            std::string(100'000, 'x') + "\nworkers.sh: line 5: /no/pipe: No such file\n\n");
+  EXPECT_EQ(messages.LastErrors(3), Lines{"workers.sh: line 5: /no/pipe: No such file"});
+}
+
+TEST(WorkerMessagesTest, WithoutADirectoryThereIsNone) {
+  EXPECT_EQ(WorkerMessages("/nonexistent/submit").LastErrors(3), Lines{});
+}
+
+}  // namespace
+}  // namespace pipeline
