@@ -110,12 +110,12 @@ class Submitted {
   std::stop_token stop() const { return signals_.token(); }
 
   Status FindPlaces() {
-    const std::string work = WorkPlaceOf(request_.pipeline, loaded_.spec).home;
-    remote_ = IsRemote(work);
-    const std::string own =
-        remote_ ? StrCat(std::filesystem::current_path().string(), "/.pipe/", loaded_.spec.name)
-                : std::filesystem::absolute(work).string();
-    place_ = request_.package.empty() ? StrCat(remote_ ? work : own, "/", kPackageBelow) : request_.package;
+    const WorkPlace place = WorkPlaceOf(request_.pipeline, loaded_.spec);
+    remote_ = place.is_remote();
+    // Each home has its own: two of them may run at once.
+    const std::string own = std::filesystem::absolute(place.directory().path()).string();
+    place_ =
+        request_.package.empty() ? StrCat(remote_ ? place.home : own, "/", kPackageBelow) : request_.package;
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place_));
     if (uri.is_local()) place_ = std::filesystem::absolute(uri.path).string();
     if (!request_.emit.empty() && (!remote_ || uri.is_local()))
@@ -387,15 +387,15 @@ class Submitted {
   LoadedPipeline& loaded_;
   const std::string text_;
   StatusDisplay display_{false};
-  bool remote_ = false;    // the run has a home in a bucket
-  std::string place_;      // location of the work package
-  std::string directory_;  // of the engine's files
+  bool remote_ = false;                     // the run has a home in a bucket
+  std::string place_;                       // location of the work package
+  std::string directory_;                   // of the engine's files
+  std::optional<WorkerMessages> messages_;  // there
   std::unique_ptr<Store> package_;
   std::optional<Submission> submission_;  // of an earlier call, or of this one
   bool claimed_ = false;                  // it is of this call
   std::optional<PackageView> seen_;       // when this call attached; absent: it starts the workers
   // As planned by this call:
-  std::optional<WorkerMessages> messages_;
   StageNeeds needs_;
   bool begins_ = false;            // another run than the plan before
   std::set<std::string> offered_;  // units

@@ -56,12 +56,12 @@ std::vector<std::string> WorkerMessages::LastErrors(std::size_t most) const {
   std::vector<std::string> found;
   const auto collect = [&](std::string_view begin) {
     for (const auto& [name, size] : Sizes()) {
+      if (found.size() == most) return;
       const auto old = before_.find(name);
       const std::uint64_t from = old == before_.end() ? 0 : std::min(old->second, size);
       const std::string text = ReadFrom((std::filesystem::path(directory_) / name).string(), from, size);
       const std::string line(LastLine(text, begin).substr(0, kMostLine));
-      if (!line.empty() && found.size() < most && std::find(found.begin(), found.end(), line) == found.end())
-        found.push_back(line);
+      if (!line.empty() && std::find(found.begin(), found.end(), line) == found.end()) found.push_back(line);
     }
   };
   collect(kError);

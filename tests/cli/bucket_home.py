@@ -244,11 +244,19 @@ def places(program, bucket, root, inputs):
     refused([f"is the scratch of the run in {machines.home}", "--work"], work=run.scratch)
     refused([f"is the scratch of {machines.home}"], work=f"gs://{BUCKET}/other")
     hold(not [name for name in bucket.items(BUCKET) if name.startswith(("other", "o/"))], run, "wrote before it was refused")
-    for name in ["first", "second", "first"]:  # homes of one file, called from one directory without --scratch
-        called = subprocess.run([program, "run", str(run.file), "--work", f"gs://{BUCKET}/{name}", "--set",
-                                 f"out={run.root / name}"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                timeout=100, check=False, cwd=run.root)
-        hold(called.returncode == 0, run, f"{name}: {called.stderr}")
+    # Homes of one file, called from one directory without --scratch; the submitted ones at once.
+    def call(name, *words):
+        return subprocess.Popen([program, *words, str(run.file), "--work", f"gs://{BUCKET}/{name}", "--set",
+                                 f"out={run.root / name}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, cwd=run.root)
+
+    for names, words in [(["first"], ["run"]), (["second"], ["run"]), (["first"], ["run"]),
+                         (["third", "fourth"], ["submit", "--on", "local"])]:
+        for called in [call(name, *words) for name in names]:
+            said = called.communicate(timeout=100)[0]
+            hold(called.returncode == 0, run, f"{names}: {said}")
+    submitted = sorted(str(path.parent.parent.name) for path in run.root.glob(".pipe/*/submit/workers.log"))
+    hold(len(submitted) == 2, run, f"two submissions have the directories {submitted}")
 
 
 def commands(program, fake, root, inputs):
