@@ -135,6 +135,30 @@ LastLogged LastOf(const RunLog& log, const std::string& stage) {
   return last;
 }
 
+void AddRecipes(const Lineage& lineage, std::set<Digest>& recipes) {
+  for (const LineageStage& stage : lineage) {
+    recipes.insert(stage.recipe);
+    for (const LineageInput& named_input : stage.named_inputs) AddRecipes(named_input.lineage, recipes);
+  }
+}
+
+/// Adds the recipes of everything that was begun or finished earlier.
+void CollectRecipes(const RunLog& log, Snapshot& snapshot) {
+  for (const std::string& text : log.Lineages()) {
+    const Result<Json> json = Json::Parse(text);
+    if (!json.ok()) continue;  // such a line counts for nothing
+    if (const Result<Lineage> lineage = LineageFromJson(*json); lineage.ok())
+      AddRecipes(*lineage, snapshot.recipes);
+  }
+  for (const auto& [stage, published] : snapshot.published) {
+    if (published.manifest) AddRecipes(published.manifest->lineage, snapshot.recipes);
+    if (const std::optional<Digest> marked = Digest::FromHex(published.marker_recipe))
+      snapshot.recipes.insert(*marked);
+  }
+  for (const auto& [stage, elsewhere] : snapshot.elsewhere)
+    AddRecipes(elsewhere.manifest.lineage, snapshot.recipes);
+}
+
 }  // namespace
 
 Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
@@ -177,6 +201,7 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
     }
     if (!location.empty()) snapshot.published.emplace(spec.name, std::move(published));
   }
+  CollectRecipes(*environment.log, snapshot);
   return snapshot;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "dag/keys.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
@@ -273,6 +274,33 @@ OutputKeys Lineages::KeysOf(NodeId node, End end) const {
     keys.line.push_back({At(line[at]).spec->name, Of(line[at]).back().recipe});
   }
   return keys;
+}
+
+void ChooseRules(const Graph& graph, const Snapshot& snapshot, PipelineSpec& spec) {
+  SetRules(spec, {}, kFirstRules);
+  const Lineages lineages(graph, snapshot, {});
+  StageRules kept;
+  for (const NodeId made : graph.nodes().ids()) {
+    if (!snapshot.recipes.contains(lineages.Of(made).back().recipe)) continue;
+    for (const NodeId from : graph.nodes().ids())
+      if (graph.MadeFrom(made, from)) kept.emplace(graph[from].spec->name, kFirstRules);
+  }
+  SetRules(spec, kept, kNewestRules);
+}
+
+std::string KeptRules(const Graph& graph) {
+  std::string stages, changes;
+  for (const Node& node : graph.nodes()) {
+    const StageSpec& spec = *node.spec;
+    if (!spec.rules_are_chosen || spec.config[kRulesKey].AsString() != kFirstRules) continue;
+    stages += StrCat(stages.empty() ? "'" : ", '", spec.name, "'");
+    const std::string change =
+        StrCat("; rules ", kNewestRules, " of ", spec.type->name, " ", spec.type->newest_rules);
+    if (changes.find(change) == std::string::npos) changes += change;
+  }
+  if (stages.empty()) return {};
+  return StrCat("earlier work keeps the reading rules ", kFirstRules, " of ", stages, changes,
+                "; `rules: ", kNewestRules, "` at the stage makes the work anew");
 }
 
 std::string DirectoryOf(const OutputKeys& keys) {

@@ -75,6 +75,14 @@ class Lineages {
   std::map<NodeId, std::string> other_versions_;  // of artifacts that are reused
 };
 
+/// Chooses the reading rules of the stages whose file does not: the first ones for everything that earlier
+/// work in `snapshot` was made from by them, the newest ones for the rest. `graph` is that of `spec`.
+void ChooseRules(const Graph& graph, const Snapshot& snapshot, PipelineSpec& spec);
+
+/// Returns a line about stages that keep the first rules, and what the newest would change. Empty: none keeps
+/// them.
+std::string KeptRules(const Graph& graph);
+
 /// Returns STAGE-RECIPE16, a directory below artifacts/.
 std::string DirectoryOf(const OutputKeys& keys);
 

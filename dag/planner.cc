@@ -45,6 +45,8 @@ class Planner {
     ApplySelection(graph_, selection_, plan_);
     LeaveOutDamaged(graph_, plan_);
     FindUnneeded(graph_, lineages_, refused_, plan_);
+    if (std::string kept = KeptRules(graph_); !kept.empty() && !plan_.nothing_to_do())
+      plan_.reports.push_back(std::move(kept));
     CheckInputs(graph_, snapshot_, plan_);
     if (!selection_.from_log)
       RETURN_IF_ERROR(CheckVanished(graph_, snapshot_, stored_, lineages_.vanished(), plan_));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ struct Snapshot {
   /// The last logged lineage of each stage, for explanations and for sources that are gone.
   std::map<std::string, Lineage> logged;
   std::map<std::string, std::int64_t> logged_when;  // milliseconds since 1970; absent: unknown
+  /// The recipes of all stages in the lineages that the log, manifests and markers hold.
+  std::set<Digest> recipes;
   /// The last finished Job of a stage in the log: its recipe and, as JSON, the keys that say how far it
   /// went.
   struct LastJob {

@@ -99,7 +99,7 @@ Status AddUse(std::vector<LocationUse>& uses, const std::string& location, bool 
 
 /// Returns the bytes that a run of the pipeline would add to the disk of its work directory, planned as by
 /// `run -n`. Absent: it cannot be planned yet, or no size is known; the other checks tell why.
-std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const LoadedPipeline& loaded,
+std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, LoadedPipeline& loaded,
                                       const std::stop_token& stop) {
   StatusDisplay display(false);
   const LogSink former = SetLogSink([](Level, std::string_view) {});
@@ -108,7 +108,7 @@ std::optional<std::uint64_t> DiskNeed(const PipelineOptions& options, const Load
         Workspace::Open(WorkPlaceOf(options, loaded.spec), Workspace::Access::kLook, display,
                         SourceFiles::Network::kOffline, stop);
     if (!workspace.ok()) return std::nullopt;
-    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, stop);
+    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, loaded.spec, stop);
     if (!snapshot.ok()) return std::nullopt;
     const Result<Plan> plan = MakePlan(loaded.graph, *snapshot, StoredIn((*workspace)->environment()), {});
     if (!plan.ok()) return std::nullopt;

@@ -102,7 +102,8 @@ class Following {
 
   Result<FollowedPlan> PlanOf(const std::string& stage, Workspace& workspace) {
     FollowedPlan followed;
-    ASSIGN_OR_RETURN(followed.snapshot, workspace.TakeSnapshot(loaded_.graph, signals_.token()));
+    ASSIGN_OR_RETURN(followed.snapshot,
+                     workspace.TakeSnapshot(loaded_.graph, loaded_.spec, signals_.token()));
     Selection selection = request_.selection;
     selection.from.clear(), selection.until.clear(), selection.force.clear();
     selection.only = stage;

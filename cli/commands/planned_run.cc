@@ -57,8 +57,8 @@ bool PrintReports(const std::string& file, const Plan& plan) {
 
 }  // namespace
 
-std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPipeline& loaded,
-                                      Progress& progress, const SignalWatch& signals) {
+std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline& loaded, Progress& progress,
+                                      const SignalWatch& signals) {
   const Status apart = CheckApart(WorkPlaceOf(request.pipeline, loaded.spec), loaded.graph);
   if (!apart.ok()) return Refuse(apart);
   Result<std::unique_ptr<Workspace>> workspace =
@@ -72,7 +72,7 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPip
       return kExitDone;
     }
   }
-  Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, signals.token());
+  Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, loaded.spec, signals.token());
   if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
   Result<Plan> plan = MakePlan(loaded.graph, *snapshot, StoredIn((*workspace)->environment()), selection);
   if (!plan.ok()) return Refuse(plan.status());

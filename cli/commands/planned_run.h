@@ -24,8 +24,8 @@ struct PlannedRun {
 
 /// Opens the work directory and plans. The exit status instead: the command ends, and its messages are
 /// printed. `progress` outlives the result.
-std::variant<PlannedRun, int> PlanRun(const RunRequest& request, const LoadedPipeline& loaded,
-                                      Progress& progress, const SignalWatch& signals);
+std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline& loaded, Progress& progress,
+                                      const SignalWatch& signals);
 
 /// Prints the plan if it was asked for. kInvalidArgument: the run takes more disk than limits.disk.
 Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,

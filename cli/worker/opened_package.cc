@@ -30,7 +30,11 @@ std::unique_ptr<LoadedPipeline> Load(const WorkPackage& plan) {
   file.file = plan.file;
   file.set = plan.set;
   file.subset = plan.subset;
-  return LoadPipelineText(plan.pipeline, file, LoadPurpose::kWork);
+  std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(plan.pipeline, file, LoadPurpose::kWork);
+  if (!loaded) return loaded;
+  SetRules(loaded->spec, plan.rules.value_or(StageRules()), plan.rules ? kNewestRules : kFirstRules);
+  HoldRules(loaded->spec);  // the worker plans by them, too
+  return loaded;
 }
 
 WorkerRoom RoomOf(const WorkerOptions& options, std::uint64_t limit, const Scratch& scratch) {

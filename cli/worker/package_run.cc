@@ -101,7 +101,7 @@ Result<std::unique_ptr<PackageRun>> PackageRun::Open(Store& store, const WorkPac
   ASSIGN_OR_RETURN(run->workspace_, Workspace::Join(work_package, scratch, display));
   RunLog& log = run->workspace_->log();
   log.SetListener([raw = run.get()](const UnitLine& line) { return raw->Tell(line); });
-  ASSIGN_OR_RETURN(Snapshot snapshot, run->workspace_->TakeSnapshot(loaded.graph, stop));
+  ASSIGN_OR_RETURN(Snapshot snapshot, run->workspace_->TakeSnapshot(loaded.graph, loaded.spec, stop));
   run->snapshot_ = std::move(snapshot);
   ASSIGN_OR_RETURN(const MachineFacts facts, MachineFactsOf(loaded.graph, *run->snapshot_));
   RETURN_IF_ERROR(CheckMachine(work_package, facts, run->workspace_->hashed()));

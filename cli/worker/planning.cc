@@ -122,13 +122,15 @@ Status CheckFits(const WorkPackage& present, const MachineFacts& facts,
 }
 
 /// Returns a package without units.
-WorkPackage NewPackage(const PlanningRequest& request, const Workspace& workspace) {
+WorkPackage NewPackage(const PlanningRequest& request, const LoadedPipeline& loaded,
+                       const Workspace& workspace) {
   WorkPackage package;
   package.pipeline = request.text;
   package.file = request.pipeline.file;
   package.set = request.pipeline.set;
   package.subset = request.pipeline.subset;
   package.until = request.selection.until;
+  package.rules = RulesIn(loaded.spec);
   package.directory = request.directory;
   package.holder = workspace.environment().lease.holder;
   package.files = workspace.hashed();
@@ -173,7 +175,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
                    TakeResultsFrom(*workspace, request.package, before.ok() ? before->run : std::string()));
   planning.added = taken.added;
 
-  ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, stop));
+  ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, loaded.spec, stop));
   const Result<MachineFacts> facts = MachineFactsOf(loaded.graph, snapshot);
   if (request.present != nullptr) {
     RETURN_IF_ERROR(facts.status());
@@ -207,7 +209,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (outcome.status.code() == Code::kCancelled) return outcome.status;
 
-  WorkPackage work_package = NewPackage(request, *workspace);
+  WorkPackage work_package = NewPackage(request, loaded, *workspace);
   work_package.work = place.home;
   work_package.group_memory = GroupMemory(run);
   work_package.units = outcome.offered;

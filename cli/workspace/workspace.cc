@@ -17,6 +17,7 @@
 #include "cli/workspace/books.h"
 #include "cli/workspace/lease_period.h"
 #include "dag/home/scratch.h"
+#include "dag/lineages.h"
 #include "dag/location/held_store.h"
 #include "dag/location/host.h"
 #include "stages/lines/partition_file.h"
@@ -255,13 +256,14 @@ Result<SourceFile> Workspace::Hash(const LocalInput& input, std::stop_token stop
   return file;
 }
 
-Result<Snapshot> Workspace::TakeSnapshot(const Graph& graph, std::stop_token stop) {
+Result<Snapshot> Workspace::TakeSnapshot(const Graph& graph, PipelineSpec& spec, std::stop_token stop) {
   RETURN_IF_ERROR(CheckApart(place_, graph));
   ASSIGN_OR_RETURN(Snapshot snapshot,
                    CollectSnapshot(
                        graph, environment_, [&](const LocalInput& input) { return Hash(input, stop); },
                        [&](const LocalInput& pattern) { return sources_->Find(pattern, stop); }));
   snapshot.offline = sources_->network() == SourceFiles::Network::kOffline;
+  ChooseRules(graph, snapshot, spec);
   return snapshot;
 }
 

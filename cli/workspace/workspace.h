@@ -48,9 +48,9 @@ class Workspace {
   /// no log. All files that it writes are in hosts/`host` below the directory of `place` on this machine.
   static Result<std::unique_ptr<Workspace>> Follow(const WorkPlace& place, int host, Progress& progress);
 
-  /// Collects the snapshot for planning; hashes sources without a cached digest, which may take long and
-  /// can be stopped.
-  Result<Snapshot> TakeSnapshot(const Graph& graph, std::stop_token stop);
+  /// Collects the snapshot for planning, and chooses the reading rules by it; hashes sources without a cached
+  /// digest, which may take long and can be stopped.
+  Result<Snapshot> TakeSnapshot(const Graph& graph, PipelineSpec& spec, std::stop_token stop);
 
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }

@@ -313,6 +313,13 @@ void RunLog::ForEach(std::string_view prefix,
     if (unit.substr(0, prefix.size()) == prefix) visit(unit, entry.last().segment);
 }
 
+std::vector<std::string> RunLog::Lineages() const {
+  const Lock lock(state_->mutex);
+  std::vector<std::string> lineages;
+  for (const auto& [number, segment] : state_->segments) lineages.push_back(segment.lineage);
+  return lineages;
+}
+
 const SegmentLine* RunLog::FindSegment(std::uint32_t number) const {
   const Lock lock(state_->mutex);
   const auto found = state_->segments.find(number);

@@ -117,6 +117,8 @@ class RunLog {
   std::vector<std::string> FailedUnits(std::string_view prefix) const;
   /// Returns null if the line was damaged: its contents are then unknown.
   const SegmentLine* FindSegment(std::uint32_t number) const;
+  /// Returns the lineages of all segments.
+  std::vector<std::string> Lineages() const;
   /// Returns every run, in the order of their start.
   std::vector<RunLine> Runs() const;
   /// Returns the number of lines that could not be read when the log was opened.

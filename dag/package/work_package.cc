@@ -62,6 +62,10 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   json["set"] = std::move(set);
   if (!work_package.subset.empty()) json["subset"] = work_package.subset;
   if (!work_package.until.empty()) json["until"] = work_package.until;
+  if (work_package.rules) {
+    json["rules"] = Json(Json::Object{});
+    for (const auto& [stage, rules] : *work_package.rules) json["rules"][stage] = rules;
+  }
   json["files"] = std::move(files);
   json["units"] = std::move(units);
   if (work_package.from_log) json["from_log"] = true;
@@ -96,6 +100,12 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
   }
   if (json.Has("subset")) work_package.subset = fields.Text("subset");
   if (json.Has("until")) work_package.until = fields.Text("until");
+  if (json.Has("rules")) {
+    StageRules& rules = work_package.rules.emplace();
+    JsonFields parts(json["rules"], "rules.", status);
+    for (const auto& [stage, number] : fields.Object("rules").AsObject())
+      rules.emplace(stage, parts.Text(stage));
+  }
   for (const Json& element : fields.Array("files")) {
     const std::string where = StrCat("files[", work_package.files.size(), "].");
     JsonFields parts(element, where, status);
@@ -138,8 +148,20 @@ Result<WorkPackage> ReadWorkPackage(Store& location) {
   return work_package;
 }
 
+namespace {
+
+/// Returns the reading rules of stages that do not have the first ones.
+StageRules NewerRules(const WorkPackage& plan) {
+  StageRules rules = plan.rules.value_or(StageRules());
+  std::erase_if(rules, [](const auto& stage) { return stage.second == kFirstRules; });
+  return rules;
+}
+
+}  // namespace
+
 bool OfSameState(const WorkPackage& a, const WorkPackage& b) {
-  return IsOfState(a, b.pipeline, b.set, b.subset, b.until) && a.directory == b.directory;
+  return IsOfState(a, b.pipeline, b.set, b.subset, b.until) && a.directory == b.directory &&
+         NewerRules(a) == NewerRules(b);
 }
 
 bool IsOfState(const WorkPackage& plan, std::string_view pipeline,

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "dag/executor.h"
 #include "dag/machine_facts.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -51,6 +52,8 @@ struct WorkPackage {
   MachineFacts machine{};  // of the machine that planned; empty: an earlier version planned
   /// By stage: the time in which 95 % of its units were done. Absent: too few are known.
   std::map<std::string, std::chrono::milliseconds, std::less<>> pace{};
+  /// The reading rules of the stages that have some. Absent: an earlier version planned, by the first rules.
+  std::optional<StageRules> rules{};
   bool operator==(const WorkPackage&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/str.h"
+#include "dag/pipeline_file/reading_rules.h"
 
 namespace pipeline {
 
@@ -44,6 +45,7 @@ Json CanonicalConfig(const std::vector<ConfigKey>& keys, const Json& config) {
     const Json& value = config[key.name];
     // Such a key came after the recipes. `auto` means the behaviour without the key, so it changes no recipe.
     if (key.type == ValueType::kChoice && key.fallback == "~" && value.AsString() == "auto") continue;
+    if (key.name == kRulesKey && value.AsString() == kFirstRules) continue;
     // The compression of spills changes no published byte.
     if (key.type == ValueType::kShuffle && value.is_object())
       canonical[key.name] = Json(Json::Object{{"seed", value["seed"]}});

@@ -67,6 +67,8 @@ struct StageType {
   std::function<Status(const Json& config)> prepare = {};
   /// Files whose digests enter the recipe. Empty: none.
   std::function<Result<std::vector<StageFile>>(const Json& config)> files = {};
+  std::string_view newest_rules =
+      {};  // "take …": how they differ from the first ones; empty: it has no rules
   std::vector<Metric> metrics = {};
   std::vector<Reason> reasons = {};  // every reason that the stage may count
 

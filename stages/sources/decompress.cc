@@ -96,6 +96,9 @@ StageType DecompressType() {
   type.keys = InputKeys("format");
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   type.keys.push_back(FileSplitsKey());
+  type.newest_rules =
+      "take lines of white space alone as blank, end lines at CR in a text without LF, and know more "
+      "encodings";
   type.reasons = LineReasons();
   for (Reason& reason : RepairReasons()) type.reasons.push_back(std::move(reason));
   type.check = CheckDecompress;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "dag/pipeline_file/subset.h"
 #include "text/encoding_guess.h"
 
@@ -31,6 +32,12 @@ ConfigKey SubsetKey() {
           "For trials: the first documents of each file (`5000`; in an archive with `splits`, of each of "
           "them), or a "
           "part of all of them (`1%`), the same one each time; see --subset."};
+}
+
+ConfigKey TextRulesKey() {
+  return RulesKey(
+      "The number of the reading rules; without it a plan keeps those of earlier work, and takes the newest "
+      "elsewhere.");
 }
 
 std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
@@ -62,6 +69,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        "The share of lines with invalid UTF-8 or NUL, of each file and of all together, above which the run "
        "fails; up to 20 lines never are too many."},
       SubsetKey(),
+      TextRulesKey(),
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
        "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
   };

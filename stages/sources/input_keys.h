@@ -15,6 +15,8 @@ namespace pipeline {
 
 /// `subset`: see dag/pipeline_file/subset.h.
 ConfigKey SubsetKey();
+/// The key of the reading rules of sources of text.
+ConfigKey TextRulesKey();
 
 /// The keys about the bytes of the inputs. `compression_key`: the stage's name for that key.
 std::vector<ConfigKey> InputKeys(std::string_view compression_key);

@@ -135,6 +135,7 @@ StageType ReadExamplesType() {
        "Treatment of a record that is not as it should be: set aside and counted, or a failure.",
        {"quarantine", "fail"}},
       SubsetKey(),
+      TextRulesKey(),
       {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
        "Bytes of the file after which a partition closes, at the next end of a record."},
       {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
@@ -149,6 +150,7 @@ StageType ReadExamplesType() {
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   type.keys.push_back(MaxBadRowsKey());
   type.keys.push_back(FileSplitsKey());
+  type.newest_rules = "keep examples that lack a feature of several";
   type.reasons = {
       Drop("dropped_example", "A record that is no tf.train.Example."),
       Drop("dropped_no_field", "An example without the text or the label."),

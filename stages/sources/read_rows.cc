@@ -179,6 +179,9 @@ StageType ReadRowsType() {
        "Treatment of a row with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
        {"replace", "quarantine", "fail"}},
   };
+  type.newest_rules =
+      "keep rows that lack a column of several, read on after a quote that nothing closes, and know more "
+      "encodings";
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
   type.keys.push_back(MaxBadRowsKey());

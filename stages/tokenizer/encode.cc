@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "dag/records/transform.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/engine_key.h"
@@ -208,7 +209,11 @@ StageType EncodeType() {
        Effect::kNone,
        "The program that finds the ids of a `.model`; both give the same ids, and `sentencepiece` needs more "
        "time. `own` gives it the models that are not of the type unigram.",
-       {"own", kLibraryEngine}}};
+       {"own", kLibraryEngine}},
+      RulesKey("The number of the rules of encoding; without it a plan keeps those of earlier work, and "
+               "takes the newest "
+               "elsewhere.")};
+  type.newest_rules = "give U+2581 as its bytes if the tokenizer has pieces for bytes";
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
   type.reasons = {{"space_mark_in_text", "It holds U+2581, which decodes as a space."},
                   Tally("ids", "Ids."),

@@ -103,9 +103,9 @@ class Scenarios:
         whole = self.copy("whole")
         for made in ("work", "out", "package"):
             shutil.rmtree(whole.root / made)
-        whole.run()
+        whole.run(*whole.first_rules(self.copy("left").log()))
         self.wanted = tree(whole.root / "out")
-        left = self.copy("left")
+        left = Package(program, root / "left")
         self.offered, self.recorded = left.offered(), left.recorded()
         self.before = finished(left.log()) | self.recorded
         now = left.plan()

@@ -45,6 +45,7 @@ TEST(OutsideStringsOfUnitsTest, Keys) {
 
   // What the plan makes of a file: the types of partition outputs, and names of units and places.
   ToyPlace place;
+  place.rules = "1";  // they add nothing to a recipe
   place.Ok(
       "  some: { type: pick, input: docs, count: 10 }\n"
       "  model: { type: learn, input: docs, salt: a }\n"
@@ -82,12 +83,14 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
                             true,
                             true,
                             {{"<stage>", DigestOf("3")}},
-                            {{"<stage>", std::chrono::milliseconds(1)}}};
+                            {{"<stage>", std::chrono::milliseconds(1)}},
+                            {{{"<stage>", "<rules>"}}}};
   [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe, scanned, unit_needs] = unit;
   [[maybe_unused]] const auto& [memory, cores, seconds, bytes_in, bytes_out, scratch] = unit_needs;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, until, directory, work, holder, log, run,
-                                nonce, group_memory, files, units, from_log, cuts, machine, pace] = package;
+                                nonce, group_memory, files, units, from_log, cuts, machine, pace, rules] =
+      package;
   const Result<WorkPackage> read = ParseWorkPackage(EncodeWorkPackage(package));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, package);

@@ -76,7 +76,9 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   const Registry registry = ToyRegistry(hand);
   const std::string file = StrCat("pipe: 1\nname: toy\nvars: { out: ", dir_ / "out",
                                   " }\nstages:\n  source: { type: download, url: \"", dir_ / "corpus-*.txt",
-                                  "\" }\n  lines: { type: decompress, input: source, partition: 120 }\n"
+                                  "\" }\n  lines: { type: decompress, input: source, partition: 120",
+                                  rules.empty() ? "" : StrCat(", rules: \"", rules, "\""),
+                                  " }\n"
                                   "  docs: { type: split, input: lines, splits: { train: rest } }\n",
                                   stages);
   ParsedPipeline parsed = ParsePipeline(file, "toy.yaml", registry, {});
@@ -87,7 +89,7 @@ ToyOutcome ToyPlace::Run(std::string_view stages, const Selection& selection, in
   Notes notes;
   auto workspace = Workspace::Open({dir_ / "work"}, Workspace::Access::kWrite, notes);
   EXPECT_TRUE(workspace.ok()) << workspace.status().message();
-  const auto snapshot = (*workspace)->TakeSnapshot(graph, {});
+  const auto snapshot = (*workspace)->TakeSnapshot(graph, *parsed.spec, {});
   EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();
   const Result<Plan> plan = MakePlan(graph, *snapshot, StoredIn((*workspace)->environment()), selection);
   EXPECT_TRUE(plan.ok()) << plan.status().message();

@@ -56,6 +56,7 @@ class ToyPlace {
   ToyHand hand;
   std::uint64_t memory = std::uint64_t{4} << 30;
   int threads = 3;
+  std::string rules{};                         // of `lines`, in the next runs; empty: the plan chooses them
   std::function<void(Environment&)> adjust{};  // changes the environment of the next runs; may be empty
   bool keep_intermediates = false;             // in the next runs
   bool cut_inputs = false;                     // of four partitions or more, by the next units
