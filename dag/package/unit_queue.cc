@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/work_history.h"
@@ -166,6 +167,17 @@ Result<bool> UnitQueue::TakeOverPlanning(const std::stop_token& stop) {
   return Status(Code::kInvalidArgument, why);
 }
 
+Result<bool> UnitQueue::IsStillWanted(const std::stop_token& stop) {
+  RETURN_IF_ERROR(Look(stop));
+  const std::vector<OfferedUnit>& units = view_->package->units;
+  const bool offered = std::any_of(units.begin(), units.end(),
+                                   [this](const OfferedUnit& unit) { return unit.unit == held_unit_; });
+  if (offered && !view_->end && !view_->done.contains(held_unit_)) return true;
+  LogInfo(StrCat(held_unit_, ": was done before this worker had its lease, and is not begun again"));
+  RETURN_IF_ERROR(Finished());
+  return false;
+}
+
 Result<bool> UnitQueue::TakeOver(const std::string& name, const std::string& unit,
                                  const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::optional<UnitLease> lease,
@@ -252,11 +264,13 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
     if (view_->end) return Turn{Kind::kEnded, {}, {}};
     if (const std::string unit = NextFree(); !unit.empty()) {
       ASSIGN_OR_RETURN(const bool taken, Take(unit, stop));
-      if (taken && WasAway()) {
-        RETURN_IF_ERROR(Release());
+      if (taken) {
+        const bool late = WasAway();
+        ASSIGN_OR_RETURN(const bool wanted, late ? IsStillWanted(stop) : Result<bool>(true));
+        if (wanted) return Turn{Kind::kUnit, unit, {}};
+        looked = true;
         continue;
       }
-      if (taken) return Turn{Kind::kUnit, unit, {}};
       // Another worker works here.
       RETURN_IF_ERROR(Look(stop));
       looked = true;
@@ -268,7 +282,11 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
       continue;
     }
     ASSIGN_OR_RETURN(const bool taken, TakeAbandoned(stop));
-    if (taken) return Turn{Kind::kUnit, held_unit_, {}};
+    if (taken) {
+      ASSIGN_OR_RETURN(const bool wanted, IsStillWanted(stop));
+      if (wanted) return Turn{Kind::kUnit, held_unit_, {}};
+      continue;
+    }
     const bool plan = NeedsPlanning();
     if (plan) {
       const std::string name(kPlanningLease);

@@ -124,6 +124,9 @@ class UnitQueue {
   Result<bool> TakeOver(const std::string& name, const std::string& unit, const std::stop_token& stop);
   /// Does the same with the lease of planning. kInvalidArgument: too many workers died while they planned.
   Result<bool> TakeOverPlanning(const std::stop_token& stop);
+  /// Looks again after a lease whose request may have come late: after a take-over, and after a time away.
+  /// False: meanwhile another worker has done the unit. The lease then stays as that of a finished unit.
+  Result<bool> IsStillWanted(const std::stop_token& stop);
   void Hold(UnitLease lease, std::string unit);
   /// Returns whether a new plan can give more than the present one.
   bool NeedsPlanning() const;

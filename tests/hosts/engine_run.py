@@ -75,8 +75,12 @@ class Package:
         """Units that more than one worker began."""
         return [unit for unit, workers in self.begun.items() if len(workers) > 1]
 
-    def begun_after_done(self):
-        return [unit for unit, workers in self.begun.items() if max(workers.values()) > self.done.get(unit, 1 << 63)]
+    def begun_after_done(self, said):
+        """Units that a worker began after they were done; `said`: by the workers. A lease whose request came late is no
+        beginning: its worker says so, and leaves the unit."""
+        late = set(re.findall(r"(\S+): was done before this worker had its lease", said))
+        return [unit for unit, workers in self.begun.items()
+                if unit not in late and max(workers.values()) > self.done.get(unit, 1 << 63)]
 
 
 class EngineRun:
@@ -145,7 +149,7 @@ class EngineRun:
         check(self.watch.poll() == 0, f"`pipe submit` ended with {self.watch.poll()}\n{self.all_said()}")
         found = differences(self.small.wanted, self.small.published(f"{self.name}/out"))
         check(not found, "other objects than by `pipe run`: " + "; ".join(found))
-        again = self.package.begun_after_done()
+        again = self.package.begun_after_done(self.bench.workers_said(self))
         check(not again, f"begun after they were done: {again}\n{self.all_said()}")
         here = self.bench.root / f"last-{self.name}"
         self.small.run(here, self.home, f"{self.name}/out", "--scratch", here / "scratch")

@@ -5,6 +5,7 @@
 #include "dag/package/unit_fit.h"
 #include "dag/package/work_history.h"
 #include "dag/package/work_summary.h"
+#include "storage/forwarding_store.h"
 #include "storage/memory_store.h"
 #include "tests/support/counting_store.h"
 
@@ -434,6 +435,58 @@ TEST(UnitQueueTest, AWorkerThatWasSuspendedLooksBeforeItTakesTheNextUnit) {
   package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "1"}));
   ASSERT_TRUE(a.Finished().ok());
   EXPECT_EQ(Next(a).kind, Kind::kEnded);
+}
+
+/// Does something before the first lease of a unit reaches the store, as when its request had to wait.
+class LateStore final : public ForwardingStore {
+ public:
+  LateStore(Store& store, std::function<void()> before)
+      : ForwardingStore(store), before_(std::move(before)) {}
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    if (name.starts_with("lease/text/")) std::exchange(before_, [] {})();
+    return ForwardingStore::Create(name, std::move(condition));
+  }
+
+ private:
+  std::function<void()> before_;
+};
+
+TEST(UnitQueueTest, AUnitThatWasDoneBeforeItsLeaseWasTakenOverIsNotBegunAgain) {
+  for (const bool planned : {false, true}) {
+    Package package(2);
+    UnitQueue a(package.store, package.Terms("a"), package.clock);
+    const std::string unit = Next(a).unit;
+    package.Done(unit == "text/0000-00000" ? "text/0000-00001" : "text/0000-00000");
+    // a was frozen, and ends its unit while the request of b is on its way.
+    LateStore store(package.store, [&] {
+      package.Done(unit);
+      if (!planned) return;
+      package.Plan(0);
+      ASSERT_TRUE(package.store.Remove("done/" + unit + ".json").ok());
+    });
+    UnitQueue b(store, package.Terms("b"), package.clock);
+    EXPECT_EQ(b.Next({})->kind, Kind::kPlan);
+    ASSERT_TRUE(b.Release().ok());
+    package.clock.Advance(seconds(100));
+    EXPECT_NE(Next(b).kind, Kind::kUnit) << planned;
+    EXPECT_EQ(package.Objects("lease/" + unit).size(), 1U) << "an old view meets it";
+  }
+}
+
+TEST(UnitQueueTest, AUnitThatWasDoneBeforeTheSecondLeaseOfAStragglerIsNotBegunAgain) {
+  Package package(1);
+  package.Plan(1, {{"text", seconds(30)}});
+  UnitQueue a(package.store, package.Terms("a"), package.clock);
+  const std::string unit = Next(a).unit;
+  LateStore store(package.store, [&] { package.Done(unit); });
+  UnitQueue b(store, package.Terms("b"), package.clock);
+  EXPECT_EQ(Next(b).kind, Kind::kWait);
+  for (int renewal = 0; renewal < 5; ++renewal) {
+    package.clock.Advance(seconds(20));
+    EXPECT_NE(Next(b).kind, Kind::kUnit) << renewal;
+    package.Write("lease/text/0000-00000.json", "{\"renewal\":" + std::to_string(renewal) + "}");
+  }
+  EXPECT_EQ(package.Objects("lease/text/").size(), 2U) << "the second lease was taken";
 }
 
 TEST(UnitQueueTest, TheEndOfAnotherPlanAndADamagedOneCountForNothing) {
