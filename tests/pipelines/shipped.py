@@ -165,6 +165,7 @@ def nsmc(cut):
     cut.run("tokenizer", "text", "labelled", vocab=600,
             reviews=cut.write("ratings.txt", "id\tdocument\tlabel\n" + "".join(rows)))
     cut.are_labelled("0", "1")
+    cut.holds(any("ㅋ" in piece for piece in cut.pieces("tokenizer.vocab", "tokenizer")), "jamo are the letters that people write")
 
 
 def bert_ja(cut):
