@@ -77,6 +77,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
 
 InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
   InputRules rules;
+  rules.compression_key = compression_key;
   rules.compression = Compression::Named(config[compression_key].AsString());
   const std::string_view archive = config["archive"].AsString();
   rules.archives = archive == "tar"    ? Archives::kTar
