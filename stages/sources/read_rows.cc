@@ -118,9 +118,12 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()})};
-  if (text.json)
-    bounds.front().advice = [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); };
+  const auto advice = [rules = text, most = rules.max_record_bytes](std::string_view reason,
+                                                                    std::string_view rows) {
+    if (rules.json) return MembersAdvice(rows, rules);
+    return reason == "dropped_quotes" ? QuotesAdvice(rows, most) : std::string("mend it");
+  };
+  std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()}, advice)};
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
   return WithFileSplits(config,
                         std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
