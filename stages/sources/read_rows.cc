@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/line_source.h"
@@ -105,6 +106,7 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
   ReadCutKeys(config, rules);
   rules.documents = Documents::kLine;
   rules.max_document_bytes = std::numeric_limits<std::uint64_t>::max();
+  rules.wrong_quotes_end_lines = ReadingRulesOf(config) >= 2;
   std::optional<ColumnRules> columns;
   if (!text.json) {
     columns.emplace();
@@ -183,7 +185,7 @@ StageType ReadRowsType() {
        {"replace", "quarantine", "fail"}},
   };
   type.newest_rules =
-      "keep rows that lack a column of several, read on after a quote that nothing closes, and know more "
+      "keep rows that lack a column of several, read on behind the line of a wrong quote, and know more "
       "encodings";
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
