@@ -32,9 +32,9 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
 
 /// The size of a row that was set aside, or of a part of it.
 ReasonSize SizeOf(std::string_view reason, std::string_view bytes) {
-  const bool is_run_on = reason == "dropped_quotes";
-  return {bytes.size(),
-          is_run_on ? static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n')) : 0};
+  if (reason != "dropped_quotes" || bytes.empty()) return {bytes.size()};
+  // The end of the last line may be in it.
+  return {bytes.size(), static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end() - 1, '\n'))};
 }
 
 /// Counts lines that were decoded: "decoded_shift_jis".

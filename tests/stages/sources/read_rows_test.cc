@@ -221,7 +221,7 @@ TEST(ReadRowsTest, QuoteThatNothingClosesCostsItsRowAlone) {
   config["rules"] = "1";
   const SourceOutcome first = ReadRowFile(config, rows);
   EXPECT_EQ(first.texts.size(), 100u);
-  EXPECT_EQ(first.partitions.at(0).counts.sizes, (Sizes{{"dropped_quotes", {1800, 200}}}));
+  EXPECT_EQ(first.partitions.at(0).counts.sizes, (Sizes{{"dropped_quotes", {1801, 199}}}));
 }
 
 TEST(ReadRowsTest, LabelsAreCleanToo) {
