@@ -204,9 +204,10 @@ TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
 }
 
 TEST(ReadRowsTest, NameThatPromisesCompressionNamesTheKeyOfTheStage) {
-  EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"text"}), "{}\n", "a.jsonl.gz").status.message(),
-            "a.jsonl.gz: is named .gz but holds no such data; fetch the file again, or set compression: plain "
-            "if it is text");
+  EXPECT_EQ(
+      ReadRowFile(RowsConfig("jsonl", {"text"}), "{}\n", "a.jsonl.gz").status.message(),
+      "a.jsonl.gz: is named .gz but holds no such data; fetch the file again, or set compression: plain "
+      "if it is text");
 }
 
 TEST(ReadRowsTest, QuoteThatNothingClosesCostsItsRowAlone) {
