@@ -7,7 +7,7 @@
 
 #include "base/first_of.h"
 #include "base/str.h"
-#include "dag/input_bounds.h"
+#include "dag/fault_share.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/file_keys.h"
 #include "dag/pipeline_file/stage_type.h"
@@ -54,9 +54,9 @@ std::string Number(double value) {
 Status CheckSource(const SourceStage& source, const StageType& type, const ArtifactTotals& totals) {
   RETURN_IF_ERROR(source.CheckCounts(totals));
   for (const FaultBound& bound : source.bounds())
-    if (const std::string broken = BrokenBound(bound, type.reasons, totals.counts); !broken.empty())
-      return Status(Code::kDataLoss, StrCat("in all inputs together ", broken, "; mend them, or raise ",
-                                            bound.key, " if so many are right"));
+    if (const FaultShare share(bound, type.reasons, totals.counts); share.IsBroken())
+      return Status(Code::kDataLoss,
+                    StrCat("in all inputs together ", share.Broken(), "; mend them", share.OrRaise()));
   return {};
 }
 

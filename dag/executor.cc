@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/cut_inputs.h"
+#include "dag/input_bounds.h"
 #include "dag/publisher.h"
 #include "dag/records/partition_output.h"
 #include "dag/run_state.h"
@@ -395,6 +396,12 @@ class Executor::Coordinator {
           outcome.status =
               Status(Code::kInternal, StrCat("stage '", state->name(), "' is stuck [this is a bug]"));
     }
+    if (outcome.status.ok() && outcome.offered.empty() && !run_.Does(ExecutionMode::kOneUnit))
+      for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
+        if (state->planned->files && state->scope.assembly.source)
+          for (std::string& line : TellFaults(
+                   state->scope, run_.snapshot.files.at(run_.graph[*state->planned->files].spec->name).files))
+            outcome.faults.push_back(std::move(line));
     return outcome;
   }
 

@@ -47,6 +47,8 @@ struct RunOutcome {
   std::vector<OfferedUnit> offered;  // with ExecutionMode::kPlanning
   StageNeeds needs;                  // with ExecutionMode::kPlanning
   std::map<SegmentId, RemovedOutputs> removed;
+  /// For the last lines of a good run: text that its artifacts lack (TellFaults).
+  std::vector<std::string> faults;
   bool ran = false;  // with ExecutionMode::kOneUnit: the unit had work to do
 };
 

@@ -1,14 +1,13 @@
 #include "dag/input_bounds.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/str.h"
 #include "dag/books/unit_id.h"
-#include "dag/fault_sample.h"
+#include "dag/fault_share.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/stage_type.h"
 
@@ -16,36 +15,120 @@ namespace pipeline {
 
 namespace {
 
-// A bound is checked from kTellingRecords records on, and at the end of the input. A few faulty records never
-// break it.
+// A bound is checked from kTellingRecords records on, and at the end of the input.
 constexpr std::uint64_t kTellingRecords = 100'000;
-constexpr double kAlwaysAllowed = 20;
 
-double Faults(const FaultBound& bound, const std::vector<Reason>& reasons, const StageCounts& counts) {
-  double faults = 0;
-  for (const std::string_view name : bound.reasons)
-    if (const Reason* reason = FindReason(reasons, name)) faults += RecordsCounted(reasons, counts, *reason);
-  return faults;
+/// Files that the last lines of a run name, of one stage.
+constexpr std::size_t kMostTold = 3;
+
+/// What the quarantine of one partition shows of a bound's faults.
+struct FaultSample {
+  std::optional<Quarantined> first;
+  std::string of_main_reason;  // for FaultBound::advice
+  Status read;
+};
+
+FaultSample SampleFaults(const SegmentScope& scope, PartitionId id, const FaultBound& bound,
+                         std::string_view main_reason) {
+  FaultSample sample;
+  const Status found = Status(Code::kCancelled, "found");
+  const auto take = [&](const Quarantined& record) -> Status {
+    if (std::find(bound.reasons.begin(), bound.reasons.end(), record.reason) == bound.reasons.end())
+      return {};
+    if (!sample.first) sample.first = record;
+    if (!bound.advice) return found;
+    if (!main_reason.ends_with(record.reason)) return {};  // which may be "dropped_" and the reason
+    std::string& text = sample.of_main_reason;
+    text.append(record.bytes.substr(0, kFaultSampleBytes - text.size())).append(1, '\n');
+    return text.size() < kFaultSampleBytes ? Status() : found;
+  };
+  sample.read = ReadQuarantine(*scope.work, QuarantineName(scope.chain.front(), id), take);
+  return sample;
 }
 
-std::string ShareText(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", share);
-  return text.data();
+/// The directory of the Source's quarantine, below the work directory.
+std::string QuarantineDirectory(const SegmentScope& scope) {
+  const std::string name = QuarantineName(scope.chain.front(), {});
+  return name.substr(0, name.rfind('/'));
 }
+
+/// Tells what of a Source's inputs is at fault.
+class FaultTeller {
+ public:
+  FaultTeller(const SegmentScope& scope, const std::vector<SourceFile>& files)
+      : scope_(scope),
+        files_(files),
+        reasons_(scope.assembly.types.front()->reasons),
+        counts_(*scope.environment->log),
+        told_(scope.assembly.source->bounds().size()) {}
+
+  std::vector<std::string> Tell() {
+    const std::vector<FaultBound> bounds = scope_.assembly.source->bounds();
+    const auto inputs = static_cast<std::uint32_t>(files_.size());
+    StageCounts all;
+    for (std::uint32_t input = 0; input < inputs; ++input) {
+      const StageCounts counts = CountsOf(input);
+      for (std::size_t at = 0; at < bounds.size(); ++at)
+        if (FaultShare(bounds[at], reasons_, counts).IsTold() && ++told_[at] <= kMostTold)
+          lines_.push_back(Line(bounds[at], counts, StrCat(files_[input].input.name, ": "), input));
+      all += counts;
+    }
+    for (std::size_t at = 0; at < bounds.size(); ++at) {
+      if (told_[at] > kMostTold)
+        lines_.push_back(
+            StrCat("the same holds of ", told_[at] - kMostTold, " more files (", bounds[at].key, ")"));
+      if (inputs > 1 && FaultShare(bounds[at], reasons_, all).IsTold())
+        lines_.push_back(Line(bounds[at], all, StrCat("of all ", inputs, " files together "), {}));
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  StageCounts CountsOf(std::uint32_t input) {
+    const OutputKeys& keys = scope_.planned->keys;
+    PartitionCounts::ByStage counts;
+    if (const UnitLine* const end = FindEnd(*scope_.environment->log, keys, input))
+      for (std::uint32_t partition = 0; partition < end->partitions; ++partition)
+        (void)counts_.Add(keys, {input, partition}, counts);
+    return counts[scope_.assembly.stages.front()];
+  }
+
+  /// `input`: of the sample for the advice. Absent: it is left out.
+  std::string Line(const FaultBound& bound, const StageCounts& counts, std::string_view of,
+                   std::optional<std::uint32_t> input) {
+    const FaultShare share(bound, reasons_, counts);
+    std::string which;
+    bool left_out = true;
+    for (const std::string_view name : bound.reasons) {
+      if (!counts.reasons.contains(name)) continue;
+      which += StrCat(which.empty() ? "" : ", ", name);
+      left_out = left_out && FindReason(reasons_, name)->fate == Reason::Fate::kDropped;
+    }
+    const std::string advice = input && bound.advice ? Advice(bound, share.main_reason(), *input) : "";
+    return StrCat(
+        of, share.Told(), left_out ? " left out: " : " damaged, with U+FFFD in them now: ", which,
+        advice.empty() ? "" : " (", advice, advice.empty() ? "" : ")", "; they are in ",
+        (std::filesystem::path(scope_.environment->artifacts).parent_path() / QuarantineDirectory(scope_))
+            .string());
+  }
+
+  std::string Advice(const FaultBound& bound, std::string_view reason, std::uint32_t input) const {
+    const UnitLine* const end = FindEnd(*scope_.environment->log, scope_.planned->keys, input);
+    for (std::uint32_t partition = 0; end != nullptr && partition < end->partitions; ++partition)
+      if (const FaultSample sample = SampleFaults(scope_, {input, partition}, bound, reason); sample.first)
+        return bound.advice(reason, sample.of_main_reason);
+    return {};
+  }
+
+  const SegmentScope& scope_;
+  const std::vector<SourceFile>& files_;
+  const std::vector<Reason>& reasons_;
+  PartitionCounts counts_;
+  std::vector<std::size_t> told_;  // by bound: number of inputs
+  std::vector<std::string> lines_;
+};
 
 }  // namespace
-
-std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reasons,
-                        const StageCounts& counts) {
-  const double faults = Faults(bound, reasons, counts);
-  const std::uint64_t records = RecordsTaken(reasons, counts);
-  if (faults <= kAlwaysAllowed || faults <= bound.share * static_cast<double>(records)) return {};
-  return StrCat(static_cast<std::uint64_t>(faults + 0.5), " of ", records, " ", bound.noun,
-                "s"
-                " are at fault, more than ",
-                bound.key, " (", ShareText(bound.share), ") allows");
-}
 
 InputBounds::InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
                          const OutputsOfInput& made)
@@ -84,7 +167,7 @@ Status InputBounds::End(std::uint32_t partitions) { return next_ == partitions ?
 Status InputBounds::Advance() {
   for (auto found = ahead_.find(next_); found != ahead_.end(); found = ahead_.find(next_)) {
     for (std::size_t at = 0; at < bounds_.size(); ++at)
-      if (first_[at] == 0 && Faults(bounds_[at], reasons_, found->second) > 0) first_[at] = next_ + 1;
+      if (first_[at] == 0 && FaultShare(bounds_[at], reasons_, found->second).any()) first_[at] = next_ + 1;
     sum_ += found->second;
     ahead_.erase(found);
     ++next_;
@@ -95,32 +178,31 @@ Status InputBounds::Advance() {
 
 Status InputBounds::Check(std::uint64_t least_records) {
   if (RecordsTaken(reasons_, sum_) < least_records) return {};
-  for (std::size_t at = 0; at < bounds_.size(); ++at)
-    if (const std::string broken = BrokenBound(bounds_[at], reasons_, sum_); !broken.empty())
-      return Status(Code::kDataLoss, StrCat(file_, ": ", broken, FirstFault(bounds_[at], first_[at]),
-                                            ", or raise ", bounds_[at].key, " if so many are right"));
+  for (std::size_t at = 0; at < bounds_.size(); ++at) {
+    const FaultShare share(bounds_[at], reasons_, sum_);
+    if (!share.IsBroken()) continue;
+    // One record is no share of anything if there are others: all inputs together are checked.
+    if (share.records() == 1 && scope_.planned->keys.end_recipes.size() > 1) continue;
+    return Status(Code::kDataLoss,
+                  StrCat(file_, ": ", share.Broken(),
+                         FirstFault(bounds_[at], first_[at], share.main_reason()), share.OrRaise()));
+  }
   return {};
 }
 
-std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t partition) const {
+std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t partition,
+                                    std::string_view main_reason) const {
   constexpr std::string_view kRemedy = "; mend it";
   if (partition-- == 0) return std::string(kRemedy);
-  std::optional<Quarantined> first;
-  std::string sample;
-  const std::string name = QuarantineName(scope_.chain.front(), {number_, partition});
-  const Status found = Status(Code::kCancelled, "found");
-  const Status read = ReadQuarantine(*scope_.work, name, [&](const Quarantined& record) -> Status {
-    if (std::find(bound.reasons.begin(), bound.reasons.end(), record.reason) == bound.reasons.end())
-      return {};
-    if (!first) first = record;
-    if (!bound.advice) return found;
-    sample.append(record.bytes.substr(0, kFaultSampleBytes - sample.size())).append(1, '\n');
-    return sample.size() < kFaultSampleBytes ? Status() : found;
-  });
-  const std::string remedy =
-      bound.advice && first ? StrCat("; ", bound.advice(sample)) : std::string(kRemedy);
+  const FaultSample sample = SampleFaults(scope_, {number_, partition}, bound, main_reason);
+  const std::optional<Quarantined>& first = sample.first;
+  const std::string remedy = bound.advice && first
+                                 ? StrCat("; ", bound.advice(main_reason, sample.of_main_reason))
+                                 : std::string(kRemedy);
   if (!first)
-    return StrCat(read.ok() || read.code() == Code::kNotFound ? "" : StrCat(" (", read.message(), ")"),
+    return StrCat(sample.read.ok() || sample.read.code() == Code::kNotFound
+                      ? ""
+                      : StrCat(" (", sample.read.message(), ")"),
                   remedy);
   std::string which = StrCat("record ", first->index, " of partition ", partition);
   if (bound.is_row) {
@@ -132,7 +214,12 @@ std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t parti
     which = StrCat(bound.noun, " ", before + first->index);
   }
   return StrCat("; the first is ", which, " (from 0), ", first->reason, ": ", Shown(*first, kShownFaultBytes),
-                "; all are in ", name.substr(0, name.rfind('/')), " of the work directory", remedy);
+                "; all are in ", QuarantineDirectory(scope_), " of the work directory", remedy);
+}
+
+std::vector<std::string> TellFaults(const SegmentScope& scope, const std::vector<SourceFile>& files) {
+  if (scope.assembly.source == nullptr || scope.assembly.source->bounds().empty()) return {};
+  return FaultTeller(scope, files).Tell();
 }
 
 }  // namespace pipeline

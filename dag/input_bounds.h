@@ -13,11 +13,6 @@
 
 namespace pipeline {
 
-/// Returns "30 of 100 rows are at fault, more than max_bad_rows (0.01) allows" for the `counts` of a Source
-/// with these reasons. Empty: they are within the bound.
-std::string BrokenBound(const FaultBound& bound, const std::vector<Reason>& reasons,
-                        const StageCounts& counts);
-
 /// Adds up the counts of one input's partitions in their order, so that the result is the same however
 /// often the run was stopped. One thread at a time.
 class InputBounds {
@@ -42,8 +37,9 @@ class InputBounds {
   Status Advance();
   Status Check(std::uint64_t least_records);
   /// Returns "; the first is …; mend it", as far as the quarantine has it. The first fault is in
-  /// `partition`, counted from 1; 0: there is none.
-  std::string FirstFault(const FaultBound& bound, std::uint32_t partition) const;
+  /// `partition`, counted from 1; 0: there is none. The remedy is that of `main_reason`.
+  std::string FirstFault(const FaultBound& bound, std::uint32_t partition,
+                         std::string_view main_reason) const;
 
   const SegmentScope& scope_;
   const std::uint32_t number_;
@@ -56,5 +52,10 @@ class InputBounds {
   StageCounts sum_;
   std::vector<std::uint32_t> first_;  // by bound: the first partition with a fault, from 1; 0: none
 };
+
+/// Tells for the last lines of a run how much of the `files` of a segment was left out or damaged, as far as
+/// it was read to the ends: "few.csv: 2 of 5 rows (40 %) were left out: dropped_quotes (…); they are in DIR".
+/// Empty: little or nothing.
+std::vector<std::string> TellFaults(const SegmentScope& scope, const std::vector<SourceFile>& files);
 
 }  // namespace pipeline

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "dag/books/quarantine.h"
-#include "dag/fault_sample.h"
+#include "dag/fault_share.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
@@ -48,7 +48,7 @@ std::string FirstQuarantined(const SegmentScope& scope, std::string_view stage) 
   for (const FaultBound& bound : bounds)
     if (bound.advice &&
         std::find(bound.reasons.begin(), bound.reasons.end(), first->reason) != bound.reasons.end())
-      text += StrCat("; ", bound.advice(sample));
+      text += StrCat("; ", bound.advice(first->reason, sample));
   return text;
 }
 

@@ -57,11 +57,15 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
       return Status(Code::kUnimplemented,
                     "is an archive inside an archive; unpack it first, or leave it out with `members`");
     if (layers == 0) {
-      ASSIGN_OR_RETURN(compression, DetectCompression(front, name));
+      ASSIGN_OR_RETURN(compression, DetectCompression(front, name, "rename it in the archive"));
     } else {
       RETURN_IF_ERROR(RefuseNestedCompression(front, compression));
     }
-    if (layers > 0 || compression.is_plain()) RETURN_IF_ERROR(RefuseKnownFormat(front, rules.markup_is_text));
+    if (layers > 0 || compression.is_plain())
+      if (const Status known = RefuseKnownFormat(front, rules.markup_is_text); !known.ok())
+        return Status(known.code(), StrCat(known.message(),
+                                           "; `members` says which are read, and a * of its "
+                                           "patterns takes names that begin with a dot, too"));
     reader = std::make_unique<Reread>(std::move(front), std::move(reader));
     if (layers > 0 || compression.is_plain()) break;
     ASSIGN_OR_RETURN(reader, compression.Decode(std::move(reader)));

@@ -31,10 +31,12 @@ class Bzip2Reader : public StreamDecoder {
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!in_stream_) {
-      if (streams_ > 0) RETURN_IF_ERROR(PassPadding(in));
-      if (in.empty()) {
-        if (last && streams_ == 0) return Status(Code::kDataLoss, "there is nothing");
-        return last;
+      if (streams_ > 0) {
+        ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, IsBzip2));
+        if (!begins) return last && in.empty();
+      } else if (in.empty()) {
+        if (last) return Status(Code::kDataLoss, "there is nothing");
+        return false;
       }
       stream_ = {};
       if (const int code = BZ2_bzDecompressInit(&stream_, 0, 0); code != BZ_OK) return Bzip2Reason(code);

@@ -81,7 +81,8 @@ Result<std::unique_ptr<ByteReader>> Compression::Decode(std::unique_ptr<ByteRead
   return reader;
 }
 
-Result<Compression> DetectCompression(std::string_view front, std::string_view name) {
+Result<Compression> DetectCompression(std::string_view front, std::string_view name,
+                                      std::string_view if_text) {
   for (const CompressedFormat& format : kFormats)
     if (format.is_front(front)) return Compression(format);
   for (const Refused& refused : kRefused)
@@ -92,7 +93,8 @@ Result<Compression> DetectCompression(std::string_view front, std::string_view n
   if (const std::string_view ending = CompressedEnding(name); !ending.empty())
     return Status(Code::kDataLoss,
                   StrCat("is named ", ending, " but ", front.empty() ? "is empty" : "holds no such data",
-                         "; fetch the file again, or set format: plain if it is text"));
+                         "; fetch the file again", if_text.empty() ? "" : ", or ", if_text,
+                         if_text.empty() ? "" : " if it is text"));
   return Compression();
 }
 

@@ -55,8 +55,10 @@ class Compression {
 inline constexpr std::size_t kMagicBytes = 16;
 
 /// Decides by the magic number at the front. `name` (the last part of a path or URL) never changes the
-/// answer: it causes an error if it promises a compression that the bytes do not have.
-Result<Compression> DetectCompression(std::string_view front, std::string_view name);
+/// answer: it causes an error if it promises a compression that the bytes do not have. `if_text`: what to do
+/// if the file is text all the same; empty: nothing.
+Result<Compression> DetectCompression(std::string_view front, std::string_view name,
+                                      std::string_view if_text = {});
 
 /// kUnimplemented: `front`, which was decoded from `outer`, is itself compressed.
 Status RefuseNestedCompression(std::string_view front, Compression outer);

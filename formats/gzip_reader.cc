@@ -21,6 +21,8 @@ std::string_view Reason(int code) {
   }
 }
 
+bool BeginsGzip(std::string_view front) { return front.starts_with("\x1F\x8B"); }
+
 class GzipReader : public StreamDecoder {
  public:
   explicit GzipReader(std::unique_ptr<ByteReader> input)
@@ -29,10 +31,12 @@ class GzipReader : public StreamDecoder {
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!in_member_) {
-      if (members_ > 0) RETURN_IF_ERROR(PassPadding(in));
-      if (in.empty()) {
-        if (last && members_ == 0) return Status(Code::kDataLoss, "there is nothing");
-        return last;
+      if (members_ > 0) {
+        ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, BeginsGzip));
+        if (!begins) return last && in.empty();
+      } else if (in.empty()) {
+        if (last) return Status(Code::kDataLoss, "there is nothing");
+        return false;
       }
       isal_inflate_init(state_.get());
       state_->crc_flag = ISAL_GZIP_NO_HDR_VER;

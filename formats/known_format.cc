@@ -22,6 +22,8 @@ constexpr std::string_view kTable =
 constexpr std::string_view kDocument = "convert it to plain text first, or leave it out";
 constexpr std::string_view kUnpack = "unpack it first";
 constexpr std::string_view kNoText = "it holds no text: leave it out";
+constexpr std::string_view kOfMac =
+    "it holds no text: leave it out; tar --exclude='._*' packs an archive without such files";
 constexpr std::string_view kMarkup =
     "take the text out of it first, or set content: text to read its lines as they are";
 
@@ -86,7 +88,7 @@ constexpr std::array kMagics = {
     Magic{"MSCF\0\0\0\0"sv, Packed("a cabinet archive (.cab)")},
     Magic{"xar!"sv, Packed("a xar archive (.pkg)")},
     Magic{"\xED\xAB\xEE\xDB"sv, Packed("an RPM package")},
-    Magic{"\x00\x05\x16\x07"sv, {"a file that macOS keeps beside another (._NAME)", kNoText}},
+    Magic{"\x00\x05\x16\x07"sv, {"a file that macOS keeps beside another (._NAME)", kOfMac}},
 };
 
 constexpr KnownFormat kMediaWiki = {"a MediaWiki dump", kMarkup, true};

@@ -37,7 +37,7 @@ std::size_t SplitPoint(std::string_view line, std::size_t limit) {
 LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
     : rules_(rules),
       feed_(start.raw),
-      rows_(rules.quoted_delimiter, rules.max_record_bytes),
+      rows_(rules.quoted_delimiter, rules.max_record_bytes, rules.wrong_quotes_end_lines),
       borders_(rules, start),
       header_passed_(!rules.header || start.raw > 0),
       knows_outside_(start.raw > 0) {
@@ -88,7 +88,7 @@ Result<LineCutter::Event> LineCutter::Cut() {
   if (!row.fits && rules_.on_long == OnLong::kFail)
     return Status(Code::kFailedPrecondition,
                   StrCat("line at byte ", feed_.raw(), " of the text is longer than max_record_bytes (",
-                         rules_.max_record_bytes, "); raise it, or set on_long: split"));
+                         rules_.max_record_bytes, "); raise it, or set on_long: quarantine"));
   if (!std::exchange(knows_outside_, true)) outside_ = TakeCounts();
   ++counts_.lines;
   piece_ = 0;

@@ -25,6 +25,10 @@ struct LineRules {
   /// Delimiter of rows with quoted fields (RFC 4180), with Documents::kLine: a line end inside a quoted
   /// field belongs to the row. NUL: a quote is an ordinary byte.
   char quoted_delimiter = '\0';
+  /// A row whose quotes are wrong ends with the line in which the wrong quote opened its field, and a row
+  /// longer than max_record_bytes with the next line end. False (reading rules 1): it goes on to the next
+  /// quote.
+  bool wrong_quotes_end_lines = false;
   bool header = false;  // the first non-blank line of each section is a header, not a record
 };
 

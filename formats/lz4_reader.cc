@@ -17,6 +17,12 @@ struct FreeLz4Context {
 };
 using Lz4Context = std::unique_ptr<LZ4F_dctx, FreeLz4Context>;
 
+/// A frame, or a skippable one.
+bool BeginsFrame(std::string_view front) {
+  return IsLz4(front) || (front.size() >= 4 && (static_cast<unsigned char>(front[0]) & 0xF0) == 0x50 &&
+                          front.substr(1, 3) == "\x2A\x4D\x18");
+}
+
 class Lz4Reader : public StreamDecoder {
  public:
   Lz4Reader(Lz4Context context, std::unique_ptr<ByteReader> input)
@@ -26,7 +32,10 @@ class Lz4Reader : public StreamDecoder {
   // A call gets one block without the header of the next one, because the library drops the bytes that it
   // decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
-    if (frames_ > 0 && !frame_begun_) RETURN_IF_ERROR(PassPadding(in));
+    if (frames_ > 0 && !frame_begun_) {
+      ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, BeginsFrame));
+      if (!begins) return last && in.empty();
+    }
     const std::size_t wanted = hint_ > kBlockHeader ? hint_ - kBlockHeader : hint_;
     std::size_t taken = std::min(in.size(), wanted);
     std::size_t given = out.size();

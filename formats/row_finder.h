@@ -18,12 +18,16 @@ struct FoundRow {
 /// Returns `line`, which has no LF, without a CR at its end.
 std::string_view WithoutCr(std::string_view line);
 
-/// Scans each byte once, although Find is called again whenever more of a line arrives. One thread at a time.
+/// Scans each byte once, although Find is called again whenever more of a line arrives; lines behind a wrong
+/// quote once more. One thread at a time.
 class RowFinder {
  public:
-  /// `quoted_delimiter`: as in LineRules; NUL: each LF ends a row. `max_record_bytes`: without the line end.
-  RowFinder(char quoted_delimiter, std::size_t max_record_bytes)
-      : quoted_delimiter_(quoted_delimiter), max_record_bytes_(max_record_bytes) {}
+  /// `quoted_delimiter`, `wrong_quotes_end_lines`: as in LineRules; NUL: each LF ends a row.
+  /// `max_record_bytes`: without the line end.
+  RowFinder(char quoted_delimiter, std::size_t max_record_bytes, bool wrong_quotes_end_lines)
+      : quoted_delimiter_(quoted_delimiter),
+        max_record_bytes_(max_record_bytes),
+        wrong_quotes_end_lines_(wrong_quotes_end_lines) {}
 
   bool quoted() const { return quoted_delimiter_ != '\0'; }
 
@@ -35,18 +39,35 @@ class RowFinder {
   /// Removes `bytes` from the front of the text. Call it for all bytes that are processed.
   void Consume(std::size_t bytes) { scanned_ -= bytes < scanned_ ? bytes : scanned_; }
   /// The next byte begins a row. Call it at the end of each row.
-  void EndRow() { field_ = Field::kBegins; }
+  void EndRow() {
+    field_ = Field::kBegins;
+    line_end_ = kNone;
+    if (wrong_quotes_end_lines_) scanned_ = 0;  // lines behind a wrong quote are rows
+  }
 
  private:
   /// Position in a row of RFC 4180.
-  enum class Field : std::uint8_t { kBegins, kPlain, kQuoted, kQuoteEnds };
+  enum class Field : std::uint8_t {
+    kBegins,
+    kPlain,
+    kQuoted,
+    kQuoteEnds,
+    kWrong,  // the quotes of the row are wrong: the next LF ends it
+  };
 
-  std::size_t FindEnd(std::string_view window);
+  static constexpr std::size_t kNone = std::string_view::npos;
+
+  bool ScanLine(std::string_view window);
+  bool ScanFields(std::string_view window);
+  /// The row ends with the line in which its last quoted field was opened.
+  void EndWithLine();
 
   char quoted_delimiter_;
   std::size_t max_record_bytes_;
+  bool wrong_quotes_end_lines_;
   std::size_t scanned_ = 0;       // bytes at the front of the text that are scanned; none ends a row
   Field field_ = Field::kBegins;  // state after these bytes
+  std::size_t line_end_ = kNone;  // the first LF in the quoted field that was opened last; kNone so far
 };
 
 }  // namespace pipeline

@@ -10,6 +10,10 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kDecoderInputBytes = 64 << 10;
+// Bytes that show whether a stream begins.
+constexpr std::size_t kFrontBytes = 10;
+// Other bytes behind the end that are counted for a message.
+constexpr std::uint64_t kMostCounted = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -19,14 +23,15 @@ StreamDecoder::StreamDecoder(std::string_view format, std::unique_ptr<ByteReader
 Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
   std::span<char> left = out;
   while (!left.empty() && !ended_ && failure_.ok()) {
-    if (pending_.empty() && hungry_ && !input_ended_) {
-      Result<std::size_t> got = input_->Read(buffer_);
+    if (((pending_.empty() && hungry_) || std::exchange(short_, false)) && !input_ended_) {
+      std::copy(pending_.begin(), pending_.end(), buffer_.begin());
+      Result<std::size_t> got = input_->Read(std::span(buffer_).subspan(pending_.size()));
       if (!got.ok()) {
         failure_ = std::move(got).status();
         break;
       }
       input_ended_ = *got == 0;
-      pending_ = std::string_view(buffer_).substr(0, *got);
+      pending_ = std::string_view(buffer_).substr(0, pending_.size() + *got);
     }
     const std::size_t before = pending_.size();
     Result<bool> step = Step(pending_, input_ended_, left);
@@ -36,8 +41,10 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
     if (step.ok()) {
       ended_ = *step;
     } else if (step.status().code() == Code::kDataLoss) {
-      failure_ = Status(Code::kDataLoss, StrCat("damaged ", format_, " data at byte ", taken_, ": ",
-                                                step.status().message(), "; fetch the file again"));
+      failure_ =
+          Status(Code::kDataLoss,
+                 StrCat("damaged ", format_, " data at byte ", taken_, ": ", step.status().message(),
+                        foreign_ ? "; cut it off there, or fetch the file again" : "; fetch the file again"));
     } else {
       failure_ = std::move(step).status().Annotate(StrCat(format_, " data at byte ", taken_));
     }
@@ -48,12 +55,33 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
   return given;
 }
 
-Status StreamDecoder::PassPadding(std::string_view& in) {
+Result<bool> StreamDecoder::PassPadding(std::string_view& in, bool last, bool (*is_front)(std::string_view)) {
   const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
   padded_ = padded_ || zeros > 0;
   in.remove_prefix(zeros);
-  if (!padded_ || in.empty()) return {};
-  return Status(Code::kDataLoss, "other bytes follow the padding");
+  if (in.empty()) return false;
+  if (padded_) return Foreign(in);
+  if (is_front(in)) return true;
+  short_ = in.size() < kFrontBytes && !last;
+  if (short_) return false;
+  return Foreign(in);
+}
+
+// "3 bytes that are no gzip follow the end". `in` is not consumed: they begin at taken_.
+Status StreamDecoder::Foreign(std::string_view in) {
+  foreign_ = true;
+  std::uint64_t bytes = in.size();
+  std::string more(kDecoderInputBytes, '\0');
+  while (bytes <= kMostCounted) {
+    const Result<std::size_t> got = input_->Read(more);
+    if (!got.ok() || *got == 0) break;
+    bytes += *got;
+  }
+  return Status(Code::kDataLoss,
+                StrCat(bytes > kMostCounted ? std::string("more than 1 MiB")
+                                            : StrCat(bytes, bytes == 1 ? " byte" : " bytes"),
+                       bytes == 1 ? " that is no " : " that are no ", format_,
+                       bytes == 1 ? " follows" : " follow", " the end", padded_ ? " and its padding" : ""));
 }
 
 }  // namespace pipeline

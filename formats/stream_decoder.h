@@ -40,11 +40,14 @@ class StreamDecoder : public ByteReader {
   /// Call in a Step that has decoded the last byte of a member and has given all of it.
   void EndMember() { member_ended_ = true; }
 
-  /// Call after a whole stream. Skips the zero bytes with which tapes and block devices fill a file.
-  /// kDataLoss: other bytes follow the zeros.
-  Status PassPadding(std::string_view& in);
+  /// Call after a whole stream. Skips the zero bytes with which tapes and block devices fill a file. Returns
+  /// whether another stream begins at `in`, which `is_front` says of its first bytes; false: the input ends
+  /// with `in`, or the next Step will have more of it. kDataLoss: other bytes follow.
+  Result<bool> PassPadding(std::string_view& in, bool last, bool (*is_front)(std::string_view));
 
  private:
+  Status Foreign(std::string_view in);
+
   const std::string_view format_;
   const std::unique_ptr<ByteReader> input_;
   std::string buffer_;
@@ -53,6 +56,8 @@ class StreamDecoder : public ByteReader {
   std::uint64_t given_ = 0;   // position in the decoded bytes, before the current Read
   std::shared_ptr<MemberEnds> ends_;
   bool member_ended_ = false;  // in this step
+  bool short_ = false;         // the next step needs more than pending_
+  bool foreign_ = false;       // other bytes follow the end, which is at taken_
   bool hungry_ = true;         // the last step left room in its output, so it held nothing back
   bool input_ended_ = false;
   bool padded_ = false;

@@ -88,23 +88,41 @@ class XzReader : public StreamDecoder {
   explicit XzReader(std::unique_ptr<ByteReader> input) : StreamDecoder("xz", std::move(input)) {}
 
   Status Start() {
-    const lzma_ret code =
-        lzma_stream_decoder(&coder_.stream, kMemoryLimit, LZMA_CONCATENATED | LZMA_TELL_UNSUPPORTED_CHECK);
+    const lzma_ret code = lzma_stream_decoder(&coder_.stream, kMemoryLimit, LZMA_TELL_UNSUPPORTED_CHECK);
     return code == LZMA_OK ? Status() : XzReason(code, 0);
   }
 
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
+    if (stream_ended_) {
+      ASSIGN_OR_RETURN(const bool begins, FindNext(in, last));
+      if (!begins) return last && in.empty();
+      RETURN_IF_ERROR(Start());
+      stream_ended_ = false;
+    }
     const std::size_t room = out.size();
     lzma_ret code = coder_.Code(in, out, last ? LZMA_FINISH : LZMA_RUN);
     // liblzma may return OK for the first call without progress; without further input it is the end as well.
     if (code == LZMA_OK && last && out.size() == room) code = LZMA_BUF_ERROR;
     if (code == LZMA_OK) return false;
-    if (code == LZMA_STREAM_END) return true;
-    return XzReason(code, lzma_memusage(&coder_.stream));
+    if (code != LZMA_STREAM_END) return XzReason(code, lzma_memusage(&coder_.stream));
+    stream_ended_ = true;
+    return false;
+  }
+
+  // Passes the padding of a stream, in groups of four; then PassPadding finds no zeros.
+  Result<bool> FindNext(std::string_view& in, bool last) {
+    const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
+    padding_ = (padding_ + zeros) % 4;
+    in.remove_prefix(zeros);
+    if (padding_ != 0 && (last || !in.empty()))
+      return Status(Code::kDataLoss, "padding that is not a multiple of four bytes after a stream");
+    return PassPadding(in, last, IsXz);
   }
 
   Coder coder_;
+  bool stream_ended_ = false;
+  std::size_t padding_ = 0;
 };
 
 Status DamagedXz(std::uint64_t offset, std::string_view why) {

@@ -31,7 +31,10 @@ class ZstdReader : public StreamDecoder {
   // the bytes that it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!frame_begun_) {
-      if (frames_ > 0 && header_.empty()) RETURN_IF_ERROR(PassPadding(in));
+      if (frames_ > 0 && header_.empty()) {
+        ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, IsZstd));
+        if (!begins) return last && in.empty();
+      }
       ASSIGN_OR_RETURN(frame_begun_, TakeHeader(in));
       if (!frame_begun_) {
         if (!last) return false;

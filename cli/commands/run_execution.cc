@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/plan_text.h"
+#include "cli/commands/print_line.h"
 #include "cli/live/stage_line.h"
 #include "cli/terminal/event_file.h"
 #include "cli/terminal/exit_code.h"
@@ -61,6 +62,7 @@ RunOutcome RunExecution::Execute(const std::string& run_id, const SignalWatch& s
 int RunExecution::EndDone(const RunOutcome& outcome, KeptRun& kept) {
   kept.End("done", outcome, samples_);
   PrintResults(loaded_.graph, run_.plan, environment_, outcome.removed);
+  for (const std::string& line : outcome.faults) PrintLine(line);
   if (run_.plan.left_out.empty()) return kExitDone;
   for (const std::string& left_out : run_.plan.left_out) LogError(StrCat(file_, ": ", left_out));
   return kExitFailed;

@@ -207,6 +207,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   display.Stop();
   for (const UnitFailure& failure : outcome.failures)
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  for (const std::string& line : outcome.faults) LogWarning(line);
   if (outcome.status.code() == Code::kCancelled) return outcome.status;
 
   WorkPackage work_package = NewPackage(request, loaded, *workspace);

@@ -132,8 +132,10 @@ bool ParseSplit(std::string_view words, UnitLine& line) {
 
 bool ParseCounts(std::string_view words, UnitLine& line) {
   std::string stage;
-  StageCounts counts;
-  if (!ParseText(TakeUntil(words, ' '), stage) || !ParseNumber(TakeUntil(words, ' '), counts.records_in) ||
+  if (!ParseText(TakeUntil(words, ' '), stage)) return false;
+  StageCounts& counts = line.counts[stage];
+  counts.reasons.clear();
+  if (!ParseNumber(TakeUntil(words, ' '), counts.records_in) ||
       !ParseNumber(TakeUntil(words, ' '), counts.records_out) ||
       !ParseNumber(TakeUntil(words, ' '), counts.bytes_in) ||
       !ParseNumber(TakeUntil(words, ' '), counts.bytes_out))
@@ -144,7 +146,21 @@ bool ParseCounts(std::string_view words, UnitLine& line) {
     if (!ParseText(TakeUntil(words, ' '), reason) || !ParseNumber(TakeUntil(words, ' '), count)) return false;
     counts.reasons.insert_or_assign(std::move(reason), count);
   }
-  line.counts.insert_or_assign(std::move(stage), std::move(counts));
+  return true;
+}
+
+bool ParseSizes(std::string_view words, UnitLine& line) {
+  std::string stage;
+  if (!ParseText(TakeUntil(words, ' '), stage)) return false;
+  auto& sizes = line.counts[stage].sizes;
+  while (!words.empty()) {
+    std::string reason;
+    ReasonSize size;
+    if (!ParseText(TakeUntil(words, ' '), reason) || !ParseNumber(TakeUntil(words, ' '), size.bytes) ||
+        !ParseNumber(TakeUntil(words, ' '), size.more_lines))
+      return false;
+    sizes.insert_or_assign(std::move(reason), size);
+  }
   return true;
 }
 
@@ -193,6 +209,7 @@ bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line
   if (key == "raw_bytes") return ParseNumber(value, line.raw_bytes);
   if (key == "documents") return ParseNumber(value, line.documents);
   if (key == "counts") return ParseCounts(value, line);
+  if (key == "sizes") return ParseSizes(value, line);
   if (key == "cuts") return ParseCuts(value, line);
   if (key == "note") return ParseText(value, line.note);
   if (key == "whole_from") return ParseText(value, line.whole_from);
@@ -291,6 +308,12 @@ std::string EncodeLine(const UnitLine& line) {
     writer.Words("counts", stage).Word(counts.records_in).Word(counts.records_out);
     writer.Word(counts.bytes_in).Word(counts.bytes_out);
     for (const auto& [reason, count] : counts.reasons) writer.Word(reason).Word(count);
+  }
+  for (const auto& [stage, counts] : line.counts) {
+    if (counts.sizes.empty()) continue;
+    writer.Words("sizes", stage);
+    for (const auto& [reason, size] : counts.sizes)
+      writer.Word(reason).Word(size.bytes).Word(size.more_lines);
   }
   PartitionEnd before;
   for (const PartitionEnd& end : line.cuts) {

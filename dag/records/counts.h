@@ -8,6 +8,13 @@
 
 namespace pipeline {
 
+/// The size of what a reason counts.
+struct ReasonSize {
+  std::uint64_t bytes = 0;       // of the records; of the bad bytes alone if the rest of the record went on
+  std::uint64_t more_lines = 0;  // that a wrong quote took in, beyond one for each record
+  bool operator==(const ReasonSize&) const = default;
+};
+
 /// Additive: the counts of a partition are sums over its batches, those of an artifact sums over its
 /// partitions. A record may count under several reasons.
 struct StageCounts {
@@ -18,7 +25,15 @@ struct StageCounts {
   /// Number of records that were dropped, altered or set aside, by reason in snake_case, e.g.
   /// "dropped_empty", "invalid_utf8". A reason that begins with "dropped_" means that the record is gone.
   std::map<std::string, std::uint64_t, std::less<>> reasons;
+  /// By reason, of those whose bytes are counted too. Earlier versions did not count them.
+  std::map<std::string, ReasonSize, std::less<>> sizes = {};
 
+  void AddSize(std::string_view reason, const ReasonSize& size) {
+    if (size == ReasonSize()) return;
+    ReasonSize& sum = sizes.try_emplace(std::string(reason)).first->second;
+    sum.bytes += size.bytes;
+    sum.more_lines += size.more_lines;
+  }
   void Add(std::string_view reason, std::uint64_t by = 1) {
     const auto found = reasons.find(reason);
     if (found != reasons.end())
@@ -32,6 +47,7 @@ struct StageCounts {
     bytes_in += other.bytes_in;
     bytes_out += other.bytes_out;
     for (const auto& [reason, count] : other.reasons) Add(reason, count);
+    for (const auto& [reason, size] : other.sizes) AddSize(reason, size);
     return *this;
   }
   bool operator==(const StageCounts&) const = default;

@@ -85,10 +85,11 @@ struct FaultBound {
   std::string_view key;                   // key of the stage that sets the limit
   std::string_view noun;                  // name of one record in messages
   std::vector<std::string_view> reasons;  // reasons that make a record faulty, counted together
-  double share = 1;                       // largest share of faulty records
+  double share = 1;                       // largest share of faulty records, and of their bytes
   bool is_row = false;                    // each record is a document; messages give its number
-  /// Returns advice; `sample` has some of the faulty records, one per line. Empty: "mend it" is enough.
-  std::function<std::string(std::string_view sample)> advice = {};
+  /// Returns advice about records of one of the reasons; `sample` has some of them, one per line. Empty:
+  /// "mend it" is enough.
+  std::function<std::string(std::string_view reason, std::string_view sample)> advice = {};
 };
 
 class SourceStage {

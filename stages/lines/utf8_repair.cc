@@ -20,6 +20,12 @@ bool IsClean(const BytesColumn& text) {
   return true;
 }
 
+/// Bytes of `text` that became U+FFFD in `repaired`.
+std::uint64_t ReplacedBytes(std::string_view text, std::string_view repaired, const Utf8Damage& damage) {
+  constexpr std::uint64_t kReplacementBytes = 3;
+  return text.size() + kReplacementBytes * (damage.invalid_utf8 + damage.nul) - repaired.size();
+}
+
 class RepairWorker : public Worker {
  public:
   explicit RepairWorker(InvalidUtf8 policy) : policy_(policy) {}
@@ -45,7 +51,9 @@ class RepairWorker : public Worker {
         const Utf8Damage damage = RepairUtf8(text, repaired_);
         // A record counts once, because these counts become shares of records.
         const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
-        counts.Add(dropped ? StrCat("dropped_", reason) : reason);
+        const std::string counted = dropped ? StrCat("dropped_", reason) : std::string(reason);
+        counts.Add(counted);
+        counts.AddSize(counted, {dropped ? text.size() : ReplacedBytes(text, repaired_, damage)});
         batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});
         if (dropped) continue;
       }

@@ -86,7 +86,9 @@ Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRul
     const bool zip = DetectArchive(front) == ArchiveKind::kZip || rules.archives == Archives::kZip;
     if (!zip || rules.archives == Archives::kTar) {
       const bool as_it_is = rules.archives == Archives::kNone && DetectArchive(front) == ArchiveKind::kZip;
-      ASSIGN_OR_RETURN(decoded.compression_, as_it_is ? Compression() : DetectCompression(front, input.name));
+      const std::string if_text = StrCat("set ", rules.compression_key, ": plain");
+      ASSIGN_OR_RETURN(decoded.compression_,
+                       as_it_is ? Compression() : DetectCompression(front, input.name, if_text));
     }
   }
   if (decoded.compression_.name() == kXzName && !rules.from_front) {

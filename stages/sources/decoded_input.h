@@ -23,7 +23,8 @@ enum class Archives : std::uint8_t { kDetect, kNone, kTar, kZip };
 
 /// Rules for the bytes of inputs.
 struct InputRules {
-  std::optional<Compression> compression;  // absent: detected from the first bytes
+  std::string_view compression_key = "format";  // of the stage, for messages
+  std::optional<Compression> compression;       // absent: detected from the first bytes
   Archives archives = Archives::kDetect;
   ArchiveRules archive;
   std::optional<FileSplits> splits;  // by file names, or else by names of archive members

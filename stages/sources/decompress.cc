@@ -17,27 +17,25 @@ namespace {
 class Decompress : public SourceStage {
  public:
   Decompress(const LineRules& rules, InputRules input, const Subset& subset, InvalidUtf8 invalid,
-             std::optional<FaultBound> invalid_lines)
+             std::vector<FaultBound> bounds)
       : rules_(rules),
         input_(std::move(input)),
         subset_(subset),
         repair_(invalid),
-        invalid_lines_(std::move(invalid_lines)) {}
+        bounds_(std::move(bounds)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
     return OpenLineSource(std::move(request), rules_, input_, subset_);
   }
   const Transform* repair() const override { return &repair_; }
-  std::vector<FaultBound> bounds() const override {
-    return invalid_lines_ ? std::vector{*invalid_lines_} : std::vector<FaultBound>();
-  }
+  std::vector<FaultBound> bounds() const override { return bounds_; }
 
  private:
   const LineRules rules_;
   const InputRules input_;
   const Subset subset_;
   const Utf8Repair repair_;
-  const std::optional<FaultBound> invalid_lines_;
+  const std::vector<FaultBound> bounds_;
 };
 
 Status CheckDecompress(const Json& config, Schema& schema) {
@@ -54,9 +52,11 @@ Result<std::unique_ptr<SourceStage>> MakeDecompress(const StageContext& context)
   rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
   rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  return WithFileSplits(config,
-                        std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
-                                                     InvalidUtf8Of(config), InvalidLinesBound(config)));
+  std::vector<FaultBound> bounds;
+  if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
+  if (rules.on_long == OnLong::kQuarantine) bounds.push_back(LongLinesBound(config));
+  return WithFileSplits(config, std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
+                                                             InvalidUtf8Of(config), std::move(bounds)));
 }
 
 }  // namespace

@@ -142,6 +142,7 @@ class ExampleSource : public Source {
       const std::uint64_t key = Hash64(std::string_view(text_).substr(0, kKeyBytes));
       if (!rules_.subset.Has(key)) {
         taken_.Add("outside_subset");
+        taken_.AddSize("outside_subset", {record.size()});
         return {};
       }
       batch.heads.push_back({index_, 0, document_, key});
@@ -153,6 +154,7 @@ class ExampleSource : public Source {
       return Status(Code::kDataLoss, StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ",
                                             bad.why, "; mend it, or set on_bad_row: quarantine"));
     taken_.Add(bad.reason);
+    taken_.AddSize(bad.reason, {record.size()});
     batch.quarantine.push_back({0, index_, 0, std::string(bad.reason), std::string(record)});
     return {};
   }

@@ -1,5 +1,6 @@
 #include "stages/sources/input_keys.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/str.h"
@@ -17,6 +18,18 @@ constexpr std::int64_t kMostRecord = 1 << 30;  // batches count bytes in 32 bits
 constexpr std::int64_t kMostRatio = 1'000'000'000;
 constexpr std::string_view kInvalidLines = "invalid_lines";
 constexpr double kInvalidShare = 0.01;
+
+std::size_t Nuls(std::string_view bytes) {
+  return static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\0'));
+}
+
+constexpr std::string_view kLong = "long_quarantined";
+
+std::string LongAdvice(std::string_view noun, const Json& config) {
+  return StrCat(noun, "s longer than max_record_bytes (",
+                HumanBytes(static_cast<std::uint64_t>(config["max_record_bytes"].AsInt())),
+                ") are set aside: raise it");
+}
 
 std::vector<std::string_view> CompressionChoices() {
   std::vector<std::string_view> names = {"auto"};
@@ -66,8 +79,9 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.",
        {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "utf-16le", "utf-16be"}},
       {kInvalidLines, ValueType::kNumber, "0.01", Effect::kNone,
-       "The share of lines with invalid UTF-8 or NUL, of each file and of all together, above which the run "
-       "fails; up to 20 lines never are too many."},
+       "The share of lines with invalid UTF-8 or NUL, or of their bad bytes, of each file and of all "
+       "together, "
+       "above which the run fails; up to 20 lines are too many only if they are half of all."},
       SubsetKey(),
       TextRulesKey(),
       {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
@@ -77,6 +91,7 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
 
 InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
   InputRules rules;
+  rules.compression_key = compression_key;
   rules.compression = Compression::Named(config[compression_key].AsString());
   const std::string_view archive = config["archive"].AsString();
   rules.archives = archive == "tar"    ? Archives::kTar
@@ -120,10 +135,10 @@ Status CheckCutKeys(const Json& config) {
 bool AreFields(const Json& config) { return config["columns"].AsString() == "fields"; }
 
 ConfigKey MaxBadRowsKey() {
-  return {kMaxBadRows, ValueType::kNumber, "0.01", Effect::kNone,
-          "The share of rows set aside for being bad, of each file and of all together, above which the run "
-          "fails; up "
-          "to 20 rows never are too many."};
+  return {
+      kMaxBadRows, ValueType::kNumber, "0.01", Effect::kNone,
+      "The share of rows set aside for being bad, or of their bytes, of each file and of all together, above "
+      "which the run fails; up to 20 rows are too many only if they are half of all."};
 }
 
 Status CheckMaxBadRows(const Json& config) {
@@ -132,15 +147,32 @@ Status CheckMaxBadRows(const Json& config) {
   return Status(Code::kInvalidArgument, StrCat(kMaxBadRows, ": must be a share from 0 to 1"));
 }
 
-FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons) {
-  return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble(), true};
+FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons,
+                        std::function<std::string(std::string_view reason, std::string_view sample)> advice) {
+  const auto with_long = [too_long = LongAdvice("row", config), advice = std::move(advice)](
+                             std::string_view reason, std::string_view sample) {
+    if (reason == kLong) return too_long;
+    return advice ? advice(reason, sample) : std::string("mend it");
+  };
+  return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble(), true, with_long};
+}
+
+FaultBound LongLinesBound(const Json& config) {
+  return {"on_long",
+          "line",
+          {kLong},
+          1,
+          false,
+          [advice = LongAdvice("line", config)](std::string_view, std::string_view) { return advice; }};
 }
 
 std::optional<FaultBound> InvalidLinesBound(const Json& config) {
   if (InvalidUtf8Of(config) == InvalidUtf8::kFail) return std::nullopt;
   const std::optional<Encoding> fixed = EncodingByName(config["encoding"].AsString());
-  const auto advice = [decodes =
-                           fixed.value_or(Encoding::kUtf8) != Encoding::kUtf8](std::string_view sample) {
+  const auto advice = [decodes = fixed.value_or(Encoding::kUtf8) != Encoding::kUtf8](
+                          std::string_view reason, std::string_view sample) {
+    if (reason.ends_with("nul") && 2 * Nuls(sample) > sample.size())
+      return std::string("most of their bytes are NUL, which no text has: fetch the file again");
     std::string fitting;
     for (const Encoding encoding : decodes ? std::vector<Encoding>() : FittingEncodings(sample))
       fitting += StrCat(fitting.empty() ? "" : " or ", EncodingName(encoding));

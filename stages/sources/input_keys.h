@@ -1,7 +1,9 @@
 // The keys shared by the stages that read files.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,7 +36,13 @@ bool AreFields(const Json& config);
 /// `max_bad_rows`, for stages that have `on_bad_row`.
 ConfigKey MaxBadRowsKey();
 Status CheckMaxBadRows(const Json& config);
-FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reasons);
+/// `advice`: about reasons other than `long_quarantined`.
+FaultBound BadRowsBound(
+    const Json& config, std::vector<std::string_view> reasons,
+    std::function<std::string(std::string_view reason, std::string_view sample)> advice = {});
+
+/// For stages that set long lines aside: nothing is too much, but much is told.
+FaultBound LongLinesBound(const Json& config);
 
 /// `invalid_lines`, for stages with InputKeys that repair UTF-8 with the reasons of Utf8Repair; absent:
 /// `invalid_utf8` is a failure.

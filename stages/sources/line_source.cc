@@ -30,6 +30,13 @@ void AddReasons(const CutCounts& cut, StageCounts& counts) {
   add("document_cut", cut.document_cut);
 }
 
+/// The size of a row that was set aside, or of a part of it.
+ReasonSize SizeOf(std::string_view reason, std::string_view bytes) {
+  if (reason != "dropped_quotes" || bytes.empty()) return {bytes.size()};
+  // The end of the last line may be in it.
+  return {bytes.size(), static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end() - 1, '\n'))};
+}
+
 /// Counts lines that were decoded: "decoded_shift_jis".
 std::string CountName(Encoding encoding) {
   std::string name = StrCat("decoded_", EncodingName(encoding));
@@ -188,6 +195,7 @@ class LineSource : public Source {
           if (!wanted_) break;
           if (!subset_.Has(cutter_.record().key)) {
             ++outside_subset_;
+            reasons_.AddSize("outside_subset", {cutter_.record().bytes.size()});
             break;
           }
           if (IsFull(batch)) return Finish(batch);
@@ -272,6 +280,7 @@ class LineSource : public Source {
       ASSIGN_OR_RETURN(reason, columns_->Take(record.bytes, record.document, batch.text, batch.label));
       if (!reason.empty()) reasons_.Add(reason);
     }
+    if (!reason.empty()) reasons_.AddSize(reason, SizeOf(reason, record.bytes));
     if (const std::optional<Encoding> decoded = Decoded()) reasons_.Add(CountName(*decoded));
     if (reason.empty()) {
       batch.heads.push_back({record.index, 0, record.document, record.key});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/line_source.h"
@@ -105,6 +106,7 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
   ReadCutKeys(config, rules);
   rules.documents = Documents::kLine;
   rules.max_document_bytes = std::numeric_limits<std::uint64_t>::max();
+  rules.wrong_quotes_end_lines = ReadingRulesOf(config) >= 2;
   std::optional<ColumnRules> columns;
   if (!text.json) {
     columns.emplace();
@@ -118,9 +120,12 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()})};
-  if (text.json)
-    bounds.front().advice = [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); };
+  const auto advice = [rules = text, most = rules.max_record_bytes](std::string_view reason,
+                                                                    std::string_view rows) {
+    if (rules.json) return MembersAdvice(rows, rules);
+    return reason == "dropped_quotes" ? QuotesAdvice(rows, most) : std::string("mend it");
+  };
+  std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()}, advice)};
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
   return WithFileSplits(config,
                         std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
@@ -180,7 +185,7 @@ StageType ReadRowsType() {
        {"replace", "quarantine", "fail"}},
   };
   type.newest_rules =
-      "keep rows that lack a column of several, read on after a quote that nothing closes, and know more "
+      "keep rows that lack a column of several, read on behind the line of a wrong quote, and know more "
       "encodings";
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));

@@ -41,6 +41,15 @@ void AppendOnOneLine(std::string_view value, std::string& out) {
   }
 }
 
+std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes) {
+  if (rows.find("\\\"") != std::string_view::npos)
+    return "\\\" stands in them, where csv has \"\" for a quote in a field: write it so";
+  if (std::count(rows.begin(), rows.end(), '"') % 2 != 0)
+    return StrCat("a quote opens a field, and none closes it within max_record_bytes (",
+                  HumanBytes(max_record_bytes), "): mend it, or set quoting: none if quotes mean nothing");
+  return "a quote stands where none may: mend it, or set quoting: none if quotes mean nothing";
+}
+
 RowColumns::RowColumns(const ColumnRules& rules) : rules_(rules), row_(rules.delimiter, rules.quotes) {
   if (rules_.header) return;
   const auto take = [this](const std::string& column) {

@@ -35,6 +35,9 @@ void AppendOnOneLine(std::string_view value, std::string& out);
 /// Converts a position from 1 to kMostColumns to an index from 0; absent: `text` is not a position.
 std::optional<std::size_t> ColumnPosition(std::string_view text);
 
+/// Advice about rows whose quotes are wrong. `rows`: some of them, one after the other.
+std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes);
+
 /// One thread at a time.
 class RowColumns {
  public:

@@ -71,6 +71,7 @@ class RowTextWorker : public Worker {
                                               "; mend it, or set on_bad_row: quarantine"));
       }
       counts.Add(bad.reason);
+      counts.AddSize(bad.reason, {batch.text[row].size()});
       batch.quarantine.push_back(
           {stage, head.index, head.sub, std::string(bad.reason), std::string(batch.text[row])});
     }
@@ -130,6 +131,7 @@ class RowTextWorker : public Worker {
       }
       const bool dropped = rules_.invalid == InvalidUtf8::kQuarantine;
       counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");
+      if (dropped) counts.AddSize("dropped_invalid_utf8", {batch.text[row].size()});
       batch.quarantine.push_back({stage, head.index, head.sub, "invalid_utf8", std::string(label)});
       if (dropped) continue;
       kept_.push_back(static_cast<std::uint32_t>(row));

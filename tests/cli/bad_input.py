@@ -102,7 +102,7 @@ def not_an_archive():
 def repaired_text():
     """Each policy is counted, and the repaired text is kept."""
     text = ("良い行\n".encode() + b"bad \xff byte\n" + b"cesu \xed\xa0\xbd\xed\xb8\x80 pair\n" + b"nul \x00 here\n"
-            + "復帰\r\n".encode() + b"\n" + "次の文書\n".encode())
+            + "復帰\r\n".encode() + b"\n" + "次の文書\n三行目\n".encode())
     with Sandbox() as sandbox:
         sandbox.source.write_bytes(text)
         sandbox.stages["docs"]["splits"] = {"train": "rest"}
@@ -122,7 +122,7 @@ def repaired_text():
 def what_is_set_aside_outlives_its_readers():
     """Quarantined lines of kept partitions stay when the partitions are read, in the same run and in a later one."""
     with Sandbox() as sandbox:
-        sandbox.source.write_bytes(b"good\nbad \xff byte\n")
+        sandbox.source.write_bytes(b"good\nbad \xff byte\ngood\n")
         sandbox.stages["lines"]["keep"] = True
         sandbox.stages["docs"]["splits"] = {"train": "rest"}
         sandbox.stages["again"] = {**sandbox.stages["text"], "name": "again"}

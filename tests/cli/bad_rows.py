@@ -83,11 +83,67 @@ class Scenarios:
                      "row 7 (from 0)")
 
     @scenario
+    def a_half_is_too_much_at_any_number(self):
+        """A JSON array with one object a line: only the last one has no comma behind it."""
+        run = self.run("array", "".join(f'{{"text": "猫 {number}"}},\n' for number in range(17)) + '{"text": "犬"}\n')
+        said = self.refused(run, "17 of 18 rows are at fault, more than max_bad_rows (0.01) allows", "row 0 (from 0), dropped_json")
+        hold("or raise max_bad_rows" in said, run, "one row is right")
+        said = self.end(run, "--set", "bad=0.95").splitlines()
+        hold(said[-1].startswith("part-000.jsonl: 17 of 18 rows (94.44 %) were left out: dropped_json (") and
+             "; they are in " in said[-1], run, f"the last line tells it: {said[-1]}")
+        said = self.refused(self.run("all", "[1]\n[2]\n"), "2 of 2 rows are at fault")
+        hold("raise max_bad_rows" not in said, run, "no bound would help")
+        # One row is no share of a file beside others.
+        self.end(self.run("single", "[1]\n", *(rows(40, lambda _: False, seed) for seed in range(3))))
+        self.refused(self.run("alone", "[1]\n"), "1 of 1 rows is at fault")
+
+    @scenario
+    def a_tenth_is_told_in_the_last_lines(self):
+        table = 'id,text\n1,"say \\"a\\" now"\n2,b\n3,c\n4,"say \\"d\\" now"\n5,e\n'
+        run = self.run("told", table, "id,text\n" + "".join(f"{number},good\n" for number in range(50)), format="csv")
+
+        def told(said, number):
+            last = said.splitlines()[-1]
+            where = last.rpartition("; they are in ")[2]
+            hold(last.startswith('part-000.csv: 2 of 5 rows (40 %) were left out: dropped_quotes (\\" stands in them'), run, last)
+            hold(len(list(Path(where).glob("*.jsonl"))) == number, run, f"{where} has them")
+
+        self.end(run, "-j1", kill_at="shard.logged:1", code=-9, format="csv")
+        told(self.end(run, format="csv"), 1)
+        hold("rows (" not in self.end(self.run("few", rows(11, lambda number: number == 3)), code=0), run, "9 % is not told")
+
+    @scenario
+    def bytes_count_beside_rows(self):
+        long = json.dumps({"text": "あいう\n" * 300_000}, ensure_ascii=False)
+        run = self.run("long", '{"text": "a"}\n' + long + '\n{"text": "b"}\n', partition="1MiB", more=", max_record_bytes: 1MiB")
+        self.refused(run, "1 of 3 rows, with 99.99 % of the bytes, is at fault", "row 1 (from 0), long_quarantined",
+                     "rows longer than max_record_bytes (1.00 MiB) are set aside: raise it")
+        good = "".join(f"line {number}\n" for number in range(3000))
+        file = FILE.format(format="jsonl", partition="1MiB", more="").replace("type: read_rows", "type: decompress").replace(
+            "format: jsonl, text: text, ", "documents: line, max_record_bytes: 1MiB, ").replace("max_bad_rows", "invalid_lines")
+        run = Run(self.program, self.root / "zeros", file)
+        (run.root / "part-000.jsonl").write_bytes(good.encode() + bytes(3_000_000))
+        self.refused(run, " of the bytes, are at fault, more than invalid_lines (0.01) allows", "most of their bytes are NUL")
+
+    @scenario
+    def one_quote_costs_one_row(self):
+        for name, quotes in (("one", {100}), ("two", {100, 160})):
+            run = self.run(name, "id,text\n" + "".join(f"{number}," + '"' * (number in quotes) + f"text {number}\n" for number in range(300)),
+                           format="csv", partition="1KiB")
+            self.end(run, format="csv", kill_at="partition.logged:2", code=-9)
+            self.end(run, format="csv")
+            counts = json.loads((run.out / "rows" / "1.0.0" / "MANIFEST.json").read_bytes())["counts"]["lines"]
+            hold(counts["records_in"] == 300 and counts["reasons"] == {"dropped_quotes": len(quotes)}, run, str(counts))
+        # By the rules of earlier versions it takes in the rest, which counts by lines.
+        run = self.run("first", "id,text\n" + "".join(f"{number}," + '"' * (number == 270) + f"text {number}\n" for number in range(300)),
+                       format="csv", more=", rules: 1")
+        self.refused(run, "30 of 300 rows are at fault", "row 270 (from 0), dropped_quotes", "none closes it", format="csv")
+
+    @scenario
     def nothing_left_names_reasons_and_columns(self):
         run = self.run("columns", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(12)))
-        self.refused(run, "stage 'text': no record comes to it", "stage 'lines' took in 12 and gave 0 (dropped_no_field 12",
-                     'the first, dropped_no_field: {"id": 0, "content"', "these rows lack 'text' and have the columns "
-                     "'content', 'id': name those in the keys `text`")
+        self.refused(run, "12 of 12 rows are at fault", 'row 0 (from 0), dropped_no_field: {"id": 0, "content"',
+                     "these rows lack 'text' and have the columns 'content', 'id': name those in the keys `text`")
         run = self.run("many", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(50)))
         self.refused(run, "50 of 50 rows are at fault", "have the columns 'content', 'id'")
         run = self.run("filtered", rows(12, lambda number: False), more="}\n  filter: { type: filter, input: lines, min_chars: 500")
@@ -147,10 +203,8 @@ class Scenarios:
         bad = "".join(f"{number}\n" for number in range(100))
         self.refused(self.run("tsv", "id\ttext\n" + good + bad, format="tsv"), "100 of 600 rows", "row 500 (from 0)",
                      "dropped_columns: 0;", format="tsv")
-        # A quote that is never closed takes in the rest of the file.
-        swallowed = 'id,text\n' + "".join(f"{number},a\n" for number in range(50)) + "".join(
-            f'{number},"b\n' for number in range(61))
-        self.refused(self.run("csv", swallowed, format="csv"), "dropped_quotes", format="csv")
+        quoted = 'id,text\n' + "".join(f"{number},a\n" for number in range(50)) + "".join(f'{number},"b\n' for number in range(61))
+        self.refused(self.run("csv", quoted, format="csv"), "61 of 111 rows", "dropped_quotes", format="csv")
         # An empty field is no fault.
         self.end(self.run("empty", "id\ttext\n" + "".join(f"{number}\t\n" for number in range(500)) + good, format="tsv"),
                  format="tsv")

@@ -164,9 +164,16 @@ TEST(ArchiveTest, CompressedMembersAreDecoded) {
   EXPECT_TRUE(bad.status.message().starts_with("member 'x/1.gz': damaged gzip data at byte "))
       << bad.status.message();
   EXPECT_EQ(ReadArchive(Tar({{"1.gz", "text"}})).status.message(),
-            "member '1.gz': is named .gz but holds no such data; fetch the file again, or set format: plain "
-            "if it is "
-            "text");
+            "member '1.gz': is named .gz but holds no such data; fetch the file again, or rename it in the "
+            "archive if it is text");
+}
+
+TEST(ArchiveTest, MemberThatIsNoTextNamesRemediesThatExist) {
+  EXPECT_EQ(
+      ReadArchive(Tar({{"LC/._a.txt", "\0\5\x16\7\0\2\0\0Mac OS X"s}})).status.message(),
+      "member 'LC/._a.txt': is a file that macOS keeps beside another (._NAME), not plain text; it holds "
+      "no text: leave it out; tar --exclude='._*' packs an archive without such files; `members` says "
+      "which are read, and a * of its patterns takes names that begin with a dot, too");
 }
 
 TEST(ArchiveTest, ArchivesInArchivesAreRefused) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/str.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
 
@@ -110,7 +111,9 @@ TEST(CompressionTest, DetectedByBytesNotByName) {
 TEST(CompressionTest, NamesThatPromiseMoreAreRefused) {
   EXPECT_EQ(DetectCompression("<!DOCTYPE html>", "ja.txt.xz").status().code(), Code::kDataLoss);
   EXPECT_EQ(DetectCompression("", "ja.txt.gz").status().message(),
-            "is named .gz but is empty; fetch the file again, or set format: plain if it is text");
+            "is named .gz but is empty; fetch the file again");
+  EXPECT_EQ(DetectCompression("", "ja.txt.gz", "set compression: plain").status().message(),
+            "is named .gz but is empty; fetch the file again, or set compression: plain if it is text");
   EXPECT_EQ(DetectCompression("\x02\x21\x4C\x18....", "ja.lz4").status().code(), Code::kUnimplemented);
   EXPECT_EQ(DetectCompression("PK\x03\x04....", "ja").status().code(), Code::kUnimplemented);
 }
@@ -242,6 +245,31 @@ TEST(CompressionTest, OtherBytesAfterTheEndAreRefused) {
       if (compression == Named("xz") && behind != "x") continue;  // its streams may have padding between them
       EXPECT_EQ(Decode(compression, padded + behind, 1).status.code(), Code::kDataLoss) << compression.name();
     }
+  }
+}
+
+TEST(CompressionTest, BytesBehindTheEndAreCounted) {
+  for (const Compression compression : Packed()) {
+    const std::string whole = Compressed(compression, "text");
+    const auto why = [&](const std::string& behind, std::size_t chunk) {
+      const Decoded decoded = Decode(compression, whole + behind, chunk);
+      EXPECT_EQ(decoded.text, "text");
+      return std::string(decoded.status.message());
+    };
+    const std::string at = StrCat("damaged ", compression.name(), " data at byte ", whole.size());
+    for (const std::size_t chunk : {1u, 3u, 1u << 20}) {
+      EXPECT_EQ(why("\n", chunk), StrCat(at, ": 1 byte that is no ", compression.name(),
+                                         " follows the end; cut it off there, or fetch the file again"));
+      EXPECT_EQ(why("other bytes", chunk),
+                StrCat(at, ": 11 bytes that are no ", compression.name(),
+                       " follow the end; cut it off there, or fetch the file again"));
+      if (compression == Named("xz")) continue;  // its streams may have padding between them
+      EXPECT_EQ(why(std::string(5, '\0') + "x\n", chunk),
+                StrCat("damaged ", compression.name(), " data at byte ", whole.size() + 5,
+                       ": 2 bytes that are no ", compression.name(),
+                       " follow the end and its padding; cut it off there, or fetch the file again"));
+    }
+    EXPECT_NE(why(std::string(3 << 20, 'x'), 1 << 20).find("more than 1 MiB that are no"), std::string::npos);
   }
 }
 

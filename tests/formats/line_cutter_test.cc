@@ -176,7 +176,7 @@ TEST(LineCutterTest, LongLineFailsWhereTheRulesSaySo) {
   EXPECT_EQ(Texts(cut), std::vector<std::string>{"ab"});
   EXPECT_EQ(
       cut.error,
-      "line at byte 3 of the text is longer than max_record_bytes (4); raise it, or set on_long: split");
+      "line at byte 3 of the text is longer than max_record_bytes (4); raise it, or set on_long: quarantine");
 }
 
 TEST(LineCutterTest, DocumentIsCutWhenItGrowsTooLarge) {

@@ -99,6 +99,79 @@ TEST(RowCutterTest, LongRowsAreSetAsideWhole) {
             std::string::npos);
 }
 
+LineRules RowsOfLines() {
+  LineRules rules = Rows();
+  rules.wrong_quotes_end_lines = true;
+  return rules;
+}
+
+TEST(RowCutterTest, WrongQuoteCostsItsLine) {
+  const LineRules rules = RowsOfLines();
+  for (const std::size_t chunk : {1u, 2u, 1000u}) {
+    const auto rows = [&](std::string_view text) { return RowsOf(CutAll(text, rules, chunk)); };
+    EXPECT_EQ(rows("a\n\"b\nc\nd\n"), (Strings{"a", "\"b", "c", "d"})) << "nothing closes it";
+    EXPECT_EQ(rows("1,\"b\nc\n2,\"d\"\ne\n"), (Strings{"1,\"b", "c", "2,\"d\"", "e"}))
+        << "what closes it is the begin of another";
+    EXPECT_EQ(rows("\"a\"b,\"c\nd\n"), (Strings{"\"a\"b,\"c", "d"})) << "no further quote of the row counts";
+    EXPECT_EQ(rows("\"a\nb\",\"c\nd\ne\n"), (Strings{"\"a\nb\",\"c", "d", "e"}))
+        << "the first field is right";
+    EXPECT_EQ(rows("\"say \\\"a\\\"\",x\nb\n"), (Strings{"\"say \\\"a\\\"\",x", "b"}));
+    EXPECT_EQ(rows("\"a\r\nb\"\r\n\"c\"\rd\n\"e\"\r"), (Strings{"\"a\r\nb\"", "\"c\"\rd", "\"e\""}));
+    EXPECT_EQ(rows("\"a\nb\"\rc\nd\n"), (Strings{"\"a", "b\"\rc", "d"}));
+    EXPECT_EQ(rows("\"a\n\"\"b\"\nc\n"), (Strings{"\"a\n\"\"b\"", "c"})) << "nothing is wrong";
+    EXPECT_EQ(rows("a\n\"b"), (Strings{"a", "\"b"}));
+    for (const char* row : {"\"b", "\"a\"b,\"c", "\"a\nb\",\"c", "\"c\"\rd"})
+      EXPECT_EQ(Split(row), Strings{"bad"});
+  }
+}
+
+TEST(RowCutterTest, NoQuoteTakesInMoreThanTheLongestRow) {
+  LineRules rules = RowsOfLines();
+  rules.max_record_bytes = 8;
+  for (const std::size_t chunk : {1u, 3u, 1000u}) {
+    const auto rows = [&](std::string_view text) { return RowsOf(CutAll(text, rules, chunk)); };
+    EXPECT_EQ(rows("a\n\"bcd\nefg\nhij\"\nk\n"), (Strings{"a", "\"bcd", "efg", "hij\"", "k"}));
+    EXPECT_EQ(rows("\"abcdefghijk\nl\nm\n"), (Strings{"-\"abcdefg", "-hijk", "l", "m"}));
+    EXPECT_EQ(rows("\"a\",bcdefgh,\"i\nj\"\nk\n"), (Strings{"-\"a\",bcde", "-fgh,\"i", "j\"", "k"}));
+    EXPECT_EQ(rows("\"abcde\"fgh\ni\n"), (Strings{"-\"abcde\"f", "-gh", "i"}));
+    EXPECT_EQ(rows("\"abcdefgh\ni\n"), (Strings{"-\"abcdefg", "-h", "i"})) << "one byte too long";
+  }
+  const Cut cut = CutAll("x\n\"" + std::string(1'000'000, '\n') + "a\n", rules, 100);
+  EXPECT_EQ(RowsOf(cut), (Strings{"x", "\"", "a"}));
+  EXPECT_LT(cut.most_memory, 10'000u);
+}
+
+TEST(RowCutterTest, RowsOfWrongQuotesAreThoseOfAnyDivisionAndAnyStart) {
+  constexpr std::string_view kBytes = "aaa\"\",\n\n\r";
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::string text;
+    while (text.size() < 400) text += kBytes[random() % kBytes.size()];
+    LineRules rules = RowsOfLines();
+    rules.max_record_bytes = 20;
+    rules.partition_bytes = 40;
+    const Cut whole = CutAll(text, rules);
+    std::string joined;  // every byte that is no line end stands in one row
+    for (const Cut::Record& record : whole.records) joined += record.bytes;
+    const auto is_end = [](char byte) { return byte == '\n' || byte == '\r'; };
+    std::erase_if(joined, is_end);
+    std::string bytes = text;
+    std::erase_if(bytes, is_end);
+    EXPECT_EQ(joined, bytes);
+    for (const std::size_t chunk : {1u, 7u}) EXPECT_TRUE(whole.SameAs(CutAll(text, rules, chunk))) << seed;
+    for (const Cut::Partition& before : whole.partitions) {
+      const Cut part =
+          CutAll(text, rules, [] { return 5; }, {before.raw_end, before.document_end, before.partition + 1});
+      EXPECT_TRUE(std::equal(part.records.rbegin(), part.records.rend(), whole.records.rbegin())) << seed;
+      EXPECT_EQ(part.documents, whole.documents);
+      // A reader that knows the end of the partition reads no further.
+      const Cut front = CutAll(std::string_view(text).substr(0, before.raw_end), rules);
+      ASSERT_LE(front.records.size(), whole.records.size());
+      EXPECT_TRUE(std::equal(front.records.begin(), front.records.end(), whole.records.begin())) << seed;
+    }
+  }
+}
+
 TEST(RowCutterTest, SectionsBeginAnew) {
   const std::string one = "\xEF\xBB\xBF\nh,i\n1,\"open", two = "\xEF\xBB\xBFh,j\r\n2,b\n", three,
                     four = "h,k";

@@ -40,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   rules.on_long = OnLong::kQuarantine;
   rules.quoted_delimiter = data[0] & 1 ? ',' : '\0';
   rules.header = (data[0] & 2) != 0;
+  rules.wrong_quotes_end_lines = (data[0] & 4) != 0;
   rules.partition_bytes = 1u + data[1];
   rules.max_document_bytes = UINT64_MAX;
   rules.max_record_bytes = 4u + data[2] % 64;

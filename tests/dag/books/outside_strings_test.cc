@@ -44,8 +44,8 @@ StoredObject FullObject() {
 }
 
 StageCounts FullCounts() {
-  const StageCounts counts{1, 2, 3, 4, {{"<reason>", 5}}};
-  [[maybe_unused]] const auto& [records_in, records_out, bytes_in, bytes_out, reasons] = counts;
+  const StageCounts counts{1, 2, 3, 4, {{"<reason>", 5}}, {{"<reason>", {6, 7}}}};
+  [[maybe_unused]] const auto& [records_in, records_out, bytes_in, bytes_out, reasons, sizes] = counts;
   return counts;
 }
 
@@ -164,8 +164,7 @@ TEST(OutsideStringsOfBooksTest, WorkDirectory) {
     strings.Add("directory", entry.path().filename().string());
   for (const std::string& path :
        {work.log(), work.lock(), work.artifacts(), work.spool(), work.sources(), work.kept(), work.cache(),
-        work.runs(),
-        work.run("<id>"), work.artifact("<stage>", DigestOf("1"))})
+        work.runs(), work.run("<id>"), work.artifact("<stage>", DigestOf("1"))})
     strings.Add("path", path.substr(work.path().size()));
 
   {

@@ -469,6 +469,7 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
   line.raw_bytes = 14;
   line.documents = 15;
   line.counts["clean"] = {1, 2, 3, 4, {{"dropped_empty", 5}, {"", 6}, {"a b", 7}}};
+  line.counts["clean"].sizes = {{"dropped_empty", {8, 0}}, {"a b", {0, 9}}};
   line.counts["idle"] = {};
   line.continues = R"({"steps":100})";
   line.reason = std::string("\0\xff 100%\r\n", 9);
@@ -489,9 +490,9 @@ TEST(RunLogLineTest, EveryFieldComesBackWhateverItsBytes) {
 }
 
 TEST(RunLogLineTest, KnownFieldsMustParse) {
-  for (const char* field :
-       {"records=-1", "records=1x", "records=18446744073709551616", "recipe=12", "split=train 1 2",
-        "sums=1 x", "counts=a 1 2 3 4 b", "object=a 1 2", "reason=%4", "reason=%zz", "unit="}) {
+  for (const char* field : {"records=-1", "records=1x", "records=18446744073709551616", "recipe=12",
+                            "split=train 1 2", "sums=1 x", "counts=a 1 2 3 4 b", "sizes=a b 1",
+                            "object=a 1 2", "reason=%4", "reason=%zz", "unit="}) {
     const std::string text = SealLine(StrCat("done\tunit=a/-\t", field));
     const std::optional<LineHead> head = ScanLine(std::string_view(text).substr(0, text.size() - 1));
     EXPECT_FALSE(head && DecodeUnit(*head)) << field;

@@ -45,6 +45,8 @@ TEST(Utf8RepairTest, DamagedRecordsAreRepairedCountedAndKept) {
   EXPECT_EQ(batch.text[3], "b\uFFFD");
   EXPECT_EQ(batch.counts[0].reasons, (decltype(StageCounts::reasons){{"invalid_utf8", 2}, {"nul", 1}}))
       << "one that has both counts once";
+  EXPECT_EQ(batch.counts[0].sizes, (decltype(StageCounts::sizes){{"invalid_utf8", {4, 0}}, {"nul", {1, 0}}}))
+      << "the bytes that became U+FFFD";
   ASSERT_EQ(batch.quarantine.size(), 3u);
   EXPECT_EQ(batch.quarantine[1].index, 12u);
   EXPECT_EQ(batch.quarantine[1].bytes, "\0\xC0"s);

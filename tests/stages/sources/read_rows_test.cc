@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/digest.h"
+#include "base/str.h"
 #include "stages/sources/decompress.h"
 #include "stages/sources/row_text.h"
 #include "tests/stages/sources.h"
@@ -17,6 +18,7 @@ namespace {
 using namespace std::string_literals;
 using Strings = std::vector<std::string>;
 using Reasons = decltype(StageCounts::reasons);
+using Sizes = decltype(StageCounts::sizes);
 
 Json RowsConfig(std::string_view format, Json::Array text, std::string_view label = {}) {
   Json config;
@@ -186,12 +188,40 @@ TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
   const std::string rows = "a\nshort\n\"" + std::string(2000, 'x') + "\n\"\nlast\n";
   const SourceOutcome outcome = ReadRowFile(config, rows);
   EXPECT_EQ(outcome.texts, (Strings{"short", "last"}));
-  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"long_quarantined", 1}}));
-  EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 2u);
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons,
+            (Reasons{{"dropped_quotes", 1}, {"long_quarantined", 1}}));
+  EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 3u);
+  config["rules"] = "1";
+  const SourceOutcome first = ReadRowFile(config, rows);
+  EXPECT_EQ(first.texts, (Strings{"short", "last"}));
+  EXPECT_EQ(first.partitions.at(0).counts.reasons, (Reasons{{"long_quarantined", 1}}));
+  EXPECT_EQ(first.partitions.at(0).quarantine.size(), 2u);
+  EXPECT_EQ(first.partitions.at(0).counts.sizes, (Sizes{{"long_quarantined", {2003, 0}}}));
   config["on_long"] = "fail";
   EXPECT_TRUE(ReadRowFile(config, rows, "l.csv")
                   .status.message()
                   .starts_with("l.csv: line at byte 8 of the text is longer"));
+}
+
+TEST(ReadRowsTest, NameThatPromisesCompressionNamesTheKeyOfTheStage) {
+  EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"text"}), "{}\n", "a.jsonl.gz").status.message(),
+            "a.jsonl.gz: is named .gz but holds no such data; fetch the file again, or set compression: plain "
+            "if it is text");
+}
+
+TEST(ReadRowsTest, QuoteThatNothingClosesCostsItsRowAlone) {
+  Json config = RowsConfig("csv", {"text"});
+  std::string rows = "id,text\n";
+  for (int row = 0; row < 300; ++row) rows += StrCat(row, row == 100 ? ",\"" : ",", "text\n");
+  const SourceOutcome outcome = ReadRowFile(config, rows);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts.size(), 299u);
+  EXPECT_EQ(outcome.partitions.at(0).quarantine, Strings{"100:dropped_quotes:100,\"text"});
+  EXPECT_EQ(outcome.partitions.at(0).counts.sizes, (Sizes{{"dropped_quotes", {9, 0}}}));
+  config["rules"] = "1";
+  const SourceOutcome first = ReadRowFile(config, rows);
+  EXPECT_EQ(first.texts.size(), 100u);
+  EXPECT_EQ(first.partitions.at(0).counts.sizes, (Sizes{{"dropped_quotes", {1801, 199}}}));
 }
 
 TEST(ReadRowsTest, LabelsAreCleanToo) {
