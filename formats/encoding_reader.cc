@@ -16,7 +16,11 @@ class EncodingReader : public ByteReader {
  public:
   EncodingReader(std::unique_ptr<ByteReader> input, const EncodingRules& rules, std::uint64_t offset,
                  std::shared_ptr<EncodingChoice> choice)
-      : input_(std::move(input)), known_(rules.known), offset_(offset), choice_(std::move(choice)) {
+      : input_(std::move(input)),
+        known_(rules.known),
+        by_letters_(rules.by_letters),
+        offset_(offset),
+        choice_(std::move(choice)) {
     if (rules.fixed) {
       Become(*rules.fixed);
     } else if (known_) {
@@ -97,6 +101,8 @@ class EncodingReader : public ByteReader {
         return {};
       }
       at = FindDecidingByte(held_, false);
+    } else if (by_letters_) {
+      RETURN_IF_ERROR(CheckAscii(held_));
     }
     offset_ += std::min(at, held_.size());
     ready_.assign(held_, 0, at);
@@ -113,7 +119,7 @@ class EncodingReader : public ByteReader {
     }
     RETURN_IF_ERROR(Hold(kDecidingBytes));
     ASSIGN_OR_RETURN(const Encoding encoding,
-                     GuessEncoding(std::string_view(held_).substr(0, kDecidingBytes)));
+                     GuessEncoding(std::string_view(held_).substr(0, kDecidingBytes), by_letters_));
     Choose(encoding, offset_);
     return {};
   }
@@ -150,6 +156,7 @@ class EncodingReader : public ByteReader {
 
   std::unique_ptr<ByteReader> input_;  // null: a text in UTF-8 has ended
   const std::optional<Encoding> known_;
+  const bool by_letters_;
   State state_ = State::kFront;
   std::string held_;       // read, not yet decoded
   std::string ready_;      // decoded

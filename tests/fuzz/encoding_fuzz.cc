@@ -61,7 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(RepairUtf8(legal, repaired).invalid_utf8 == 0);
     Require(decoded.utf8 == Read(bytes, {encoding, {}}, size + 1, 13).utf8);
   }
-  FittingEncodings(bytes);
+  FittingNames(bytes);
+  Require(CheckAscii(bytes).ok() || bytes.find_first_of("~+") != std::string::npos);
   RecogniseFormat(bytes);
   return 0;
 }
