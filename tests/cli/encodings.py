@@ -318,6 +318,14 @@ def the_encoding_is_the_cause():
         sandbox.ok("-j1")
 
 
+def a_byte_too_many_in_utf16_is_an_error():
+    data = text_of(JAPANESE).encode("utf-16-le")
+    with Input(data[:9000] + b"!" + data[9000:]) as sandbox:
+        sandbox.stages["lines"]["encoding"] = "utf-16le"
+        expect(sandbox.run("-j1"), 1, "input: is no utf-16le from about byte ", "a byte was lost or added there")
+        check(not sandbox.published(), "published it")
+
+
 def earlier_work_reads_as_it_did():
     koi8 = ("Мой дядя самых честных правил\n" * 30).encode("koi8-r")
     with Input(koi8) as sandbox:
@@ -392,7 +400,7 @@ def encodings_that_damaged_lines_fit_are_named():
 SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, rows_are_looked_at_too,
              the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
              a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
-             the_encoding_is_the_cause, earlier_work_reads_as_it_did,
+             the_encoding_is_the_cause, a_byte_too_many_in_utf16_is_an_error, earlier_work_reads_as_it_did,
              too_many_damaged_lines_end_it, a_hundred_thousand_lines_are_enough,
              complete_outputs_of_other_inputs_are_kept, encodings_that_damaged_lines_fit_are_named]
 
