@@ -70,7 +70,7 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
     if (layers > 0 || compression.is_plain()) break;
     ASSIGN_OR_RETURN(reader, compression.Decode(std::move(reader)));
   }
-  return NewEncodingReader(std::move(reader), {rules.encoding, {}}, 0, std::move(choice));
+  return NewEncodingReader(std::move(reader), {rules.encoding, {}, rules.by_letters}, 0, std::move(choice));
 }
 
 }  // namespace

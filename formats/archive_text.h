@@ -22,6 +22,7 @@ struct ArchiveRules {
   /// Returns the split of a member, by its name as stored in the archive. Empty: no splits.
   std::function<Result<std::uint8_t>(std::string_view name)> split_of;
   std::optional<Encoding> encoding;  // of each member; absent: the bytes decide
+  bool by_letters = true;            // how the bytes decide: GuessEncoding
   bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
 };
 

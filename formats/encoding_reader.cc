@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/str.h"
 #include "text/encoding_guess.h"
 
 namespace pipeline {
@@ -12,11 +13,43 @@ namespace {
 
 constexpr std::size_t kInputBlock = 64 << 10;
 
+/// Finds where a byte was lost or added in UTF-16: the characters behind it come from halves of two others.
+class Utf16Order {
+ public:
+  /// `decoded` is the next part of the text; it ends with a character.
+  bool Breaks(std::string_view decoded) {
+    for (std::size_t i = 0; i < decoded.size(); ++i) {
+      const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(decoded[i + k]); };
+      ++bytes_;
+      if (decoded[i] == '\n') {
+        *this = {};
+      } else if (decoded[i] == kIllegalSequence) {
+        ++illegal_;
+      } else if (byte(0) == 0xE0 && byte(1) >= 0xA8 && byte(1) <= 0xAB) {  // U+0A00 to 0AFF
+        ++swapped_;
+        if (byte(1) == 0xA8 && byte(2) == 0x80) ++illegal_;  // no character: LF beside ASCII
+      }
+      if (swapped_ > 0 && illegal_ > 1 && illegal_ * kMostBytes > bytes_) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::uint64_t kMostBytes = 1000;  // for each illegal one
+  std::uint64_t bytes_ = 0;                          // since the last line end
+  std::uint64_t illegal_ = 0;
+  std::uint64_t swapped_ = 0;
+};
+
 class EncodingReader : public ByteReader {
  public:
   EncodingReader(std::unique_ptr<ByteReader> input, const EncodingRules& rules, std::uint64_t offset,
                  std::shared_ptr<EncodingChoice> choice)
-      : input_(std::move(input)), known_(rules.known), offset_(offset), choice_(std::move(choice)) {
+      : input_(std::move(input)),
+        known_(rules.known),
+        by_letters_(rules.by_letters),
+        offset_(offset),
+        choice_(std::move(choice)) {
     if (rules.fixed) {
       Become(*rules.fixed);
     } else if (known_) {
@@ -97,6 +130,8 @@ class EncodingReader : public ByteReader {
         return {};
       }
       at = FindDecidingByte(held_, false);
+    } else if (by_letters_) {
+      RETURN_IF_ERROR(CheckAscii(held_));
     }
     offset_ += std::min(at, held_.size());
     ready_.assign(held_, 0, at);
@@ -113,7 +148,7 @@ class EncodingReader : public ByteReader {
     }
     RETURN_IF_ERROR(Hold(kDecidingBytes));
     ASSIGN_OR_RETURN(const Encoding encoding,
-                     GuessEncoding(std::string_view(held_).substr(0, kDecidingBytes)));
+                     GuessEncoding(std::string_view(held_).substr(0, kDecidingBytes), by_letters_));
     Choose(encoding, offset_);
     return {};
   }
@@ -143,6 +178,12 @@ class EncodingReader : public ByteReader {
     const std::size_t bytes = std::min(held_.size(), kInputBlock);
     const bool last = bytes == held_.size() && ended_;
     RETURN_IF_ERROR(decoder_->Decode(std::string_view(held_).substr(0, bytes), last, ready_));
+    if ((encoding_ == Encoding::kUtf16Le || encoding_ == Encoding::kUtf16Be) && byte_order_.Breaks(ready_))
+      return Status(Code::kInvalidArgument,
+                    StrCat("is no ", EncodingName(encoding_), " from about byte ", decoded_,
+                           " on: surrogates have no pair, and line ends come in the other byte order; a byte "
+                           "was lost or added there; mend the text"));
+    decoded_ += bytes;
     held_.erase(0, bytes);
     if (last) state_ = State::kDecoded;
     return {};
@@ -150,6 +191,7 @@ class EncodingReader : public ByteReader {
 
   std::unique_ptr<ByteReader> input_;  // null: a text in UTF-8 has ended
   const std::optional<Encoding> known_;
+  const bool by_letters_;
   State state_ = State::kFront;
   std::string held_;       // read, not yet decoded
   std::string ready_;      // decoded
@@ -158,6 +200,8 @@ class EncodingReader : public ByteReader {
   const std::shared_ptr<EncodingChoice> choice_;
   Encoding encoding_ = Encoding::kUtf8;
   std::optional<EncodingDecoder> decoder_;
+  Utf16Order byte_order_;
+  std::uint64_t decoded_ = 0;  // bytes of the text; with Encoding::kUtf16Le and kUtf16Be
   bool ended_ = false;
   Result<std::size_t> end_ = std::size_t{0};  // result of the input's end; valid with ended_
   Status failure_;

@@ -15,6 +15,7 @@ namespace pipeline {
 struct EncodingRules {
   std::optional<Encoding> fixed;  // set by a person
   std::optional<Encoding> known;  // found by an earlier run
+  bool by_letters = true;         // how the bytes decide: GuessEncoding
 };
 
 /// Passes the encoding that the bytes decided from the reading thread to others. Safe from any thread.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "text/johab.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -20,14 +21,25 @@ struct Named {
 };
 
 const Named& NamesOf(Encoding encoding) {
-  static constexpr std::array<Named, kEncodings.size()> kNames = {
+  static constexpr std::array<Named, static_cast<std::size_t>(Encoding::kUtf7) + 1> kNames = {
       {{"utf-8", "UTF-8"},
        {"shift_jis", "ibm-943_P15A-2003"},
        {"euc-jp", "euc-jp-2007"},
        {"iso-2022-jp", "ISO_2022,locale=ja,version=3"},
        {"cp949", "windows-949-2000"},
+       {"johab", "windows-949-2000"},
+       {"iso-2022-kr", "ISO-2022-KR"},
        {"utf-16le", "UTF-16LE"},
-       {"utf-16be", "UTF-16BE"}}};
+       {"utf-16be", "UTF-16BE"},
+       {"gb18030 (gbk)", "GB18030"},
+       {"big5", "Big5-HKSCS"},
+       {"koi8-r", "KOI8-U"},
+       {"windows-1251", "windows-1251"},
+       {"tis-620", "windows-874"},
+       {"windows-1252 or one like it", "windows-1252"},
+       {"hz-gb-2312", "HZ"},
+       {"iso-2022-cn", "ISO-2022-CN-EXT"},
+       {"utf-7", "UTF-7"}}};
   return kNames[static_cast<std::size_t>(encoding)];
 }
 
@@ -61,7 +73,8 @@ struct EncodingDecoder::State {
 
   const Encoding encoding;
   UConverter* converter = nullptr;
-  UChar high = 0;  // first half of a surrogate pair; 0: none
+  UChar high = 0;          // first half of a surrogate pair; 0: none
+  unsigned char lead = 0;  // first byte of a pair in Johab; 0: none
 };
 
 std::string_view EncodingName(Encoding encoding) { return NamesOf(encoding).name; }
@@ -92,6 +105,36 @@ Result<EncodingDecoder> EncodingDecoder::New(Encoding encoding) {
 }
 
 Status EncodingDecoder::Decode(std::string_view bytes, bool last, std::string& utf8) {
+  return state_->encoding == Encoding::kJohab ? DecodeJohab(bytes, last, utf8)
+                                              : DecodeByTable(bytes, last, utf8);
+}
+
+Status EncodingDecoder::DecodeJohab(std::string_view bytes, bool last, std::string& utf8) {
+  std::array<char, 4> character;
+  for (const char byte : bytes) {
+    const auto trail = static_cast<unsigned char>(byte);
+    const unsigned char lead = std::exchange(state_->lead, 0);
+    if (lead != 0) {
+      if (const std::optional<char32_t> hangul = HangulOfJohab(lead, trail)) {
+        utf8 += EncodeCharacter(*hangul, character);
+        continue;
+      }
+      if (const std::optional<std::array<char, 2>> pair = EucKrOfJohab(lead, trail)) {
+        RETURN_IF_ERROR(DecodeByTable(std::string_view(pair->data(), pair->size()), false, utf8));
+        continue;
+      }
+      utf8 += kIllegalSequence;
+    }
+    if (trail < 0x80)
+      utf8 += byte;
+    else if (lead == 0)
+      state_->lead = trail;
+  }
+  if (last && state_->lead != 0) utf8 += kIllegalSequence;
+  return {};
+}
+
+Status EncodingDecoder::DecodeByTable(std::string_view bytes, bool last, std::string& utf8) {
   constexpr std::size_t kUnits = 4096;
   std::array<UChar, kUnits> units;
   const char* from = bytes.data();

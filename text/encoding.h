@@ -12,13 +12,36 @@
 
 namespace pipeline {
 
-enum class Encoding : std::uint8_t { kUtf8, kShiftJis, kEucJp, kIso2022Jp, kCp949, kUtf16Le, kUtf16Be };
+/// From kGb18030 on: a text in it is recognised and named in an error, but never read.
+enum class Encoding : std::uint8_t {
+  kUtf8,
+  kShiftJis,
+  kEucJp,
+  kIso2022Jp,
+  kCp949,
+  kJohab,
+  kIso2022Kr,
+  kUtf16Le,
+  kUtf16Be,
+  kGb18030,
+  kBig5,
+  kKoi8,
+  kWindows1251,
+  kTis620,
+  kWindows1252,
+  kHz,
+  kIso2022Cn,
+  kUtf7
+};
 
+/// Those that are read.
 inline constexpr std::array kEncodings = {Encoding::kUtf8,      Encoding::kShiftJis, Encoding::kEucJp,
-                                          Encoding::kIso2022Jp, Encoding::kCp949,    Encoding::kUtf16Le,
-                                          Encoding::kUtf16Be};
+                                          Encoding::kIso2022Jp, Encoding::kCp949,    Encoding::kJohab,
+                                          Encoding::kIso2022Kr, Encoding::kUtf16Le,  Encoding::kUtf16Be};
 
-/// "utf-8", "shift_jis", …: the values of the key `encoding`.
+constexpr bool IsRead(Encoding encoding) { return encoding < Encoding::kGb18030; }
+
+/// "utf-8", "shift_jis", …: the values of the key `encoding`; or the name of one that is not read.
 std::string_view EncodingName(Encoding encoding);
 /// Also accepts "cp932" for kShiftJis; absent: unknown name.
 std::optional<Encoding> EncodingByName(std::string_view name);
@@ -41,6 +64,8 @@ class EncodingDecoder {
 
  private:
   struct State;
+  Status DecodeByTable(std::string_view bytes, bool last, std::string& utf8);
+  Status DecodeJohab(std::string_view bytes, bool last, std::string& utf8);
   explicit EncodingDecoder(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "text/frequent_characters.h"
+#include "text/letter_statistics.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -26,6 +27,13 @@ constexpr double kHalfWidth = 0.7;
 constexpr double kOtherLanguage = 0.8;
 constexpr std::uint64_t kMostDamagedLines = 20;
 constexpr std::uint64_t kLinesPerDamaged = 100;
+constexpr std::uint64_t kLinesPerForeign = 10;
+constexpr double kMostBits = 6.8;     // for each byte beyond ASCII
+constexpr double kLeastEvidence = 8;  // bits
+constexpr double kMargin = 6;         // bits
+constexpr std::uint64_t kPlacesPerCharacter = 10;
+constexpr std::ptrdiff_t kLeastWords = 3;
+constexpr double kMostBitsOfCharacter = 13;  // for each character
 
 bool IsAmong(std::u16string_view sorted, char32_t c) {
   return c <= 0xFFFF && std::binary_search(sorted.begin(), sorted.end(), static_cast<char16_t>(c));
@@ -174,14 +182,20 @@ std::optional<Encoding> ByMark(std::string_view sample) {
   return std::nullopt;
 }
 
-bool MayBeIso2022Jp(std::string_view sample) {
-  if (std::any_of(sample.begin(), sample.end(), [](char byte) { return static_cast<signed char>(byte) < 0; }))
-    return false;
-  constexpr std::array kEscapes = {"\x1B$@"sv, "\x1B$B"sv, "\x1B$(D"sv, "\x1B(I"sv};
-  return std::any_of(kEscapes.begin(), kEscapes.end(), [sample](std::string_view escape) {
+bool IsSevenBit(std::string_view sample) {
+  return std::none_of(sample.begin(), sample.end(),
+                      [](char byte) { return static_cast<signed char>(byte) < 0; });
+}
+
+bool HasOne(std::string_view sample, std::span<const std::string_view> escapes) {
+  return std::any_of(escapes.begin(), escapes.end(), [sample](std::string_view escape) {
     return sample.find(escape) != std::string_view::npos;
   });
 }
+
+constexpr std::array kEscapesOfJp = {"\x1B$@"sv, "\x1B$B"sv, "\x1B$(D"sv, "\x1B(I"sv};
+constexpr std::array kEscapesOfJp2 = {"\x1B$A"sv, "\x1B$(C"sv, "\x1B.A"sv, "\x1B.F"sv};
+constexpr std::array kEscapesOfCn = {"\x1B$)A"sv, "\x1B$)G"sv, "\x1B$*H"sv};
 
 /// Removes an incomplete character from the end.
 std::string_view WithoutTorn(std::string_view sample) {
@@ -193,31 +207,133 @@ std::string_view WithoutTorn(std::string_view sample) {
   return sample;
 }
 
-bool IsUtf8Enough(std::string_view sample) {
-  std::uint64_t lines = 0, damaged_lines = 0, characters = 0, damage = 0;
+struct Damage {
+  std::uint64_t lines = 0;          // that are not empty
+  std::uint64_t damaged_lines = 0;  // part of `lines`
+  std::uint64_t characters = 0;     // of several bytes
+  std::uint64_t places = 0;         // that are not UTF-8
+};
+
+Damage DamageOf(std::string_view sample) {
+  Damage damage;
   std::string repaired;
+  const auto leads_of = [](std::string_view text) {
+    return static_cast<std::uint64_t>(std::count_if(
+        text.begin(), text.end(), [](char byte) { return static_cast<unsigned char>(byte) >= 0xC0; }));
+  };
   for (std::string_view rest = WithoutTorn(sample); !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.empty()) continue;
-    ++lines;
+    ++damage.lines;
     if (IsCleanUtf8(line)) {
-      characters += static_cast<std::uint64_t>(std::count_if(
-          line.begin(), line.end(), [](char byte) { return static_cast<unsigned char>(byte) >= 0xC0; }));
+      damage.characters += leads_of(line);
       continue;
     }
     repaired.clear();
     const Utf8Damage found = RepairUtf8(line, repaired);
-    damaged_lines += found.invalid_utf8 > 0 ? 1 : 0;
-    damage += found.invalid_utf8;
-    const auto leads =
-        static_cast<std::uint64_t>(std::count_if(repaired.begin(), repaired.end(), [](char byte) {
-          return static_cast<unsigned char>(byte) >= 0xC0;
-        }));
-    characters += leads - found.invalid_utf8 - found.nul;
+    damage.damaged_lines += found.invalid_utf8 > 0 ? 1 : 0;
+    damage.places += found.invalid_utf8;
+    damage.characters += leads_of(repaired) - found.invalid_utf8 - found.nul;
   }
-  return damaged_lines * kLinesPerDamaged <= lines ||
-         (damaged_lines <= kMostDamagedLines && characters >= damage);
+  return damage;
+}
+
+bool IsUtf8Enough(const Damage& damage) {
+  return damage.damaged_lines * kLinesPerDamaged <= damage.lines ||
+         (damage.damaged_lines <= kMostDamagedLines && damage.characters >= damage.places);
+}
+
+/// An encoding and the language that text in it has.
+struct Reading {
+  Encoding encoding = Encoding::kUtf8;
+  Language language = Language::kJapanese;
+};
+
+constexpr std::array kReadings = {
+    Reading{Encoding::kShiftJis, Language::kJapanese},  Reading{Encoding::kEucJp, Language::kJapanese},
+    Reading{Encoding::kCp949, Language::kKorean},       Reading{Encoding::kJohab, Language::kKorean},
+    Reading{Encoding::kGb18030, Language::kSimplified}, Reading{Encoding::kBig5, Language::kTraditional},
+    Reading{Encoding::kKoi8, Language::kCyrillic},      Reading{Encoding::kWindows1251, Language::kCyrillic},
+    Reading{Encoding::kTis620, Language::kThai}};
+
+/// One that a text may be in.
+struct Candidate {
+  Encoding encoding = Encoding::kUtf8;
+  TextCost cost;
+
+  bool Fits() const {
+    const auto bytes = static_cast<double>(cost.high_bytes);
+    return cost.high_bits <= kMostBits * bytes && cost.high_bits + kLeastEvidence <= 8 * bytes;
+  }
+  bool IsLikelierThan(const Candidate& other) const {
+    return !other.Fits() || cost.bits + kMargin < other.cost.bits;
+  }
+};
+
+/// Returns all that a text with these distinct words may be, the likeliest first.
+Result<std::vector<Candidate>> CandidatesFor(std::string_view words) {
+  std::vector<Candidate> candidates = {{Encoding::kWindows1252, CostOfLatinText(words)}};
+  std::string decoded;
+  for (const Reading& reading : kReadings) {
+    Result<EncodingDecoder> decoder = EncodingDecoder::New(reading.encoding);
+    if (!decoder.ok() && IsRead(reading.encoding)) return std::move(decoder).status();
+    if (!decoder.ok()) continue;
+    decoded.clear();
+    RETURN_IF_ERROR(decoder->Decode(words, false, decoded));
+    candidates.push_back({reading.encoding, CostOfText(reading.language, decoded, words.size())});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost.bits < b.cost.bits; });
+  return candidates;
+}
+
+Status IsNotRead(Encoding encoding) {
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("is not UTF-8, and reads as ", EncodingName(encoding),
+             ", which is not read; convert it to UTF-8, or set encoding: utf-8 to take its bytes as "
+             "they are"));
+}
+
+Result<Encoding> GuessByLetters(std::string_view sample, const Damage& damage) {
+  const std::string words = DistinctWords(sample);
+  ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, CandidatesFor(words));
+  const Candidate &best = candidates[0], &next = candidates[1];
+  if (best.Fits() && IsRead(best.encoding)) {
+    if (best.IsLikelierThan(next)) return best.encoding;
+    return Status(Code::kInvalidArgument,
+                  StrCat("is no UTF-8, and fits ", EncodingName(best.encoding), " and ",
+                         EncodingName(next.encoding), " alike; set encoding: to the one that it has",
+                         IsRead(next.encoding) ? "" : ", or convert it to UTF-8"));
+  }
+  if (damage.damaged_lines * kLinesPerForeign < damage.lines) return Encoding::kUtf8;
+  if (best.Fits()) return IsNotRead(best.encoding);
+  const bool is_other = damage.characters * kPlacesPerCharacter < damage.places &&
+                        std::count(words.begin(), words.end(), '\n') >= kLeastWords;
+  if (!is_other || damage.damaged_lines > kMostDamagedLines)
+    return Encoding::kUtf8;  // `invalid_lines` decides
+  return Status(Code::kInvalidArgument,
+                "is no UTF-8, and fits no encoding that is read; convert it to UTF-8, or set encoding: if it "
+                "has one of these");
+}
+
+/// A text in UTF-7 or HZ has characters beyond ASCII, nothing illegal, and a likely content.
+Result<bool> IsIn(Encoding encoding, std::string_view ascii) {
+  ASSIGN_OR_RETURN(EncodingDecoder decoder, EncodingDecoder::New(encoding));
+  std::string decoded;
+  RETURN_IF_ERROR(decoder.Decode(ascii, false, decoded));
+  const Makeup makeup = MakeupOf(decoded);
+  if ((makeup.illegal + makeup.strange) * 20 > makeup.others) return false;
+  const auto fits = [&](Language language) {
+    return CostOfText(language, decoded, ascii.size()).high_bits <=
+           kMostBitsOfCharacter * static_cast<double>(makeup.others);
+  };
+  if (makeup.others == 0 || encoding == Encoding::kHz)
+    return makeup.others > 0 && fits(Language::kSimplified);
+  return std::any_of(kReadings.begin(), kReadings.end(),
+                     [&](const Reading& reading) { return fits(reading.language); }) ||
+         static_cast<double>(makeup.low) >= kOtherLanguage * static_cast<double>(makeup.others);
 }
 
 }  // namespace
@@ -251,22 +367,46 @@ Result<std::optional<Encoding>> GuessWideEncoding(std::string_view front) {
   return std::optional(best);
 }
 
-Result<Encoding> GuessEncoding(std::string_view sample) {
-  if (MayBeIso2022Jp(sample)) {
+Result<Encoding> GuessEncoding(std::string_view sample, bool by_letters) {
+  const bool seven_bit = IsSevenBit(sample);
+  if (seven_bit && (HasOne(sample, kEscapesOfJp) || (by_letters && HasOne(sample, kEscapesOfJp2)))) {
     ASSIGN_OR_RETURN(const Makeup makeup, MakeupAs(Encoding::kIso2022Jp, sample));
     if (makeup.others > 0 && makeup.illegal * 100 <= makeup.others) return Encoding::kIso2022Jp;
   }
-  if (IsUtf8Enough(sample)) return Encoding::kUtf8;
+  if (seven_bit && by_letters && sample.find("\x1B$)C") != std::string_view::npos)
+    return Encoding::kIso2022Kr;
+  if (seven_bit && by_letters && HasOne(sample, kEscapesOfCn)) return IsNotRead(Encoding::kIso2022Cn);
+  const Damage damage = DamageOf(sample);
+  if (IsUtf8Enough(damage)) return Encoding::kUtf8;
+  if (by_letters) return GuessByLetters(sample, damage);
   ASSIGN_OR_RETURN(const std::vector<Fit> fits, FitsOfBytes(sample));
   return Best(fits);
 }
 
-std::vector<Encoding> FittingEncodings(std::string_view bytes) {
-  std::vector<Encoding> names;
-  const Result<std::vector<Fit>> fits = FitsOfBytes(bytes);
-  if (!fits.ok()) return names;
-  for (const Fit& fit : *fits) names.push_back(fit.encoding);
-  return names;
+Status CheckAscii(std::string_view front) {
+  for (const auto& [encoding, opening] :
+       {std::pair(Encoding::kHz, "~{"sv), std::pair(Encoding::kUtf7, "+"sv)}) {
+    const std::size_t at = front.find(opening);
+    // Behind a blank, as in "a + b", is no text in either.
+    if (at == std::string_view::npos || front.substr(at + opening.size()).starts_with(' ')) continue;
+    const Result<bool> is_in = IsIn(encoding, front);
+    if (is_in.ok() && *is_in) return IsNotRead(encoding);
+  }
+  return {};
+}
+
+std::string FittingNames(std::string_view bytes) {
+  std::string names;
+  const Result<std::vector<Candidate>> candidates = CandidatesFor(DistinctWords(bytes));
+  if (!candidates.ok()) return names;
+  bool one_is_read = false;
+  for (const Candidate& candidate : *candidates) {
+    if (!candidate.Fits() || candidates->front().IsLikelierThan(candidate)) continue;
+    names += StrCat(names.empty() ? "" : " or ", EncodingName(candidate.encoding));
+    one_is_read = one_is_read || IsRead(candidate.encoding);
+  }
+  if (names.empty()) return names;
+  return StrCat(names, one_is_read ? ": set encoding" : ", which is not read: convert the text to UTF-8");
 }
 
 }  // namespace pipeline

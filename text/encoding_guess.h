@@ -25,10 +25,15 @@ std::size_t FindDecidingByte(std::string_view bytes, bool nul);
 Result<std::optional<Encoding>> GuessWideEncoding(std::string_view front);
 
 /// Decides by `sample`, which starts after the ASCII part, may end inside a character, and is not UTF-16.
-/// kInvalidArgument: two encodings fit equally well; the message names them.
-Result<Encoding> GuessEncoding(std::string_view sample);
+/// kInvalidArgument: two encodings fit equally well, or it is one that is not read; the message names them.
+/// Not `by_letters`: decides by characters alone, as versions before reading rules 2 did.
+Result<Encoding> GuessEncoding(std::string_view sample, bool by_letters = true);
 
-/// Returns the encodings that `bytes`, lines that are not UTF-8, may have; empty: none fits.
-std::vector<Encoding> FittingEncodings(std::string_view bytes);
+/// kInvalidArgument: `front`, which has no byte above 7F and no ESC, is text in HZ or UTF-7.
+Status CheckAscii(std::string_view front);
+
+/// Names the encodings that `bytes`, lines that are not UTF-8, may have, and what to do: "shift_jis: set
+/// encoding". Empty: none fits.
+std::string FittingNames(std::string_view bytes);
 
 }  // namespace pipeline

@@ -1,5 +1,6 @@
 // budget: flat table
-// The most frequent kanji and Hangul syllables, sorted. text/encoding_guess.cc uses them to score text.
+// The most frequent kanji, Hangul syllables and Chinese characters, sorted. text/encoding_guess.cc and
+// text/letter_statistics.cc use them to score text.
 #pragma once
 
 #include <string_view>
@@ -29,5 +30,31 @@ inline constexpr std::u16string_view kFrequentHangul =
     u"을음읍의이인일임입있자작잔잘잡장재잼저적전절점정제져조족존졸좀종좋죠주죽준줄중즈즐즘증지직진질집"
     u"짜짱찍차찮참찾처천청체초최추출충치친카캐케코쾌크키타탄태터테토통투트특티팅파판편평포표품프피필하"
     u"학한할함합해했행허혀현형호혼화환황회후훈흥희히힘";
+
+/// Frequent in Chinese, in simplified and in traditional text.
+inline constexpr std::u16string_view kFrequentHanzi =
+    u"一三上下不且世中串主之也了事二五些交人什今他代令以件任但位住何作你使例供便保信修候值做像元先光克"
+    u"入全公共其具再出分切列利到制前力加包化北十千南印即卷原去又及反取受口只可司各合同名向否含告命和品"
+    u"器四回因在地址型域基境外多大天太失女她好如始子字存它安完定家容密小少就展山工己已市常平年序店度建"
+    u"式引形很得德心必忽思性息您情想意感成我或所手才打找把拉指按排接提支改放政效教整文斯新方日明是更替"
+    u"最月有服望期未本果查格模次款止正此死段每比民水求治法活海清源然版物特王理生用由界略白百的目直相省"
+    u"看真眼知示社神科移程空窗立章端符第等管篇系索置美老者而能自至色行街表被西要解象走起路身通道那部都"
+    u"配重量金限院除零需非面高";
+
+/// Only in simplified text.
+inline constexpr std::u16string_view kFrequentSimplified =
+    u"万与业东两个为么义书争于亚产亿从们会传体儿允关内写军决准几函则创删别务动匹区单卡却县参发变号后听"
+    u"启员围国图场块声处备复够头学实对导将尔属布师带并库应开张强归当录径态总战户执报择持换据操数无时显"
+    u"术机权束条来析标样档检气没注消点状环现电盘着码确种称签类级线组经结给统编缩缺节范获装见观规视觉言"
+    u"计认让记许论设访证识试话该语误说请读课调败资超转软载输边达过运还这进连退选里钥链错键长门问间队难"
+    u"集页项须领题马默";
+
+/// Only in traditional text.
+inline constexpr std::u16string_view kFrequentTraditional =
+    u"並亞份伺併來個們停備傳億儲兒內兩別刪則功動務區卻參員問啟單國圖執報場增夠套學實寫寬封將尋對導屬師"
+    u"帶幾庫張強影後徑從快態應戰控換援擇據敗數料於時書會東案條業標樣機檔檢欄權氣決沒準為無爭爾狀現環產"
+    u"當發確碼種稱節範簽籤級組結給統經網線編縣縮總群義聲聽與萬著處號術裝裡製複見規視覺觀計訊記設許試話"
+    u"該認語誤說課請論證識警譯讀變讓資軍軟載輸轉這連進運過達遠選還邊錄錯鍵鑰長門開間關隊難電頁項須預領"
+    u"頭題類顯馬體麼點";
 
 }  // namespace pipeline

@@ -78,6 +78,7 @@ Result<DecodedInput> DecodedInput::LookAt(const InputFile& input, const InputRul
   DecodedInput decoded;
   decoded.file_ = input.file;
   decoded.fixed_ = rules.encoding;
+  decoded.by_letters_ = rules.by_letters;
   if (rules.compression) {
     decoded.compression_ = *rules.compression;
   } else {
@@ -120,6 +121,7 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
   if (!archive_) return {};
   archive_rules_ = rules.archive;
   archive_rules_.encoding = rules.encoding;
+  archive_rules_.by_letters = rules.by_letters;
   members_ = std::make_shared<MemberBorders>();
   bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   file_ = std::make_shared<CountingFile>(std::move(file_), [bytes = bytes_read_](std::size_t read) {
@@ -165,7 +167,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(RawRange range, std::opti
   if (!archive_) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes(range, from, stop));
     if (!compression_.is_plain()) bytes = std::make_unique<CheckedReads>(std::move(bytes));
-    return NewEncodingReader(std::move(bytes), {fixed_, known}, range.begin, std::move(choice));
+    return NewEncodingReader(std::move(bytes), {fixed_, known, by_letters_}, range.begin, std::move(choice));
   }
   std::unique_ptr<ArchiveReader> archive;
   if (archive_ == ArchiveKind::kZip) {

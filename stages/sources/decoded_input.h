@@ -30,6 +30,7 @@ struct InputRules {
   std::optional<FileSplits> splits;  // by file names, or else by names of archive members
   bool from_front = false;           // the end may never arrive: do not read there
   std::optional<Encoding> encoding;  // of files and members; absent: detected
+  bool by_letters = true;            // how it is detected: GuessEncoding
   bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
 };
 
@@ -89,6 +90,7 @@ class DecodedInput {
   std::unique_ptr<const XzIndex> index_;  // null unless threads_ > 0; its address survives a move
   int threads_ = 0;                       // that decode blocks; 0: decodes front to back
   std::optional<Encoding> fixed_;         // absent: detected
+  bool by_letters_ = true;
   std::optional<ArchiveKind> archive_;
   ArchiveRules archive_rules_;
   std::shared_ptr<MemberBorders> members_;

@@ -77,7 +77,8 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        "~",
        Effect::kBytes,
        "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.",
-       {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "utf-16le", "utf-16be"}},
+       {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "johab", "iso-2022-kr",
+        "utf-16le", "utf-16be"}},
       {kInvalidLines, ValueType::kNumber, "0.01", Effect::kNone,
        "The share of lines with invalid UTF-8 or NUL, or of their bad bytes, of each file and of all "
        "together, "
@@ -104,6 +105,7 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
     if (Result<FileSplits> splits = FileSplits::Make(config["splits"]); splits.ok())
       rules.splits = std::move(splits).value();
   rules.encoding = EncodingByName(config["encoding"].AsString());
+  rules.by_letters = ReadingRulesOf(config) > 1;
   rules.markup_is_text = rules.archive.markup_is_text = config["content"].AsString() == "text";
   rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
   return rules;
@@ -173,12 +175,9 @@ std::optional<FaultBound> InvalidLinesBound(const Json& config) {
                           std::string_view reason, std::string_view sample) {
     if (reason.ends_with("nul") && 2 * Nuls(sample) > sample.size())
       return std::string("most of their bytes are NUL, which no text has: fetch the file again");
-    std::string fitting;
-    for (const Encoding encoding : decodes ? std::vector<Encoding>() : FittingEncodings(sample))
-      fitting += StrCat(fitting.empty() ? "" : " or ", EncodingName(encoding));
-    return fitting.empty()
-               ? std::string("set encoding if it is another one, or convert the text to UTF-8")
-               : StrCat("these lines fit ", fitting, ": set encoding, or split the file where it changes");
+    const std::string fitting = decodes ? std::string() : FittingNames(sample);
+    return fitting.empty() ? std::string("set encoding if it is another one, or convert the text to UTF-8")
+                           : StrCat("these lines fit ", fitting, "; or split the file where it changes");
   };
   return FaultBound{kInvalidLines,
                     "line",

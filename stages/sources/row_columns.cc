@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/str.h"
+#include "text/encoding_guess.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -11,6 +12,19 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kShownColumns = 20;
+
+/// Says that names of columns are not UTF-8 and which encoding they fit. Empty: they are UTF-8.
+std::string NotUtf8(const std::vector<std::string_view>& names) {
+  std::string damaged;
+  for (const std::string_view name : names)
+    if (!IsCleanUtf8(name)) damaged += StrCat(damaged.empty() ? "" : "\n", name);
+  if (damaged.empty()) return damaged;
+  const std::string fitting = FittingNames(damaged);
+  return StrCat("is not UTF-8",
+                fitting.empty()
+                    ? std::string(": set encoding if it is another one, or convert the text to UTF-8")
+                    : StrCat(" and fits ", fitting));
+}
 
 }  // namespace
 
@@ -85,6 +99,8 @@ Status RowColumns::Find(const std::string& column, const std::vector<std::string
                                                  "'; name the one you want by its position, from 1 on"));
   const std::optional<std::size_t> position = ColumnPosition(column);
   if (found == names.end() && (!position || *position >= names.size())) {
+    if (const std::string why = NotUtf8(names); !why.empty())
+      return Status(Code::kInvalidArgument, StrCat("no column '", column, "' is in the header, which ", why));
     std::string there;
     for (std::size_t i = 0; i < std::min(names.size(), kShownColumns); ++i)
       there += StrCat(i == 0 ? "" : ", ", Printable(names[i]));

@@ -179,7 +179,8 @@ def text_of(sentences, lines=400):
 # Name, text, Python's codec, and the value of `encoding`; None for UTF-8.
 ENCODINGS = [("Shift_JIS", JAPANESE, "cp932", "shift_jis"), ("EUC-JP", JAPANESE, "euc-jp", "euc-jp"),
              ("ISO-2022-JP", JAPANESE, "iso-2022-jp", "iso-2022-jp"), ("CP949", KOREAN, "cp949", "cp949"),
-             ("EUC-KR", KOREAN, "euc-kr", "cp949"), ("UTF-16LE", JAPANESE, "utf-16le", "utf-16le"),
+             ("EUC-KR", KOREAN, "euc-kr", "cp949"), ("Johab", KOREAN, "johab", "johab"),
+             ("ISO-2022-KR", KOREAN, "iso2022_kr", "iso-2022-kr"), ("UTF-16LE", JAPANESE, "utf-16le", "utf-16le"),
              ("UTF-16BE", KOREAN, "utf-16be", "utf-16be"), ("UTF-16 with a mark", KOREAN, "utf-16", "utf-16le"),
              ("UTF-8 with a mark", JAPANESE, "utf-8-sig", None), ("UTF-8", KOREAN, "utf-8", None)]
 
@@ -302,6 +303,37 @@ def two_that_fit_alike_are_named():
         return run.err.splitlines()[0]
 
 
+def the_encoding_is_the_cause():
+    """Of a text or a header that is read wrongly, the message names the encoding."""
+    for data, *parts in (("Мой дядя самых честных правил\n".encode("koi8-r"), "input: is not UTF-8, and reads as koi8-r"),
+                         ("子曰学而时习之不亦说乎\n".encode("hz"), "input: is not UTF-8, and reads as hz-gb-2312"),
+                         (b"il a \xe9t\xe9 \xe0 la plage\n" * 15, "reads as windows-1252", "convert it to UTF-8")):
+        with Input(data) as sandbox:
+            expect(sandbox.run("-j1"), 1, *parts)
+            check(not sandbox.published(), "published it")
+    with Input("氏名,住所\n佐藤,鯖江市\n".encode("cp932")) as sandbox:
+        sandbox.stages["lines"] = {"type": "read_rows", "input": "source", "format": "csv", "text": "氏名", "encoding": "utf-8"}
+        expect(sandbox.run("-j1"), 1, "no column '氏名' is in the header, which is not UTF-8 and fits shift_jis: set encoding")
+        del sandbox.stages["lines"]["encoding"]
+        sandbox.ok("-j1")
+
+
+def a_byte_too_many_in_utf16_is_an_error():
+    data = text_of(JAPANESE).encode("utf-16-le")
+    with Input(data[:9000] + b"!" + data[9000:]) as sandbox:
+        sandbox.stages["lines"]["encoding"] = "utf-16le"
+        expect(sandbox.run("-j1"), 1, "input: is no utf-16le from about byte ", "a byte was lost or added there")
+        check(not sandbox.published(), "published it")
+
+
+def earlier_work_reads_as_it_did():
+    koi8 = ("Мой дядя самых честных правил\n" * 30).encode("koi8-r")
+    with Input(koi8) as sandbox:
+        sandbox.stages["lines"]["rules"] = "1"
+        sandbox.ok("-j1")
+        check(set(decoded(sandbox)) == {"shift_jis"}, decoded(sandbox))
+
+
 # --- Damaged lines
 
 def lines_with(damaged, of, first=17):
@@ -361,13 +393,14 @@ def encodings_that_damaged_lines_fit_are_named():
     text = lines_with(0, 20_000) + text_of(JAPANESE, 400).encode("euc-jp")
     with Input(text) as sandbox:
         run = sandbox.run("-j1")
-        expect(run, 1, "400 of 20400 lines", "these lines fit euc-jp: set encoding, or split the file where it changes")
+        expect(run, 1, "400 of 20400 lines", "these lines fit euc-jp: set encoding; or split the file where it changes")
         return run.err.splitlines()[0]
 
 
 SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, rows_are_looked_at_too,
              the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
              a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
+             the_encoding_is_the_cause, a_byte_too_many_in_utf16_is_an_error, earlier_work_reads_as_it_did,
              too_many_damaged_lines_end_it, a_hundred_thousand_lines_are_enough,
              complete_outputs_of_other_inputs_are_kept, encodings_that_damaged_lines_fit_are_named]
 

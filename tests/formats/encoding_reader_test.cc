@@ -12,6 +12,7 @@ namespace pipeline {
 namespace {
 
 using namespace std::string_literals;
+using namespace std::string_view_literals;
 
 struct Utf8Text {
   std::string utf8;
@@ -107,6 +108,37 @@ TEST(EncodingReaderTest, SomebodySaysSo) {
 
 TEST(EncodingReaderTest, ACharacterThatTheTextEndsInIsIllegal) {
   EXPECT_EQ(ReadAsUtf8(Times(kSjis, 5) + "\x93").utf8, Times(kUtf8, 5) + "\xFF");
+}
+
+TEST(EncodingReaderTest, ALostByteOfUtf16IsFound) {
+  const auto wide = [](std::u16string_view text, bool big) {
+    std::string bytes;
+    for (const char16_t c : text) {
+      const char low = static_cast<char>(c & 0xFF), high = static_cast<char>(c >> 8);
+      bytes += big ? high : low;
+      bytes += big ? low : high;
+    }
+    return bytes;
+  };
+  for (const std::u16string_view line :
+       {u"ヘビがリスを見るミミズの話。\n"sv, u"맛있는 망고를 맞은편 가게에서 샀다.\n"sv,
+        u"plain text of one line\n"sv})
+    for (const bool big : {false, true}) {
+      const std::string good = Times(wide(line, big), 40);
+      const EncodingRules rules = {big ? Encoding::kUtf16Be : Encoding::kUtf16Le, {}};
+      EXPECT_TRUE(ReadAsUtf8(good + good, rules).status.ok());
+      for (const std::string& bad : {good + "x" + good, good + good.substr(1)}) {
+        const Status status = ReadAsUtf8(bad, rules).status;
+        EXPECT_EQ(status.code(), Code::kInvalidArgument);
+        EXPECT_NE(status.message().find("a byte was lost or added there"), std::string::npos)
+            << status.message();
+      }
+    }
+  // Surrogates alone in many lines, and a language whose letters are U+0A00 to 0AFF, are none.
+  const std::string alone = Times(wide(u"\xD83D\xD83D\n\xDE00 あ\n", false), 40),
+                    gujarati = Times(wide(u"કેમ છો\n", false), 40);
+  for (const std::string& text : {alone, gujarati})
+    EXPECT_TRUE(ReadAsUtf8(text, {Encoding::kUtf16Le, {}}).status.ok());
 }
 
 TEST(EncodingReaderTest, WhatStandsInFrontOfDamageIsGivenOut) {

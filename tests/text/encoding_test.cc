@@ -35,15 +35,26 @@ TEST(EncodingTest, BytesBecomeUtf8) {
   EXPECT_EQ(Decoded(Encoding::kEucJp, "\xA4\xA2\\~\xA1\xC1\x8E\xB1\n"), "あ\\~～ｱ\n");
   EXPECT_EQ(Decoded(Encoding::kIso2022Jp, "a\x1B$B$\"\x1B(B\n"), "aあ\n");
   EXPECT_EQ(Decoded(Encoding::kCp949, "\xB0\xA1\x81\x41\n"), "가갂\n");
+  EXPECT_EQ(Decoded(Encoding::kIso2022Kr, "\x1B$)C\na\x0E\x30\x21\x0F\n"), "\na가\n");
   EXPECT_EQ(Decoded(Encoding::kUtf16Le, "\x42\x30\x3D\xD8\x00\xDE\x0A\x00"s), "あ😀\n");
   EXPECT_EQ(Decoded(Encoding::kUtf16Be, "\x30\x42\xD8\x3D\xDE\x00\x00\x0A"s), "あ😀\n");
+}
+
+TEST(EncodingTest, JohabIsNumbersOfJamoAndTheRowsOfKsX1001) {
+  // A syllable with and without a final, single jamo, a sign, two hanja: bytes by Python's codec.
+  EXPECT_EQ(Decoded(Encoding::kJohab, "\xD0\x65\x88\xC1\x99\xA2\n"), "한걔똑\n");
+  EXPECT_EQ(Decoded(Encoding::kJohab, "\x88\x41\x84\x61\x84\x44"), "ㄱㅏㄳ");
+  EXPECT_EQ(Decoded(Encoding::kJohab, "\xD9\x31\xE0\x31\xF9\xFE"), "　伽詰");
+  EXPECT_EQ(Decoded(Encoding::kJohab, "\x84\x41\xD0\n\xD0"),
+            "\xFF"
+            "A\xFF\n\xFF");
 }
 
 TEST(EncodingTest, ControlCharactersStayAsTheyAre) {
   std::string bytes;
   for (int byte = 0; byte < 128; ++byte)
     if (byte != 0x1B) bytes += static_cast<char>(byte);
-  for (const Encoding encoding : {Encoding::kShiftJis, Encoding::kEucJp, Encoding::kCp949})
+  for (const Encoding encoding : {Encoding::kShiftJis, Encoding::kEucJp, Encoding::kCp949, Encoding::kJohab})
     EXPECT_EQ(Decoded(encoding, bytes), bytes) << EncodingName(encoding);
 }
 
@@ -144,8 +155,6 @@ TEST(EncodingGuessTest, DamagedUtf8StaysUtf8) {
   EXPECT_EQ(Guess(Times(good, 3) + "b\xFF\n" + "caf\xE9\n"), Encoding::kUtf8);
   EXPECT_EQ(Guess(Times(good, 3000) + Times("b\xFF\n", 25)), Encoding::kUtf8);
   EXPECT_EQ(Guess("b\xFF"), Encoding::kUtf8);
-  EXPECT_EQ(Guess(Times("L'\xE9t\xE9 \xE0 la plage, na\xEFve\n", 100)),
-            Encoding::kUtf8);                                               // Latin-1: none fits
   EXPECT_EQ(Guess(Times(good + kJapaneseShiftJis, 100)), Encoding::kUtf8);  // two encodings in one text
   EXPECT_EQ(Guess(Times(good, 10) + "\xE6\x98"), Encoding::kUtf8);          // the sample ends in a character
   EXPECT_EQ(Guess("\x1B[31mred\x1B[0m\n"), Encoding::kUtf8);
@@ -156,7 +165,58 @@ TEST(EncodingGuessTest, TwoThatFitAlikeAreNamed) {
   const auto guess = GuessEncoding(Times("\xA4\xBB\xA4\xBB\xA4\xBB\xA4\xBB\n", 30));
   EXPECT_EQ(guess.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(guess.status().message(),
-            "is no UTF-8, and fits euc-jp and cp949 alike; set encoding: to the one that it has");
+            "is no UTF-8, and fits cp949 and euc-jp alike; set encoding: to the one that it has");
+}
+
+testing::AssertionResult Says(const std::string& message, std::string_view part) {
+  if (message.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << message;
+}
+
+// ﾔﾏﾀﾞ ﾀﾛｳ,山田 太郎
+const std::string kReading = "\xD4\xCF\xC0\xDE \xC0\xDB\xB3,\x8E\x52\x93\x63 \x91\xBE\x98\x59\n";
+// Сегодня идёт дождь. in KOI8-R: half-width katakana in Shift_JIS.
+const std::string kKoi8 = "\xF3\xC5\xC7\xCF\xC4\xCE\xD1 \xC9\xC4\xA3\xD4 \xC4\xCF\xD6\xC4\xD8.\n";
+
+TEST(EncodingGuessTest, HalfWidthReadingsStandBesideKanji) {
+  for (const std::size_t lines : {1u, 40u}) EXPECT_EQ(Guess(Times(kReading, lines)), Encoding::kShiftJis);
+}
+
+TEST(EncodingGuessTest, OtherLanguagesAreNamed) {
+  const auto why = [](const std::string& text) {
+    return std::string(GuessEncoding(text).status().message());
+  };
+  EXPECT_EQ(
+      why(Times(kKoi8, 3)),
+      "is not UTF-8, and reads as koi8-r, which is not read; convert it to UTF-8, or set encoding: utf-8 to "
+      "take its bytes as they are");
+  // 第1章 and 第1節 in GBK: half-width katakana in Shift_JIS. 5月2日 in Big5: hiragana in EUC-JP.
+  EXPECT_TRUE(Says(why(Times("\xB5\xDA\x31\xD5\xC2\n\xB5\xDA\x32\xBD\xDA\n", 9)), "gb18030 (gbk)"));
+  EXPECT_TRUE(Says(why(Times("5\xA4\xEB\x32\xA4\xE9\n", 9)), "big5"));
+  EXPECT_TRUE(Says(why(Times("L'\xE9t\xE9 \xE0 la plage\nna\xEFve\n", 3)), "windows-1252"));
+  EXPECT_TRUE(Says(why("\x1B$)A\x0E\x30\x21\x0F\n"), "iso-2022-cn"));
+  // In fewer than a tenth of the lines it is damage.
+  EXPECT_EQ(Guess(Times("plain\n", 40) + "caf\xE9\nna\xEFve\n"), Encoding::kUtf8);
+}
+
+TEST(EncodingGuessTest, EarlierVersionsDidNotLookAtLetters) {
+  EXPECT_EQ(*GuessEncoding(Times(kKoi8, 30), false), Encoding::kShiftJis);
+  EXPECT_EQ(*GuessEncoding(Times("L'\xE9t\xE9 \xE0 la plage, na\xEFve\n", 100), false), Encoding::kUtf8);
+  EXPECT_EQ(*GuessEncoding("\x1B$)C\n", false), Encoding::kUtf8);
+}
+
+TEST(EncodingGuessTest, SevenBitsMayHoldChineseOrUtf7) {
+  EXPECT_TRUE(Says(std::string(CheckAscii("~{::WVJGVP9z5DNDWV!#~}\n").message()), "hz-gb-2312"));
+  EXPECT_TRUE(Says(std::string(CheckAscii("L'+AOk-t+AOk\n").message()), "utf-7"));
+  for (const char* ascii : {"~{ab~} and ~{AB~}\n", "see ~{x} here, ~~ there\n", "C++ and x+foo-bar\n",
+                            "+1-2\n", "call +4915112345678-9\n", "{\\em~{\\bf a}}\n"})
+    EXPECT_TRUE(CheckAscii(ascii).ok()) << ascii;
+}
+
+TEST(EncodingGuessTest, FittingEncodingsAreNamed) {
+  EXPECT_EQ(FittingNames(kJapaneseShiftJis), "shift_jis: set encoding");
+  EXPECT_EQ(FittingNames(kKoi8), "koi8-r, which is not read: convert the text to UTF-8");
+  EXPECT_EQ(FittingNames("b\xFF"), "");
 }
 
 TEST(EncodingGuessTest, TheFirstByteThatDecides) {

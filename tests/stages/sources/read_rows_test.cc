@@ -158,6 +158,21 @@ TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 2}}));
 }
 
+TEST(ReadRowsTest, AHeaderThatIsNotUtf8IsSaidToBe) {
+  Json config = RowsConfig("csv", {"\u6C0F\u540D"});  // the first name, in UTF-8
+  config["encoding"] = "utf-8";
+  const auto why = [&](const std::string& rows) {
+    return std::string(ReadRowFile(config, rows, "a.csv").status.message());
+  };
+  EXPECT_EQ(why("\x8E\x81\x96\xBC,\x8F\x5A\x8F\x8A\n"),
+            "a.csv: no column '\u6C0F\u540D' is in the header, which is not UTF-8 and fits shift_jis: set "
+            "encoding");
+  EXPECT_EQ(
+      why("na\xEFve\xFF,b\n"),
+      "a.csv: no column '\u6C0F\u540D' is in the header, which is not UTF-8: set encoding if it is another "
+      "one, or convert the text to UTF-8");
+}
+
 TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
   const auto why = [](Json::Array text, const std::string& rows) {
     return std::string(ReadRowFile(RowsConfig("tsv", std::move(text)), rows, "a.tsv").status.message());
