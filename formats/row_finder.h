@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "formats/line_rules.h"
+
 namespace pipeline {
 
 /// A line or row, or its remaining part, at the front of a text.
@@ -12,7 +14,10 @@ struct FoundRow {
   bool fits = false;         // `content` has at most max_record_bytes; if false: the rest is not valid
   std::string_view content;  // without the line end
   std::size_t size = 0;      // in bytes, with the line end
-  bool cr = false;           // the line end has a CR
+  /// kOther: LF, or no end. kCr, kLf: in a text of LineEnds::kCr. A CR at the end of the input counts as
+  /// kCrLf in a text of LineEnds::kLf.
+  enum class End : std::uint8_t { kOther, kCrLf, kCr, kLf };
+  End end = End::kOther;
 };
 
 /// Returns `line`, which has no LF, without a CR at its end.
@@ -25,6 +30,9 @@ class RowFinder {
   RowFinder(char quoted_delimiter, std::size_t max_record_bytes)
       : quoted_delimiter_(quoted_delimiter), max_record_bytes_(max_record_bytes) {}
 
+  /// Call before the first row of a section.
+  void SetEnds(LineEnds ends) { ends_ = ends; }
+  LineEnds ends() const { return ends_; }
   bool quoted() const { return quoted_delimiter_ != '\0'; }
 
   /// Finds the row at the front of `rest`, the text that is not consumed yet. `finished`: the text ends with
@@ -42,9 +50,11 @@ class RowFinder {
   enum class Field : std::uint8_t { kBegins, kPlain, kQuoted, kQuoteEnds };
 
   std::size_t FindEnd(std::string_view window);
+  bool EndsLine(char byte) const { return byte == '\n' || (byte == '\r' && ends_ == LineEnds::kCr); }
 
   char quoted_delimiter_;
   std::size_t max_record_bytes_;
+  LineEnds ends_ = LineEnds::kLf;
   std::size_t scanned_ = 0;       // bytes at the front of the text that are scanned; none ends a row
   Field field_ = Field::kBegins;  // state after these bytes
 };

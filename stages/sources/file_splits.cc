@@ -87,6 +87,7 @@ class SplitSourceStage final : public SourceStage {
   }
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
   std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
+  std::vector<NeededColumn> needed() const override { return stage_->needed(); }
 
   // The names of the members of an archive are unknown before a run.
   Status CheckCounts(const ArtifactTotals& totals) const override {
