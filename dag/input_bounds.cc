@@ -162,7 +162,32 @@ Status InputBounds::Take(std::uint32_t partition, const StageCounts& counts) {
   return Advance();
 }
 
-Status InputBounds::End(std::uint32_t partitions) { return next_ == partitions ? Check(0) : Status(); }
+Status InputBounds::End(std::uint32_t partitions) {
+  if (next_ != partitions) return {};
+  RETURN_IF_ERROR(Check(0));
+  return CheckColumns();
+}
+
+Status InputBounds::CheckColumns() const {
+  for (const NeededColumn& column : scope_.assembly.source->needed()) {
+    const auto absent = sum_.reasons.find(column.reason);
+    if (absent == sum_.reasons.end()) continue;
+    double seen = static_cast<double>(RecordsTaken(reasons_, sum_));
+    for (const std::string_view name : column.unseen)
+      if (const Reason* reason = FindReason(reasons_, name)) seen -= RecordsCounted(reasons_, sum_, *reason);
+    if (static_cast<double>(absent->second) + 0.5 < seen) continue;
+    std::string sample;
+    (void)ReadQuarantine(*scope_.work, QuarantineName(scope_.chain.front(), {number_, 0}),
+                         [&](const Quarantined& record) -> Status {
+                           if (record.reason != column.reason) return {};
+                           sample = StrCat(record.bytes, "\n");
+                           return Status(Code::kCancelled, "found");
+                         });
+    return Status(Code::kDataLoss, StrCat(file_, ": no ", column.what, ", of ", absent->second, " ",
+                                          column.noun, "s: ", column.advice(sample)));
+  }
+  return {};
+}
 
 Status InputBounds::Advance() {
   for (auto found = ahead_.find(next_); found != ahead_.end(); found = ahead_.find(next_)) {

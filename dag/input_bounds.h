@@ -36,6 +36,8 @@ class InputBounds {
  private:
   Status Advance();
   Status Check(std::uint64_t least_records);
+  /// Checks SourceStage::needed().
+  Status CheckColumns() const;
   /// Returns "; the first is …; mend it", as far as the quarantine has it. The first fault is in
   /// `partition`, counted from 1; 0: there is none. The remedy is that of `main_reason`.
   std::string FirstFault(const FaultBound& bound, std::uint32_t partition,

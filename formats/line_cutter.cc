@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "text/utf8.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 
@@ -39,9 +40,11 @@ LineCutter::LineCutter(const LineRules& rules, const CutterStart& start)
       feed_(start.raw),
       rows_(rules.quoted_delimiter, rules.max_record_bytes, rules.wrong_quotes_end_lines),
       borders_(rules, start),
+      knows_ends_(!rules.cr_may_end_lines || start.ends || start.raw > 0),
       header_passed_(!rules.header || start.raw > 0),
       knows_outside_(start.raw > 0) {
   CHECK(rules.max_record_bytes >= 4, "a record of less than a character");
+  rows_.SetEnds(start.ends.value_or(LineEnds::kLf));
 }
 
 Result<LineCutter::Event> LineCutter::Next() {
@@ -56,6 +59,11 @@ Result<LineCutter::Event> LineCutter::Next() {
 
 Result<LineCutter::Event> LineCutter::Cut() {
   if (!feed_.mark_passed() && !IsPastLimit()) {
+    if (!knows_ends_) {
+      const std::optional<LineEnds> ends = ends_.In(feed_.rest(), feed_.finished());
+      if (!ends) return Event::kNeedInput;
+      rows_.SetEnds(*ends);
+    }
     ASSIGN_OR_RETURN(const bool passed, feed_.PassMark(counts_.bom));
     if (!passed) return Event::kNeedInput;
   }
@@ -69,12 +77,23 @@ Result<LineCutter::Event> LineCutter::Cut() {
       if (!feed_.BeginNextSection()) return EndInput();
       section_documents_ = kNoLimit;
       header_passed_ = !rules_.header;
+      knows_ends_ = !rules_.cr_may_end_lines;
+      ends_ = {};
       return Event::kSectionEnd;
     }
     // A border comes before the next record, as soon as that is known not to be blank.
     const std::string_view front = feed_.rest().substr(0, 2);
     if (front.empty() || (front == "\r" && !feed_.finished())) return Event::kNeedInput;
-    const bool blank = front[0] == '\n' || front == "\r\n" || front == "\r";
+    bool blank =
+        front[0] == '\n' || front == "\r\n" || front == "\r" || (front[0] == '\r' && ends() == LineEnds::kCr);
+    if (!blank && rules_.space_is_blank) {
+      if (feed_.rest().size() < 3 && !feed_.finished())
+        return Event::kNeedInput;  // a character has that many
+      if (UnicodeSpaceEnd(feed_.rest().substr(0, 3), 0) > 0) {
+        if (!FindRow(row)) return Event::kNeedInput;
+        blank = row.fits && IsBlankLine(row.content);
+      }
+    }
     if (!blank && header_passed_ && borders_.BorderIsDue(feed_.raw())) return EndPartition();
     if (!FindRow(row)) return Event::kNeedInput;
     if (!blank && !header_passed_) return TakeHeader(row);
@@ -115,8 +134,8 @@ void LineCutter::PassOver() {
 bool LineCutter::BeginDocument(const FoundRow& row) {
   const std::string_view rest = feed_.rest();
   const std::optional<std::uint64_t> key =
-      rows_.quoted() ? key_.OfRow(row.fits ? row.content : rest.substr(0, rules_.max_record_bytes))
-                     : key_.OfLines(rest, feed_.finished(), rules_.documents);
+      rows_.quoted() ? key_.OfRow(row.fits ? row.content : rest.substr(0, rules_.max_record_bytes), ends())
+                     : key_.OfLines(rest, feed_.finished(), rules_, ends());
   if (key) borders_.BeginDocument(feed_.raw(), *key);
   return key.has_value();
 }
@@ -174,7 +193,9 @@ void LineCutter::EndLine(const FoundRow& row) {
   in_line_ = false;
   rows_.EndRow();
   borders_.EndLine(feed_.raw());
-  if (row.cr) ++counts_.crlf;
+  if (row.end == FoundRow::End::kCrLf) ++counts_.crlf;
+  if (row.end == FoundRow::End::kCr) ++counts_.cr;
+  if (row.end == FoundRow::End::kLf) ++counts_.lf;
   if (rules_.documents == Documents::kLine) borders_.EndDocument();
 }
 

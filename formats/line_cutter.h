@@ -32,6 +32,8 @@ struct CutCounts {
   std::uint64_t blank_lines = 0;
   std::uint64_t bom = 0;
   std::uint64_t crlf = 0;  // of non-blank lines
+  std::uint64_t cr = 0;    // of those in a text of LineEnds::kCr, as the next
+  std::uint64_t lf = 0;
   std::uint64_t long_split = 0;
   std::uint64_t long_quarantined = 0;
   std::uint64_t document_cut = 0;
@@ -78,6 +80,8 @@ class LineCutter {
   std::uint64_t raw_bytes() const { return feed_.raw(); }
   std::uint64_t documents() const { return borders_.document(); }
   std::uint32_t partitions() const { return borders_.partition(); }
+  /// The line ends of the section; known from its first event on.
+  LineEnds ends() const { return rows_.ends(); }
   /// Bytes of memory that the cutter holds now.
   std::size_t memory_bytes() const { return feed_.memory_bytes() + key_.memory_bytes(); }
 
@@ -101,6 +105,8 @@ class LineCutter {
   DocumentKey key_;
   DocumentBorders borders_;
   std::uint64_t section_documents_ = kNoLimit;
+  LineEndSearch ends_;
+  bool knows_ends_;
   bool header_passed_;
   bool in_line_ = false;  // the next bytes continue a long line
   std::uint32_t piece_ = 0;

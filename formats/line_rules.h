@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
+
+#include "formats/line_ends.h"
 
 namespace pipeline {
 
@@ -29,7 +32,9 @@ struct LineRules {
   /// longer than max_record_bytes with the next line end. False (reading rules 1): it goes on to the next
   /// quote.
   bool wrong_quotes_end_lines = false;
-  bool header = false;  // the first non-blank line of each section is a header, not a record
+  bool header = false;            // the first non-blank line of each section is a header, not a record
+  bool space_is_blank = false;    // a line of white space alone is blank, unless it is longer than a record
+  bool cr_may_end_lines = false;  // see line_ends.h
 };
 
 /// Start position of a cutter: the start of the input, or the first byte of a partition whose first record
@@ -38,14 +43,15 @@ struct CutterStart {
   std::uint64_t raw = 0;  // offset in the input
   std::uint64_t document = 0;
   std::uint32_t partition = 0;
+  std::optional<LineEnds> ends =
+      {};  // of the first section; absent: its front decides, or kLf if `raw` is not 0
 };
 
-/// Returns true if a partition that follows the bytes `before` begins with a document, as CutterStart
-/// requires. `before`: the last kBorderBytes bytes, or all bytes if there are fewer.
-inline constexpr std::size_t kBorderBytes = 3;
-inline bool EndsDocument(std::string_view before, Documents documents) {
-  if (documents == Documents::kLine) return before.ends_with('\n');
-  return before.ends_with("\n\n") || before.ends_with("\n\r\n");
-}
+/// Returns true if a partition that follows the bytes `before` certainly begins with a document, as
+/// CutterStart requires. `before`: some of the last bytes, of which kLeastBorderBytes show all but long lines
+/// of white space.
+inline constexpr std::size_t kLeastBorderBytes = 3;
+inline constexpr std::size_t kBorderBytes = 256;
+bool EndsDocument(std::string_view before, const LineRules& rules, LineEnds ends);
 
 }  // namespace pipeline

@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "base/str.h"
+#include "text/utf8.h"
+
 namespace pipeline {
 
 namespace {
@@ -66,7 +69,9 @@ bool IsTooLarge(std::string_view number) {
 
 class Rewriter {
  public:
-  Rewriter(std::string_view object, std::span<const std::string> wanted) : rest_(object), wanted_(wanted) {}
+  /// `surrogates`: change lone surrogates alone, and in each string.
+  Rewriter(std::string_view object, std::span<const std::string> wanted, bool surrogates)
+      : rest_(object), wanted_(wanted), surrogates_(surrogates) {}
 
   std::optional<std::string> Run() {
     while (!rest_.empty()) Step();
@@ -81,7 +86,7 @@ class Rewriter {
       case '"': {
         const std::string_view text = TakeString();
         if (depth_ == 1 && at_name_)
-          loose_ = text.find('\\') == std::string_view::npos &&
+          loose_ = !surrogates_ && text.find('\\') == std::string_view::npos &&
                    std::find(wanted_.begin(), wanted_.end(), text) == wanted_.end();
         return;
       }
@@ -124,7 +129,7 @@ class Rewriter {
 
   /// Copies a string with its quotes, or makes it strict; returns the text between the quotes.
   std::string_view TakeString() {
-    const bool is_loose = loose_ && !(depth_ == 1 && at_name_);
+    const bool is_loose = surrogates_ || (loose_ && !(depth_ == 1 && at_name_));
     const std::string_view from = rest_.substr(1);
     Copy(1);
     while (!rest_.empty() && rest_.front() != '"') {
@@ -151,6 +156,7 @@ class Rewriter {
 
   std::string_view rest_;
   const std::span<const std::string> wanted_;
+  const bool surrogates_;
   std::string out_;
   std::size_t depth_ = 0;
   bool at_name_ = false;  // at depth 1: the next string is a name
@@ -158,10 +164,112 @@ class Rewriter {
   bool changed_ = false;
 };
 
+void TakeSpaces(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+/// Removes the value at the front of `text`: a string, an object or array by its brackets, or all bytes up to
+/// the next of `,]}`. Returns false if it does not end in `text`.
+bool TakeValue(std::string_view& text) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      if (c != '"') continue;
+      in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+      continue;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+      continue;
+    } else if (c == '}' || c == ']' || c == ',') {
+      if (depth == 0) {
+        text.remove_prefix(at);
+        return true;
+      }
+      if (c == ',' || --depth > 0) continue;
+    } else {
+      continue;
+    }
+    if (depth > 0) continue;
+    text.remove_prefix(at + 1);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
+std::string ListAdvice(std::string_view list) {
+  const bool is_word = std::all_of(list.begin(), list.end(), [](char c) {
+    return c == '_' || IsDigit(c) ||
+           (static_cast<char>(c | 0x20) >= 'a' && static_cast<char>(c | 0x20) <= 'z');
+  });
+  return StrCat("'", Printable(list), "' is a list of objects: `jq -c '.",
+                is_word && !IsDigit(list.front()) ? Printable(list) : StrCat("[\"", Printable(list), "\"]"),
+                "[]' FILE` makes lines of it");
+}
+
 std::optional<std::string> StrictInUnwanted(std::string_view object, std::span<const std::string> wanted) {
-  return Rewriter(object, wanted).Run();
+  return Rewriter(object, wanted, false).Run();
+}
+
+std::optional<std::string> WithoutLoneSurrogates(std::string_view object) {
+  if (object.find("\\u") == std::string_view::npos) return std::nullopt;
+  return Rewriter(object, {}, true).Run();
+}
+
+std::string FormOfNoObject(std::string_view row, bool front) {
+  std::string_view rest = row;
+  TakeSpaces(rest);
+  if (rest.starts_with('['))
+    return "begins with `[`: a JSON array, not one object a line; `jq -c '.[]' FILE` makes lines of it";
+  if (!rest.starts_with('{')) return {};
+  if (!TakeValue(rest)) {
+    if (const std::string_view list = ListOfObjectsIn(row); !list.empty()) return ListAdvice(list);
+    if (front) return {};
+    return "the object does not end in this line; if those of the file take several lines, `jq -c . FILE` "
+           "makes "
+           "a line of each";
+  }
+  TakeSpaces(rest);
+  const std::size_t at = row.size() - rest.size();
+  if (rest.starts_with('{'))
+    return StrCat("behind the object at byte ", at,
+                  " another one stands; `jq -c . FILE` makes a line of each");
+  if (rest.starts_with(','))
+    return StrCat(
+        "behind the object at byte ", at,
+        " a comma stands, as in an array; `sed 's/,[[:space:]]*$//' FILE` removes it at the ends of "
+        "lines");
+  return rest.empty() ? std::string() : StrCat("behind the object at byte ", at, " other text stands");
+}
+
+std::string_view ListOfObjectsIn(std::string_view row) {
+  TakeSpaces(row);
+  if (!row.starts_with('{')) return {};
+  while (!row.empty() && row.front() != '}') {
+    row.remove_prefix(1);  // { or ,
+    TakeSpaces(row);
+    const std::string_view from = row;
+    if (!row.starts_with('"') || !TakeValue(row)) return {};
+    const std::string_view name = from.substr(1, from.size() - row.size() - 2);
+    TakeSpaces(row);
+    if (!row.starts_with(':')) return {};
+    row.remove_prefix(1);
+    TakeSpaces(row);
+    if (row.starts_with('[')) {
+      std::string_view inside = row.substr(1);
+      TakeSpaces(inside);
+      if (inside.starts_with('{')) return name;
+    }
+    if (!TakeValue(row)) return {};
+    TakeSpaces(row);
+  }
+  return {};
 }
 
 }  // namespace pipeline

@@ -21,24 +21,35 @@ bool RowFinder::Find(std::string_view rest, bool finished, FoundRow& row) {
   if (!quoted() || field_ == Field::kWrong) ends = ScanLine(window);
   row = {};
   if (ends) {
-    row.size = scanned_ + 1;
-    row.content = window.substr(0, scanned_);
+    const std::size_t end = scanned_;
+    if (window[end] == '\r' && end + 1 == rest.size() && !finished) return false;  // an LF may follow
+    const bool crlf = window[end] == '\r' && rest.substr(end + 1, 1) == "\n";
+    if (ends_ == LineEnds::kCr)
+      row.end = crlf ? FoundRow::End::kCrLf : window[end] == '\r' ? FoundRow::End::kCr : FoundRow::End::kLf;
+    row.size = end + (crlf ? 2 : 1);
+    row.content = window.substr(0, end);
   } else {
     if (is_full) return true;
     if (!finished) return false;
     row.size = window.size();
     row.content = window;
   }
-  row.cr = row.content.ends_with('\r');
-  row.content = WithoutCr(row.content);
+  if (ends_ == LineEnds::kLf && row.content.ends_with('\r')) {
+    row.end = FoundRow::End::kCrLf;
+    row.content = WithoutCr(row.content);
+  }
   row.fits = row.content.size() <= max_record_bytes_;
   return true;
 }
 
-// Like ScanFields, it returns true if the row ends at scanned_, which is an LF.
+// Like ScanFields, it returns true if the row ends at scanned_, which is an LF or CR.
 bool RowFinder::ScanLine(std::string_view window) {
-  scanned_ = std::min(window.find('\n', scanned_), window.size());
+  scanned_ = std::min(FindLineEnd(window, scanned_), window.size());
   return scanned_ < window.size();
+}
+
+std::size_t RowFinder::FindLineEnd(std::string_view window, std::size_t at) const {
+  return ends_ == LineEnds::kLf ? window.find('\n', at) : window.find_first_of("\r\n", at);
 }
 
 bool RowFinder::ScanFields(std::string_view window) {
@@ -46,14 +57,14 @@ bool RowFinder::ScanFields(std::string_view window) {
   for (; at < window.size(); ++at) {
     if (field_ == Field::kQuoted) {
       const std::size_t quote = std::min(window.find('"', at), window.size());
-      if (line_end_ == kNone) line_end_ = window.substr(0, quote).find('\n', at);
+      if (line_end_ == kNone) line_end_ = FindLineEnd(window.substr(0, quote), at);
       at = quote;
       if (at == window.size()) break;
       field_ = Field::kQuoteEnds;
       continue;
     }
     const char byte = window[at];
-    if (byte == '\n') return true;
+    if (EndsLine(byte)) return true;
     if (byte == '"' && field_ != Field::kPlain) {
       if (field_ == Field::kBegins) line_end_ = kNone;
       field_ = Field::kQuoted;

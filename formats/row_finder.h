@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "formats/line_rules.h"
+
 namespace pipeline {
 
 /// A line or row, or its remaining part, at the front of a text.
@@ -12,7 +14,10 @@ struct FoundRow {
   bool fits = false;         // `content` has at most max_record_bytes; if false: the rest is not valid
   std::string_view content;  // without the line end
   std::size_t size = 0;      // in bytes, with the line end
-  bool cr = false;           // the line end has a CR
+  /// kOther: LF, or no end. kCr, kLf: in a text of LineEnds::kCr. A CR at the end of the input counts as
+  /// kCrLf in a text of LineEnds::kLf.
+  enum class End : std::uint8_t { kOther, kCrLf, kCr, kLf };
+  End end = End::kOther;
 };
 
 /// Returns `line`, which has no LF, without a CR at its end.
@@ -29,6 +34,9 @@ class RowFinder {
         max_record_bytes_(max_record_bytes),
         wrong_quotes_end_lines_(wrong_quotes_end_lines) {}
 
+  /// Call before the first row of a section.
+  void SetEnds(LineEnds ends) { ends_ = ends; }
+  LineEnds ends() const { return ends_; }
   bool quoted() const { return quoted_delimiter_ != '\0'; }
 
   /// Finds the row at the front of `rest`, the text that is not consumed yet. `finished`: the text ends with
@@ -59,12 +67,15 @@ class RowFinder {
 
   bool ScanLine(std::string_view window);
   bool ScanFields(std::string_view window);
+  std::size_t FindLineEnd(std::string_view window, std::size_t at) const;
+  bool EndsLine(char byte) const { return byte == '\n' || (byte == '\r' && ends_ == LineEnds::kCr); }
   /// The row ends with the line in which its last quoted field was opened.
   void EndWithLine();
 
   char quoted_delimiter_;
   std::size_t max_record_bytes_;
   bool wrong_quotes_end_lines_;
+  LineEnds ends_ = LineEnds::kLf;
   std::size_t scanned_ = 0;       // bytes at the front of the text that are scanned; none ends a row
   Field field_ = Field::kBegins;  // state after these bytes
   std::size_t line_end_ = kNone;  // the first LF in the quoted field that was opened last; kNone so far

@@ -1,4 +1,5 @@
-// Replaces each run of white space by one space. White space characters: stages/lines/normalize.md, 3.
+// Replaces each run of white space by one space. White space characters: stages/lines/normalize.md, 3. And
+// finds lines of nothing else: formats/lines.md.
 #pragma once
 
 #include <cstddef>
@@ -21,5 +22,11 @@ std::string_view StripWhiteSpace(std::string_view text);
 
 /// Replaces each run of white space in `text`, from offset `begin` on, by one U+0020. The text never grows.
 void CollapseWhiteSpace(std::string& text, std::size_t begin);
+
+/// End of the run of characters with Unicode's property White_Space that begins at `at`; `at` if there is
+/// none. `text` may have any bytes; a character that it ends inside of is none of them.
+std::size_t UnicodeSpaceEnd(std::string_view text, std::size_t at);
+/// Whether `line` has such characters alone, or nothing.
+inline bool IsBlankLine(std::string_view line) { return UnicodeSpaceEnd(line, 0) == line.size(); }
 
 }  // namespace pipeline

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "dag/pipeline_file/reading_rules.h"
 #include "stages/lines/utf8_repair.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
+#include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
 
 namespace pipeline {
@@ -49,6 +51,7 @@ Result<std::unique_ptr<SourceStage>> MakeDecompress(const StageContext& context)
   const Json& config = context.config;
   LineRules rules;
   ReadCutKeys(config, rules);
+  rules.space_is_blank = rules.cr_may_end_lines = ReadingRulesOf(config) >= 2;
   rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
   rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));

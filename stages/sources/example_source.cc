@@ -11,6 +11,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 #include "stages/sources/row_columns.h"
+#include "stages/sources/row_text.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -136,7 +137,7 @@ class ExampleSource : public Source {
     batch.partition = {request_.number, partition_};
     ++taken_.records_in;
     taken_.bytes_in += record.size();
-    text_.clear(), label_.clear();
+    text_.clear(), label_.clear(), absent_.clear();
     const Bad bad = Read(record);
     if (bad.reason.empty()) {
       const std::uint64_t key = Hash64(std::string_view(text_).substr(0, kKeyBytes));
@@ -146,6 +147,12 @@ class ExampleSource : public Source {
         return {};
       }
       batch.heads.push_back({index_, 0, document_, key});
+      for (const std::string& name : absent_) {
+        taken_.Add(name);
+        // One record of a partition shows the features that there are, should all records be like it.
+        if (index_ == 0) batch.quarantine.push_back({0, index_, 0, name, std::string(record)});
+      }
+      if (blank_lines_ > 0) taken_.Add("blank_lines", blank_lines_);
       batch.text.Append(text_);
       if (!rules_.label.empty()) batch.label.Append(label_);
       return {};
@@ -172,20 +179,31 @@ class ExampleSource : public Source {
   Bad Read(std::string_view record) {
     const Result<TfExample> example = ParseTfExample(record);
     if (!example.ok()) return {"dropped_example", std::string(example.status().message())};
+    bool first = true;
+    blank_lines_ = 0;
     for (const std::string& name : rules_.text) {
       const auto found = example->find(name);
-      if (found == example->end() || IsEmpty(found->second)) return Missing(name, *example);
+      const bool absent = found == example->end() || IsEmpty(found->second);
+      if (absent && !rules_.may_lack) return Missing(name, *example);
+      if (found == example->end()) absent_.push_back(AbsentColumn(name));
+      if (absent) {
+        if (rules_.fields && !std::exchange(first, false)) text_.push_back('\n');
+        continue;
+      }
       const TfBytesList* const values = std::get_if<TfBytesList>(&found->second);
       if (values == nullptr)
         return {"dropped_wrong_type", StrCat("feature '", name, "' has numbers, and a text is bytes")};
-      if (&name != &rules_.text.front()) text_.push_back('\n');
-      std::string& lines = rules_.fields ? field_ : text_;
       field_.clear();
       for (std::size_t i = 0; i < values->size(); ++i) {
-        if (i > 0) lines.push_back('\n');
-        lines.append((*values)[i]);
+        if (i > 0) field_.push_back('\n');
+        field_.append((*values)[i]);
       }
-      if (rules_.fields) AppendOnOneLine(field_, text_);
+      if (rules_.may_lack && !rules_.fields && field_.empty()) continue;
+      if (!std::exchange(first, false)) text_.push_back('\n');
+      if (rules_.fields)
+        blank_lines_ += AppendOnOneLine(field_, rules_.space_is_blank, text_);
+      else
+        text_ += field_;
     }
     return rules_.label.empty() ? Bad() : ReadLabel(*example);
   }
@@ -260,10 +278,21 @@ class ExampleSource : public Source {
   std::string text_;   // of the record that is read
   std::string field_;
   std::string label_;
+  std::vector<std::string> absent_;  // reasons of the record that is read
+  std::uint64_t blank_lines_ = 0;    // of that record, in fields
   std::optional<InputEnd> end_;
 };
 
 }  // namespace
+
+std::string AbsentFeatureAdvice(std::string_view record, const std::string& name) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  const Result<TfExample> example = ParseTfExample(record);
+  if (record.empty() || !example.ok()) return "is its name right?";
+  std::vector<std::string_view> names;
+  for (const auto& [feature, values] : *example) names.push_back(feature);
+  return ColumnsAdvice(name, names);
+}
 
 Result<std::unique_ptr<Source>> OpenExampleSource(SourceRequest request, const ExampleRules& rules) {
   const std::string name = request.input.name;

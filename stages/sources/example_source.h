@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dag/pipeline_file/subset.h"
@@ -17,10 +18,15 @@ struct ExampleRules {
   std::string label;                // a feature; empty: no label
   std::vector<std::string> labels;  // names by label number; empty: labels are taken as they are
   bool fail = false;                // fail on a bad record instead of setting it aside
+  bool may_lack = false;            // an absent feature of text is as an empty one, and no fault
+  bool space_is_blank = false;      // as in LineRules, of the lines of fields
   Subset subset;
   std::uint64_t partition_bytes = std::uint64_t{64} << 20;
   std::uint64_t max_record_bytes = std::uint64_t{8} << 20;
 };
+
+/// Advice about a feature that no record has. `record`: one of them, and an LF; or nothing.
+std::string AbsentFeatureAdvice(std::string_view record, const std::string& name);
 
 /// Opens the input at the end of the last known partition before the first wanted one; a record begins
 /// there. Records are unchanged: each is one row, and its text may contain line breaks and invalid UTF-8.

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "stages/sources/file_splits.h"
+#include "stages/sources/line_reasons.h"
 #include "stages/sources/read_ahead.h"
 #include "stages/sources/scan_note.h"
 
@@ -18,30 +19,11 @@ constexpr std::size_t kFrontBytes = 64 << 10;
 
 using Event = LineCutter::Event;
 
-void AddReasons(const CutCounts& cut, StageCounts& counts) {
-  const auto add = [&counts](std::string_view reason, std::uint64_t by) {
-    if (by > 0) counts.Add(reason, by);
-  };
-  add("blank_lines", cut.blank_lines);
-  add("bom", cut.bom);
-  add("crlf", cut.crlf);
-  add("long_split", cut.long_split);
-  add("long_quarantined", cut.long_quarantined);
-  add("document_cut", cut.document_cut);
-}
-
 /// The size of a row that was set aside, or of a part of it.
 ReasonSize SizeOf(std::string_view reason, std::string_view bytes) {
   if (reason != "dropped_quotes" || bytes.empty()) return {bytes.size()};
   // The end of the last line may be in it.
   return {bytes.size(), static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end() - 1, '\n'))};
-}
-
-/// Counts lines that were decoded: "decoded_shift_jis".
-std::string CountName(Encoding encoding) {
-  std::string name = StrCat("decoded_", EncodingName(encoding));
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
 }
 
 class LineSource : public Source {
@@ -97,7 +79,8 @@ class LineSource : public Source {
     return is_utf8 && !members_are_long_ && !subset_.is_beginning() ? input_.bytes_to_cut() : std::nullopt;
   }
   std::string note() const override {
-    return ToString(ScanNote{made_ ? std::optional(made_->offset) : std::nullopt, positions_});
+    return ToString(
+        ScanNote{made_ ? std::optional(made_->offset) : std::nullopt, positions_, cutter_.ends()});
   }
 
  private:
@@ -116,12 +99,14 @@ class LineSource : public Source {
     return HasPositionOf(partition) ? before_->positions[partition - 1] : StreamPosition();
   }
 
+  // The bytes in front of a border that a reader looks at.
+  std::uint64_t BorderBytes() const { return rules_.space_is_blank ? kBorderBytes : kLeastBorderBytes; }
+
   // Notes where decoding can begin for the partition that begins at `border`. False: readers of single
   // partitions would decode more than twice as much as one reader.
   bool NotePosition(std::uint64_t border) {
     if (!input_.member_ends()) return true;
-    positions_.push_back(
-        input_.member_ends()->LastUpTo(border - std::min<std::uint64_t>(border, kBorderBytes)));
+    positions_.push_back(input_.member_ends()->LastUpTo(border - std::min(border, BorderBytes())));
     decoded_beside_ += border - positions_.back().raw;
     return positions_.size() < 2 || decoded_beside_ <= border;
   }
@@ -159,19 +144,30 @@ class LineSource : public Source {
     return made && made->offset < border ? std::optional(made->encoding) : std::nullopt;
   }
 
+  // The line ends of a file, as its front decides on them.
+  Result<LineEnds> EndsOfLines() {
+    if (!rules_.cr_may_end_lines) return LineEnds::kLf;
+    if (before_) return before_->ends;
+    ASSIGN_OR_RETURN(const auto reader,
+                     input_.Read({0, kLineEndBytes}, std::nullopt, nullptr, stop_.get_token()));
+    return FindLineEnds(*reader, stop_.get_token());
+  }
+
   // A reader at the latest known border at or before `partition` that ends a document, with the cutter
   // set to it; null where there is none. `known` as EncodingBefore says it.
   Result<std::unique_ptr<ByteReader>> ReaderBefore(std::uint32_t partition, std::optional<Encoding> known) {
+    ASSIGN_OR_RETURN(const LineEnds ends, EndsOfLines());
     for (; partition > 0; --partition) {
       const std::optional<PartitionEnd> end = KnownEnd(partition - 1);
-      if (!end || end->raw_end < kBorderBytes) continue;
+      if (!end || end->raw_end < kLeastBorderBytes) continue;
+      const StreamPosition from = PositionOf(partition);  // a note of an older program is nearer
+      const std::uint64_t begin = std::max(end->raw_end - std::min(end->raw_end, BorderBytes()), from.raw);
       ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
-                       input_.Read({end->raw_end - kBorderBytes, LastByte()}, known, choice_,
-                                   stop_.get_token(), PositionOf(partition)));
-      std::string before(kBorderBytes, '\0');
+                       input_.Read({begin, LastByte()}, known, choice_, stop_.get_token(), from));
+      std::string before(static_cast<std::size_t>(end->raw_end - begin), '\0');
       RETURN_IF_ERROR(ReadExactly(*reader, before));
-      if (!EndsDocument(before, rules_.documents)) continue;
-      cutter_ = LineCutter(rules_, {end->raw_end, end->document_end, partition});
+      if (!EndsDocument(before, rules_, ends)) continue;
+      cutter_ = LineCutter(rules_, {end->raw_end, end->document_end, partition, ends});
       begins_inside_ = true;
       return reader;
     }
@@ -224,7 +220,7 @@ class LineSource : public Source {
           done_ = true;
           if (begins_inside_) RETURN_IF_ERROR(LookAtFront());
           end_.emplace(InputEnd{cutter_.partitions(), cutter_.raw_bytes(), cutter_.documents(), {}});
-          AddReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
+          AddCutReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
           // Of a beginning nobody knows how many there are.
           if (input_.members() != nullptr && !subset_.is_beginning())
             RETURN_IF_ERROR(CountMembers(end_->outside));
@@ -277,11 +273,16 @@ class LineSource : public Source {
     } else if (!columns_) {
       batch.text.Append(record.bytes);
     } else {
-      ASSIGN_OR_RETURN(reason, columns_->Take(record.bytes, record.document, batch.text, batch.label));
+      std::string_view row = record.bytes;
+      if (cutter_.ends() == LineEnds::kCr && row.find('\r') != std::string_view::npos)
+        row = row_ = WithLfEnds(row);
+      ASSIGN_OR_RETURN(reason, columns_->Take(row, record.document, batch.text, batch.label));
       if (!reason.empty()) reasons_.Add(reason);
+      if (const std::uint64_t blank = columns_->TakeBlankLines(); blank > 0)
+        reasons_.Add("blank_lines", blank);
     }
     if (!reason.empty()) reasons_.AddSize(reason, SizeOf(reason, record.bytes));
-    if (const std::optional<Encoding> decoded = Decoded()) reasons_.Add(CountName(*decoded));
+    if (const std::optional<Encoding> decoded = Decoded()) reasons_.Add(DecodedReason(*decoded));
     if (reason.empty()) {
       batch.heads.push_back({record.index, 0, record.document, record.key});
       if (splits_) batch.split.push_back(member_.split);
@@ -299,7 +300,7 @@ class LineSource : public Source {
     counts.bytes_in = cut.line_bytes;
     counts.records_out = batch.size();
     counts.bytes_out = batch.text.bytes();
-    AddReasons(cut, counts);
+    AddCutReasons(cut, counts);
     if (outside_subset_ > 0) counts.Add("outside_subset", std::exchange(outside_subset_, 0));
     counts += std::exchange(reasons_, {});
     return true;
@@ -388,7 +389,7 @@ class LineSource : public Source {
 
   // The header, and what stands before the first record. Having begun after them, one must look.
   Status LookAtFront() {
-    LineCutter cutter(rules_);
+    LineCutter cutter(rules_, {0, 0, 0, cutter_.ends()});
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
                      input_.Read({0, kFrontBytes}, Encoding::kUtf8, nullptr, stop_.get_token()));
     std::string buffer(kFrontBytes, '\0');
@@ -431,6 +432,7 @@ class LineSource : public Source {
   std::vector<StreamPosition> positions_;  // by partition: where decoding can begin for the one behind it
   std::uint64_t decoded_beside_ = 0;       // bytes that readers of single partitions would decode beside them
   bool members_are_long_ = false;
+  std::string row_;                   // with other line ends
   StageCounts reasons_;               // of rows and records, since the last batch
   std::uint64_t outside_subset_ = 0;  // records, since then
   std::stop_source stop_;
@@ -451,24 +453,6 @@ class LineSource : public Source {
 };
 
 }  // namespace
-
-std::vector<Reason> LineReasons() {
-  using enum Reason::Of;
-  using enum Reason::Fate;
-  return {
-      {"long_quarantined", "It was longer than `max_record_bytes` and was set aside.", kLookedAt, kDropped},
-      {"long_split", "It was longer than `max_record_bytes` and became several records.", kLookedAt},
-      {"crlf", "It ended in CR LF.", kLookedAt},
-      {"decoded_*", "It was decoded from another encoding than UTF-8.", kLookedAt},
-      {"document_cut", "A partition ended inside it.", kDocuments},
-      {"outside_subset", "It was read and is not in the `subset`.", kRecords, kNotMeant},
-      Tally("blank_lines", "Blank lines, which are no records."),
-      Tally("bom", "Byte order marks, which are no text."),
-      Tally("members", "Members of archives that were read."),
-      Tally("members_not_files", "Members of archives that are directories, links and the like."),
-      Tally("members_left_out", "Members of archives that `members` leaves out."),
-      Tally("split_*", "Files, and members of archives with text, of the split of that name.")};
-}
 
 Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const LineRules& rules,
                                                const InputRules& input, const Subset& subset,

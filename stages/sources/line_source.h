@@ -4,9 +4,7 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
-#include "dag/pipeline_file/reason.h"
 #include "dag/pipeline_file/subset.h"
 #include "dag/records/source.h"
 #include "formats/line_cutter.h"
@@ -14,9 +12,6 @@
 #include "stages/sources/row_columns.h"
 
 namespace pipeline {
-
-/// The reasons that such a Source counts, for lines or rows.
-std::vector<Reason> LineReasons();
 
 /// Opens the input and decodes it on its own threads. A seekable input (plain, or an .xz of several blocks
 /// that fit request.decoder_memory) is read from the end of the last known partition before the first

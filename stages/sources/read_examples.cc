@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "stages/lines/label_names.h"
 #include "stages/sources/example_source.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/row_text.h"
 #include "stages/sources/wiki40b_text.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -32,6 +34,16 @@ class ReadExamples : public SourceStage {
   }
   const Transform* repair() const override { return text_.get(); }
   std::vector<FaultBound> bounds() const override { return {bad_rows_}; }
+  std::vector<NeededColumn> needed() const override {
+    std::vector<NeededColumn> needed;
+    for (const std::string& name : rules_.text)
+      needed.push_back({AbsentColumn(name),
+                        StrCat("record has a feature '", Printable(name), "'"),
+                        "record",
+                        {kExampleFaults.begin(), kExampleFaults.end()},
+                        [name](std::string_view sample) { return AbsentFeatureAdvice(sample, name); }});
+    return needed;
+  }
 
  private:
   const ExampleRules rules_;
@@ -85,6 +97,9 @@ Result<std::unique_ptr<SourceStage>> MakeReadExamples(const StageContext& contex
   text.label = rules.label;
   text.fields = rules.fields;
   text.invalid = InvalidUtf8Of(config);
+  text.may_lack = text.space_is_blank = ReadingRulesOf(config) >= 2;
+  rules.may_lack = text.may_lack;
+  rules.space_is_blank = text.space_is_blank;
   std::unique_ptr<const Transform> repair;
   if (HasMarkers(config))
     repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));

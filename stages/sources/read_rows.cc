@@ -10,8 +10,10 @@
 #include "dag/pipeline_file/reading_rules.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
+#include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
 #include "stages/sources/row_text.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
@@ -30,6 +32,7 @@ class ReadRows : public SourceStage {
         input_(std::move(input)),
         subset_(subset),
         columns_(std::move(columns)),
+        text_columns_(text.text),
         text_(std::move(text)),
         bounds_(std::move(bounds)) {}
 
@@ -38,12 +41,23 @@ class ReadRows : public SourceStage {
   }
   const Transform* repair() const override { return &text_; }
   std::vector<FaultBound> bounds() const override { return bounds_; }
+  std::vector<NeededColumn> needed() const override {
+    std::vector<NeededColumn> needed;
+    for (const std::string& name : text_columns_)
+      needed.push_back({AbsentColumn(name),
+                        StrCat("row has a column '", Printable(name), "'"),
+                        "row",
+                        {kRowFaults.begin(), kRowFaults.end()},
+                        [name](std::string_view sample) { return AbsentAdvice(sample, name); }});
+    return needed;
+  }
 
  private:
   const LineRules rules_;
   const InputRules input_;
   const Subset subset_;
   const std::optional<ColumnRules> columns_;  // absent: JSON
+  const std::vector<std::string> text_columns_;
   const RowText text_;
   const std::vector<FaultBound> bounds_;
 };
@@ -101,9 +115,11 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
   text.label = config["label"].AsString();
   text.fields = AreFields(config);
   text.invalid = InvalidUtf8Of(config);
+  text.may_lack = text.mends_surrogates = text.space_is_blank = ReadingRulesOf(config) >= 2;
 
   LineRules rules;
   ReadCutKeys(config, rules);
+  rules.space_is_blank = rules.cr_may_end_lines = text.space_is_blank;
   rules.documents = Documents::kLine;
   rules.max_document_bytes = std::numeric_limits<std::uint64_t>::max();
   rules.wrong_quotes_end_lines = ReadingRulesOf(config) >= 2;
@@ -117,6 +133,8 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
     columns->text = text.text;
     columns->label = text.label;
     columns->fields = text.fields;
+    columns->may_lack = text.may_lack;
+    columns->space_is_blank = text.space_is_blank;
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
@@ -185,7 +203,8 @@ StageType ReadRowsType() {
        {"replace", "quarantine", "fail"}},
   };
   type.newest_rules =
-      "keep rows that lack a column of several, read on behind the line of a wrong quote, and know more "
+      "keep rows that lack a column of several or hold lone surrogates, take lines of white space alone as "
+      "blank, end rows at CR in a text without LF, read on behind the line of a wrong quote, and know more "
       "encodings";
   type.keys = keys;
   for (ConfigKey& key : InputKeys("compression")) type.keys.push_back(std::move(key));
@@ -195,8 +214,9 @@ StageType ReadRowsType() {
       Drop("dropped_quotes", "A row of csv whose quotes are wrong."),
       Drop("dropped_columns", "A row of tsv or csv with other than the columns of the header."),
       Drop("dropped_json", "A row that is no JSON object."),
-      Drop("dropped_no_field", "A row of JSON without the text or the label."),
+      Drop("dropped_no_field", "A row of JSON without the label; with rules 1, or without the text."),
       Drop("dropped_wrong_type", "A row of JSON whose text or label is something else."),
+      {"lone_surrogate", "It held half of a surrogate pair in JSON, which became U+FFFD."},
   };
   for (auto reasons : {RowTextReasons(), LineReasons()})
     for (Reason& reason : reasons)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "text/encoding_guess.h"
 #include "text/utf8.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 
@@ -44,15 +45,30 @@ std::optional<std::size_t> ColumnPosition(std::string_view text) {
   return position - 1;
 }
 
-void AppendOnOneLine(std::string_view value, std::string& out) {
+std::uint64_t AppendOnOneLine(std::string_view value, bool space_is_blank, std::string& out) {
+  std::uint64_t blank = 0;
   bool first = true;
   while (!value.empty()) {
     const std::string_view line = TakeLine(value);
-    if (line.empty()) continue;
+    if (line.empty() || (space_is_blank && IsBlankLine(line))) {
+      ++blank;
+      continue;
+    }
     if (!first) out.push_back(' ');
     out.append(line);
     first = false;
   }
+  return blank;
+}
+
+std::string ColumnsAdvice(const std::string& column, const std::vector<std::string_view>& names) {
+  if (names.empty()) return "they have no columns";
+  std::string there;
+  for (std::size_t i = 0; i < std::min(names.size(), kShownColumns); ++i)
+    there += StrCat(i == 0 ? "" : ", ", Printable(names[i]));
+  const std::string_view nearest = NearestWord(column, names);
+  return StrCat("they have ", there, names.size() > kShownColumns ? ", ..." : "",
+                nearest.empty() ? std::string() : StrCat("; did you mean '", Printable(nearest), "'?"));
 }
 
 std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes) {
@@ -135,12 +151,15 @@ Result<std::string_view> RowColumns::Take(std::string_view row, std::uint64_t nu
                   StrCat("row ", number, " (from 0): ", why, "; mend it, or set on_bad_row: quarantine"));
   if (!reason.empty()) return reason;
   std::string& out = text.open_row();
-  for (std::size_t i = 0; i < text_.size(); ++i) {
-    if (i > 0) out.push_back('\n');
+  bool first = true;
+  for (const std::size_t column : text_) {
+    const std::string_view value = row_.fields()[column];
+    if (rules_.may_lack && !rules_.fields && value.empty()) continue;
+    if (!std::exchange(first, false)) out.push_back('\n');
     if (rules_.fields)
-      AppendOnOneLine(row_.fields()[text_[i]], out);
+      blank_lines_ += AppendOnOneLine(value, rules_.space_is_blank, out);
     else
-      out.append(row_.fields()[text_[i]]);
+      out.append(value);
   }
   text.CloseRow();
   if (!rules_.label.empty()) label.Append(row_.fields()[label_]);

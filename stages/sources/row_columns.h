@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,19 +25,23 @@ struct ColumnRules {
   std::vector<std::string> text;  // names, or positions from 1 on
   std::string label;              // empty: no label
   bool fields = false;            // each column is one line of the text
+  bool may_lack = false;          // an empty column makes no line
+  bool space_is_blank = false;    // as in LineRules
 };
 
 /// Removes the next line from `text` and returns it without its line end.
 std::string_view TakeLine(std::string_view& text);
 
-/// Appends the non-blank lines of `value`, joined by spaces.
-void AppendOnOneLine(std::string_view value, std::string& out);
+/// Appends the non-blank lines of `value`, joined by spaces, and returns how many were blank.
+std::uint64_t AppendOnOneLine(std::string_view value, bool space_is_blank, std::string& out);
 
 /// Converts a position from 1 to kMostColumns to an index from 0; absent: `text` is not a position.
 std::optional<std::size_t> ColumnPosition(std::string_view text);
 
 /// Advice about rows whose quotes are wrong. `rows`: some of them, one after the other.
 std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes);
+/// Returns "they have body, id; did you mean 'body'?" about a column that is not among the `names` of rows.
+std::string ColumnsAdvice(const std::string& column, const std::vector<std::string_view>& names);
 
 /// One thread at a time.
 class RowColumns {
@@ -50,6 +55,8 @@ class RowColumns {
   /// returns the reason, or an error that names the row by `number` if `rules.fail` is set.
   Result<std::string_view> Take(std::string_view row, std::uint64_t number, BytesColumn& text,
                                 BytesColumn& label);
+  /// Returns how many blank lines inside columns were passed over since the last call.
+  std::uint64_t TakeBlankLines() { return std::exchange(blank_lines_, 0); }
 
  private:
   Status Find(const std::string& column, const std::vector<std::string_view>& names, std::size_t& index);
@@ -60,6 +67,7 @@ class RowColumns {
   std::size_t label_ = 0;
   std::size_t wanted_ = 0;  // number of fields up to the last needed column
   std::size_t width_ = 0;   // of the header; 0: no header
+  std::uint64_t blank_lines_ = 0;
 };
 
 }  // namespace pipeline

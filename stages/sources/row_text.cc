@@ -10,16 +10,27 @@
 #include "formats/loose_json.h"
 #include "stages/sources/row_columns.h"
 #include "text/utf8.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 
 namespace {
 
-bool HasLineEnds(const BytesColumn& text) {
+constexpr std::string_view kDroppedUtf8 = "dropped_invalid_utf8";
+
+bool HasLines(const BytesColumn& text, bool space_is_blank) {
   if (text.joined().find('\n') != std::string_view::npos) return true;
   for (std::size_t row = 0; row < text.size(); ++row)
-    if (text[row].empty()) return true;
+    if (text[row].empty() || (space_is_blank && IsBlankLine(text[row]))) return true;
   return false;
+}
+
+std::string_view KindOf(const Json& value) {
+  if (value.is_null()) return "null";
+  if (value.is_bool()) return "true or false";
+  if (value.is_number()) return "a number";
+  if (value.is_array()) return "a list";
+  return value.is_object() ? "an object" : "a string";
 }
 
 std::vector<std::string> WantedOf(const RowTextRules& rules) {
@@ -42,7 +53,7 @@ class RowTextWorker : public Worker {
     if (!rules_.label.empty()) RETURN_IF_ERROR(RepairLabels(batch, stage, counts));
     if (rules_.fields)
       CutFields(batch, stage, counts);
-    else if (HasLineEnds(batch.text))
+    else if (HasLines(batch.text, rules_.space_is_blank))
       CutLines(batch, stage, counts);
     // The order is that of the rows, whichever step and batch found them.
     std::stable_sort(batch.quarantine.begin(), batch.quarantine.end(),
@@ -59,16 +70,26 @@ class RowTextWorker : public Worker {
   Status TakeMembers(Batch& batch, std::uint32_t stage, StageCounts& counts) {
     text_.Clear(), label_.Clear(), kept_.clear();
     for (std::size_t row = 0; row < batch.size(); ++row) {
-      const Bad bad = TakeRow(batch.text[row]);
+      const RecordHead& head = batch.heads[row];
+      absent_.clear();
+      const Bad bad = TakeRow(batch.text[row], counts);
       if (bad.reason.empty()) {
         kept_.push_back(static_cast<std::uint32_t>(row));
+        for (const std::string_view name : absent_) {
+          const std::string reason = AbsentColumn(name);
+          counts.Add(reason);
+          // One row of a partition shows the names that there are, should all rows be like it.
+          if (head.index == 0)
+            batch.quarantine.push_back({stage, head.index, head.sub, reason, std::string(batch.text[row])});
+        }
         continue;
       }
-      const RecordHead& head = batch.heads[row];
-      if (rules_.fail) {
+      if (bad.reason == kDroppedUtf8 ? rules_.invalid == InvalidUtf8::kFail : rules_.fail) {
         batch.failed_index = head.index;
-        return Status(Code::kDataLoss, StrCat("row ", head.document, " (from 0): ", bad.why,
-                                              "; mend it, or set on_bad_row: quarantine"));
+        return Status(
+            Code::kDataLoss,
+            StrCat("row ", head.document, " (from 0): ", bad.why, "; mend it, or set ",
+                   bad.reason == kDroppedUtf8 ? "invalid_utf8: replace" : "on_bad_row: quarantine"));
       }
       counts.Add(bad.reason);
       counts.AddSize(bad.reason, {batch.text[row].size()});
@@ -81,29 +102,54 @@ class RowTextWorker : public Worker {
     return {};
   }
 
-  // Appends to text_ and label_ unless the row is bad.
-  Bad TakeRow(std::string_view row) {
+  Result<Json> Parse(std::string_view row, bool& mended) {
     Result<Json> object = Json::ParseMembers(row, wanted_);
-    if (!object.ok())
-      if (const std::optional<std::string> strict = StrictInUnwanted(row, wanted_))
-        object = Json::ParseMembers(*strict, wanted_);
-    if (!object.ok()) return {"dropped_json", std::string(object.status().message())};
+    if (object.ok()) return object;
+    const std::optional<std::string> strict = StrictInUnwanted(row, wanted_);
+    if (strict) object = Json::ParseMembers(*strict, wanted_);
+    if (object.ok() || !rules_.mends_surrogates) return object;
+    const std::optional<std::string> whole = WithoutLoneSurrogates(strict ? std::string_view(*strict) : row);
+    if (!whole) return object;
+    Result<Json> mend = Json::ParseMembers(*whole, wanted_);
+    mended = mend.ok();
+    return mended ? std::move(mend) : std::move(object);
+  }
+
+  // Appends to text_ and label_ unless the row is bad, and to absent_ the columns that it has not.
+  Bad TakeRow(std::string_view row, StageCounts& counts) {
+    bool mended = false;
+    const Result<Json> object = Parse(row, mended);
+    if (!object.ok()) {
+      const std::string form = FormOfNoObject(row, false);
+      return {"dropped_json", form.empty() ? std::string(object.status().message()) : form};
+    }
+    if (mended && rules_.invalid != InvalidUtf8::kReplace)
+      return {kDroppedUtf8, "half of a surrogate pair, such as \\ud800, stands in it"};
     for (const std::string& name : wanted_)
-      if (!object->Has(name)) return {"dropped_no_field", StrCat("no member '", name, "'")};
+      if (!object->Has(name)) {
+        if (!rules_.may_lack || name == rules_.label)
+          return {"dropped_no_field", StrCat("no member '", name, "'")};
+        absent_.push_back(name);
+      }
     for (const std::string& name : rules_.text)
-      if (!(*object)[name].is_string()) return {"dropped_wrong_type", StrCat("'", name, "' is no string")};
+      if (const Json& value = (*object)[name]; !value.is_string() && !(rules_.may_lack && value.is_null()))
+        return {"dropped_wrong_type", StrCat("'", name, "' is ", KindOf(value), ", not a string")};
     const Json& label = (*object)[rules_.label];
     if (!rules_.label.empty() && !label.is_string() && !label.is_int() && !label.is_bool())
-      return {"dropped_wrong_type", StrCat("'", rules_.label, "' is no string, integer or boolean")};
+      return {"dropped_wrong_type",
+              StrCat("'", rules_.label, "' is ", KindOf(label), ", not a string, an integer, true or false")};
+    if (mended) counts.Add("lone_surrogate");
 
     std::string& out = text_.open_row();
-    for (std::size_t i = 0; i < rules_.text.size(); ++i) {
-      if (i > 0) out.push_back('\n');
-      const std::string_view value = (*object)[rules_.text[i]].AsString();
-      if (rules_.fields)
-        AppendOnOneLine(value, out);
-      else
+    bool first = true;
+    for (const std::string& name : rules_.text) {
+      const std::string_view value = (*object)[name].AsString();
+      if (rules_.may_lack && !rules_.fields && value.empty()) continue;
+      if (!std::exchange(first, false)) out.push_back('\n');
+      if (!rules_.fields)
         out.append(value);
+      else if (const std::uint64_t blank = AppendOnOneLine(value, rules_.space_is_blank, out); blank > 0)
+        counts.Add("blank_lines", blank);
     }
     text_.CloseRow();
     if (!rules_.label.empty())
@@ -187,7 +233,7 @@ class RowTextWorker : public Worker {
       std::uint64_t blank = 0;
       for (std::string_view text = batch.text[row]; !text.empty();) {
         const std::string_view line = TakeLine(text);
-        if (line.empty()) {
+        if (line.empty() || (rules_.space_is_blank && IsBlankLine(line))) {
           ++blank;
           continue;
         }
@@ -224,14 +270,25 @@ class RowTextWorker : public Worker {
   BytesColumn label_;
   std::vector<RecordHead> heads_;
   std::vector<std::uint32_t> kept_;
+  std::vector<std::string_view> absent_;  // of the row that is taken
 };
 
+/// Returns "'a', 'b'".
+std::string Quoted(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += StrCat(text.empty() ? "'" : ", '", Printable(name), "'");
+  return text;
+}
+
 }  // namespace
+
+std::string AbsentColumn(std::string_view name) { return StrCat("absent_", Printable(name)); }
 
 std::vector<Reason> RowTextReasons() {
   std::vector<Reason> reasons = {
       Drop("dropped_empty_text", "It had no text."),
       Drop("dropped_empty_field", "With `columns: fields`, a column of it was empty."),
+      {"absent_*", "It did not have the column of text of that name, and lost nothing else."},
   };
   for (Reason& reason : RepairReasons()) reasons.push_back(std::move(reason));
   reasons.push_back(Tally("blank_lines", "Blank lines, which are no records."));
@@ -245,25 +302,45 @@ Result<std::unique_ptr<Worker>> RowText::NewWorker() const {
 
 std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
   constexpr std::size_t kMostShown = 20;
+  constexpr std::size_t kWholeRows = 60 << 10;  // a longer one is perhaps the front of a row
   const std::vector<std::string> wanted = WantedOf(rules);
   std::set<std::string> seen, missing;
-  while (!rows.empty()) {
+  std::string of_first;  // what only the first row says
+  for (bool first = true; !rows.empty(); first = false) {
     const std::string_view row = rows.substr(0, rows.find('\n'));
     rows.remove_prefix(std::min(row.size() + 1, rows.size()));
     const Result<Json> object = Json::Parse(row);
-    if (!object.ok() || !object->is_object()) continue;
+    if (!object.ok() || !object->is_object()) {
+      if (first) of_first = FormOfNoObject(row, row.size() >= kWholeRows);
+      if (!of_first.empty()) return of_first;
+      continue;
+    }
     for (const auto& [name, value] : object->AsObject())
       if (seen.size() < kMostShown) seen.insert(name);
-    for (const std::string& name : wanted)
-      if (!object->Has(name)) missing.insert(name);
+    for (const std::string& name : wanted) {
+      const Json& value = (*object)[name];
+      if (!object->Has(name))
+        missing.insert(name);
+      else if (first && of_first.empty() && name != rules.label && !value.is_string())
+        of_first = StrCat("'", Printable(name), "' is ", KindOf(value), ", not a string");
+    }
+    if (const std::string_view list = ListOfObjectsIn(row); first && !missing.empty() && !list.empty())
+      return StrCat("these rows lack ", Quoted(missing), ", and ", ListAdvice(list));
   }
-  if (missing.empty()) return "mend it";
-  std::string names, columns;
-  for (const std::string& name : missing) names += StrCat(names.empty() ? "'" : ", '", name, "'");
-  for (const std::string& name : seen) columns += StrCat(columns.empty() ? "'" : ", '", name, "'");
-  return StrCat("these rows lack ", names,
-                columns.empty() ? " and have no columns" : " and have the columns ", columns,
+  if (missing.empty()) return of_first.empty() ? "mend it" : of_first;
+  return StrCat("these rows lack ", Quoted(missing),
+                seen.empty() ? " and have no columns" : StrCat(" and have the columns ", Quoted(seen)),
                 ": name those in the keys `text` and `label`, or mend the rows");
+}
+
+std::string AbsentAdvice(std::string_view row, const std::string& column) {
+  row = row.substr(0, row.find('\n'));
+  const Result<Json> object = Json::Parse(row);
+  if (!object.ok()) return "is its name right?";
+  if (const std::string_view list = ListOfObjectsIn(row); !list.empty()) return ListAdvice(list);
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : object->AsObject()) names.push_back(name);
+  return ColumnsAdvice(column, names);
 }
 
 }  // namespace pipeline

@@ -17,15 +17,23 @@ struct RowTextRules {
   std::vector<std::string> text;  // members of the objects
   std::string label;              // empty: no label
   bool fields = false;            // column `text` has one line per column; each becomes a field
+  bool may_lack = false;          // an absent column of text, null and "" are the same, and no fault
+  bool mends_surrogates = false;  // a lone surrogate in JSON becomes U+FFFD, if `invalid` lets it
+  bool space_is_blank = false;    // as in LineRules, of the lines inside a text
   InvalidUtf8 invalid = InvalidUtf8::kReplace;
 };
 
 /// The reasons for all rows; for JSON also those in formats/rows.md.
 std::vector<Reason> RowTextReasons();
 
-/// Advice about bad JSON rows. `rows`: some of them, one per line; if a member is missing, the advice lists
-/// the members that they have.
+/// Advice about bad JSON rows. `rows`: some of them, one per line, the last one perhaps in part; if a member
+/// is missing, the advice lists the members that they have.
 std::string MembersAdvice(std::string_view rows, const RowTextRules& rules);
+
+/// The reason for rows without the column of text `name`: "absent_title".
+std::string AbsentColumn(std::string_view name);
+/// Advice about a column that no row has. `row`: one of them, or nothing.
+std::string AbsentAdvice(std::string_view row, const std::string& column);
 
 /// Takes rows, each with `sub` 0, and gives records of valid UTF-8.
 class RowText : public Transform {

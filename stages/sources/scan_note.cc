@@ -9,6 +9,8 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::string_view kCr = " cr";
+
 /// Takes the next number from the front of `text`. Absent: none stands there.
 std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
@@ -25,11 +27,15 @@ std::string ToString(const ScanNote& note) {
   std::string text = note.offset ? std::to_string(*note.offset) : "-";
   for (const StreamPosition& position : note.positions)
     text += StrCat(" ", position.stored, " ", position.raw);
-  return text;
+  return note.ends == LineEnds::kCr ? text + std::string(kCr) : text;
 }
 
 ScanNote ParseScanNote(std::string_view text) {
   ScanNote note;
+  if (text.ends_with(kCr)) {
+    note.ends = LineEnds::kCr;
+    text.remove_suffix(kCr.size());
+  }
   note.offset = TakeNumber(text);
   while (!text.empty()) {
     const std::optional<std::uint64_t> stored = TakeNumber(text), raw = TakeNumber(text);

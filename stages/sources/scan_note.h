@@ -7,15 +7,17 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/line_rules.h"
 #include "formats/member_ends.h"
 
 namespace pipeline {
 
 /// In the run log, so that its form does not change: numbers with a space between them, and "-" for an absent
-/// one. The offset, then two numbers for each position.
+/// one. The offset, then two numbers for each position, then "cr" for LineEnds::kCr.
 struct ScanNote {
   std::optional<std::uint64_t> offset;    // of the first byte that is no ASCII; absent: there is none
   std::vector<StreamPosition> positions;  // by partition: where decoding can begin for the one behind it
+  LineEnds ends = LineEnds::kLf;
 };
 
 std::string ToString(const ScanNote& note);

@@ -47,7 +47,8 @@ class EncodeWorker final : public Worker {
     counts.Add("ids", batch.ids.joined().size());
     if (unknown > 0) counts.Add("unk_ids", unknown);
     if (bytes > 0) counts.Add("byte_ids", bytes);
-    if (batch.text.joined().find(kSpaceMark) != std::string_view::npos) CountSpaceMarks(batch, counts);
+    if (!encoder_.keeps_marks() && batch.text.joined().find(kSpaceMark) != std::string_view::npos)
+      CountSpaceMarks(batch, counts);
     return {};
   }
 
@@ -166,7 +167,8 @@ Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
   const auto engine = context.config[kEngineKey].AsString() == kLibraryEngine
                           ? SentencePieceEncoder::Engine::kLibrary
                           : SentencePieceEncoder::Engine::kOwn;
-  auto encoder = SentencePieceEncoder::Load(bytes, engine);
+  const auto marks = ReadingRulesOf(context.config) >= 2 ? SpaceMarks::kBytes : SpaceMarks::kAreSpaces;
+  auto encoder = SentencePieceEncoder::Load(bytes, engine, marks);
   if (!encoder.ok()) return std::move(encoder).status().Annotate(StrCat(context.name, ": ", file));
   std::vector<PieceType> types;
   for (const SentencePiece& piece : model->pieces()) types.push_back(piece.type);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -21,12 +22,18 @@ std::vector<std::string> Texts(const Cut& cut) {
 
 // Text with everything in it that rules look at.
 std::string RandomText(std::mt19937& random, std::size_t pieces) {
-  static const std::vector<std::string> kPieces = {"a",  "bc",   "猫",   "。",           ".",
-                                                   "\n", "\n",   "\n\n", "\r\n",         "\r\n\r\n",
-                                                   "\r", "\xFF", "\0"s,  "長い行が続く", "0123456789"};
+  static const std::vector<std::string> kPieces = {
+      "a",  "bc",   "猫",  "。",           ".",          "\n", "\n",    "\n\n",       "\r\n",    "\r\n\r\n",
+      "\r", "\xFF", "\0"s, "長い行が続く", "0123456789", " ",  "\n \n", "\n\u3000\n", "\xE3\x80"};
   std::string text = random() % 4 == 0 ? "\xEF\xBB\xBF" : "";
   for (std::size_t i = 0; i < pieces; ++i) text += kPieces[random() % kPieces.size()];
+  if (random() % 4 == 0) std::replace(text.begin(), text.end(), '\n', '\r');
   return text;
+}
+
+void SetRules2(std::mt19937& random, LineRules& rules) {
+  rules.space_is_blank = random() % 2 == 0;
+  rules.cr_may_end_lines = random() % 2 == 0;
 }
 
 TEST(LineCutterTest, ExampleOfTheFormatPage) {
@@ -214,6 +221,7 @@ TEST(LineCutterTest, ChunksDoNotMatter) {
     rules.partition_bytes = 1 + random() % 60;
     rules.max_document_bytes = 1 + random() % 60;
     rules.max_record_bytes = 4 + random() % 30;
+    SetRules2(random, rules);
     const std::string text = RandomText(random, random() % 120);
     const Cut whole = CutAll(text, rules, text.size() + 1);
     ASSERT_TRUE(whole.SameAs(CutAll(text, rules, 1))) << round;
@@ -237,19 +245,20 @@ TEST(LineCutterTest, StartsAtAnyPartitionThatBeginsADocument) {
     rules.partition_bytes = 1 + random() % 40;
     rules.max_document_bytes = 30;
     rules.max_record_bytes = 16;
+    SetRules2(random, rules);
     const std::string text = RandomText(random, 100);
     const Cut whole = CutAll(text, rules);
     for (std::size_t p = 0; p < whole.partitions.size(); ++p) {
       const Cut::Partition& before = whole.partitions[p];
       const std::string_view front = std::string_view(text).substr(0, before.raw_end);
       const bool ends =
-          EndsDocument(front.substr(front.size() - std::min(front.size(), kBorderBytes)), rules.documents);
+          EndsDocument(front.substr(front.size() - std::min(front.size(), kBorderBytes)), rules, whole.ends);
       if (before.raw_end < text.size()) {
         ASSERT_EQ(ends, before.counts.document_cut == 0) << round << ' ' << p;
       }
       if (!ends) continue;
-      const Cut part =
-          CutAll(text, rules, [] { return 5; }, {before.raw_end, before.document_end, before.partition + 1});
+      const Cut part = CutAll(text, rules, [] { return 5; },
+                              {before.raw_end, before.document_end, before.partition + 1, whole.ends});
       std::vector<Cut::Record> expected;
       for (const Cut::Record& record : whole.records)
         if (record.partition > p) expected.push_back(record);

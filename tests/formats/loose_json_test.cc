@@ -46,6 +46,47 @@ TEST(LooseJsonTest, WantedMembersStayAsTheyAre) {
   EXPECT_EQ(Strict(R"({"x":NaN,"text":"\ud83d"})"), R"({"x":null,"text":"\ud83d"})");
 }
 
+TEST(LooseJsonTest, LoneSurrogatesOfAnyStringCanBeReplaced) {
+  const auto whole = [](std::string_view object) {
+    return WithoutLoneSurrogates(object).value_or("as it was");
+  };
+  EXPECT_EQ(whole(R"({"text":"a\ud83d","\udc00":[NaN,"\ud83d\ude00"]})"),
+            R"({"text":"a\ufffd","\ufffd":[NaN,"\ud83d\ude00"]})");
+  EXPECT_EQ(whole(R"({"text":"\ud83d\ud83d\ude00\ude00"})"), R"({"text":"\ufffd\ud83d\ude00\ufffd"})");
+  for (const std::string_view text : {"", "{", R"({"text":"\\ud800 \u00e9"})", R"({"a":"\ud8)", R"("\u)"})
+    EXPECT_EQ(whole(text), "as it was") << text;
+}
+
+TEST(LooseJsonTest, TheFormOfARowThatIsNoObjectIsTold) {
+  const auto form = [](std::string_view row) { return FormOfNoObject(row, false); };
+  EXPECT_EQ(form(R"( [{"a": 1}, {"a": 2}])"),
+            "begins with `[`: a JSON array, not one object a line; `jq -c '.[]' FILE` makes lines of it");
+  EXPECT_EQ(form("["), form("[1]"));
+  EXPECT_EQ(form(R"({"a": "}\"{"} {"a": 2})"),
+            "behind the object at byte 14 another one stands; `jq -c . FILE` makes a line of each");
+  EXPECT_EQ(
+      form(R"({"a": [{"b": 1}]},)"),
+      "behind the object at byte 17 a comma stands, as in an array; `sed 's/,[[:space:]]*$//' FILE` removes "
+      "it at the ends of lines");
+  EXPECT_EQ(form("{} x"), "behind the object at byte 3 other text stands");
+  EXPECT_EQ(
+      form("{"),
+      "the object does not end in this line; if those of the file take several lines, `jq -c . FILE` makes a "
+      "line of each");
+  EXPECT_EQ(form(R"({"version": 1, "all data": [ {"text": "a"}, {"te)"),
+            "'all data' is a list of objects: `jq -c '.[\"all data\"][]' FILE` makes lines of it");
+  EXPECT_EQ(FormOfNoObject(R"({"text": "a long)", true), "");
+  for (const std::string_view row : {"", "text", "\"a\"", "}", "{nan}"}) EXPECT_EQ(form(row), "") << row;
+}
+
+TEST(LooseJsonTest, AMemberThatListsObjectsIsFound) {
+  EXPECT_EQ(ListOfObjectsIn(R"({"version": "1.1", "n": 5, "x": {"y": [{}]}, "data": [{"q": 0}]})"), "data");
+  for (const std::string_view row :
+       {"", "{", "{}", "[{}]", R"({"a": [1, {}]})", R"({"a" [{}]})", R"({"a": [)"})
+    EXPECT_EQ(ListOfObjectsIn(row), "") << row;
+  EXPECT_EQ(ListAdvice("data"), "'data' is a list of objects: `jq -c '.data[]' FILE` makes lines of it");
+}
+
 TEST(LooseJsonTest, AnythingElseStaysAsItIs) {
   for (const std::string_view text :
        {"", "{", "{\"a", "{\"a\":\"\\", "NaN", "[NaN]", "}}}", "{\"a\":\"\\ud8", "{\"a\" NaN"})

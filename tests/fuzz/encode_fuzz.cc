@@ -18,14 +18,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::string text;
   RepairUtf8(all.substr(model.size()), text);
 
-  const auto library = SentencePieceEncoder::Load(model, Engine::kLibrary);
-  const auto own = SentencePieceEncoder::Load(model, Engine::kOwn);
-  Require(library.ok() == own.ok());
-  if (!library.ok()) return 0;
-  SentencePieceEncoder::Scratch scratch;
-  std::vector<std::uint32_t> ids, ends, own_ids, own_ends;
-  Require((*library)->Encode(text, scratch, ids, ends).ok());
-  Require((*own)->Encode(text, scratch, own_ids, own_ends).ok());
-  Require(ids == own_ids && ends == own_ends);
+  for (const SpaceMarks marks : {SpaceMarks::kAreSpaces, SpaceMarks::kBytes}) {
+    const auto library = SentencePieceEncoder::Load(model, Engine::kLibrary, marks);
+    const auto own = SentencePieceEncoder::Load(model, Engine::kOwn, marks);
+    Require(library.ok() == own.ok());
+    if (!library.ok()) return 0;
+    SentencePieceEncoder::Scratch scratch;
+    std::vector<std::uint32_t> ids, ends, own_ids, own_ends;
+    Require((*library)->Encode(text, scratch, ids, ends).ok());
+    Require((*own)->Encode(text, scratch, own_ids, own_ends).ok());
+    Require(ids == own_ids && ends == own_ends);
+  }
   return 0;
 }

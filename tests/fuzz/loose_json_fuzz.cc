@@ -13,5 +13,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::optional<std::string> strict = StrictInUnwanted(text, wanted);
   if (Json::Parse(text).ok()) Require(!strict);
   if (strict) Require(!StrictInUnwanted(*strict, wanted));
+  const std::optional<std::string> whole = WithoutLoneSurrogates(text);
+  if (Json::Parse(text).ok()) Require(!whole);
+  if (whole) Require(!WithoutLoneSurrogates(*whole));
+  (void)FormOfNoObject(text, false);
+  Require(ListOfObjectsIn(text).size() <= text.size());
   return 0;
 }

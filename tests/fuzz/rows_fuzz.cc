@@ -41,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   rules.quoted_delimiter = data[0] & 1 ? ',' : '\0';
   rules.header = (data[0] & 2) != 0;
   rules.wrong_quotes_end_lines = (data[0] & 4) != 0;
+  rules.space_is_blank = (data[0] & 8) != 0;
+  rules.cr_may_end_lines = (data[0] & 16) != 0;
   rules.partition_bytes = 1u + data[1];
   rules.max_document_bytes = UINT64_MAX;
   rules.max_record_bytes = 4u + data[2] % 64;
@@ -68,8 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   for (std::size_t p = 0; p < whole.partitions.size() && p < 8; ++p) {
     const Cut::Partition& before = whole.partitions[p];
-    const Cut part =
-        CutAll(text, rules, [] { return 3; }, {before.raw_end, before.document_end, before.partition + 1});
+    const Cut part = CutAll(text, rules, [] { return 3; },
+                            {before.raw_end, before.document_end, before.partition + 1, whole.ends});
     Require(part.documents == whole.documents && part.headers.empty());
     Require(part.records.size() <= whole.records.size() &&
             std::equal(part.records.rbegin(), part.records.rend(), whole.records.rbegin()));

@@ -32,7 +32,8 @@ struct Cut {
   std::vector<Partition> partitions;
   CutCounts outside;
   std::uint64_t raw_bytes = 0, documents = 0;
-  std::string error;  // empty when it reached the end
+  LineEnds ends = LineEnds::kLf;  // of the last section
+  std::string error;              // empty when it reached the end
   std::size_t most_memory = 0;
 
   bool SameAs(const Cut& other) const {
@@ -99,6 +100,7 @@ inline Cut CutAll(std::string_view text, const LineRules& rules, const std::func
         cut.outside = cutter.outside();
         cut.raw_bytes = cutter.raw_bytes();
         cut.documents = cutter.documents();
+        cut.ends = cutter.ends();
         return cut;
     }
   }

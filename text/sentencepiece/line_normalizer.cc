@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "text/tokenizer_corpus.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -31,15 +32,17 @@ bool IsInTrie(const SentencePiece& piece) {
 
 }  // namespace
 
-LineNormalizer::LineNormalizer(const SentencePieceModel& model)
+LineNormalizer::LineNormalizer(const SentencePieceModel& model, SpaceMarks marks)
     : spacing_(model.spacing()),
       space_(spacing_.escapes ? kSpaceMarkCode : U' '),
-      charsmap_(model.charsmap()) {
+      charsmap_(model.charsmap()),
+      keeps_marks_(marks == SpaceMarks::kBytes && model.byte_fallback()) {
   AddLabels(model);
   AddOwnSymbols(model);
   MarkRules();
   is_space_plain_ = (table_[U' '] & CharacterTable::kLooks) == 0;
   table_.Look(U' ');
+  if (keeps_marks_) table_.Look(kSpaceMarkCode);
 }
 
 /// Frequent characters get small labels, so that the units near the root lie together.
@@ -113,9 +116,11 @@ LineNormalizer::Replaced LineNormalizer::ReplaceFront(std::string_view text) con
 void LineNormalizer::Normalize(std::string_view line, LineSymbols& out) const {
   out.count = 0;
   std::size_t at = 0;
+  std::size_t mark =
+      keeps_marks_ ? line.find(kSpaceMark) : std::string_view::npos;  // no rule reaches over it
   if (spacing_.removes_extra) {
-    while (at < line.size()) {
-      const Replaced front = ReplaceFront(line.substr(at));
+    while (at < std::min(line.size(), mark)) {
+      const Replaced front = ReplaceFront(line.substr(at, mark - at));
       if (front.by != " ") break;
       at += front.bytes;
     }
@@ -150,7 +155,14 @@ void LineNormalizer::Normalize(std::string_view line, LineSymbols& out) const {
       ++at;
       continue;
     }
-    Replaced front = ReplaceFront(line.substr(at));
+    if (at == mark) {
+      add(LineSymbols::kTextMark, at);
+      after_space = false;
+      at += kSpaceMark.size();
+      mark = line.find(kSpaceMark, at);
+      continue;
+    }
+    Replaced front = ReplaceFront(line.substr(at, mark - at));
     while (after_space && front.by.starts_with(' ')) front.by.remove_prefix(1);
     if (!front.by.empty()) {
       reserve(front.by.size() + line.size() - at + kAround);

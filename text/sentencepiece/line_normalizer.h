@@ -16,16 +16,24 @@ namespace pipeline {
 /// The characters of one line after the normaliser.
 struct LineSymbols {
   static constexpr std::uint32_t kOutside = 1U << 31;
+  /// U+2581 that stands in the text itself, with SpaceMarks::kBytes. No space has this symbol.
+  static constexpr std::uint32_t kTextMark = kOutside | 1U << 30 | 0x2581;
 
   std::uint32_t count = 0;
   std::vector<std::uint32_t> symbols;  // the first `count`: labels, or kOutside and a character without one
   std::vector<std::uint32_t> begins;   // for each the offset in the line of the text that became it; the end
 };
 
+/// What U+2581, with which models write a space, is where a text has it.
+enum class SpaceMarks : std::uint8_t {
+  kAreSpaces,  // as in the library: it comes back as a space
+  kBytes       // the pieces of its three bytes, before any rule; where the model has none, kAreSpaces
+};
+
 /// Immutable. Normalises clean UTF-8 as the library does.
 class LineNormalizer {
  public:
-  explicit LineNormalizer(const SentencePieceModel& model);
+  LineNormalizer(const SentencePieceModel& model, SpaceMarks marks);
 
   /// Replaces `out`.
   void Normalize(std::string_view line, LineSymbols& out) const;
@@ -34,7 +42,8 @@ class LineNormalizer {
   /// The largest label.
   std::uint32_t labels() const { return static_cast<std::uint32_t>(characters_.size() - 1); }
   char32_t CharacterOf(std::uint32_t symbol) const {
-    return (symbol & LineSymbols::kOutside) != 0 ? symbol & ~LineSymbols::kOutside : characters_[symbol];
+    constexpr std::uint32_t kCharacter = (1U << 21) - 1;
+    return (symbol & LineSymbols::kOutside) != 0 ? symbol & kCharacter : characters_[symbol];
   }
   std::uint64_t memory() const;
 
@@ -61,6 +70,7 @@ class LineNormalizer {
   std::vector<char32_t> characters_ = {0};  // by label
   PieceTrie own_symbols_;                   // pieces of the type user-defined: no rule changes them
   bool has_own_symbols_ = false, is_space_plain_ = true;
+  const bool keeps_marks_;
 };
 
 }  // namespace pipeline

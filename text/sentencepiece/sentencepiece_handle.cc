@@ -4,11 +4,13 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "text/tokenizer_corpus.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -38,22 +40,82 @@ SentencePieceEncoder::SentencePieceEncoder(std::unique_ptr<Library> library,
 SentencePieceEncoder::~SentencePieceEncoder() = default;
 
 Result<std::unique_ptr<const SentencePieceEncoder>> SentencePieceEncoder::Load(std::string_view model,
-                                                                               Engine engine) {
+                                                                               Engine engine,
+                                                                               SpaceMarks marks) {
   // The library does not check bounds, so this comes first.
   ASSIGN_OR_RETURN(const SentencePieceModel parsed, SentencePieceModel::Parse(model));
   auto library = std::make_unique<Library>();
   const sp::util::Status status = library->processor.LoadFromSerializedProto(model);
   if (!status.ok())
     return Status(Code::kDataLoss, StrCat("SentencePiece refuses the model: ", status.error_message()));
-  auto own = engine == Engine::kOwn ? UnigramEncoder::Make(parsed) : nullptr;
-  return std::unique_ptr<const SentencePieceEncoder>(
-      new SentencePieceEncoder(std::move(library), std::move(own)));
+  auto own = engine == Engine::kOwn ? UnigramEncoder::Make(parsed, marks) : nullptr;
+  std::unique_ptr<SentencePieceEncoder> encoder(new SentencePieceEncoder(std::move(library), std::move(own)));
+  if (marks == SpaceMarks::kBytes && parsed.byte_fallback()) RETURN_IF_ERROR(encoder->FindStandIn(parsed));
+  return std::unique_ptr<const SentencePieceEncoder>(std::move(encoder));
+}
+
+Status SentencePieceEncoder::FindStandIn(const SentencePieceModel& model) {
+  constexpr char32_t kFirst = 0xE000, kLast = 0xF8FF;  // characters for private use
+  std::array<std::uint32_t, 256> byte_ids{};
+  for (std::size_t id = 0; id < model.pieces().size(); ++id)
+    if (const SentencePiece& piece = model.pieces()[id]; piece.type == PieceType::kByte)
+      byte_ids[static_cast<std::size_t>(ByteOfPiece(piece.text))] = static_cast<std::uint32_t>(id);
+  const auto ids_of = [&byte_ids](std::string_view text) {
+    std::vector<std::uint32_t> ids;
+    for (const char byte : text) ids.push_back(byte_ids[static_cast<unsigned char>(byte)]);
+    return ids;
+  };
+  Scratch scratch;
+  std::vector<std::uint32_t> ids, ends;
+  std::array<char, 4> bytes{};
+  for (char32_t code = kFirst; code <= kLast; ++code) {
+    const std::string_view text = EncodeCharacter(code, bytes);
+    const auto has_it = [text](const SentencePiece& piece) {
+      return piece.text.find(text) != std::string_view::npos;
+    };
+    if (std::any_of(model.pieces().begin(), model.pieces().end(), has_it)) continue;
+    ids.clear(), ends.clear();
+    RETURN_IF_ERROR(EncodeByLibrary(text, scratch, ids, ends));
+    stand_in_ids_ = ids_of(text);
+    if (std::search(ids.begin(), ids.end(), stand_in_ids_.begin(), stand_in_ids_.end()) == ids.end())
+      continue;
+    stand_in_ = text;
+    mark_ids_ = ids_of(kSpaceMark);
+    return {};
+  }
+  return Status(Code::kInvalidArgument, "the model has a piece or a rule for each character for private use");
 }
 
 Status SentencePieceEncoder::Encode(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
                                     std::vector<std::uint32_t>& ends) const {
-  if (own_ == nullptr || !IsCleanUtf8(line)) return EncodeByLibrary(line, scratch, ids, ends);
+  if (own_ == nullptr || !IsCleanUtf8(line))
+    return keeps_marks() && line.find(kSpaceMark) != std::string_view::npos
+               ? EncodeWithMarks(line, scratch, ids, ends)
+               : EncodeByLibrary(line, scratch, ids, ends);
   own_->Encode(line, scratch.own_, ids, ends);
+  return {};
+}
+
+Status SentencePieceEncoder::EncodeWithMarks(std::string_view line, Scratch& scratch,
+                                             std::vector<std::uint32_t>& ids,
+                                             std::vector<std::uint32_t>& ends) const {
+  std::string text;
+  std::vector<bool> is_mark;  // by the stand-ins of `text`, some of which may be those of the line
+  while (!line.empty()) {
+    const bool mark = line.starts_with(kSpaceMark);
+    if (mark || line.starts_with(stand_in_)) is_mark.push_back(mark);
+    const std::size_t bytes = mark ? kSpaceMark.size() : 1;
+    text += mark ? std::string_view(stand_in_) : line.substr(0, 1);
+    line.remove_prefix(bytes);
+  }
+  auto from = static_cast<std::ptrdiff_t>(ids.size());
+  RETURN_IF_ERROR(EncodeByLibrary(text, scratch, ids, ends));
+  for (const bool mark : is_mark) {
+    const auto found = std::search(ids.begin() + from, ids.end(), stand_in_ids_.begin(), stand_in_ids_.end());
+    if (found == ids.end()) return Status(Code::kInternal, "U+2581 has no ids [this is a bug]");
+    if (mark) std::copy(mark_ids_.begin(), mark_ids_.end(), found);
+    from = found - ids.begin() + static_cast<std::ptrdiff_t>(mark_ids_.size());
+  }
   return {};
 }
 

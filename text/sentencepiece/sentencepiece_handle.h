@@ -41,7 +41,8 @@ class SentencePieceEncoder {
 
   /// kDataLoss: `model` is no model, or the library refuses it.
   static Result<std::unique_ptr<const SentencePieceEncoder>> Load(std::string_view model,
-                                                                  Engine engine = Engine::kOwn);
+                                                                  Engine engine = Engine::kOwn,
+                                                                  SpaceMarks marks = SpaceMarks::kAreSpaces);
   ~SentencePieceEncoder();
 
   /// Appends the ids of `line`, and to `ends` for each id the offset of its end in `line`. Ends never
@@ -50,6 +51,8 @@ class SentencePieceEncoder {
   Status Encode(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
                 std::vector<std::uint32_t>& ends) const;
   Result<std::string> Decode(std::span<const std::uint32_t> ids) const;
+  /// Whether U+2581 of a text comes back, as SpaceMarks::kBytes asks.
+  bool keeps_marks() const { return !stand_in_.empty(); }
   /// Bytes beside those of the library.
   std::uint64_t own_memory() const { return own_ == nullptr ? 0 : own_->memory(); }
 
@@ -58,9 +61,16 @@ class SentencePieceEncoder {
   SentencePieceEncoder(std::unique_ptr<Library> library, std::unique_ptr<const UnigramEncoder> own);
   Status EncodeByLibrary(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
                          std::vector<std::uint32_t>& ends) const;
+  Status EncodeWithMarks(std::string_view line, Scratch& scratch, std::vector<std::uint32_t>& ids,
+                         std::vector<std::uint32_t>& ends) const;
+  Status FindStandIn(const SentencePieceModel& model);
 
   std::unique_ptr<Library> library_;
   std::unique_ptr<const UnigramEncoder> own_;  // null: the library encodes all lines
+  // The library knows U+2581 as a space alone. So it gets a character that no piece and no rule of the model
+  // has, and that has as many bytes, and its ids are changed to those of U+2581.
+  std::string stand_in_;  // empty: SpaceMarks::kAreSpaces
+  std::vector<std::uint32_t> stand_in_ids_, mark_ids_;
 };
 
 /// Returns the replacements of a normalisation rule that the library brings along, such as "nmt_nfkc":

@@ -17,13 +17,14 @@ constexpr float kUnknownCosts = 10;     // nats below the worst piece
 
 }  // namespace
 
-std::unique_ptr<const UnigramEncoder> UnigramEncoder::Make(const SentencePieceModel& model) {
+std::unique_ptr<const UnigramEncoder> UnigramEncoder::Make(const SentencePieceModel& model,
+                                                           SpaceMarks marks) {
   if (model.model_type() != "unigram" || !Charsmap(model.charsmap()).keeps_characters()) return nullptr;
-  return std::unique_ptr<const UnigramEncoder>(new UnigramEncoder(model));
+  return std::unique_ptr<const UnigramEncoder>(new UnigramEncoder(model, marks));
 }
 
-UnigramEncoder::UnigramEncoder(const SentencePieceModel& model)
-    : normalizer_(model), falls_back_(model.byte_fallback()) {
+UnigramEncoder::UnigramEncoder(const SentencePieceModel& model, SpaceMarks marks)
+    : normalizer_(model, marks), falls_back_(model.byte_fallback()) {
   const std::vector<SentencePiece>& pieces = model.pieces();
   // The least and the largest score begin as in the library, which matters for models without normal pieces.
   float least = std::numeric_limits<float>::max(), largest = std::numeric_limits<float>::min();

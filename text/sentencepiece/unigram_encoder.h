@@ -35,9 +35,10 @@ class UnigramEncoder {
     std::vector<Token> tokens_;  // from the last to the first
   };
 
-  /// Null: the model is of another type, or its charsmap is damaged, and the library has to encode. The library
-  /// has accepted it.
-  static std::unique_ptr<const UnigramEncoder> Make(const SentencePieceModel& model);
+  /// Null: the model is of another type, or its charsmap is damaged, and the library has to encode. The
+  /// library has accepted it.
+  static std::unique_ptr<const UnigramEncoder> Make(const SentencePieceModel& model,
+                                                    SpaceMarks marks = SpaceMarks::kAreSpaces);
 
   /// Appends the ids of `line`, which is clean UTF-8, and for each the offset of its end in the line, as
   /// SentencePieceEncoder::Encode says.
@@ -46,7 +47,7 @@ class UnigramEncoder {
   std::uint64_t memory() const;
 
  private:
-  explicit UnigramEncoder(const SentencePieceModel& model);
+  UnigramEncoder(const SentencePieceModel& model, SpaceMarks marks);
 
   void FindBest(Scratch& scratch) const;
 

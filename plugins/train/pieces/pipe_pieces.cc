@@ -43,7 +43,8 @@ std::uint32_t pipe_pieces_abi(void) { return PIPE_PIECES_ABI; }
 pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, char* error, std::size_t error_bytes) {
   Say("memory is full", error, error_bytes);
   return Guarded<pipe_pieces*>(nullptr, [&]() -> pipe_pieces* {
-    auto encoder = pipeline::SentencePieceEncoder::Load({model, bytes});
+    auto encoder = pipeline::SentencePieceEncoder::Load(
+        {model, bytes}, pipeline::SentencePieceEncoder::Engine::kOwn, pipeline::SpaceMarks::kBytes);
     if (encoder.ok()) return new pipe_pieces{std::move(encoder).value()};
     Say(encoder.status().message(), error, error_bytes);
     return nullptr;

@@ -26,6 +26,7 @@ Json ExamplesConfig(Json::Array text = {"text"}, std::string_view label = {}) {
   config["max_record_bytes"] = 8 << 20;
   config["on_bad_row"] = "quarantine";
   config["invalid_utf8"] = "replace";
+  config["rules"] = "1";
   return config;
 }
 
@@ -60,6 +61,33 @@ TEST(ReadExamplesTest, ExampleOfTheFormatPage) {
   const SourceOutcome other = ReadExampleFile(ExamplesConfig({"title", "text"}), file);
   EXPECT_EQ(other.partitions.at(0).counts.reasons, (Reasons{{"dropped_no_field", 1}}));
   EXPECT_EQ(other.partitions.at(0).quarantine[0].substr(0, 19), "0:dropped_no_field:");
+  Json rules2 = ExamplesConfig({"title", "text"});
+  rules2["rules"] = "2";
+  const SourceOutcome now = ReadExampleFile(rules2, file);
+  EXPECT_EQ(now.partitions.at(0).records, outcome.partitions.at(0).records);
+  EXPECT_EQ(now.partitions.at(0).counts.reasons, (Reasons{{"absent_title", 1}}));
+  EXPECT_EQ(now.partitions.at(0).quarantine[0].substr(0, 15), "0:absent_title:");
+}
+
+TEST(ReadExamplesTest, AbsentAndEmptyFeaturesLoseNothingElse) {
+  Json config = ExamplesConfig({"title", "text"});
+  config["rules"] = "2";
+  const std::string file = File({{{"title", TfBytesList{"t"}}, {"text", TfBytesList{"a", "\u3000", "b"}}},
+                                 {{"title", TfBytesList{}}, {"text", TfBytesList{"c"}}},
+                                 {{"title", TfBytesList{""}}, {"text", TfBytesList{"d"}}},
+                                 {{"other", TfBytesList{"e"}}},
+                                 {{"text", TfInt64List{1}}}});
+  const SourceOutcome outcome = ReadExampleFile(config, file);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"t", "a", "b", "c", "d"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"absent_text", 1},
+                                                              {"absent_title", 1},
+                                                              {"blank_lines", 1},
+                                                              {"dropped_empty_text", 1},
+                                                              {"dropped_wrong_type", 1}}));
+  config["columns"] = "fields";
+  EXPECT_EQ(ReadExampleFile(config, file).texts, Strings{"[t][a b]"});
+  EXPECT_EQ(ReadExampleFile(config, file).partitions.at(0).counts.reasons.at("dropped_empty_field"), 3u);
 }
 
 TEST(ReadExamplesTest, ValuesAndFeaturesBecomeLinesOfADocument) {

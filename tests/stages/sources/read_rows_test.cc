@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "base/digest.h"
@@ -33,6 +34,7 @@ Json RowsConfig(std::string_view format, Json::Array text, std::string_view labe
   config["invalid_utf8"] = "replace";
   config["columns"] = "lines";
   config["max_ratio"] = 200;
+  config["rules"] = "1";
   return config;
 }
 
@@ -125,8 +127,10 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
   Json config = RowsConfig("jsonl", {"text"}, "label");
   config["on_bad_row"] = "fail";
   EXPECT_EQ(ReadRowFile(config, rows).status.message(),
-            "row 1 (from 0): 'text' is no string; mend it, or set on_bad_row: quarantine");
-  EXPECT_EQ(ReadRowFile(config, "{\"text\": \"torn").status.message().substr(0, 31),
+            "row 1 (from 0): 'text' is a number, not a string; mend it, or set on_bad_row: quarantine");
+  EXPECT_EQ(ReadRowFile(config, "{\"text\": \"torn").status.message().substr(0, 42),
+            "row 0 (from 0): the object does not end in");
+  EXPECT_EQ(ReadRowFile(config, "{\"text\": 1e}").status.message().substr(0, 31),
             "row 0 (from 0): line 1, column ");
 }
 
@@ -143,8 +147,128 @@ TEST(ReadRowsTest, AdviceNamesTheColumnsThatRowsHave) {
             "these rows lack 'label', 'text' and have no columns: name those in the keys `text` and `label`, "
             "or mend the "
             "rows");
-  EXPECT_EQ(MembersAdvice("{\"text\": 5, \"label\": 1}\n", rules), "mend it");
-  EXPECT_EQ(MembersAdvice("[\n\n5\nnull", rules), "mend it");
+  EXPECT_EQ(MembersAdvice("5\nnull", rules), "mend it");
+}
+
+TEST(ReadRowsTest, AdviceSaysWhatTheFormOfAFileIs) {
+  RowTextRules rules;
+  rules.text = {"text"};
+  const auto advice = [&rules](std::string_view rows) { return MembersAdvice(rows, rules); };
+  EXPECT_EQ(advice("[\n  {\n"),
+            "begins with `[`: a JSON array, not one object a line; `jq -c '.[]' FILE` makes lines of it");
+  EXPECT_TRUE(
+      advice("{\"text\": \"a\"}{\"text\": \"b\"}\n").starts_with("behind the object at byte 13 another one"));
+  EXPECT_TRUE(advice("{\"text\": \"a\"},\n").starts_with("behind the object at byte 13 a comma"));
+  EXPECT_TRUE(advice("{\n\"text\": \"a\"\n}\n").starts_with("the object does not end in this line"));
+  EXPECT_EQ(
+      advice("{\"version\": 1, \"data\": [{\"text\": \"a\"}]}\n"),
+      "these rows lack 'text', and 'data' is a list of objects: `jq -c '.data[]' FILE` makes lines of it");
+  EXPECT_EQ(advice("{\"data\": [{\"text\": \"" + std::string(60 << 10, 'x') + "\n"),
+            "'data' is a list of objects: `jq -c '.data[]' FILE` makes lines of it");
+  EXPECT_EQ(advice("{\"text\": [\"a\", \"b\"]}\n{}\n").substr(0, 21), "these rows lack 'text");
+  EXPECT_EQ(advice("{\"text\": [\"a\", \"b\"]}\n"), "'text' is a list, not a string");
+  EXPECT_EQ(advice("{\"text\": {\"a\": 1}}\n"), "'text' is an object, not a string");
+  EXPECT_EQ(advice("{\"text\": null}\n"), "'text' is null, not a string");
+  EXPECT_EQ(AbsentAdvice("{\"id\": 1, \"body\": \"a\"}\n", "boddy"),
+            "they have body, id; did you mean 'body'?");
+  EXPECT_EQ(AbsentAdvice("{}\n", "boddy"), "they have no columns");
+}
+
+Json Rules2(Json config) {
+  config["rules"] = "2";
+  return config;
+}
+
+TEST(ReadRowsTest, AbsentNullAndEmptyColumnsAreTheSameAndLoseNothingElse) {
+  const std::string rows =
+      "{\"title\": \"t\", \"text\": \"a\"}\n{\"text\": \"b\"}\n{\"title\": null, \"text\": \"c\"}\n"
+      "{\"title\": \"\", \"text\": \"d\"}\n{\"title\": \"only\"}\n{\"title\": null, \"text\": \"\"}\n{}\n"
+      "{\"title\": 5, \"text\": \"e\"}\n";
+  const SourceOutcome outcome = ReadRowFile(Rules2(RowsConfig("jsonl", {"title", "text"})), rows);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.texts, (Strings{"t", "a", "b", "c", "d", "only"}));
+  EXPECT_EQ(
+      outcome.partitions.at(0).counts.reasons,
+      (Reasons{
+          {"absent_text", 2}, {"absent_title", 2}, {"dropped_empty_text", 2}, {"dropped_wrong_type", 1}}));
+  EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 3u)
+      << "only the first row of a partition is a sample";
+  EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"title", "text"}), rows).partitions.at(0).counts.reasons,
+            (Reasons{{"blank_lines", 1}, {"dropped_no_field", 3}, {"dropped_wrong_type", 3}}))
+      << "rules 1";
+
+  const SourceOutcome labelled = ReadRowFile(
+      Rules2(RowsConfig("jsonl", {"title", "text"}, "label")),
+      "{\"text\": \"a\\nb\", \"label\": 1}\n{\"text\": \"c\"}\n{\"text\": \"d\", \"label\": null}\n");
+  EXPECT_EQ(labelled.texts, Strings{"1|a b"});
+  EXPECT_EQ(labelled.partitions.at(0).counts.reasons,
+            (Reasons{{"absent_title", 1}, {"dropped_no_field", 1}, {"dropped_wrong_type", 1}}));
+  EXPECT_EQ(labelled.partitions.at(0).quarantine[0], "0:absent_title:{\"text\": \"a\\nb\", \"label\": 1}");
+
+  const SourceOutcome csv =
+      ReadRowFile(Rules2(RowsConfig("csv", {"title", "text"})), "title,text\n,a\n\"\",b\n,\nc,\n");
+  EXPECT_EQ(csv.texts, (Strings{"a", "b", "c"}));
+  EXPECT_EQ(csv.partitions.at(0).counts.reasons, (Reasons{{"dropped_empty_text", 1}}));
+}
+
+TEST(ReadRowsTest, ARowOfFieldsNeedsAllOfThem) {
+  Json config = Rules2(RowsConfig("jsonl", {"a", "b"}));
+  config["columns"] = "fields";
+  const SourceOutcome outcome =
+      ReadRowFile(config,
+                  "{\"a\": \"x\\n\\n \\ny\", \"b\": \"z\"}\n{\"a\": \"x\"}\n{\"a\": null, \"b\": \"y\"}\n"
+                  "{\"a\": \"x\", \"b\": \" \"}\n");
+  EXPECT_EQ(outcome.texts, Strings{"[x y][z]"});
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons,
+            (Reasons{{"absent_b", 1}, {"blank_lines", 3}, {"dropped_empty_field", 3}}));
+  Json csv = RowsConfig("csv", {"a", "b"});
+  csv["columns"] = "fields";
+  EXPECT_EQ(ReadRowFile(csv, "a,b\n\"x\n\ny\",z\n").partitions.at(0).counts.reasons,
+            (Reasons{{"blank_lines", 1}}))
+      << "blank lines inside a column are counted";
+}
+
+TEST(ReadRowsTest, LoneSurrogatesOfATextBecomeReplacementCharacters) {
+  const std::string rows =
+      "{\"text\": \"a\\ud83d\", \"x\": NaN}\n{\"text\": \"b\", \"x\": \"\\ud83d\"}\n"
+      "{\"text\": \"\\ud83d\\ude00\"}\n{\"text\": \"\\udc00\", \"broken\": }\n";
+  Json config = Rules2(RowsConfig("jsonl", {"text"}));
+  const SourceOutcome outcome = ReadRowFile(config, rows);
+  EXPECT_EQ(outcome.texts, (Strings{"a\uFFFD", "b", "\U0001F600"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_json", 1}, {"lone_surrogate", 1}}));
+  config["invalid_utf8"] = "quarantine";
+  EXPECT_EQ(ReadRowFile(config, rows).partitions.at(0).counts.reasons,
+            (Reasons{{"dropped_invalid_utf8", 1}, {"dropped_json", 1}}));
+  config["invalid_utf8"] = "fail";
+  EXPECT_EQ(ReadRowFile(config, rows).status.message(),
+            "row 0 (from 0): half of a surrogate pair, such as \\ud800, stands in it; mend it, or set "
+            "invalid_utf8: replace");
+}
+
+TEST(ReadRowsTest, LinesOfWhiteSpaceInsideATextAreBlank) {
+  const std::string rows =
+      "{\"text\": \"a\\n\u3000\\nb\\n\\n\"}\n \t\n{\"text\": \" \"}\n{\"text\": \"\u3000c\"}\n";
+  const SourceOutcome outcome = ReadRowFile(Rules2(RowsConfig("jsonl", {"text"})), rows);
+  EXPECT_EQ(outcome.texts, (Strings{"a", "b", "\u3000c"}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons,
+            (Reasons{{"blank_lines", 4}, {"dropped_empty_text", 1}}));
+  EXPECT_EQ(outcome.end->documents, 3u);
+  EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"text"}), rows).texts,
+            (Strings{"a", "\u3000", "b", " ", "\u3000c"}))
+      << "rules 1";
+  EXPECT_EQ(ReadRowFile(Rules2(RowsConfig("tsv", {"a"})), "a\tb\n\t\n  \nx\ty\n").end->documents, 1u);
+}
+
+TEST(ReadRowsTest, TablesWithCrHaveRowsByTheirCrs) {
+  const SourceOutcome csv =
+      ReadRowFile(Rules2(RowsConfig("csv", {"text"})), "id,text\r1,alpha\r2,\"be\rta\"\r");
+  ASSERT_TRUE(csv.status.ok()) << csv.status.message();
+  EXPECT_EQ(csv.texts, (Strings{"alpha", "be", "ta"}));
+  EXPECT_EQ(csv.partitions.at(0).counts.reasons, (Reasons{{"cr", 2}}));
+  EXPECT_EQ(
+      ReadRowFile(Rules2(RowsConfig("jsonl", {"text"})), "{\"text\":\"a\"}\r{\"text\":\"b\\rc\"}\r").texts,
+      (Strings{"a", "b\rc"}))
+      << "an escape is no line end of the file";
 }
 
 TEST(ReadRowsTest, MembersThatNobodyReadsMayHoldWhatPythonWrites) {
@@ -270,11 +394,15 @@ std::string Table(std::string_view format, int rows) {
 }
 
 TEST(ReadRowsTest, AnyPackingBatchAndResumeGivesTheSame) {
-  for (const std::string format : {"csv", "jsonl"})
+  for (const std::string format : {"csv", "jsonl", "csv by CR", "jsonl by CR"})
     for (const bool label : {false, true}) {
-      Json config = RowsConfig(format, {"text"}, label ? "label" : "");
+      Json config = RowsConfig(format.substr(0, format.find(' ')), {"text"}, label ? "label" : "");
       config["partition"] = 5000;
-      const std::string table = Table(format, 1500);
+      std::string table = Table(config["format"].AsString(), 1500);
+      if (format.ends_with("CR")) {
+        config = Rules2(config);
+        std::replace(table.begin(), table.end(), '\n', '\r');
+      }
       const SourceOutcome whole = ReadRowFile(config, table);
       const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
       ASSERT_GT(partitions, 8u);

@@ -33,10 +33,11 @@ const Trained& Tokenizer(const std::string& layout, bool byte_fallback) {
 
 Result<std::unique_ptr<Transform>> MakeEncode(ArtifactInput tokenizer, bool cuts = false,
                                               std::string_view words = "auto",
-                                              std::string_view engine = "own") {
+                                              std::string_view engine = "own", std::string_view rules = "1") {
   StageContext context{"tokens", Json::Object{}, TextSchema()};
   context.config["words"] = words;
   context.config["engine"] = engine;
+  context.config["rules"] = rules;
   if (cuts) context.schema.columns["cuts"] = ColumnType::kU32List;
   context.artifacts.emplace("tokenizer", std::move(tokenizer));
   return EncodeType().transform()->make(context);
@@ -135,6 +136,33 @@ TEST(EncodeTest, CountsWhatItMade) {
   EXPECT_EQ(unknown.id_ends[0][0], 6u);
 }
 
+TEST(EncodeTest, SpaceMarksOfATextComeBackByRules2WithByteFallback) {
+  for (const char* layout : {"pipe", "flax_lm1b"})
+    for (const char* engine : {"own", "sentencepiece"}) {
+      const Trained& trained = Tokenizer(layout, true);
+      const SentencePieceModel model = SentencePieceModel::Parse(trained.Object("tokenizer.model")).value();
+      const auto now = MakeEncode({trained.store, "", trained.output.facts}, false, "auto", engine, "2");
+      ASSERT_TRUE(now.ok()) << now.status().message();
+      const std::vector<std::string> lines = Lines();
+      Batch batch = BatchOf(lines), before = BatchOf(lines);
+      const StageCounts counts = ApplyTo(batch, **now);
+      ApplyTo(before, *EncodeWith(trained));
+      EXPECT_EQ(counts.reasons.count("space_mark_in_text"), 0u);
+      ExpectSoundColumns(batch);
+      for (std::size_t row = 0; row < lines.size(); ++row) {
+        const std::vector<std::uint32_t> ids(batch.ids[row].begin(), batch.ids[row].end());
+        const std::vector<std::uint32_t> old(before.ids[row].begin(), before.ids[row].end());
+        if (lines[row].find("\u2581") == std::string::npos) {
+          EXPECT_EQ(ids, old) << lines[row];
+          continue;
+        }
+        std::string pieces;
+        for (const std::uint32_t id : ids) pieces += model.pieces()[id].text;
+        EXPECT_NE(pieces.find("<0xE2><0x96><0x81>"), std::string::npos) << pieces;
+      }
+    }
+}
+
 TEST(EncodeTest, ThreadsShareOneModel) {
   const auto transform = EncodeWith(Tokenizer("pipe", true));
   Batch expected = BatchOf(Lines());
@@ -172,7 +200,8 @@ TEST(EncodeTest, EachEngineGivesTheSameIds) {
     const Trained& trained = Tokenizer(layout, true);
     Batch by_own = BatchOf(Lines()), by_library = BatchOf(Lines());
     ApplyTo(by_own, *EncodeWith(trained));
-    const auto library = MakeEncode({trained.store, "", trained.output.facts}, false, "auto", "sentencepiece");
+    const auto library =
+        MakeEncode({trained.store, "", trained.output.facts}, false, "auto", "sentencepiece");
     ASSERT_TRUE(library.ok()) << library.status().message();
     ApplyTo(by_library, **library);
     EXPECT_TRUE(std::ranges::equal(by_own.ids.joined(), by_library.ids.joined()));

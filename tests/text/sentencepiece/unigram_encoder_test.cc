@@ -48,8 +48,9 @@ std::string Trained(std::map<std::string, std::string> options) {
   return model.ok() ? *model : std::string();
 }
 
-std::unique_ptr<const SentencePieceEncoder> Loaded(const std::string& bytes, Engine engine) {
-  auto encoder = SentencePieceEncoder::Load(bytes, engine);
+std::unique_ptr<const SentencePieceEncoder> Loaded(const std::string& bytes, Engine engine,
+                                                   SpaceMarks marks = SpaceMarks::kAreSpaces) {
+  auto encoder = SentencePieceEncoder::Load(bytes, engine, marks);
   EXPECT_TRUE(encoder.ok()) << encoder.status().message();
   return std::move(encoder).value();
 }
@@ -65,9 +66,9 @@ std::ostream& operator<<(std::ostream& out, const Ids& ids) {
 
 class Compared {
  public:
-  explicit Compared(const std::string& bytes)
-      : library_(Loaded(bytes, Engine::kLibrary)),
-        own_(UnigramEncoder::Make(*SentencePieceModel::Parse(bytes))) {}
+  explicit Compared(const std::string& bytes, SpaceMarks marks = SpaceMarks::kAreSpaces)
+      : library_(Loaded(bytes, Engine::kLibrary, marks)),
+        own_(UnigramEncoder::Make(*SentencePieceModel::Parse(bytes), marks)) {}
 
   Ids Library(std::string_view line) {
     Ids found;
@@ -104,6 +105,54 @@ TEST(UnigramEncoderTest, EachNormaliserGivesTheIdsOfTheLibrary) {
 
 TEST(UnigramEncoderTest, UnknownCharactersBecomeTheirBytes) {
   Compared(Trained({{"byte_fallback", "true"}, {"vocab_size", "600"}})).ExpectTheSameForMany();
+}
+
+TEST(UnigramEncoderTest, SpaceMarksOfATextBecomeTheirBytesAndAllOtherIdsStay) {
+  for (const char* rule : {"nmt_nfkc", "identity"})
+    for (const char* suffix : {"false", "true"})
+      for (const bool removes : {false, true}) {
+        SentencePieceModel model = *SentencePieceModel::Parse(
+            Trained({{"byte_fallback", "true"},
+                     {"vocab_size", "600"},
+                     {"normalization_rule_name", rule},
+                     {"treat_whitespace_as_suffix", suffix},
+                     {"user_defined_symbols", "<sep>,\u2581the,a\u2581b,\ue000,  "}}));
+        model.SetSpacing(true, removes);
+        const std::string bytes = model.Serialize();
+        Compared compared(bytes, SpaceMarks::kBytes), as_spaces(bytes);
+        compared.ExpectTheSameForMany();
+        for (const char* line : {"\u2581", "\u2581\u2581the", " \u2581 ", "a\u2581b",
+                                 "\ue000\u2581\ue001\u2581", "\u2581か\u3099", "か\u2581\u3099"})
+          compared.ExpectTheSame(line);
+        for (const char* line : {"", " ", "the a b", "日本語😀", "\ue000\ue001"})
+          EXPECT_EQ(compared.Own(line), as_spaces.Own(line)) << line;
+      }
+}
+
+TEST(UnigramEncoderTest, SpaceMarksComeBackWithEachTypeOfModel) {
+  for (const char* type : {"unigram", "bpe", "char"}) {
+    SentencePieceModel model = *SentencePieceModel::Parse(
+        Trained({{"byte_fallback", "true"}, {"vocab_size", "600"}, {"model_type", type}}));
+    model.RemoveCharsmap();
+    model.SetSpacing(true, false);
+    for (const Engine engine : {Engine::kOwn, Engine::kLibrary}) {
+      const auto encoder = Loaded(model.Serialize(), engine, SpaceMarks::kBytes);
+      SentencePieceEncoder::Scratch scratch;
+      for (const std::string line : {"\u2581", "日\u2581本", "\u2581\u2581 a\u2581", "\ue000\u2581\ue000"}) {
+        Ids found;
+        ASSERT_TRUE(encoder->Encode(line, scratch, found.ids, found.ends).ok());
+        EXPECT_EQ(encoder->Decode(found.ids).value(), line) << type;
+        EXPECT_EQ(found.ends.back(), line.size());
+      }
+    }
+  }
+}
+
+TEST(UnigramEncoderTest, WithoutBytePiecesSpaceMarksStaySpaces) {
+  const std::string model = Trained({});
+  Compared compared(model, SpaceMarks::kBytes), as_spaces(model);
+  for (const char* line : {"a\u2581b", "\u2581"}) EXPECT_EQ(compared.Own(line), as_spaces.Own(line));
+  EXPECT_FALSE(Loaded(model, Engine::kOwn, SpaceMarks::kBytes)->keeps_marks());
 }
 
 TEST(UnigramEncoderTest, EachRuleAboutSpacesGivesTheIdsOfTheLibrary) {
