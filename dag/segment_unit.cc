@@ -309,7 +309,7 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
   if (part.made.cuts && part.made.cuts->end) request.note = part.made.cuts->note;
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
-  request.decoder_memory = scope.options->memory_bytes / 8;
+  request.decoder_memory = scope.decoder_memory;
   request.is_small = part.group != nullptr;
   request.stop = stop;
   if (part.narrow) part.narrow(request);

@@ -47,6 +47,7 @@ struct SegmentScope {
   std::uint32_t log_segment = 0;       // number of its `segment` line; 0: it has none yet
   std::size_t tokens = 4;
   std::size_t waiting_partitions = 2;
+  std::uint64_t decoder_memory = 0;          // bytes for the buffers of the Source of one unit
   std::uint64_t source_partition_bytes = 0;  // largest amount of text in one partition
 
   /// The names by which this run is known at the location of the segment's artifact.
