@@ -100,8 +100,9 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made);
 
-/// Makes one partition of an input that `made` has the cuts of. The input gets no end line.
-Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id,
+/// Makes the missing partitions from `id` to `last` of an input that `made` has the cuts of. The input gets
+/// no end line.
+Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id, std::uint32_t last,
                   const OutputsOfInput& made);
 
 /// Does the same as RunStreamUnit on this thread alone, for a small input of `group`. `settled` is called

@@ -9,6 +9,7 @@
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/line_source.h"
+#include "stages/sources/scan_note.h"
 
 namespace pipeline {
 
@@ -28,6 +29,7 @@ class Decompress : public SourceStage {
     return OpenLineSource(std::move(request), rules_, input_, subset_);
   }
   const Transform* repair() const override { return &repair_; }
+  std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
   std::vector<FaultBound> bounds() const override {
     return invalid_lines_ ? std::vector{*invalid_lines_} : std::vector<FaultBound>();
   }

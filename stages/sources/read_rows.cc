@@ -11,6 +11,7 @@
 #include "stages/sources/input_keys.h"
 #include "stages/sources/line_source.h"
 #include "stages/sources/row_text.h"
+#include "stages/sources/scan_note.h"
 
 namespace pipeline {
 
@@ -36,6 +37,7 @@ class ReadRows : public SourceStage {
     return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
   }
   const Transform* repair() const override { return &text_; }
+  std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
   std::vector<FaultBound> bounds() const override { return bounds_; }
 
  private:
