@@ -76,7 +76,7 @@ class InputScan {
       input_ = &input;
       RETURN_IF_ERROR(PassOver(input));
     }
-    if (!cuts_.end && input.source.decodes_on_one_thread() &&
+    if (!input.source.bytes_to_cut() && input.source.decodes_on_one_thread() &&
         input.running->input_bytes >= least / kTextPerByte)
       scope.environment->progress->Note(StrCat(file_.input.name, kWhole));
     return {};
@@ -195,6 +195,7 @@ Status CutInputs::Look(SegmentState& state, std::uint32_t number) {
       EndCutInput(units_.ContextOf(state, number), FileOf(state, number), number, made);
   const Lock lock(run_.mutex);
   SegmentState::Input& input = state.inputs[number];
+  input.outputs.joined = state.scope.assembly.source->joined(*input.outputs.cuts);
   input.looked_at = true;
   input.given_up = !ended.ok();
   if (ended.ok() && !*ended) state.LookAgainAt(number);
@@ -208,13 +209,19 @@ Status CutInputs::Partition(SegmentState& state, PartitionId id) {
     const Lock lock(run_.mutex);
     made = state.inputs[id.input].outputs;
   }
-  Status outcome = RunCutUnit(units_.ContextOf(state), FileOf(state, id.input), id, made);
+  std::uint32_t last = id.partition;
+  if (run_.Does(ExecutionMode::kOneUnit)) {
+    made.joined = state.scope.assembly.source->joined(*made.cuts);
+    last = made.LastOfUnit(id.partition);
+  }
+  Status outcome = RunCutUnit(units_.ContextOf(state), FileOf(state, id.input), id, last, made);
   if (!outcome.ok()) outcome = units_.ReadAnew(state, id.input, std::move(outcome));
   const Lock lock(run_.mutex);
   if (outcome.Detail<SourceChanged>() != nullptr)
     run_.failures.InvalidateUnsettled(state, id.input, kSourceChanged);
   if (!outcome.ok()) return outcome;
-  state.unsettled.erase(id);
+  for (std::uint32_t partition = id.partition; partition <= last; ++partition)
+    state.unsettled.erase({id.input, partition});
   if (!state.exists(id) && !state.failed.contains(id)) {  // it is read again from a new copy
     state.inputs[id.input].begun.erase(id.partition);
     state.LookAgainAt(id.input);

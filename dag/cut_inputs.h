@@ -21,7 +21,7 @@ class CutInputs {
   Status Scan(SegmentState& state, std::uint32_t number);
   /// Checks a cut input before its missing partitions are offered. If none is missing, logs its end.
   Status Look(SegmentState& state, std::uint32_t number);
-  /// Makes one partition of a cut input.
+  /// Makes one partition of a cut input; in a worker also those that its unit has besides.
   Status Partition(SegmentState& state, PartitionId id);
 
  private:

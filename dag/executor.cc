@@ -225,7 +225,7 @@ class Executor::Coordinator {
   /// Takes the next missing partition of a cut input, or the one that is asked for. Absent: there is none
   /// now.
   std::optional<PartitionId> TakeCut(SegmentState& state) REQUIRES(run_.mutex) {
-    if (!run_.Does(ExecutionMode::kOneUnit)) return state.TakeNextCut();
+    if (!run_.Does(ExecutionMode::kOneUnit)) return state.TakeNextCut(run_.Does(ExecutionMode::kPlanning));
     const PartitionId* const asked = std::get_if<PartitionId>(&asked_.part);
     return asked != nullptr && state.TakeCut(*asked) ? std::optional(*asked) : std::nullopt;
   }

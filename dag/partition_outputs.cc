@@ -26,6 +26,22 @@ std::optional<std::uint32_t> OutputsOfInput::last_missing() const {
   return std::nullopt;
 }
 
+bool OutputsOfInput::BeginsUnit(std::uint32_t partition) const {
+  const auto is_joined = [this](std::uint32_t at) { return at < joined.size() && joined[at]; };
+  for (std::uint32_t before = partition; is_joined(before); --before)
+    if (!existing.contains(before - 1)) return false;
+  std::uint32_t behind = partition + 1;
+  while (is_joined(behind)) ++behind;
+  return cuts->end || behind < joined.size() || joined.empty();
+}
+
+std::uint32_t OutputsOfInput::LastOfUnit(std::uint32_t partition) const {
+  std::uint32_t last = partition;
+  for (std::uint32_t at = partition + 1; at < std::min(joined.size(), cuts->ends.size()) && joined[at]; ++at)
+    if (!existing.contains(at)) last = at;
+  return last;
+}
+
 const UnitLine* FindEnd(const RunLog& log, const OutputKeys& keys, std::uint32_t input) {
   for (const std::string& stage : keys.end_stages) {
     const UnitLine* line = log.FindDone(ToString(UnitId{stage, StreamId{input}}));

@@ -27,10 +27,16 @@ struct OutputsOfInput {
   std::optional<InputEnd> end;                 // absent until the input was read to its end
   std::shared_ptr<const InputCuts> cuts;       // null: unknown
   std::map<std::uint32_t, Existing> existing;  // by partition
+  std::vector<bool> joined;                    // SourceStage::joined of the cuts, or empty
 
   bool complete() const { return end && existing.size() >= end->partitions; }
   /// Returns the highest missing partition. Absent: none is missing, or the end is unknown.
   std::optional<std::uint32_t> last_missing() const;
+  /// Returns whether the missing partition of a cut input is the first of its unit, and the cuts have all of
+  /// that unit's.
+  bool BeginsUnit(std::uint32_t partition) const;
+  /// Returns the last missing partition of the unit that begins with `partition`.
+  std::uint32_t LastOfUnit(std::uint32_t partition) const;
 };
 
 /// The keys by which PartitionOutputs finds partition outputs.

@@ -90,6 +90,7 @@ struct MemoryNeeds {
 struct UnitLimits {
   std::size_t tokens = 0;              // batches of one unit
   std::size_t waiting_partitions = 0;  // partitions of one unit that may wait to be committed
+  std::uint64_t decoder_memory = 0;    // bytes for decoded text of one unit that waits to be cut
 };
 
 std::uint64_t LeastTokens(const MemoryNeeds& needs) { return static_cast<std::uint64_t>(needs.threads) + 1; }
@@ -101,8 +102,9 @@ std::uint64_t LeastBytes(const MemoryNeeds& needs) {
              (LeastTokens(needs) * needs.batch_bytes * kGrowth + 2 * needs.partition_bytes);
 }
 
-/// Returns as many tokens and waiting partitions as fit. kInvalidArgument: there is no room for one partition
-/// that is written while another is committed; the message says how much is needed.
+/// Returns as many tokens and waiting partitions as fit, and half of what is left then for decoders.
+/// kInvalidArgument: there is no room for one partition that is written while another is committed; the
+/// message says how much is needed.
 Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
   const auto units = static_cast<std::uint64_t>(needs.units);
   const std::uint64_t per_batch = needs.batch_bytes * kGrowth;
@@ -115,7 +117,7 @@ Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
     const std::uint64_t more = left / 4 / units / std::max<std::uint64_t>(per_batch, 1);
     const std::uint64_t most = 4 * static_cast<std::uint64_t>(needs.threads);
     return UnitLimits{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
-                      waiting};
+                      waiting, left / 2 / units};
   }
   return Status(Code::kInvalidArgument,
                 StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
@@ -173,6 +175,7 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
   if (!limits.ok()) return std::move(limits).status().Annotate(stage);
   scope.tokens = limits->tokens;
   scope.waiting_partitions = limits->waiting_partitions;
+  scope.decoder_memory = limits->decoder_memory;
   return {};
 }
 

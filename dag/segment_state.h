@@ -159,13 +159,14 @@ struct SegmentState {
     return input.gives_cuts() && id.partition < input.outputs.cuts->ends.size() && !exists(id) &&
            input.begun.insert(id.partition).second;
   }
-  /// Takes the next missing partition of a cut input. Absent: there is none now.
-  std::optional<PartitionId> TakeNextCut() {
+  /// Takes the next missing partition of a cut input, or the first one of a unit. Absent: there is none now.
+  std::optional<PartitionId> TakeNextCut(bool units) {
     for (; first_cut < inputs.size(); ++first_cut) {
       Input& input = inputs[first_cut];
       if (!input.gives_cuts()) continue;
       while (input.next_cut < input.outputs.cuts->ends.size()) {
         const PartitionId id{static_cast<std::uint32_t>(first_cut), input.next_cut++};
+        if (units && !exists(id) && !input.outputs.BeginsUnit(id.partition)) continue;
         if (TakeCut(id)) return id;
       }
     }

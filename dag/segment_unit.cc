@@ -309,7 +309,7 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
   if (part.made.cuts && part.made.cuts->end) request.note = part.made.cuts->note;
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
-  request.decoder_memory = scope.options->memory_bytes / 8;
+  request.decoder_memory = scope.decoder_memory;
   request.is_small = part.group != nullptr;
   request.stop = stop;
   if (part.narrow) part.narrow(request);
@@ -337,12 +337,14 @@ void RunSmallInput(const UnitContext& unit, const SourceFile& file, std::uint32_
   if (!opened.ok()) settled(std::move(opened));
 }
 
-Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id,
+Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id, std::uint32_t last,
                   const OutputsOfInput& made) {
   const std::string name = ToString(UnitId{unit.scope.planned->keys.stage, id});
-  const auto narrow = [id, &made](SourceRequest& request) {
-    request.wanted = [only = id.partition](std::uint32_t partition) { return partition == only; };
-    request.last_wanted = id.partition;
+  const auto narrow = [id, last, &made](SourceRequest& request) {
+    request.wanted = [first = id.partition, last, &made](std::uint32_t partition) {
+      return partition >= first && partition <= last && !made.existing.contains(partition);
+    };
+    request.last_wanted = last;
     request.known_end = [&cuts = *made.cuts](std::uint32_t partition) { return cuts.EndOf(partition); };
     request.note = made.cuts->note;
   };

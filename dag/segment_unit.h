@@ -47,6 +47,7 @@ struct SegmentScope {
   std::uint32_t log_segment = 0;       // number of its `segment` line; 0: it has none yet
   std::size_t tokens = 4;
   std::size_t waiting_partitions = 2;
+  std::uint64_t decoder_memory = 0;          // bytes for the buffers of the Source of one unit
   std::uint64_t source_partition_bytes = 0;  // largest amount of text in one partition
 
   /// The names by which this run is known at the location of the segment's artifact.
@@ -99,8 +100,9 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                      const OutputsOfInput& made);
 
-/// Makes one partition of an input that `made` has the cuts of. The input gets no end line.
-Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id,
+/// Makes the missing partitions from `id` to `last` of an input that `made` has the cuts of. The input gets
+/// no end line.
+Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId id, std::uint32_t last,
                   const OutputsOfInput& made);
 
 /// Does the same as RunStreamUnit on this thread alone, for a small input of `group`. `settled` is called

@@ -118,14 +118,15 @@ class NeedsFinder {
       return;
     }
     const SourceFile* const file = FileOf(stage.state, id.input);
-    const InputCuts* const cuts = stage.state.inputs[id.input].outputs.cuts.get();
+    const OutputsOfInput& outputs = stage.state.inputs[id.input].outputs;
+    const InputCuts* const cuts = outputs.cuts.get();
     if (file == nullptr || cuts == nullptr || id.partition >= cuts->ends.size()) return;
     if (!cuts->end) return;  // nobody knows yet which share of the file it is
     const auto all =
         static_cast<double>(std::max<std::uint64_t>({cuts->end->raw_bytes, cuts->ends.back().raw_end, 1}));
     const std::uint64_t begin = id.partition == 0 ? 0 : cuts->ends[id.partition - 1].raw_end;
     ReadsFile(stage.state, *file, static_cast<double>(begin) / all,
-              static_cast<double>(cuts->ends[id.partition].raw_end) / all, needs);
+              static_cast<double>(cuts->ends[outputs.LastOfUnit(id.partition)].raw_end) / all, needs);
   }
 
   /// The unit reads `file` from one share of it to another.

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
+#include "base/damaged_bytes.h"
 #include "base/str.h"
 #include "formats/stream_decoder.h"
 
@@ -20,7 +22,7 @@ namespace {
 constexpr std::uint64_t kMemoryLimit = std::uint64_t{256} << 20;
 constexpr std::uint64_t kLargestIndex = std::uint64_t{64} << 20;
 constexpr std::size_t kTailBytes = 4 << 10;
-constexpr std::size_t kStopBytes = 1 << 20;  // of output between two checks of the stop token
+constexpr std::size_t kBlockInputBytes = 64 << 10;
 
 const std::uint8_t* RawBytes(std::string_view text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
@@ -262,42 +264,100 @@ Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop) {
   }
   std::reverse(index.blocks.begin(), index.blocks.end());
   for (XzBlock& block : index.blocks) {
+    if (block.raw_bytes > LZMA_VLI_MAX - index.raw_bytes)
+      return DamagedXz(block.offset, "the indexes have more bytes than a file can hold");
     block.raw_offset = index.raw_bytes;
     index.raw_bytes += block.raw_bytes;
   }
   return index;
 }
 
-Status DecodeXzBlock(const XzBlock& where, std::string_view bytes, std::stop_token stop, std::string& out) {
-  out.clear();
-  lzma_block block;
-  Filters filters;
-  RETURN_IF_ERROR(DecodeHeader(where, bytes, block, filters));
-  const std::uint64_t memory = lzma_raw_decoder_memusage(filters.chain.data());
-  if (memory > kMemoryLimit)
-    return XzReason(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where.offset));
-  Coder coder;
-  if (const lzma_ret code = lzma_block_decoder(&coder.stream, &block); code != LZMA_OK)
-    return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
-  std::string_view in = bytes.substr(block.header_size);
-  lzma_ret code = LZMA_OK;
-  out.resize(where.raw_bytes);
-  std::span<char> left(out);
-  while (code == LZMA_OK && !stop.stop_requested()) {
-    std::span<char> room = left.subspan(0, std::min(left.size(), kStopBytes));
-    const std::size_t before = room.size();
-    code = coder.Code(in, room, LZMA_FINISH);
-    left = left.subspan(before - room.size());
+std::size_t XzBlockAt(const XzIndex& index, std::uint64_t raw_offset) {
+  const auto found = std::upper_bound(
+      index.blocks.begin(), index.blocks.end(), raw_offset,
+      [](std::uint64_t offset, const XzBlock& block) { return offset < block.raw_offset + block.raw_bytes; });
+  return static_cast<std::size_t>(found - index.blocks.begin());
+}
+
+class XzBlockReader::State {
+ public:
+  State(const XzBlock& where, ByteReader& input) : where_(where), input_(input), unread_(where.bytes) {}
+
+  /// Decodes some bytes to the front of `out` and shortens it by them. True: the end of the block.
+  Result<bool> Step(std::span<char>& out) {
+    if (buffer_.empty()) RETURN_IF_ERROR(Begin());
+    if (in_.empty() && unread_ > 0) RETURN_IF_ERROR(Fill());
+    const lzma_ret code = coder_.Code(in_, out, unread_ == 0 ? LZMA_FINISH : LZMA_RUN);
+    if (code == LZMA_OK) return false;
+    if (code == LZMA_STREAM_END) {
+      if (in_.empty() && unread_ == 0) return true;
+      return DamagedXz(where_.offset, "block and index do not agree");
+    }
+    if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
+      return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where_.offset));
+    return DamagedXz(where_.offset + where_.bytes - unread_ - in_.size(),
+                     "the data breaks the format, or a checksum differs");
   }
-  out.resize(out.size() - left.size());
-  if (code == LZMA_STREAM_END) {
-    return left.empty() && in.empty() ? Status() : DamagedXz(where.offset, "block and index do not agree");
+
+  std::shared_ptr<DamagedBytes> whereabouts() const {
+    return std::make_shared<DamagedBytes>(where_.offset, where_.offset + where_.bytes);
   }
-  if (code == LZMA_OK) return Status(Code::kCancelled, "stopped");
-  if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
-    return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where.offset));
-  return DamagedXz(where.offset + bytes.size() - in.size(),
-                   "the data breaks the format, or a checksum differs");
+
+ private:
+  Status Begin() {
+    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, kBlockInputBytes)));
+    std::string front(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, LZMA_BLOCK_HEADER_SIZE_MAX)),
+                      '\0');
+    RETURN_IF_ERROR(ReadExactly(input_, front));
+    RETURN_IF_ERROR(DecodeHeader(where_, front, block_, filters_));
+    const std::uint64_t memory = lzma_raw_decoder_memusage(filters_.chain.data());
+    if (memory > kMemoryLimit)
+      return XzReason(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where_.offset));
+    if (const lzma_ret code = lzma_block_decoder(&coder_.stream, &block_); code != LZMA_OK)
+      return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where_.offset));
+    unread_ -= front.size();
+    std::copy(front.begin(), front.end(), buffer_.begin());
+    in_ = std::string_view(buffer_).substr(0, front.size()).substr(block_.header_size);
+    return {};
+  }
+
+  Status Fill() {
+    const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(unread_, buffer_.size()));
+    ASSIGN_OR_RETURN(const std::size_t got, input_.Read(std::span(buffer_).first(most)));
+    if (got == 0) return DamagedXz(where_.offset + where_.bytes - unread_, "ends inside a block: truncated");
+    unread_ -= got;
+    in_ = std::string_view(buffer_).substr(0, got);
+    return {};
+  }
+
+  const XzBlock where_;
+  ByteReader& input_;
+  std::uint64_t unread_;  // bytes of the block that input_ still has
+  std::string buffer_;    // empty before the first step
+  std::string_view in_;   // part of buffer_ that is not yet decoded
+  lzma_block block_{};
+  Filters filters_;
+  Coder coder_;
+};
+
+XzBlockReader::XzBlockReader(const XzBlock& block, ByteReader& input)
+    : state_(std::make_unique<State>(block, input)) {}
+XzBlockReader::~XzBlockReader() = default;
+
+Result<std::size_t> XzBlockReader::Read(std::span<char> out) {
+  std::span<char> left = out;
+  while (left.size() == out.size() && !ended_ && failure_.ok()) {
+    Result<bool> step = state_->Step(left);
+    if (step.ok())
+      ended_ = *step;
+    else
+      failure_ = std::move(step).status();
+  }
+  if (failure_.code() == Code::kDataLoss && failure_.Detail<StatusDetail>() == nullptr)
+    failure_ = std::move(failure_).With(state_->whereabouts());
+  const std::size_t given = out.size() - left.size();
+  if (given == 0 && !failure_.ok()) return failure_;
+  return given;
 }
 
 }  // namespace pipeline

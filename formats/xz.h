@@ -1,6 +1,7 @@
 // xz: decoded as a stream, or block by block with its index. Rules: formats/compression.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,8 +45,24 @@ struct XzIndex {
 /// kResourceExhausted: the index is larger than 64 MiB; NewXzReader can still read such a file.
 Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop);
 
-/// Decodes one block from `bytes` into `out`, whose content is replaced and whose memory is reused. After
-/// an error `out` holds the good bytes. Needs at most 256 MiB of other memory.
-Status DecodeXzBlock(const XzBlock& block, std::string_view bytes, std::stop_token stop, std::string& out);
+/// The number of the block that contains `raw_offset`; the number of blocks: none does.
+std::size_t XzBlockAt(const XzIndex& index, std::uint64_t raw_offset);
+
+/// Decodes one block as a stream, in at most 256 MiB of memory, whatever the size of the block is. Its check
+/// is verified before the end. Damage has the detail DamagedBytes with the bytes of the block.
+class XzBlockReader : public ByteReader {
+ public:
+  /// `input` is at the first byte of the block, and behind its last one when the reader has come to the end.
+  /// It outlives the reader.
+  XzBlockReader(const XzBlock& block, ByteReader& input);
+  ~XzBlockReader() override;
+  Result<std::size_t> Read(std::span<char> out) override;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+  bool ended_ = false;
+  Status failure_;
+};
 
 }  // namespace pipeline

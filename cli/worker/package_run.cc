@@ -180,6 +180,8 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
     return Fail(unit, Status(Code::kInvalidArgument, "is no unit; a unit has the form STAGE/PART"),
                 kExitUsage);
   damaged_ = false;
+  const std::optional<UnitId> id = ParseUnitId(unit);
+  running_ = id && std::holds_alternative<PartitionId>(id->part) ? unit : "";
   began_ = std::chrono::steady_clock::now();
   // Two short units in one millisecond are two.
   began_at_ = std::max(SystemClock().UnixMillis(), began_at_ + 1);
@@ -205,6 +207,8 @@ UnitEnd PackageRun::Run(const std::string& unit, Others others, const std::stop_
   {
     const Lock lock(mutex_);
     told = WriteHeld();
+    const std::optional<UnitRecord> done = std::exchange(done_, std::nullopt);
+    if (told.ok() && done) told = results_.Write(*done);
   }
   results_.EndUnit();
   UnitEnd end = EndOf(unit, outcome, told);
@@ -225,8 +229,14 @@ Status PackageRun::Tell(const UnitLine& line) {
     record.partition = std::exchange(held_, std::nullopt)->line;
   else
     RETURN_IF_ERROR(WriteHeld());
-  if (line.state != UnitState::kDone || !IsFirstPartition(line.unit)) return results_.Write(record);
-  held_ = std::move(record);
+  if (line.state == UnitState::kDone && line.unit == running_) {
+    // Until all of its partitions are done, the unit is this worker's.
+    done_ = std::move(record);
+  } else if (line.state == UnitState::kDone && IsFirstPartition(line.unit)) {
+    held_ = std::move(record);
+  } else {
+    return results_.Write(record);
+  }
   return {};
 }
 

@@ -93,12 +93,14 @@ class PackageRun {
   std::map<std::uint32_t, UnitRecord> lineages_
       GUARDED_BY(mutex_);                              // by segment line; of each only its lineage
   std::optional<UnitRecord> held_ GUARDED_BY(mutex_);  // of the first partition of the input that is read
+  std::optional<UnitRecord> done_ GUARDED_BY(mutex_);  // of the first partition of the unit that runs
   std::string who_;
   std::unique_ptr<Workspace> workspace_;
   std::optional<Snapshot> snapshot_;
   std::optional<Plan> plan_;
   RunOptions options_;
   std::unique_ptr<Executor> executor_;           // of options_.stage; null: the next unit needs another one
+  std::string running_;                          // the unit that runs, if it is one of partitions
   bool adding_ = false;                          // lines of other workers are added to the log
   std::atomic<bool> damaged_ = false;            // the unit that runs found its input damaged
   std::chrono::steady_clock::time_point began_;  // of the unit that runs

@@ -109,6 +109,9 @@ class SourceStage {
   /// Part of reading that needs no order (UTF-8 repair). Runs first in the parallel chain and counts as
   /// stage 0, like the Source. Null: none.
   virtual const Transform* repair() const { return nullptr; }
+  /// By partition that `cuts` have or end before: true if a reader of it would decode once more what a reader
+  /// of the one before has decoded, so that one unit makes both. Empty: all are false.
+  virtual std::vector<bool> joined(const InputCuts&) const { return {}; }
   /// Limits for each input while it is read, and for all inputs together at the end. Empty: none.
   virtual std::vector<FaultBound> bounds() const { return {}; }
   /// Checked at the end of each input. Empty: none.

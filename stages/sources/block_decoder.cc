@@ -1,14 +1,17 @@
 #include "stages/sources/block_decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/damaged_bytes.h"
 #include "base/mutex.h"
 
 namespace pipeline {
@@ -16,21 +19,110 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kReadOver = 1 << 20;  // for a longer gap, opening the file again is cheaper
+constexpr std::size_t kStopBytes = 1 << 20;   // of text between two checks of the stop token
+constexpr std::size_t kSkippedBytes = 64 << 10;
 
+/// Opens the file at one block after the other.
+class BlockFile {
+ public:
+  BlockFile(const ByteFile& file, std::stop_token stop) : file_(file), stop_(std::move(stop)) {}
+
+  /// Goes to the begin of `block`, which is read to its end before the next call.
+  Result<ByteReader*> At(const XzBlock& block) {
+    // Between two streams are an index, a footer, perhaps padding, and a header.
+    if (reader_ == nullptr || block.offset - offset_ > kReadOver) {
+      ASSIGN_OR_RETURN(reader_, file_.Open(block.offset, stop_));
+    } else {
+      std::string between(block.offset - offset_, '\0');
+      RETURN_IF_ERROR(ReadExactly(*reader_, between));
+    }
+    offset_ = block.offset + block.bytes;
+    return reader_.get();
+  }
+
+ private:
+  const ByteFile& file_;
+  const std::stop_token stop_;
+  std::unique_ptr<ByteReader> reader_;  // null before the first block
+  std::uint64_t offset_ = 0;            // the position of reader_
+};
+
+/// Reads bytes that are in memory.
+class HeldBytes : public ByteReader {
+ public:
+  explicit HeldBytes(std::string_view bytes) : left_(bytes) {}
+  Result<std::size_t> Read(std::span<char> out) override {
+    const std::size_t bytes = left_.copy(out.data(), out.size());
+    left_.remove_prefix(bytes);
+    return bytes;
+  }
+
+ private:
+  std::string_view left_;
+};
+
+/// Decodes one block after the other on the thread of the caller, and holds none of them.
+class BlockStream : public ByteReader {
+ public:
+  BlockStream(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset, std::stop_token stop)
+      : index_(index), stop_(std::move(stop)), file_(file, stop_), next_(XzBlockAt(index, raw_offset)) {
+    if (next_ < index.blocks.size()) pass_ = raw_offset - index.blocks[next_].raw_offset;
+  }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    while (failure_.ok()) {
+      if (!block_ && next_ == index_.blocks.size()) return std::size_t{0};
+      const Result<std::size_t> got = Decode(out);
+      if (!got.ok()) {
+        failure_ = got.status();
+      } else if (*got > 0) {
+        return got;
+      }
+    }
+    return failure_;
+  }
+
+ private:
+  // Returns the next bytes; 0: none are wanted of those that were decoded now, or the block has ended.
+  Result<std::size_t> Decode(std::span<char> out) {
+    if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
+    if (!block_) {
+      const XzBlock& block = index_.blocks[next_++];
+      ASSIGN_OR_RETURN(ByteReader* const input, file_.At(block));
+      block_.emplace(block, *input);
+    }
+    if (pass_ > 0) {
+      passed_.resize(kSkippedBytes);
+      out = std::span(passed_).first(std::min<std::uint64_t>(passed_.size(), pass_));
+    }
+    ASSIGN_OR_RETURN(const std::size_t got, block_->Read(out));
+    if (got == 0) block_.reset();
+    if (pass_ == 0) return got;
+    pass_ -= got;
+    return std::size_t{0};
+  }
+
+  const XzIndex& index_;
+  const std::stop_token stop_;
+  BlockFile file_;
+  std::size_t next_;        // the next block to open
+  std::uint64_t pass_ = 0;  // bytes of the first block before the wanted ones
+  std::string passed_;
+  std::optional<XzBlockReader> block_;  // that is being decoded
+  Status failure_;
+};
+
+/// Decodes several blocks at the same time, each on a thread of its own.
 class BlockDecoder : public ByteReader {
  public:
   BlockDecoder(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset,
                std::uint64_t probable_end, int threads, std::stop_token stop)
-      : file_(file),
-        index_(index),
+      : index_(index),
         probable_end_(probable_end),
-        stop_with_(std::move(stop), [this] { stop_.request_stop(); }) {
-    const auto after = std::upper_bound(index.blocks.begin(), index.blocks.end(), raw_offset,
-                                        [](std::uint64_t offset, const XzBlock& block) {
-                                          return offset < block.raw_offset + block.raw_bytes;
-                                        });
-    next_ = static_cast<std::size_t>(after - index.blocks.begin());
-    if (after != index.blocks.end()) given_ = raw_offset - after->raw_offset;
+        stop_with_(std::move(stop), [this] { stop_.request_stop(); }),
+        file_(file, stop_.get_token()),
+        next_(XzBlockAt(index, raw_offset)) {
+    if (next_ < index.blocks.size()) given_ = raw_offset - index.blocks[next_].raw_offset;
     slots_.resize(static_cast<std::size_t>(threads) + 1);  // Read gives one out
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Decode(); });
   }
@@ -38,21 +130,23 @@ class BlockDecoder : public ByteReader {
 
   Result<std::size_t> Read(std::span<char> out) override {
     while (true) {
-      ReadBlocks();
+      ReadBlock();
       if (used_ == 0) return std::size_t{0};
       Slot& slot = slots_[front_];
+      std::size_t decoded = 0;
       {
         Lock lock(mutex_);
-        decoded_.Wait(lock, stop_.get_token(), [&slot] { return slot.done; });
+        decoded_.Wait(lock, stop_.get_token(), [this, &slot] { return slot.done || slot.decoded > given_; });
         if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
+        decoded = slot.decoded;
+        if (decoded <= given_ && !slot.status.ok()) return slot.status;  // every later Read returns it, too
       }
-      if (given_ < slot.text.size()) {
-        const std::size_t bytes = std::min(out.size(), slot.text.size() - given_);
+      if (given_ < decoded) {
+        const std::size_t bytes = std::min(out.size(), decoded - given_);
         std::copy_n(slot.text.data() + given_, bytes, out.data());
         given_ += bytes;
         return bytes;
       }
-      if (!slot.status.ok()) return slot.status;  // every later Read returns it, too
       given_ = 0;
       front_ = (front_ + 1) % slots_.size();
       --used_;
@@ -64,40 +158,34 @@ class BlockDecoder : public ByteReader {
     const XzBlock* block = nullptr;
     std::string bytes;  // compressed
     std::string text;
+    // The rest is guarded by mutex_; the above belongs to one thread at a time, but for the decoded text.
+    std::size_t decoded = 0;  // bytes of text that are there
     Status status;
-    bool done = false;  // guarded by mutex_; the rest belongs to one thread at a time
+    bool done = false;
   };
 
-  // Reads ahead into every free slot. A failure takes the slot of its block, in order.
-  void ReadBlocks() {
-    while (used_ < slots_.size() && next_ < index_.blocks.size() &&
-           (used_ == 0 || index_.blocks[next_].raw_offset < probable_end_)) {
-      Slot& slot = slots_[(front_ + used_) % slots_.size()];
-      slot.block = &index_.blocks[next_];
-      slot.status = ReadBlock(slot);
-      slot.text.clear();
-      next_ = slot.status.ok() ? next_ + 1 : index_.blocks.size();
-      ++used_;
-      const Lock lock(mutex_);
-      slot.done = !slot.status.ok();
-      if (slot.done) continue;
-      waiting_.push_back(&slot);
-      read_.NotifyOne();
-    }
+  // Reads one block ahead into a free slot. A failure takes the slot of its block, in order.
+  void ReadBlock() {
+    if (used_ == slots_.size() || next_ == index_.blocks.size()) return;
+    if (used_ > 0 && index_.blocks[next_].raw_offset >= probable_end_) return;
+    Slot& slot = slots_[(front_ + used_) % slots_.size()];
+    slot.block = &index_.blocks[next_];
+    Status status = ReadBytes(slot);
+    next_ = status.ok() ? next_ + 1 : index_.blocks.size();
+    ++used_;
+    const Lock lock(mutex_);
+    slot.decoded = 0;
+    slot.status = std::move(status);
+    slot.done = !slot.status.ok();
+    if (slot.done) return;
+    waiting_.push_back(&slot);
+    read_.NotifyOne();
   }
 
-  Status ReadBlock(Slot& slot) {
-    // Between two streams are an index, a footer, perhaps padding, and a header.
-    if (reader_ == nullptr || slot.block->offset - offset_ > kReadOver) {
-      ASSIGN_OR_RETURN(reader_, file_.Open(slot.block->offset, stop_.get_token()));
-      offset_ = slot.block->offset;
-    }
-    slot.bytes.resize(slot.block->offset - offset_);
-    RETURN_IF_ERROR(ReadExactly(*reader_, slot.bytes));
+  Status ReadBytes(Slot& slot) {
+    ASSIGN_OR_RETURN(ByteReader* const input, file_.At(*slot.block));
     slot.bytes.resize(slot.block->bytes);
-    RETURN_IF_ERROR(ReadExactly(*reader_, slot.bytes));
-    offset_ = slot.block->offset + slot.block->bytes;
-    return {};
+    return ReadExactly(*input, slot.bytes);
   }
 
   void Decode() {
@@ -108,29 +196,41 @@ class BlockDecoder : public ByteReader {
       Slot& slot = *waiting_.front();
       waiting_.pop_front();
       lock.unlock();
-      slot.status = DecodeXzBlock(*slot.block, slot.bytes, stop, slot.text);
-      if (slot.status.code() == Code::kDataLoss) {
-        const std::uint64_t begin = slot.block->offset;
-        slot.status =
-            std::move(slot.status).With(std::make_shared<DamagedBytes>(begin, begin + slot.block->bytes));
-      }
+      Status status = DecodeBlock(slot, stop);
       lock.lock();
+      slot.status = std::move(status);
       slot.done = true;
       decoded_.NotifyOne();
     }
   }
 
-  const ByteFile& file_;
+  Status DecodeBlock(Slot& slot, const std::stop_token& stop) {
+    HeldBytes bytes(slot.bytes);
+    XzBlockReader reader(*slot.block, bytes);
+    slot.text.resize(slot.block->raw_bytes);
+    std::array<char, 1> end{};
+    for (std::size_t decoded = 0;;) {
+      if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+      std::span<char> out = std::span(slot.text).subspan(decoded);
+      out = out.empty() ? std::span<char>(end) : out.first(std::min(out.size(), kStopBytes));
+      ASSIGN_OR_RETURN(const std::size_t got, reader.Read(out));
+      if (got == 0) return {};
+      decoded += got;
+      const Lock lock(mutex_);
+      slot.decoded = decoded;
+      decoded_.NotifyOne();
+    }
+  }
+
   const XzIndex& index_;
   const std::uint64_t probable_end_;
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
 
   // Used by the caller's thread alone.
-  std::unique_ptr<ByteReader> reader_;  // null before the first block
-  std::uint64_t offset_ = 0;            // the position of reader_
-  std::size_t next_ = 0;                // the next block to read
-  std::vector<Slot> slots_;             // a ring
+  BlockFile file_;
+  std::size_t next_;         // the next block to read
+  std::vector<Slot> slots_;  // a ring
   std::size_t front_ = 0;
   std::size_t used_ = 0;
   std::size_t given_ = 0;  // bytes of the front slot's text
@@ -148,18 +248,20 @@ class BlockDecoder : public ByteReader {
 int BlockDecoderThreads(const XzIndex& index, int threads, std::uint64_t memory) {
   std::uint64_t largest = 0;
   for (const XzBlock& block : index.blocks) largest = std::max(largest, block.bytes + block.raw_bytes);
+  const std::uint64_t needed = index.blocks.size() * sizeof(XzBlock) + largest;
   // n threads hold n decoders and n + 1 blocks.
-  if (largest > memory / 2 || index.decoder_memory > memory - 2 * largest) return 0;
-  const std::uint64_t more =
-      (memory - 2 * largest - index.decoder_memory) / (largest + index.decoder_memory + 1);
+  const std::uint64_t fit = (memory - std::min(memory, needed)) / (largest + index.decoder_memory + 1);
   const std::uint64_t useful =
       std::min<std::uint64_t>(index.blocks.size(), static_cast<std::uint64_t>(threads));
-  return static_cast<int>(std::max<std::uint64_t>(1, std::min(more + 1, useful)));
+  return static_cast<int>(std::max<std::uint64_t>(1, std::min(fit, useful)));
 }
 
 std::unique_ptr<ByteReader> NewBlockDecoder(const ByteFile& file, const XzIndex& index,
                                             std::uint64_t raw_offset, std::uint64_t probable_end, int threads,
                                             std::stop_token stop) {
+  const std::size_t first = XzBlockAt(index, raw_offset);
+  const bool one = first + 1 >= index.blocks.size() || index.blocks[first + 1].raw_offset >= probable_end;
+  if (threads <= 1 || one) return std::make_unique<BlockStream>(file, index, raw_offset, std::move(stop));
   return std::make_unique<BlockDecoder>(file, index, raw_offset, probable_end, threads, std::move(stop));
 }
 

@@ -155,6 +155,14 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
   return RefuseKnownFormat(*front, rules.markup_is_text);
 }
 
+std::optional<StreamPosition> DecodedInput::DecodedFrom(std::uint64_t raw) const {
+  if (member_ends_) return member_ends_->LastUpTo(raw);
+  if (!index_ || !seekable()) return std::nullopt;
+  const std::size_t at = XzBlockAt(*index_, raw);
+  if (at == index_->blocks.size()) return std::nullopt;
+  return StreamPosition{index_->blocks[at].offset, index_->blocks[at].raw_offset};
+}
+
 std::optional<std::uint64_t> DecodedInput::bytes_to_cut() const {
   if (!seekable()) return member_ends_ ? std::optional(kTextPerByte * file_->size()) : std::nullopt;
   return index_ ? index_->raw_bytes : file_->size();
@@ -185,7 +193,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(RawRange range, std::opti
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(RawRange range, const StreamPosition& from,
                                                             const std::stop_token& stop) const {
-  if (threads_ > 0) return NewBlockDecoder(*file_, *index_, range.begin, range.probable_end, threads_, stop);
+  if (index_) return NewBlockDecoder(*file_, *index_, range.begin, range.probable_end, threads_, stop);
   const StreamPosition begin = compression_.is_plain() ? StreamPosition{range.begin, range.begin} : from;
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, file_->Open(begin.stored, stop));
   if (member_ends_) member_ends_->Add(begin);

@@ -45,22 +45,26 @@ struct RawRange {
 class DecodedInput {
  public:
   /// Reads the front of the input, and the index of an .xz; refuses the formats in
-  /// formats/known_formats.md. Decodes an .xz of several blocks on up to `threads` threads within `memory`
-  /// bytes; if one block does not fit, decodes front to back.
+  /// formats/known_formats.md. Decodes an .xz of several blocks on as many of `threads` threads as have room
+  /// for their blocks in `memory` bytes, and on one thread that holds no block if there is room for fewer
+  /// than two.
   static Result<DecodedInput> Open(const InputFile& input, const InputRules& rules, int threads,
                                    std::uint64_t memory, const std::stop_token& stop);
 
   bool seekable() const {
-    return !archive_ && (compression_.is_plain() || threads_ > 0) &&
+    return !archive_ && (compression_.is_plain() || index_ != nullptr) &&
            fixed_.value_or(Encoding::kUtf8) == Encoding::kUtf8;
   }
   /// True: it is compressed, and its bytes can only be decoded in order.
   bool decodes_on_one_thread() const {
-    return threads_ == 0 && (!compression_.is_plain() || archive_ == ArchiveKind::kZip);
+    return threads_ <= 1 && (!compression_.is_plain() || archive_ == ArchiveKind::kZip);
   }
   /// The ends of the members that readers of a compressed file pass, if they can begin at one. Null: they
   /// cannot.
   const std::shared_ptr<MemberEnds>& member_ends() const { return member_ends_; }
+  /// Where a reader that begins at `raw` begins to decode: a block or a member, as far as readers have passed
+  /// it. Absent: at `raw` itself, or at the front.
+  std::optional<StreamPosition> DecodedFrom(std::uint64_t raw) const;
   /// Bytes of the text, about as many if the file has members, if readers can begin inside. Absent: they
   /// cannot.
   std::optional<std::uint64_t> bytes_to_cut() const;
@@ -87,8 +91,8 @@ class DecodedInput {
 
   std::shared_ptr<const ByteFile> file_;
   Compression compression_;
-  std::unique_ptr<const XzIndex> index_;  // null unless threads_ > 0; its address survives a move
-  int threads_ = 0;                       // that decode blocks; 0: decodes front to back
+  std::unique_ptr<const XzIndex> index_;  // of an .xz of several blocks; its address survives a move
+  int threads_ = 1;                       // that decode blocks
   std::optional<Encoding> fixed_;         // absent: detected
   bool by_letters_ = true;
   std::optional<ArchiveKind> archive_;

@@ -11,6 +11,7 @@
 #include "stages/sources/input_keys.h"
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
+#include "stages/sources/scan_note.h"
 
 namespace pipeline {
 
@@ -30,6 +31,7 @@ class Decompress : public SourceStage {
     return OpenLineSource(std::move(request), rules_, input_, subset_);
   }
   const Transform* repair() const override { return &repair_; }
+  std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
   std::vector<FaultBound> bounds() const override { return bounds_; }
 
  private:

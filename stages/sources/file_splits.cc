@@ -86,6 +86,7 @@ class SplitSourceStage final : public SourceStage {
         std::make_unique<SplitSource>(std::move(source), *split, splits_.names()[*split]));
   }
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
+  std::vector<bool> joined(const InputCuts& cuts) const override { return stage_->joined(cuts); }
   std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
 
   // The names of the members of an archive are unknown before a run.

@@ -105,8 +105,10 @@ class LineSource : public Source {
   // Notes where decoding can begin for the partition that begins at `border`. False: readers of single
   // partitions would decode more than twice as much as one reader.
   bool NotePosition(std::uint64_t border) {
-    if (!input_.member_ends()) return true;
-    positions_.push_back(input_.member_ends()->LastUpTo(border - std::min(border, BorderBytes())));
+    const auto from = input_.DecodedFrom(border - std::min(border, BorderBytes()));
+    if (!from) return true;
+    positions_.push_back(*from);
+    if (!input_.member_ends()) return true;  // one unit makes all partitions of a block
     decoded_beside_ += border - positions_.back().raw;
     return positions_.size() < 2 || decoded_beside_ <= border;
   }
@@ -114,10 +116,12 @@ class LineSource : public Source {
   // The note of a scan that begins at partition `first` also has what an earlier scan noted before it.
   void ContinueNote(std::uint32_t first) {
     if (before_->offset) made_ = EncodingChoice::Made{Encoding::kUtf8, *before_->offset};
-    if (!input_.member_ends()) return;
     for (std::uint32_t partition = 0; partition < first; ++partition) {
+      const std::uint64_t border = KnownEnd(partition)->raw_end;
+      if (!input_.member_ends()) NotePosition(border);
+      if (!input_.member_ends()) continue;
       positions_.push_back(before_->positions[partition]);
-      decoded_beside_ += KnownEnd(partition)->raw_end - positions_.back().raw;
+      decoded_beside_ += border - positions_.back().raw;
     }
   }
 

@@ -13,8 +13,8 @@
 
 namespace pipeline {
 
-/// Opens the input and decodes it on its own threads. A seekable input (plain, or an .xz of several blocks
-/// that fit request.decoder_memory) is read from the end of the last known partition before the first
+/// Opens the input and decodes it on its own threads. A seekable input (plain, or an .xz of several
+/// blocks) is read from the end of the last known partition before the first
 /// wanted one; others are decoded from the front and skipped. Records are unchanged and may be invalid
 /// UTF-8. Counts the reasons of formats/lines.md.
 /// With `columns` each line is a row whose columns become text and label; bad rows are set aside and their

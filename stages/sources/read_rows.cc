@@ -13,6 +13,7 @@
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
 #include "stages/sources/row_text.h"
+#include "stages/sources/scan_note.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -40,6 +41,7 @@ class ReadRows : public SourceStage {
     return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
   }
   const Transform* repair() const override { return &text_; }
+  std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
   std::vector<FaultBound> bounds() const override { return bounds_; }
   std::vector<NeededColumn> needed() const override {
     std::vector<NeededColumn> needed;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/str.h"
 
@@ -43,6 +44,14 @@ ScanNote ParseScanNote(std::string_view text) {
     note.positions.push_back({*stored, *raw});
   }
   return note;
+}
+
+std::vector<bool> JoinedPartitions(std::string_view note) {
+  std::vector<bool> joined = {false};
+  std::uint64_t before = 0;  // where decoding begins for the partition before
+  for (const StreamPosition& position : ParseScanNote(note).positions)
+    joined.push_back(std::exchange(before, position.raw) == position.raw);
+  return joined;
 }
 
 }  // namespace pipeline

@@ -23,5 +23,8 @@ struct ScanNote {
 std::string ToString(const ScanNote& note);
 /// Reads as much as parses.
 ScanNote ParseScanNote(std::string_view text);
+/// SourceStage::joined of the cuts that have this note: partitions for which decoding begins at the same
+/// place.
+std::vector<bool> JoinedPartitions(std::string_view note);
 
 }  // namespace pipeline

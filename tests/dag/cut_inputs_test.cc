@@ -68,6 +68,14 @@ class LargePlace : public ToyPlace {
   std::multiset<std::string> lines;  // "done text/0000-00000" of each line that WorkOff logged
 };
 
+/// The units of partitions of the large input that a plan offers.
+std::vector<std::string> OfLarge(const ToyOutcome& plan) {
+  std::vector<std::string> units = plan.offered;
+  std::erase_if(
+      units, [](const std::string& unit) { return !unit.starts_with("text/0000-") || unit.ends_with("*"); });
+  return units;
+}
+
 /// Scans the large input until the log has got its first cuts so many times.
 ToyOutcome ScanInPart(LargePlace& place, int lines) {
   place.scan_period = std::chrono::minutes(0);
@@ -179,6 +187,54 @@ TEST(CutInputsTest, BlocksOfXzAreCutAtAnyBorder) {
   LargePlace run(XzCompress(text, 100));
   run.Ok(kToyText);
   EXPECT_TRUE(run.Files("out") == blocks.Files("out"));
+}
+
+TEST(CutInputsTest, PartitionsThatBeginInOneBlockAreOneUnit) {
+  const std::string text = LargeText();
+  const std::string bytes = XzCompress(text, text.size() / 3 + 1);
+  LargePlace one(bytes), many(bytes);
+  one.keep_intermediates = true;
+  one.Ok(kToyText);
+  many.Unit("text/0000-*");
+  const std::vector<std::string> units = OfLarge(many.Plan());
+  ASSERT_EQ(units.size(), 3u) << "one for each block";
+  EXPECT_EQ(units[0], "text/0000-00000");
+  const ToyOutcome second = many.Unit(units[1]);
+  EXPECT_GT(second.Count("done text/0000-"), 4);
+  EXPECT_EQ(second.Count(StrCat("done ", units[1])), 1);
+  EXPECT_EQ(OfLarge(many.Plan()), (std::vector<std::string>{units[0], units[2]}));
+  many.WorkOff();
+  EXPECT_TRUE(one.Files("out") == many.Files("out"));
+  EXPECT_TRUE(one.Files("work/artifacts") == many.Files("work/artifacts"));
+  EXPECT_EQ(LinesOf(one), LinesOf(many));
+}
+
+TEST(CutInputsTest, ABlockInWhichAScanIsIsNoUnitYet) {
+  const std::string text = LargeText();
+  LargePlace place(XzCompress(text, text.size() / 3 + 1));
+  ScanInPart(place, 3);
+  EXPECT_EQ(OfLarge(place.Plan()), std::vector<std::string>());
+  ScanInPart(place, 6);
+  const std::vector<std::string> units = OfLarge(place.Plan());
+  ASSERT_EQ(units, std::vector<std::string>{"text/0000-00000"});
+  EXPECT_GT(place.Unit(units[0]).Count("done text/0000-"), 4);
+  EXPECT_EQ(OfLarge(place.Plan()), std::vector<std::string>());
+}
+
+TEST(CutInputsTest, AUnitPassesOverPartitionsThatExistInItsBlock) {
+  const std::string text = LargeText();
+  const std::string bytes = XzCompress(text, text.size() / 2 + 1);
+  LargePlace one(bytes), many(bytes);
+  one.Ok(kToyText);
+  RunUpTo(many, 3);  // by a run
+  const ToyOutcome scan = many.Unit("text/0000-*");
+  EXPECT_EQ(scan.Count("cuts text/0000-*"), 1);
+  const std::vector<std::string> units = OfLarge(many.Plan());
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_GT(units[0], "text/0000-00001") << "it is the first one that is missing";
+  many.WorkOff();
+  EXPECT_EQ(many.lines.count(StrCat("done text/0000-00000")), 0u);
+  EXPECT_TRUE(one.Files("out") == many.Files("out"));
 }
 
 /// Members of about `bytes` of text each.

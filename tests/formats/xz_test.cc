@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/damaged_bytes.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
 
@@ -16,13 +17,29 @@ std::string NumberedLines(std::size_t lines) {
   return text;
 }
 
+/// Decodes one block as a stream, from a reader that gives `chunk` bytes at a time.
+std::string DecodeBlock(const std::string& bytes, const XzBlock& block, Status& status,
+                        std::size_t piece = std::size_t{1} << 16, std::size_t chunk = std::size_t{1} << 20) {
+  MemoryReader input(bytes.substr(block.offset), chunk);
+  XzBlockReader reader(block, input);
+  std::string text = ReadAll(reader, status, piece);
+  if (!status.ok()) return text;
+  std::string behind(16, '\0');
+  const std::size_t more = input.Read(behind).value();
+  EXPECT_EQ(behind.substr(0, more), bytes.substr(block.offset + block.bytes, more))
+      << "it reads its block alone";
+  return text;
+}
+
 Result<std::string> DecodeByIndex(const std::string& bytes) {
   const MemoryFile file(bytes);
   ASSIGN_OR_RETURN(const XzIndex index, ReadXzIndex(file, {}));
-  std::string text, out;
+  std::string text;
   for (const XzBlock& block : index.blocks) {
     EXPECT_EQ(block.raw_offset, text.size());
-    RETURN_IF_ERROR(DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), {}, out));
+    Status status;
+    const std::string out = DecodeBlock(bytes, block, status);
+    RETURN_IF_ERROR(status);
     EXPECT_EQ(out.size(), block.raw_bytes);
     text += out;
   }
@@ -91,23 +108,40 @@ TEST(XzTest, DamagedBlockGivesItsGoodBytesAndNamesThePlace) {
   const XzBlock& block = index.blocks.at(0);
   const std::size_t at = block.offset + block.bytes / 2;
   bytes[at] = static_cast<char>(bytes[at] ^ 1);
-  std::string out;
-  const Status status =
-      DecodeXzBlock(block, std::string_view(bytes).substr(block.offset, block.bytes), {}, out);
+  Status status;
+  const std::string out = DecodeBlock(bytes, block, status);
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_NE(status.message().find("damaged xz data at byte "), std::string::npos) << status.message();
   EXPECT_LT(out.size(), text.size());
+  ASSERT_NE(status.Detail<DamagedBytes>(), nullptr);
+  EXPECT_EQ(status.Detail<DamagedBytes>()->begin, block.offset);
+  EXPECT_EQ(status.Detail<DamagedBytes>()->end, block.offset + block.bytes);
 }
 
-TEST(XzTest, StopEndsABlockEarly) {
-  const std::string bytes = XzCompress(std::string(4 << 20, 'x'));
+TEST(XzTest, ABlockStreamsInAnyPieces) {
+  const std::string text = NumberedLines(5000);
+  const std::string bytes = XzCompress(text, text.size() / 2 + 1);
   const XzIndex index = *ReadXzIndex(MemoryFile(bytes), {});
-  std::stop_source stop;
-  stop.request_stop();
-  std::string out;
-  const XzBlock& block = index.blocks.at(0);
-  const std::string_view block_bytes = std::string_view(bytes).substr(block.offset, block.bytes);
-  EXPECT_EQ(DecodeXzBlock(block, block_bytes, stop.get_token(), out).code(), Code::kCancelled);
+  ASSERT_EQ(index.blocks.size(), 2u);
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}, text.size()})
+    for (const std::size_t chunk : {std::size_t{1}, std::size_t{777}, bytes.size()}) {
+      Status status;
+      EXPECT_TRUE(DecodeBlock(bytes, index.blocks[1], status, piece, chunk) ==
+                  text.substr(index.blocks[1].raw_offset));
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+}
+
+TEST(XzTest, ABlockThatIsCutOffGivesItsGoodBytesAndNamesThePlace) {
+  const std::string text = NumberedLines(20'000);
+  const std::string bytes = XzCompress(text);
+  const XzBlock block = ReadXzIndex(MemoryFile(bytes), {})->blocks.at(0);
+  Status status;
+  const std::string out = DecodeBlock(bytes.substr(0, block.offset + block.bytes / 2), block, status);
+  EXPECT_EQ(status.message(), "damaged xz data at byte " + std::to_string(block.offset + block.bytes / 2) +
+                                  ": ends inside a block: truncated; fetch the file again");
+  EXPECT_GT(out.size(), text.size() / 4);
+  EXPECT_TRUE(text.starts_with(out));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ class CountingStore final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
     ++creations;
+    if (created) created(name);
     return ForwardingStore::Create(name, std::move(condition));
   }
   Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override {
@@ -45,6 +46,7 @@ class CountingStore final : public ForwardingStore {
     removed_objects += objects.size();
     return ForwardingStore::RemoveAll(objects, removed);
   }
+  std::function<void(std::string_view name)> created = {};  // hears of each creation; set it before any
   std::atomic<std::size_t> removed_objects = 0;
   std::atomic<std::size_t> creations = 0, reads = 0, pages = 0, removals = 0;
 };

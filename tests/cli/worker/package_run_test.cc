@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/str.h"
 #include "cli/worker/planning.h"
 #include "storage/remote/open_store.h"
+#include "tests/support/compress.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -42,10 +44,12 @@ using Lines = std::vector<std::string>;
 /// A planned run over small files, and one worker.
 class Planned {
  public:
-  explicit Planned(int inputs, const std::string& text = "one line\n", const std::string& keys = "") {
+  explicit Planned(int inputs, const std::string& text = "one line\n", const std::string& keys = "",
+                   const std::function<std::string(std::string_view)>& pack = nullptr) {
     for (const char* const below : {"in", "scratch"}) std::filesystem::create_directory(dir_.path() / below);
     for (int number = 0; number < inputs; ++number)
-      WriteFile(dir_.path() / "in" / StrCat(1000 + number, ".txt"), StrCat(number, " ", text));
+      WriteFile(dir_.path() / "in" / StrCat(1000 + number, ".txt"),
+                pack ? pack(StrCat(number, " ", text)) : StrCat(number, " ", text));
     request_.pipeline.file = "toy.yaml";
     request_.pipeline.work = dir_ / "work";
     request_.text =
@@ -158,6 +162,23 @@ TEST(PackageRunTest, AUnitThatFailsLaterLeavesTheRecordOfItsFirstPartition) {
                   ", partition: 400, max_record_bytes: 1024, on_long: fail");
   EXPECT_EQ(planned.Run("text/0000-*").code, 65);
   EXPECT_EQ(planned.Records(), Lines{"done/text/0000-00000.json"});
+}
+
+TEST(PackageRunTest, AUnitOfSeveralPartitionsIsDoneWhenAllOfThemAre) {
+  std::string text;
+  while (text.size() < (std::size_t{33} << 20)) text.append(std::size_t{1} << 19, 'x').append("\n\n");
+  const auto in_two_blocks = [](std::string_view whole) { return XzCompress(whole, std::size_t{18} << 20); };
+  Planned planned(1, text, ", partition: 4MiB", in_two_blocks);
+  EXPECT_EQ(planned.Run("text/0000-*").code, 0);
+  planned.Plan();
+  ASSERT_EQ(planned.Offered(), (Lines{"text/0000-00000", "text/0000-00005"})) << "one for each block";
+  Lines created;
+  planned.store().created = [&created](std::string_view name) {
+    if (name.starts_with("done/")) created.emplace_back(name);
+  };
+  EXPECT_EQ(planned.Run("text/0000-00005").code, 0);
+  EXPECT_EQ(created, (Lines{"done/text/0000-00006.json", "done/text/0000-00007.json",
+                            "done/text/0000-00008.json", "done/text/0000-00005.json"}));
 }
 
 TEST(PackageRunTest, AUnitThatIsDoneIsNotRunAgain) {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/counting_file.h"
 #include "dag/records/source.h"
 #include "tests/stages/sources.h"
 #include "tests/support/archive.h"
@@ -183,7 +184,7 @@ TEST(DecompressTest, EveryPackingThreadCountAndBatchSizeGivesTheSame) {
         }
   SourceRequest request = TextRequest(packed.at("many blocks"));
   request.decoder_memory = 1000;  // no block fits
-  ExpectSameOutcome(RunDecompress(config, std::move(request)), plain, "streamed");
+  ExpectSameOutcome(RunDecompress(config, std::move(request)), plain, "blocks that do not fit");
 }
 
 TEST(DecompressTest, TellsWhetherOneThreadDecodesTheInput) {
@@ -201,6 +202,13 @@ TEST(DecompressTest, TellsWhetherOneThreadDecodesTheInput) {
     ASSERT_TRUE(source.ok()) << name << source.status().message();
     EXPECT_EQ((*source)->decodes_on_one_thread(), one_thread) << name;
   }
+  SourceRequest request = TextRequest(XzCompress(text, 30'000));
+  request.decoder_threads = 2;
+  request.decoder_memory = 1000;  // no block fits
+  const auto source = (*stage)->Open(std::move(request));
+  ASSERT_TRUE(source.ok());
+  EXPECT_TRUE((*source)->decodes_on_one_thread());
+  EXPECT_EQ((*source)->bytes_to_cut(), text.size()) << "readers begin at its blocks all the same";
 }
 
 TEST(DecompressTest, ResumesWithWhatIsWantedWhereverThatIs) {
@@ -413,6 +421,40 @@ TEST(DecompressTest, ATextOfAnotherLengthThanItsCutsIsRefused) {
   request.last_wanted = 3;
   request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
   EXPECT_EQ(RunDecompress(SmallPartitions(), std::move(request)).status.code(), Code::kInvalidArgument);
+}
+
+TEST(DecompressTest, BlocksThatMemoryCannotHoldAreEnteredWhereverAPartitionBegins) {
+  std::mt19937_64 random(7);
+  std::string text = Corpus(100'000);
+  while (text.size() < 4'000'000) text += std::to_string(random()) + (random() % 5 == 0 ? "\n\n" : "\n");
+  Json config = SmallPartitions();
+  config["partition"] = Json(100'000);
+  const Outcome whole = RunDecompress(config, TextRequest(text));
+  const auto partitions = static_cast<std::uint32_t>(whole.partitions.size());
+  // Several streams with padding between them.
+  const std::string bytes = XzCompress(text.substr(0, 2'500'000), 900'000) + std::string(8, '\0') +
+                            XzCompress(text.substr(2'500'000), 700'000);
+  std::size_t read = 0;
+  for (std::uint32_t done = 1; done < partitions; done += 6)
+    for (const int threads : {1, 4}) {
+      SourceRequest request = TextRequest(bytes);
+      request.input.file = std::make_shared<CountingFile>(std::move(request.input.file),
+                                                          [&read](std::size_t more) { read += more; });
+      request.decoder_threads = threads;
+      request.decoder_memory = 1000;  // no block fits
+      request.wanted = [done](std::uint32_t p) { return p >= done; };
+      request.known_end = [&, done](std::uint32_t p) {
+        return p < done ? std::optional(whole.partitions.at(p).end) : std::nullopt;
+      };
+      read = 0;
+      Outcome expected = whole;
+      for (std::uint32_t p = 0; p < done; ++p) expected.partitions.erase(p);
+      ExpectSameOutcome(RunDecompress(config, std::move(request)), expected, std::to_string(done));
+      const std::uint64_t border = whole.partitions.at(done - 1).end.raw_end;
+      const double left = 1 - (static_cast<double>(border) - 900'000) / static_cast<double>(text.size());
+      // Beside the blocks, the front is read for its format and its encoding, and the end for the index.
+      EXPECT_LT(static_cast<double>(read), static_cast<double>(bytes.size()) * left + 700'000) << done;
+    }
 }
 
 TEST(DecompressTest, SeekableInputIsNotDecodedFromItsStart) {
