@@ -47,7 +47,7 @@ Result<TakenResults> AddTo(RunLog& log, Store& store, const std::string& run, Re
   return taken;
 }
 
-/// The objects at the locations that records name, with their sizes. Each location is listed once.
+/// The objects at the locations that records name. Each location is listed once.
 class Locations {
  public:
   explicit Locations(const Environment& environment) : environment_(environment) {}
@@ -61,15 +61,15 @@ class Locations {
                                                                ? OpenOutputs(environment_, line.location)
                                                                : OpenLocation(environment_, line.location));
       ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
-      for (const ObjectInfo& there : objects) known->second.emplace(there.name, there.size);
+      for (const ObjectInfo& there : objects) known->second.emplace(there.name, there);
     }
     const auto there = known->second.find(object.name);
-    return there != known->second.end() && there->second == object.bytes;
+    return there != known->second.end() && object.IsAt(there->second);
   }
 
  private:
   const Environment& environment_;
-  std::map<std::pair<bool, std::string>, std::map<std::string, std::uint64_t>> listed_;
+  std::map<std::pair<bool, std::string>, std::map<std::string, ObjectInfo>> listed_;
 };
 
 /// OK: the objects of all units that are done according to the records exist.
