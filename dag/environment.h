@@ -37,12 +37,16 @@ struct Environment {
   /// local copy is dropped, and the file is downloaded again at the first open after all present readers
   /// have closed it. Otherwise: the error to report. Empty: the error is always `why`.
   std::function<Status(const std::string& path, const Status& why)> drop_damaged;
-  /// Returns size, times and inode of a file as one opaque text. While it is the same, so are the bytes.
+  /// Returns size, times and inode of a file as one opaque text. While it is the same, so are the bytes,
+  /// unless somebody writes through mmap or puts the times back (compare_rest).
   std::function<Result<std::string>(const std::string& path)> file_identity;
   /// Returns whether a file that had the identity `before` still has the same bytes. It may read all of
   /// them.
   std::function<Result<bool>(const SourceFile& file, const std::string& before, std::stop_token stop)>
       is_unchanged;
+  /// Compares the bytes that were read from `opened`, a file of open_file, with those that were hashed, as
+  /// far as its readers have not. Not OK with SourceChanged: they differ. Empty: nothing is compared.
+  std::function<Status(const ByteFile& opened, std::stop_token stop)> compare_rest;
   /// Returns the free bytes on the disk of the work directory, or of the scratch.
   std::function<Result<std::uint64_t>()> free_bytes;
   /// Returns the free bytes at the location of an artifact. Absent: unknown, as for a bucket.

@@ -87,7 +87,7 @@ Result<PartitionOutputs> PartitionOutputs::Load(const RunLog& log, const OutputK
           listed.begin(), listed.end(), object.name,
           [](const ObjectInfo& there, const std::string& name) { return there.name < name; });
     if (next == listed.end() || next->name != object.name) return false;
-    return next++->size == object.bytes;
+    return object.IsAt(*next++);
   };
 
   PartitionOutputs outputs;

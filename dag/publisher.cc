@@ -32,19 +32,13 @@ StoredObject Stored(const Sidecar& sidecar) {
   return {sidecar.object, sidecar.bytes.size(), Crc32c(sidecar.bytes), DigestOf(sidecar.bytes)};
 }
 
-/// Returns whether the existing object is `object`, by size and, if the store knows one, by checksum: a shard
-/// of another recipe may have the same size.
-bool Holds(const ObjectInfo& there, const StoredObject& object) {
-  return there.size == object.bytes && there.crc32c.value_or(object.crc32c) == object.crc32c;
-}
-
 /// Returns the output of `shard` according to `line`. Absent: `line` names other objects, or one of them does
 /// not exist.
 std::optional<ShardOutput> ExistingShard(const Shard& shard, const UnitLine& line,
                                          const std::map<std::string, ObjectInfo>& there) {
   const auto lies_there = [&there](const StoredObject& object) {
     const auto found = there.find(object.name);
-    return found != there.end() && Holds(found->second, object);
+    return found != there.end() && object.IsAt(found->second);
   };
   const std::size_t objects = shard.index.empty() ? 1 : 2;
   if (line.objects.size() != objects || !std::all_of(line.objects.begin(), line.objects.end(), lies_there) ||

@@ -28,9 +28,10 @@ class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
   /// all records. `bounds` checks the input. Null: it has no bounds. `group` commits the partitions. Null:
-  /// each is committed on its own.
+  /// each is committed on its own. `check_first` is called before each commit; may be empty.
   Committer(const UnitContext& unit, std::function<Digest(PartitionId)> content, std::size_t whole_from,
-            InputBounds* bounds = nullptr, InputGroup* group = nullptr)
+            InputBounds* bounds = nullptr, InputGroup* group = nullptr,
+            std::function<Status()> check_first = {})
       : scope_(unit.scope),
         content_(std::move(content)),
         whole_from_(whole_from),
@@ -38,6 +39,7 @@ class Committer final : public SegmentOutput {
         stop_(unit.stop),
         bounds_(bounds),
         group_(group),
+        check_first_(std::move(check_first)),
         directory_(group ? group->directory() : *unit.scope.directory),
         work_(group ? group->work() : *unit.scope.work) {}
 
@@ -57,6 +59,7 @@ class Committer final : public SegmentOutput {
     const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
     const std::size_t first_object = group_ ? group_->objects() : 0;
     if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
+    if (check_first_) RETURN_IF_ERROR(check_first_());
     ASSIGN_OR_RETURN(const bool quarantined, CommitQuarantine(partition.id));
     Result<CommittedPartition> output = partition.sink->Commit(partition.end, stop_);
     partition.sink.reset();
@@ -157,6 +160,7 @@ class Committer final : public SegmentOutput {
   const std::stop_token stop_;
   InputBounds* const bounds_;
   InputGroup* const group_;
+  const std::function<Status()> check_first_;
   Store& directory_;
   Store& work_;
   Mutex mutex_;
@@ -194,15 +198,22 @@ class ExistingEnds {
   std::map<std::uint32_t, PartitionEnd> ends_;
 };
 
+/// When the source of an input is checked: once it is read, or also before each commit. The first will do
+/// where the next run reads on at the last partition that was committed, and so compares the bytes around its
+/// end.
+enum class SourceChecks : std::uint8_t { kAtTheEnd, kBeforeCommits };
+
 /// Reads an input and commits its partitions. Its end line remains to be logged: it is returned if the input
 /// has come to its end for the first time and nothing failed.
-Result<std::optional<InputEnd>> ReadPartitions(const UnitContext& unit, const OpenInput& input) {
+Result<std::optional<InputEnd>> ReadPartitions(const UnitContext& unit, const OpenInput& input,
+                                               SourceChecks checks = SourceChecks::kAtTheEnd) {
   const SegmentScope& scope = unit.scope;
   const PlannedSegment& planned = *scope.planned;
   // The input of a stream has no digest before its end: recipe and content key are the same.
   Committer committer(
       unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds,
-      input.group);
+      input.group,
+      checks == SourceChecks::kBeforeCommits ? input.check_unchanged : std::function<Status()>());
   scope.environment->progress->Started(input.running);
   SegmentProgress& counters = input.running->counters;
   Status outcome = input.group
@@ -281,6 +292,18 @@ Publishing SegmentScope::publishing() const {
           [progress = environment->progress](std::string_view line) { progress->Note(line); }};
 }
 
+Status ChangedInSilence(const std::string& path, const std::string& real_path, std::uint64_t begin,
+                        std::uint64_t end) {
+  auto changed = std::make_shared<SourceChanged>();
+  changed->silent = real_path;
+  return Status(
+             Code::kFailedPrecondition,
+             StrCat(path, ": its bytes ", begin, " to ", end, " are not those that its digest was made of, ",
+                    "although its size and times are as before (a program writes to it through mmap, or put ",
+                    "its times back); its outputs are void; run again"))
+      .With(std::move(changed));
+}
+
 Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit& part,
                  const std::function<Status(const OpenInput&)>& read) {
   const SegmentScope& scope = unit.scope;
@@ -294,11 +317,14 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
   if (!file.identity.empty()) RETURN_IF_ERROR(unchanged_since(file.identity));
   ASSIGN_OR_RETURN(std::shared_ptr<ByteFile> opened, scope.environment->open_file(file.input.path, stop));
   const auto running = std::make_shared<RunningUnit>(part.name, scope.assembly.stages, opened->size());
+  const auto check_unchanged = [&, opened]() -> Status {
+    RETURN_IF_ERROR(unchanged_since(identity));
+    return scope.environment->compare_rest ? scope.environment->compare_rest(*opened, stop) : Status();
+  };
 
   const ExistingEnds ends(part.made);
   SourceRequest request;
-  request.input = {file.input.name,
-                   std::make_shared<CountingFile>(std::move(opened), [running](std::size_t bytes) {
+  request.input = {file.input.name, std::make_shared<CountingFile>(opened, [running](std::size_t bytes) {
                      running->input_read.fetch_add(bytes, std::memory_order_relaxed);
                    })};
   request.number = part.number;
@@ -316,8 +342,8 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
   InputBounds bounds(scope, part.number, file.input.name, part.made);
   if (!part.narrow) RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
-  return read({part.number, part.made, *source, running, [&] { return unchanged_since(identity); },
-               part.narrow ? nullptr : &bounds, part.group});
+  return read({part.number, part.made, *source, running, check_unchanged, part.narrow ? nullptr : &bounds,
+               part.group});
 }
 
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
@@ -349,7 +375,7 @@ Status RunCutUnit(const UnitContext& unit, const SourceFile& file, PartitionId i
     request.note = made.cuts->note;
   };
   return ReadInput(unit, file, {name, id.input, made, nullptr, narrow}, [&unit](const OpenInput& input) {
-    const Status outcome = ReadPartitions(unit, input).status();
+    const Status outcome = ReadPartitions(unit, input, SourceChecks::kBeforeCommits).status();
     unit.scope.environment->progress->Finished(input.running->unit, outcome);
     return outcome;
   });

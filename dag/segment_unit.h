@@ -25,7 +25,13 @@ class InputBounds;
 
 /// Failure detail: the source has changed since the run was planned, so the content of everything that the
 /// run made from it is unknown.
-struct SourceChanged final : StatusDetail {};
+struct SourceChanged final : StatusDetail {
+  std::string silent{};  // the real path of a file whose size and times are as before; empty: they changed
+};
+
+/// Returns the failure with SourceChanged::silent: the file has other bytes from `begin` to `end`.
+Status ChangedInSilence(const std::string& path, const std::string& real_path, std::uint64_t begin,
+                        std::uint64_t end);
 
 /// Data that all units of one segment share. It outlives them.
 struct SegmentScope {
@@ -77,9 +83,10 @@ struct OpenInput {
   const OutputsOfInput& made;
   Source& source;
   std::shared_ptr<RunningUnit> running;
-  std::function<Status()> check_unchanged;  // of the file since it was opened
-  InputBounds* bounds = nullptr;            // null: none are given
-  InputGroup* group = nullptr;              // that it belongs to; null: none
+  std::function<Status()>
+      check_unchanged;            // of the file since it was opened, and of the bytes that were read
+  InputBounds* bounds = nullptr;  // null: none are given
+  InputGroup* group = nullptr;    // that it belongs to; null: none
 };
 
 /// The part of a file that a unit reads.

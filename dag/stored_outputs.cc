@@ -81,16 +81,16 @@ Result<Snapshot::Published> PublishedAt(const Environment& environment, const st
   Snapshot::Published published;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenLocation(environment, location));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
-  std::map<std::string_view, std::uint64_t> sizes;
-  for (const ObjectInfo& object : objects) sizes.emplace(object.name, object.size);
-  if (!sizes.contains(kManifestName)) {
+  std::map<std::string_view, const ObjectInfo*> there;
+  for (const ObjectInfo& object : objects) there.emplace(object.name, &object);
+  if (!there.contains(kManifestName)) {
     if (published.damaged = InPlaceOfManifest(UriOfLocation(environment, location));
         !published.damaged.ok()) {
       published.in_the_way = {std::string(kManifestName)};
       return published;
     }
-    published.foreign = !sizes.contains(kMarkerName) && !OwnObjects(objects).empty();
-    if (sizes.contains(kMarkerName)) published.marker_recipe = MarkedRecipe(*store);
+    published.foreign = !there.contains(kMarkerName) && !OwnObjects(objects).empty();
+    if (there.contains(kMarkerName)) published.marker_recipe = MarkedRecipe(*store);
     if (published.foreign) return published;
     ASSIGN_OR_RETURN(published.in_the_way,
                      InTheWay({*store, objects, nullptr, tests, environment.log, stage, location}));
@@ -107,8 +107,8 @@ Result<Snapshot::Published> PublishedAt(const Environment& environment, const st
     return published;
   }
   const auto check = [&](const StoredObject& object) {
-    const auto found = sizes.find(object.name);
-    if (found != sizes.end() && found->second == object.bytes) return;
+    const auto found = there.find(object.name);
+    if (found != there.end() && object.IsAt(*found->second)) return;
     if (published.whole) published.missing = object.name;
     published.whole = false;
   };

@@ -78,7 +78,7 @@ Result<bool> ReuseOutput(const UnitContext& unit, PartitionId id, const Digest& 
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> from, OpenOutputs(*scope.environment, known->location));
   for (const StoredObject& object : known->objects) {
     ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, from->Stat(object.name));
-    if (!there || there->size != object.bytes) return false;
+    if (!there || !object.IsAt(*there)) return false;
   }
   for (const StoredObject& object : known->objects)
     RETURN_IF_ERROR(CopyObject(*from, *scope.directory, object, unit.stop));

@@ -73,11 +73,6 @@ Result<StoredObject> Measure(Store& store, const std::string& name, const std::s
   return object;
 }
 
-/// Returns true if the present object is the committed one, as far as the store can tell.
-bool IsThere(const StoredObject& committed, const ObjectInfo& now) {
-  return now.size == committed.bytes && now.crc32c.value_or(committed.crc32c) == committed.crc32c;
-}
-
 /// The objects that one run of a job has committed and removed below `out`, by name.
 class Commits {
  public:
@@ -148,7 +143,7 @@ class PluginJob final : public JobStage {
       if (name.empty() || !request.condition) return std::nullopt;
       // A job may replace its own object.
       if (const auto own = commits.Find(std::string(name)))
-        if (const auto now = request.out->Stat(name); now.ok() && *now && IsThere(*own, **now))
+        if (const auto now = request.out->Stat(name); now.ok() && *now && own->IsAt(**now))
           return Condition::ReplaceUnlessSame((*now)->version);
       // The known version is gone together with the object.
       return commits.Removed(name) ? Condition::CreateOnly() : request.condition(std::string(name));

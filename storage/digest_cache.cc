@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include "base/crc32c.h"
@@ -20,8 +21,11 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kFirstLine = "pipe digests 2\n";
+constexpr std::string_view kRangesWord = "ranges";
 constexpr std::int64_t kStillForMillis = 2000;  // the coarsest mtime in use, FAT's
 constexpr std::size_t kReadBytes = 1 << 20;
+constexpr std::size_t kLongestLine = 16 << 20;     // the ranges of 32 TiB
+constexpr std::size_t kDigestDigits = 32;          // of a digest
 constexpr std::uint64_t kBytesOfALine = 16 << 10;  // hashing so much takes as long as a small file does
 
 Result<std::string> RealPath(const std::string& path) {
@@ -51,19 +55,49 @@ bool ParseNumber(std::string_view digits, T& number) {
   return error == std::errc() && parsed == end;
 }
 
-/// Adds the entry of `line`, unless it is damaged.
-void TakeLine(std::string_view line, CachedDigests& digests) {
-  const std::string_view check = NextField(line);
-  if (check != Hex8(Crc32c(line))) return;
-  const std::optional<Digest> digest = Digest::FromHex(NextField(line));
-  FileIdentity file;
-  if (!digest || !ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
-      !ParseNumber(NextField(line), file.inode) || !ParseNumber(NextField(line), file.ctime_ns))
-    return;
-  const Result<Json> path = Json::Parse(line);
-  if (!path.ok() || !path->is_string()) return;
-  file.path = path->AsString();
-  digests.insert_or_assign(file.path, CachedDigest{file, *digest});
+/// Takes the lines of a cache, and adds their entries. It passes over damaged lines.
+class LineTaker {
+ public:
+  explicit LineTaker(CachedDigests& digests) : digests_(digests) {}
+
+  void Take(std::string_view line) {
+    const RangeDigests ranges = std::exchange(ranges_, {});
+    const std::string_view check = NextField(line);
+    if (check != Hex8(Crc32c(line))) return;
+    const std::string_view first = NextField(line);
+    const std::optional<Digest> digest = Digest::FromHex(first == kRangesWord ? NextField(line) : first);
+    if (!digest) return;
+    if (first == kRangesWord) return TakeRanges(*digest, line);
+    FileIdentity file;
+    if (!ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
+        !ParseNumber(NextField(line), file.inode) || !ParseNumber(NextField(line), file.ctime_ns))
+      return;
+    const Result<Json> path = Json::Parse(line);
+    if (!path.ok() || !path->is_string()) return;
+    file.path = path->AsString();
+    const bool is_theirs = !ranges.empty() && of_ == *digest;
+    digests_.insert_or_assign(file.path, CachedDigest{file, *digest, is_theirs ? ranges : RangeDigests()});
+  }
+
+ private:
+  void TakeRanges(const Digest& of, std::string_view digits) {
+    of_ = of;
+    for (; !digits.empty(); digits.remove_prefix(std::min(kDigestDigits, digits.size()))) {
+      const std::optional<Digest> range = Digest::FromHex(digits.substr(0, kDigestDigits));
+      if (!range) return ranges_.clear();
+      ranges_.push_back(*range);
+    }
+  }
+
+  CachedDigests& digests_;
+  RangeDigests ranges_;  // of the line before; empty: it had none
+  Digest of_;            // the content that has them
+};
+
+/// Returns whether the digest stands for the file while it looks as before.
+bool Holds(const CachedDigest& entry) {
+  const std::uint64_t ranges = RangesIn(entry.file.size);
+  return entry.is_kept && (ranges <= 1 || entry.ranges.size() == ranges);
 }
 
 /// Adds the undamaged entries of a cache of any length, which is not held in memory. After an error, those
@@ -73,6 +107,7 @@ Status ReadDigestCache(const ByteFile& file, CachedDigests& digests) {
   std::string piece(kReadBytes, '\0');
   std::string held;  // the beginning of a line whose end is not read yet
   bool is_front = true;
+  LineTaker lines(digests);
   for (;;) {
     ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
     if (got == 0) return {};
@@ -85,10 +120,10 @@ Status ReadDigestCache(const ByteFile& file, CachedDigests& digests) {
       is_front = false;
     }
     for (std::size_t end; (end = held.find('\n', begin)) != std::string::npos; begin = end + 1)
-      TakeLine(std::string_view(held).substr(begin, end - begin), digests);
+      lines.Take(std::string_view(held).substr(begin, end - begin));
     held.erase(0, begin);
-    // No path is so long: the line is damaged, and so its rest has a wrong check.
-    if (held.size() > kReadBytes) held.clear();
+    // No line is so long: it is damaged, and so its rest has a wrong check.
+    if (held.size() > kLongestLine) held.clear();
   }
 }
 
@@ -98,19 +133,27 @@ CachedDigests ParseDigestCache(std::string_view text) {
   CachedDigests digests;
   if (text.substr(0, kFirstLine.size()) != kFirstLine) return digests;
   text.remove_prefix(kFirstLine.size());
+  LineTaker lines(digests);
   for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-    TakeLine(text.substr(0, end), digests);
+    lines.Take(text.substr(0, end));
   return digests;
 }
 
 std::string FormatDigestCache(const CachedDigests& digests) {
   std::string text(kFirstLine);
+  const auto add = [&text](std::string_view line) { text += StrCat(Hex8(Crc32c(line)), ' ', line, '\n'); };
   for (const auto& [path, cached] : digests) {
+    if (!cached.is_kept) continue;
     const FileIdentity& file = cached.file;
+    if (!cached.ranges.empty()) {
+      std::string line = StrCat(kRangesWord, ' ', cached.digest.ToHex(), ' ');
+      for (const Digest& range : cached.ranges) line += range.ToHex();
+      add(line);
+    }
     std::string line = StrCat(cached.digest.ToHex(), ' ', file.size, ' ', file.mtime_ns, ' ', file.inode, ' ',
                               file.ctime_ns, ' ');
     AppendJsonString(line, path);
-    text += StrCat(Hex8(Crc32c(line)), ' ', line, '\n');
+    add(line);
   }
   return text;
 }
@@ -128,16 +171,31 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
   ASSIGN_OR_RETURN(const std::string real_path, RealPath(path));
   const std::int64_t began_ms = clock_.UnixMillis();
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(real_path));
-  if (const auto known = FindCached(file->identity())) return *known;
+  std::optional<Digest> before;
+  bool was_read = false;
+  {
+    const Lock lock(mutex_);
+    CachedDigest* const known = Entry(file->identity());
+    if (known != nullptr && Holds(*known) && (known->is_read || !read_all_)) {
+      known->by_times = !known->is_read;
+      return known->digest;
+    }
+    if (known != nullptr && (known->is_kept || known->is_read)) before = known->digest;
+    was_read = known != nullptr && known->is_read;
+  }
 
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::move(stop)));
   Hasher hasher;
+  RangeHasher ranges;
+  const bool has_ranges = RangesIn(file->size()) > 1;
   // To clear a MiB takes longer than to hash a small file.
   std::string piece(std::min<std::uint64_t>(kReadBytes, file->size() + 1), '\0');
   for (std::uint64_t done = 0;;) {
     ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
     if (got == 0) break;
-    hasher.Update(std::string_view(piece).substr(0, got));
+    const std::string_view bytes = std::string_view(piece).substr(0, got);
+    hasher.Update(bytes);
+    if (has_ranges) ranges.Update(bytes);
     done += got;
     if (progress) progress(done, file->size());
   }
@@ -146,31 +204,119 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
   // A file that changed lately is not remembered: it may have changed since with its old mtime. The digest is
   // that of the bytes that were read, and the next caller hashes the file again.
   const std::int64_t latest = std::max(file->identity().mtime_ns, file->identity().ctime_ns);
-  if (changed == file->identity().ctime_ns && latest / 1'000'000 + kStillForMillis <= began_ms)
-    Remember(file->identity(), digest);
+  const bool is_kept =
+      changed == file->identity().ctime_ns && latest / 1'000'000 + kStillForMillis <= began_ms;
+  if (was_read && *before != digest)
+    return Status(Code::kDataLoss,
+                  StrCat(path, ": has other bytes than a moment ago; run again when it is still"));
+  if (before && *before != digest)
+    LogWarning(StrCat(path,
+                      ": has other bytes than when its digest was taken, although its size and times are ",
+                      "as before; it counts as another file from here on"));
+  Remember({file->identity(), digest, ranges.Finish(), is_kept, true});
   return digest;
 }
 
 Result<std::optional<Digest>> DigestCache::Find(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string real_path, RealPath(path));
   ASSIGN_OR_RETURN(const FileIdentity file, IdentifyFile(real_path));
-  return FindCached(file);
+  const Lock lock(mutex_);
+  const CachedDigest* const known = Entry(file);
+  return known != nullptr && Holds(*known) ? std::optional(known->digest) : std::nullopt;
 }
 
-std::optional<Digest> DigestCache::FindCached(const FileIdentity& file) {
+void DigestCache::ReadAll() {
   const Lock lock(mutex_);
+  read_all_ = true;
+}
+
+std::unique_ptr<ByteFile> DigestCache::Checked(std::unique_ptr<LocalFile> file, Differs differs) {
+  FileIdentity identity = file->identity();
+  const Result<std::string> real_path = RealPath(identity.path);
+  if (!real_path.ok()) return file;
+  identity.path = *real_path;
+  RangeDigests ranges = KnownRanges(identity);
+  if (ranges.empty()) return file;
+  const auto same = [this, identity](std::uint64_t range) {
+    const Lock lock(mutex_);
+    CachedDigest* const entry = Entry(identity);
+    if (entry == nullptr || !entry->by_times) return;
+    entry->compared.resize(RangesIn(identity.size));
+    entry->compared[range] = true;
+  };
+  const auto forget = [this, path = identity.path, differs = std::move(differs)](std::uint64_t begin,
+                                                                                 std::uint64_t end) {
+    Forget(path);
+    return differs(path, begin, end);
+  };
+  return std::make_unique<CheckedFile>(std::move(file), std::move(ranges), CheckedFile::Watch{forget, same});
+}
+
+RangeDigests DigestCache::RangesOf(const std::string& path) {
+  const Result<std::string> real_path = RealPath(path);
+  if (!real_path.ok()) return {};
+  const Result<FileIdentity> file = IdentifyFile(*real_path);
+  return file.ok() ? KnownRanges(*file) : RangeDigests();
+}
+
+RangeDigests DigestCache::KnownRanges(const FileIdentity& file) {
+  const std::uint64_t count = RangesIn(file.size);
+  const Lock lock(mutex_);
+  const CachedDigest* const known = Entry(file);
+  if (known == nullptr) return {};
+  if (count == 1) return {known->digest};
+  return known->ranges.size() == count ? known->ranges : RangeDigests();
+}
+
+void DigestCache::SetRanges(const std::string& path, RangeDigests ranges) {
+  const Result<std::string> real_path = RealPath(path);
+  if (!real_path.ok()) return;
+  const Result<FileIdentity> file = IdentifyFile(*real_path);
+  if (!file.ok() || ranges.size() != RangesIn(file->size) || ranges.empty()) return;
+  const Digest digest = ranges.size() == 1 ? ranges.front() : Digest();
+  Remember({*file, digest, digest.empty() ? std::move(ranges) : RangeDigests(), false});
+}
+
+void DigestCache::Forget(const std::string& real_path) {
+  const Lock lock(mutex_);
+  LoadOnce();
+  const auto found = digests_.find(real_path);
+  if (found == digests_.end() || !std::exchange(found->second.is_kept, false)) return;
+  ++new_files_;  // of this process, it still counts for readers
+}
+
+ByTimesAlone DigestCache::NotRead() {
+  ByTimesAlone found;
+  const Lock lock(mutex_);
+  for (const auto& [path, entry] : digests_) {
+    if (!entry.by_times) continue;
+    std::uint64_t bytes = 0;
+    for (std::uint64_t range = 0; range < RangesIn(entry.file.size); ++range)
+      if (range >= entry.compared.size() || !entry.compared[range])
+        bytes += std::min(kCheckedRange, entry.file.size - range * kCheckedRange);
+    if (bytes == 0) continue;
+    ++found.files;
+    found.bytes += bytes;
+    found.path = path;
+  }
+  return found;
+}
+
+CachedDigest* DigestCache::Entry(const FileIdentity& file) {
   LoadOnce();
   const auto found = digests_.find(file.path);
-  if (found == digests_.end() || !(found->second.file == file)) return std::nullopt;
-  return found->second.digest;
+  return found == digests_.end() || !(found->second.file == file) ? nullptr : &found->second;
 }
 
-void DigestCache::Remember(const FileIdentity& file, const Digest& digest) {
+void DigestCache::Remember(CachedDigest entry) {
   const Lock lock(mutex_);
   LoadOnce();
-  digests_.insert_or_assign(file.path, CachedDigest{file, digest});
+  const bool is_kept = entry.is_kept;
+  const std::uint64_t bytes = entry.file.size;
+  digests_.insert_or_assign(entry.file.path, std::move(entry));
+  if (!is_kept) return;
   ++new_files_;
-  new_bytes_ += file.size + kBytesOfALine;
+  new_bytes_ += bytes + kBytesOfALine;
   if (new_bytes_ >= saved_each_) Save();
 }
 

@@ -43,6 +43,7 @@ ObjectInfo DescribeObject(std::string name, const FileIdentity& identity) {
   info.name = std::move(name);
   info.size = identity.size;
   info.version = StrCat(identity.inode, '-', identity.size, '-', identity.mtime_ns);
+  info.ctime_ns = identity.ctime_ns;
   return info;
 }
 

@@ -24,9 +24,12 @@ struct ObjectInfo {
   std::uint64_t size = 0;
   std::string version;
   std::optional<std::uint32_t> crc32c;  // absent: the store keeps no checksum
+  std::int64_t ctime_ns = 0;            // of a file, since 1970; no part of the state; 0: unknown
   /// Names an object in any state: the version is empty.
   static ObjectInfo Any(std::string name) { return {std::move(name), 0, {}, {}}; }
-  bool operator==(const ObjectInfo&) const = default;
+  bool operator==(const ObjectInfo& other) const {
+    return name == other.name && size == other.size && version == other.version && crc32c == other.crc32c;
+  }
 };
 
 /// Condition for a commit. If it does not hold, nothing changes and Commit fails.

@@ -31,6 +31,7 @@ struct PlanOptions {
   Selection selection;
   std::string output;  // the location of the work package
   int threads = 0;
+  bool check = false;
 };
 
 int OfferUnits(const PlanOptions& options, const Call& call) {
@@ -46,6 +47,7 @@ int OfferUnits(const PlanOptions& options, const Call& call) {
   request.directory = std::filesystem::current_path().string();
   request.selection = options.selection;
   request.threads = ThreadCount(options.threads);
+  request.check = options.check;
   request.command = CommandLineOf(call);
   StatusDisplay display(false);
   const PlanningOutcome planning = PlanUnits(request, *loaded, display, signals.token());
@@ -67,6 +69,7 @@ Command PlanCommand() {
       .words = Joined(PipelineWords(options->pipeline),
                       {UntilWord(options->selection.until),
                        FromLogWord(options->selection.from_log),
+                       CheckWord(options->check),
                        {.flags = {"-o", "--output"},
                         .value = "PLACE",
                         .help = "Directory or URI below which the work package is written",

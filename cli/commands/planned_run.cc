@@ -72,6 +72,7 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
       return kExitDone;
     }
   }
+  if (request.check) (*workspace)->ReadAllSources();
   Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, loaded.spec, signals.token());
   if (!snapshot.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(snapshot.status());
   Result<Plan> plan = MakePlan(loaded.graph, *snapshot, StoredIn((*workspace)->environment()), selection);

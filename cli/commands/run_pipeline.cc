@@ -48,6 +48,16 @@ RunOptions RunOptionsOf(const RunRequest& request, const PipelineSpec& spec) {
   return options;
 }
 
+/// Tells of sources that count as unchanged by their sizes and times, as far as the run did not read them.
+void PrintNotRead(Workspace& workspace) {
+  const ByTimesAlone found = workspace.NotRead();
+  if (found.files == 0) return;
+  LogInfo(StrCat(
+      HumanBytes(found.bytes),
+      found.files == 1 ? StrCat(" of ", found.path, " was") : StrCat(" of ", found.files, " sources were"),
+      " compared by size and times alone; --check reads all"));
+}
+
 }  // namespace
 
 int RunPipeline(const RunRequest& request, const Call& call) {
@@ -79,10 +89,13 @@ int RunPipeline(const RunRequest& request, const Call& call) {
     if (RemovesOutputs(options))
       RemoveUnneeded(run.workspace->environment(), run.plan.unneeded, signals.token());
     PrintUpToDate(loaded->graph, run.plan);
+    PrintNotRead(*run.workspace);
     return kExitDone;
   }
   if (!ready.ok()) return Refuse(ready);
-  return execution.Run(CommandLineOf(call), signals);
+  const int exit_code = execution.Run(CommandLineOf(call), signals);
+  if (exit_code == kExitDone) PrintNotRead(*run.workspace);
+  return exit_code;
 }
 
 }  // namespace pipeline

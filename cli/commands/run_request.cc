@@ -24,6 +24,7 @@ std::vector<Word> RunWords(RunRequest& request) {
                     {.flags = {"--keep-intermediates"},
                      .help = "Remove no intermediates: a changed stage runs again without those before it",
                      .to = &request.keep_intermediates},
+                    CheckWord(request.check),
                     ThreadsWord(request.threads),
                     FromLogWord(request.selection.from_log),
                     {.flags = {"--strict"},

@@ -18,6 +18,7 @@ struct RunRequest {
   bool dry_run = false;      // -n
   bool ask = false;          // -n: also ask servers
   bool explain = false;
+  bool check = false;                     // all local sources are read again
   bool keep_intermediates = false;        // also those that nothing unfinished needs
   int keep_going = 1;                     // -k
   int threads = 0;                        // -j; 0: as many as there are cores

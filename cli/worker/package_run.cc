@@ -278,9 +278,15 @@ UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, co
     LogError(StrCat(failure.unit, ": ", failure.why.message()));
   if (!outcome.failures.empty()) {
     const Status& why = outcome.failures.front().why;
-    const bool changed = why.Detail<SourceChanged>() != nullptr;
-    const int code = changed ? kExitNoInput : Refuses(unit, why) ? kExitBadData : WorkerExitOf(why);
-    return {code, std::string(why.message()), changed};
+    const auto* const changed = why.Detail<SourceChanged>();
+    // No plan would see it.
+    if (changed != nullptr && !changed->silent.empty())
+      if (const Status written = WriteChangedSource(store_, changed->silent); !written.ok())
+        return Fail(unit, written);
+    const int code = changed != nullptr   ? kExitNoInput
+                     : Refuses(unit, why) ? kExitBadData
+                                          : WorkerExitOf(why);
+    return {code, std::string(why.message()), changed != nullptr};
   }
   if (!outcome.status.ok()) return Fail(unit, outcome.status);
   if (!told.ok()) return Fail(unit, told);

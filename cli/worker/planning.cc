@@ -175,6 +175,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
                    TakeResultsFrom(*workspace, request.package, before.ok() ? before->run : std::string()));
   planning.added = taken.added;
 
+  if (request.check) workspace->ReadAllSources();
   ASSIGN_OR_RETURN(const Snapshot snapshot, workspace->TakeSnapshot(loaded.graph, loaded.spec, stop));
   const Result<MachineFacts> facts = MachineFactsOf(loaded.graph, snapshot);
   if (request.present != nullptr) {

@@ -28,6 +28,7 @@ struct PlanningRequest {
   Selection selection;
   std::string package;  // location of the work package
   int threads = 1;
+  bool check = false;  // all local sources are read again
   /// A worker asks: the present plan as it has seen it; outlives the call. Null: a person asks, so units that
   /// were given up are tried again, and an ended run goes on.
   const WorkPackage* present = nullptr;

@@ -99,6 +99,12 @@ Word MemoryWord(std::string& memory, std::string help, std::string environment) 
           .to = &memory};
 }
 
+Word CheckWord(bool& check) {
+  return {.flags = {"--check"},
+          .help = "Read all local sources again, also those with the same size and times as before",
+          .to = &check};
+}
+
 Word FromLogWord(bool& from_log) {
   return {.flags = {"--from-log"},
           .help = "Publish again from a source that is gone, with the log of earlier runs",

@@ -36,5 +36,7 @@ Word MemoryWord(std::string& memory, std::string help, std::string environment =
 
 /// Returns the flag --from-log: publish again from a source that is gone. `from_log` must outlive it.
 Word FromLogWord(bool& from_log);
+/// Returns the flag --check: read all local sources again. `check` must outlive it.
+Word CheckWord(bool& check);
 
 }  // namespace pipeline

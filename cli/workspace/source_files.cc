@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "cli/workspace/part_name.h"
+#include "dag/segment_unit.h"
 #include "dag/vanished_source.h"
 #include "formats/content_coding.h"
 #include "storage/local_file.h"
@@ -266,7 +267,10 @@ std::optional<PartState> SourceFiles::Journal(const LocalInput& input) const {
 Result<std::shared_ptr<ByteFile>> SourceFiles::Open(const std::string& path, std::stop_token stop) {
   if (IsRemote(path)) return OpenRemote(path, std::move(stop));
   ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file, LocalFile::Open(path));
-  return std::shared_ptr<ByteFile>(std::move(file));
+  const auto differs = [path](const std::string& real_path, std::uint64_t begin, std::uint64_t end) {
+    return ChangedInSilence(path, real_path, begin, end);
+  };
+  return std::shared_ptr<ByteFile>(digests_.Checked(std::move(file), differs));
 }
 
 Result<std::shared_ptr<ByteFile>> SourceFiles::OpenRemote(const std::string& url, std::stop_token stop) {

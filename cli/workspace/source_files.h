@@ -40,7 +40,8 @@ class SourceFiles {
   /// The facts used in recipes. Offline, a remote file's facts come from the journal of an earlier run;
   /// kUnavailable if there is none. kDataLoss if a local file does not match its pin.
   Result<SourceFile> Look(const LocalInput& input, std::stop_token stop);
-  /// Opens a file. A remote file must be as Look saw it; otherwise kDataLoss.
+  /// Opens a file. A remote file must be as Look saw it; otherwise kDataLoss. The bytes of a local one are
+  /// compared with those that were hashed (CheckedFile); if they differ: SourceChanged.
   Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
   /// As Environment::drop_damaged. Works once per state of a remote file, over all runs: a note beside the
   /// part file records it.

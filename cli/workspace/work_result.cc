@@ -37,17 +37,19 @@ Result<ReadResults> ReadFrom(Store& store) {
 }
 
 /// The history is first: a result is removed only once it is there, and one that is told twice counts once.
-Result<TakenResults> AddTo(RunLog& log, Store& store, const std::string& run, ReadResults read,
+Result<TakenResults> AddTo(Workspace& workspace, Store& store, const std::string& run, ReadResults read,
                            const std::string& work_package) {
+  RunLog& log = workspace.log();
   RETURN_IF_ERROR(WriteHistory(store, run, HistoryOf(read.records)));
   for (const std::string& object : read.unreadable)
     LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
   ASSIGN_OR_RETURN(TakenResults taken, AddResults(std::move(read.records), std::move(read.unreadable), log));
   RETURN_IF_ERROR(log.Flush());  // the results are removed next
+  RETURN_IF_ERROR(TakeChangedSources(store, taken, [&](const std::string& path) { workspace.Forget(path); }));
   return taken;
 }
 
-/// The objects at the locations that records name, with their sizes. Each location is listed once.
+/// The objects at the locations that records name. Each location is listed once.
 class Locations {
  public:
   explicit Locations(const Environment& environment) : environment_(environment) {}
@@ -61,15 +63,15 @@ class Locations {
                                                                ? OpenOutputs(environment_, line.location)
                                                                : OpenLocation(environment_, line.location));
       ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store->List(""));
-      for (const ObjectInfo& there : objects) known->second.emplace(there.name, there.size);
+      for (const ObjectInfo& there : objects) known->second.emplace(there.name, there);
     }
     const auto there = known->second.find(object.name);
-    return there != known->second.end() && there->second == object.bytes;
+    return there != known->second.end() && object.IsAt(there->second);
   }
 
  private:
   const Environment& environment_;
-  std::map<std::pair<bool, std::string>, std::map<std::string, std::uint64_t>> listed_;
+  std::map<std::pair<bool, std::string>, std::map<std::string, ObjectInfo>> listed_;
 };
 
 /// OK: the objects of all units that are done according to the records exist.
@@ -121,7 +123,7 @@ Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& wo
     here = CheckOutputs(workspace, read.records, work_package);
   }
   RETURN_IF_ERROR(here);
-  return AddTo(workspace.log(), *store, run, std::move(read), work_package);
+  return AddTo(workspace, *store, run, std::move(read), work_package);
 }
 
 Result<std::optional<std::string>> PackageOf(Store& work) {
@@ -140,8 +142,7 @@ Status TakeBackAny(Workspace& workspace) {
   std::string run;
   if (!read.records.empty())
     if (const Result<WorkPackage> plan = ReadWorkPackage(*store); plan.ok()) run = plan->run;
-  ASSIGN_OR_RETURN(const TakenResults taken,
-                   AddTo(workspace.log(), *store, run, std::move(read), *work_package));
+  ASSIGN_OR_RETURN(const TakenResults taken, AddTo(workspace, *store, run, std::move(read), *work_package));
   return RemoveResults(*store, taken);
 }
 

@@ -22,6 +22,7 @@
 #include "dag/location/host.h"
 #include "stages/lines/partition_file.h"
 #include "storage/cache/cached_store.h"
+#include "storage/checked_file.h"
 #include "storage/disk.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
@@ -223,6 +224,10 @@ void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress&
                                      std::stop_token stop) {
     return sources_->IsUnchanged(file, before, std::move(stop));
   };
+  environment_.compare_rest = [](const ByteFile& opened, std::stop_token stop) {
+    const auto* const checked = dynamic_cast<const CheckedFile*>(&opened);
+    return checked == nullptr ? Status() : checked->CompareRest(std::move(stop));
+  };
   environment_.free_bytes = [path] { return FreeBytes(path); };
   environment_.location_free_bytes = [](const std::string& location) -> Result<std::optional<std::uint64_t>> {
     ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
@@ -248,11 +253,17 @@ Result<std::unique_ptr<Store>> Workspace::OpenStoreAt(const std::string& uri) {
 Result<SourceFile> Workspace::Hash(const LocalInput& input, std::stop_token stop) {
   if (const auto known = known_.find(input.path); known != known_.end()) {
     const Result<std::string> identity = sources_->Identity(input.path);
-    if (identity.ok() && *identity == known->second.identity)
+    if (identity.ok() && *identity == known->second.identity) {
+      RangeDigests ranges = known->second.ranges;
+      if (ranges.empty() && input.checksum.empty()) ranges = {known->second.digest};
+      if (!IsRemote(input.path)) digests_->SetRanges(input.path, std::move(ranges));
       return SourceFile{input, known->second.size, known->second.digest, *identity};
+    }
   }
   ASSIGN_OR_RETURN(SourceFile file, sources_->Look(input, std::move(stop)));
   hashed_.push_back({input.path, input.name, file.size, file.identity, file.digest});
+  if (!IsRemote(input.path) && (file.size > kCheckedRange || !input.checksum.empty()))
+    hashed_.back().ranges = digests_->RangesOf(input.path);
   return file;
 }
 

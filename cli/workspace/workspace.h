@@ -52,6 +52,13 @@ class Workspace {
   /// digest, which may take long and can be stopped.
   Result<Snapshot> TakeSnapshot(const Graph& graph, PipelineSpec& spec, std::stop_token stop);
 
+  /// From now on TakeSnapshot reads all local files, whatever is known of them.
+  void ReadAllSources() { digests_->ReadAll(); }
+  /// The local file at this real path has other bytes than its digest says, and the same size and times.
+  void Forget(const std::string& real_path) { digests_->Forget(real_path); }
+  /// The local files that this process has taken by their sizes and times, and has not read again as a whole.
+  ByTimesAlone NotRead() { return digests_->NotRead(); }
+
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }
   /// All files whose digest TakeSnapshot asked for.

@@ -1,5 +1,6 @@
 #include "dag/books/manifest.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -14,6 +15,10 @@ namespace {
 
 constexpr std::string_view kVersionKey = "pipe_manifest";
 constexpr std::string_view kSealKey = "seal";
+/// All members of the manifests that earlier versions wrote without a seal.
+constexpr std::array<std::string_view, 14> kUnsealedKeys = {
+    kVersionKey, "stage",    "recipe",    "content", "lineage",    "schema", "splits",
+    "counts",    "sidecars", "followers", "shards",  "partitions", "facts",  "continues"};
 constexpr std::uint32_t kManifestVersion = 1;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // some 5 million entries
 constexpr std::array<std::pair<std::string_view, ColumnType>, 3> kColumnTypes = {
@@ -316,6 +321,12 @@ Result<Manifest> ManifestFromJson(const Json& json) {
     if (fields.Hex(kSealKey) != Seal(members) && status.ok())
       status =
           Status(Code::kDataLoss, "seal: not made of the other members: the manifest was edited or damaged");
+  } else {
+    // A damaged name of the seal must not make the manifest one that has none.
+    for (const auto& [name, value] : json.AsObject())
+      if (status.ok() && std::find(kUnsealedKeys.begin(), kUnsealedKeys.end(), name) == kUnsealedKeys.end())
+        status = Status(Code::kDataLoss, StrCat(name, ": unknown in a manifest without `", kSealKey,
+                                                "`: the manifest was edited or damaged"));
   }
   if (!status.ok()) return status;
   if (manifest.lineage.empty()) return Status(Code::kDataLoss, "lineage: empty");

@@ -15,8 +15,8 @@ constexpr std::size_t kChunk = 1 << 20;
 
 Result<bool> HoldsBytes(Store& store, const StoredObject& object, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, store.Stat(object.name));
-  if (!there || there->size != object.bytes) return false;
-  if (there->crc32c) return *there->crc32c == object.crc32c;
+  if (!there || !object.IsAt(*there)) return false;
+  if (there->crc32c) return true;
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, store.Open(object.name));
   const ByteFile& bytes = *file;
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, bytes.Open(0, std::move(stop)));

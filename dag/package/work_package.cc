@@ -46,12 +46,14 @@ std::string EncodeWorkPackage(const WorkPackage& work_package) {
   json["group_memory"] = work_package.group_memory;
   Json::Array set, files, units;
   for (const auto& [name, value] : work_package.set) set.emplace_back(Json::Array{name, value});
-  for (const WorkPackage::File& file : work_package.files)
+  for (const WorkPackage::File& file : work_package.files) {
     files.emplace_back(Json::Object{{"path", file.path},
                                     {"name", file.name},
                                     {"size", file.size},
                                     {"identity", file.identity},
                                     {"digest", file.digest.ToHex()}});
+    for (const Digest& range : file.ranges) files.back()["ranges"].Append(range.ToHex());
+  }
   for (const OfferedUnit& unit : work_package.units) {
     Json::Object members{{"unit", unit.unit}, {"recipe", unit.recipe.ToHex()}};
     if (unit.scanned) members.emplace("scanned", true);
@@ -115,6 +117,8 @@ Result<WorkPackage> ParseWorkPackage(std::string_view text) {
     file.size = parts.Number("size");
     file.identity = parts.Text("identity");
     file.digest = parts.Hex("digest");
+    for (const Json& range : element["ranges"].AsArray())
+      file.ranges.push_back(Digest::FromHex(range.AsString()).value_or(Digest()));
     work_package.files.push_back(std::move(file));
   }
   for (const Json& element : fields.Array("units")) {

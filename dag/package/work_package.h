@@ -30,6 +30,8 @@ struct WorkPackage {
     std::uint64_t size = 0;
     std::string identity;  // Environment::file_identity
     Digest digest;
+    std::vector<Digest>
+        ranges{};  // of its bytes (storage/checked_file.h); empty: `digest` is that of one range
     bool operator==(const File&) const = default;
   };
 

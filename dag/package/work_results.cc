@@ -23,6 +23,8 @@ constexpr std::uint64_t kMaxRecord = 64 << 20;
 constexpr std::uint64_t kMaxLineage = std::uint64_t{1} << 30;
 constexpr std::string_view kDone = "done/";
 constexpr std::string_view kVoid = "void/";
+constexpr std::string_view kChanged = "changed/";
+constexpr std::uint64_t kMaxPath = 64 << 10;
 constexpr std::size_t kCutDigits = 8;  // so that names are in the order of the numbers
 constexpr std::string_view kLineage = "lineage/";
 
@@ -345,6 +347,24 @@ Result<TakenResults> AddResults(std::vector<UnitRecord> records, std::vector<std
 
 Status RemoveResults(Store& location, const TakenResults& taken) {
   return RemoveObjects(location, taken.objects);
+}
+
+Status WriteChangedSource(Store& location, const std::string& real_path) {
+  const std::string object = StrCat(kChanged, DigestOf(real_path).ToHex());
+  return WriteObject(location, object, real_path, Condition::ReplaceAny()).status();
+}
+
+Status TakeChangedSources(Store& location, TakenResults& taken,
+                          const std::function<void(const std::string& real_path)>& changed) {
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(kChanged));
+  for (const ObjectInfo& object : objects) {
+    const Result<std::string> path = ReadObject(location, object, kMaxPath);
+    if (path.status().code() == Code::kNotFound) continue;  // a plan has taken it
+    RETURN_IF_ERROR(path.status());
+    changed(*path);
+    taken.objects.push_back(object);
+  }
+  return {};
 }
 
 void UpdatePace(const TakenResults& taken, WorkPackage& work_package) {

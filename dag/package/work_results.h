@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -107,5 +108,12 @@ Status RemoveResults(Store& location, const TakenResults& taken);
 
 /// Updates the pace of stages with new times, and so the seconds that their units take.
 void UpdatePace(const TakenResults& taken, WorkPackage& work_package);
+
+/// Tells the next plan that the source at this real path has other bytes than the present one says, and the
+/// same size and times.
+Status WriteChangedSource(Store& location, const std::string& real_path);
+/// Calls `changed` with each such path, and adds its object to `taken`.
+Status TakeChangedSources(Store& location, TakenResults& taken,
+                          const std::function<void(const std::string& real_path)>& changed);
 
 }  // namespace pipeline

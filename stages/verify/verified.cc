@@ -27,7 +27,8 @@ Result<VerifiedObjects> Parse(std::string_view text, const Manifest& manifest) {
   if (all.Number("pipe_verified") != kVersion || all.Text("manifest") != NameOf(manifest)) return verified;
   for (const auto& [name, entry] : all.Object("objects").AsObject()) {
     JsonFields object(entry, "objects.", status);
-    verified[name] = {object.Text("version"), object.Number("bytes"), object.Hex32("crc32c")};
+    verified[name] = {object.Text("version"), object.Number("bytes"), object.Hex32("crc32c"),
+                      entry["ctime"].AsInt()};
   }
   if (!status.ok()) return status;
   return verified;
@@ -38,7 +39,8 @@ Result<VerifiedObjects> Parse(std::string_view text, const Manifest& manifest) {
 bool IsVerified(const VerifiedObject& verified, const StoredObject& object, const ObjectInfo& info) {
   return !info.version.empty() && verified.version == info.version && verified.bytes == info.size &&
          verified.bytes == object.bytes && verified.crc32c == object.crc32c &&
-         info.crc32c.value_or(object.crc32c) == object.crc32c;
+         info.crc32c.value_or(object.crc32c) == object.crc32c &&
+         (verified.ctime_ns == 0 || verified.ctime_ns == info.ctime_ns);
 }
 
 VerifiedObjects ReadVerified(Store& store, const Manifest& manifest, std::stop_token stop) {
@@ -59,6 +61,7 @@ Status WriteVerified(Store& store, const Manifest& manifest, const VerifiedObjec
     entry["version"] = object.version;
     entry["bytes"] = object.bytes;
     entry["crc32c"] = Hex32(object.crc32c);
+    if (object.ctime_ns != 0) entry["ctime"] = object.ctime_ns;
   }
   // A run that is stopped ends soon, even if the server does not answer.
   std::optional<TimeLimit> limit;

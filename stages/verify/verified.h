@@ -21,6 +21,7 @@ struct VerifiedObject {
   std::string version;  // as in ObjectInfo; not empty
   std::uint64_t bytes = 0;
   std::uint32_t crc32c = 0;
+  std::int64_t ctime_ns = 0;  // as in ObjectInfo; 0: unknown, as in the lists of earlier versions
   bool operator==(const VerifiedObject&) const = default;
 };
 using VerifiedObjects = std::map<std::string, VerifiedObject, std::less<>>;

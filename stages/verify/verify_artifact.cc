@@ -162,7 +162,7 @@ class Verification {
       const auto info = there_.find(object.name);
       if (info == there_.end() || info->second.version.empty()) continue;
       if (outcomes_[at].verified || (described && outcomes_[at].good))
-        verified[object.name] = {info->second.version, object.bytes, object.crc32c};
+        verified[object.name] = {info->second.version, object.bytes, object.crc32c, info->second.ctime_ns};
     }
     *rules_.verified = std::move(verified);
   }

@@ -64,7 +64,7 @@ TEST(OutsideStringsOfUnitsTest, Keys) {
 
 TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   // A struct with a further member stops the build here; set the member then, and bind it.
-  const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1")};
+  const WorkPackage::File file{"<path>", "<name>", 1, "<identity>", DigestOf("1"), {DigestOf("2")}};
   const OfferedUnit unit{"<unit>", DigestOf("2"), true, {1, 2, 3, 4, 5, 6}};
   const WorkPackage package{"<text>",
                             "<file>",
@@ -85,7 +85,7 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
                             {{"<stage>", DigestOf("3")}},
                             {{"<stage>", std::chrono::milliseconds(1)}},
                             {{{"<stage>", "<rules>"}}}};
-  [[maybe_unused]] const auto& [path, name, size, identity, digest] = file;
+  [[maybe_unused]] const auto& [path, name, size, identity, digest, ranges] = file;
   [[maybe_unused]] const auto& [unit_name, unit_recipe, scanned, unit_needs] = unit;
   [[maybe_unused]] const auto& [memory, cores, seconds, bytes_in, bytes_out, scratch] = unit_needs;
   [[maybe_unused]] const auto& [pipeline, file_name, set, subset, until, directory, work, holder, log, run,
@@ -160,6 +160,7 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   [[maybe_unused]] const auto& [lost_unit, loser, taker, lease_began] = lost.front();
   strings.AddMembers("member of the history", *Json::Parse(EncodeWorkHistory(history)));
   ASSERT_TRUE(WriteHistory(store, "1-2", history).ok());
+  ASSERT_TRUE(WriteChangedSource(store, "/<path>").ok());
   const auto objects = store.List("");
   ASSERT_TRUE(objects.ok());
   for (const ObjectInfo& object : *objects) strings.Add("object", object.name);

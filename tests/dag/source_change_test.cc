@@ -6,11 +6,13 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "dag/segment_unit.h"
 #include "tests/dag/toy_file.h"
 #include "tests/support/toy_run.h"
 
@@ -65,6 +67,26 @@ TEST(SourceChangeTest, OnlyWhatWasMadeOfTheChangedFileIsVoid) {
   WriteFile(place.path("corpus-1.txt"), then);
   const ToyOutcome again = place.Ok(kToyText);
   EXPECT_EQ(again.Count("done text/0001-"), again.Count("done text/000")) << "the others stand";
+}
+
+TEST(SourceChangeTest, OtherBytesUnderTheSameTimesVoidTheSame) {
+  ToyPlace place;
+  place.adjust = [](Environment& environment) {
+    environment.compare_rest = [](const ByteFile&, std::stop_token) {
+      return ChangedInSilence("corpus.txt", "/corpus.txt", 0, 7);
+    };
+  };
+  const ToyOutcome outcome = place.Run(kToyText, {}, kAllFailures);
+  ASSERT_EQ(outcome.failures.size(), 3u);
+  EXPECT_NE(
+      outcome.failures[0].find("corpus.txt: its bytes 0 to 7 are not those that its digest was made of"),
+      std::string::npos)
+      << outcome.failures[0];
+  EXPECT_GT(outcome.Count("done text/"), 3);
+  EXPECT_EQ(outcome.Count("void text/"), outcome.Count("done text/"));
+  EXPECT_EQ(outcome.Count("end text/"), 0);
+  place.adjust = {};
+  place.Ok(kToyText);
 }
 
 TEST(SourceChangeTest, WhatReadsItsPartitionsIsVoidToo) {

@@ -251,9 +251,131 @@ TEST_F(DigestCacheTest, ACacheOfAnyLengthIsRead) {
 TEST_F(DigestCacheTest, ALineWithoutEndCostsNoLineAfterIt) {
   Look();
   std::string text = CacheText();
-  text.insert(text.find('\n') + 1, StrCat(std::string(3 << 20, 'x'), "\n"));
+  text.insert(text.find('\n') + 1, StrCat(std::string(40 << 20, 'x'), "\n"));
   SetCacheText(text);
   EXPECT_EQ(Look(), remembered_);
+}
+
+/// A file of two ranges.
+class LongFileTest : public DigestCacheTest {
+ protected:
+  void SetUp() override {
+    WriteFile(path_, "abc");
+    Grow();
+    digest_ = Look().first;
+  }
+  void Grow() { std::filesystem::resize_file(path_, kCheckedRange + 1); }
+  const FileIdentity File() { return IdentifyFile(path_).value(); }
+  /// Opens the file, reads it to its end, and returns the failure.
+  static Status Read(DigestCache& cache, const std::string& path) {
+    const std::unique_ptr<ByteFile> file = cache.Checked(
+        LocalFile::Open(path).value(), [](const std::string& real, std::uint64_t begin, std::uint64_t end) {
+          return Status(Code::kFailedPrecondition, StrCat(real, " ", begin, "-", end));
+        });
+    const std::unique_ptr<ByteReader> reader = file->Open(0, {}).value();
+    std::string piece(1 << 20, '\0');
+    for (;;) {
+      const Result<std::size_t> got = reader->Read(piece);
+      if (!got.ok() || *got == 0) return got.status();
+    }
+  }
+  /// What the cache has of the file, under the attributes that it has now, as after a write that moved no
+  /// time.
+  void KeepAsUnchanged() {
+    CachedDigests digests = ParseDigestCache(CacheText());
+    digests.at(path_).file = File();
+    SetCacheText(FormatDigestCache(digests));
+  }
+  void Write(std::uint64_t at) {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(at));
+    file << "x";
+  }
+
+  Digest digest_;
+};
+
+TEST_F(LongFileTest, ItsRangesAreKept) {
+  const CachedDigest kept = ParseDigestCache(CacheText()).at(path_);
+  ASSERT_EQ(kept.ranges.size(), 2u);
+  EXPECT_EQ(kept.digest, digest_);
+  EXPECT_EQ(kept.ranges[1], DigestOf(std::string(1, '\0')));
+  EXPECT_EQ(Look(), std::pair(digest_, false));
+}
+
+TEST_F(LongFileTest, WithoutItsRangesItIsHashedAgain) {
+  const std::string text = CacheText();
+  const std::size_t begin = text.find('\n') + 1, end = text.find('\n', begin) + 1;
+  ASSERT_EQ(text.substr(begin + 8, 8), " ranges ");
+  for (const std::string& ranges : {std::string(), StrCat("0", text.substr(begin + 1, end - begin - 1))}) {
+    SetCacheText(text.substr(0, begin) + ranges + text.substr(end));
+    EXPECT_EQ(Look(), std::pair(digest_, true));
+    EXPECT_EQ(CacheText(), text);
+  }
+}
+
+TEST_F(LongFileTest, OtherBytesWithTheSameTimesAreFoundAndTheFileIsHashedAgain) {
+  Write(kCheckedRange);
+  KeepAsUnchanged();
+  {
+    DigestCache cache(store_, "digests", clock_);
+    ASSERT_EQ(cache.DigestOfFile(path_, {}, {}).value(), digest_);
+    for (int reader = 0; reader < 2; ++reader)
+      EXPECT_EQ(Read(cache, path_).message(), StrCat(path_, " ", kCheckedRange, "-", kCheckedRange + 1));
+  }
+  EXPECT_EQ(ParseDigestCache(CacheText()).size(), 0u);
+  EXPECT_NE(Look(), std::pair(digest_, true));
+}
+
+TEST_F(LongFileTest, AFileThatWasHashedAMomentAgoIsComparedToo) {
+  DigestCache cache(store_, "other", SystemClock());
+  ASSERT_TRUE(cache.DigestOfFile(path_, {}, {}).ok());
+  EXPECT_TRUE(Read(cache, path_).ok());
+  EXPECT_EQ(cache.Find(path_).value(), std::nullopt) << "it is not remembered";
+}
+
+TEST_F(LongFileTest, RangesOfAnotherProcessAreCompared) {
+  DigestCache planner(store_, "digests", clock_);
+  const RangeDigests ranges = [&] {
+    EXPECT_TRUE(planner.DigestOfFile(path_, {}, {}).ok());
+    return planner.RangesOf(path_);
+  }();
+  ASSERT_EQ(ranges.size(), 2u);
+  Write(5);
+  MemoryStore own;
+  DigestCache worker(own, "digests", clock_);
+  EXPECT_TRUE(Read(worker, path_).ok()) << "nothing is known";
+  worker.SetRanges(path_, ranges);
+  EXPECT_EQ(Read(worker, path_).message(), StrCat(path_, " 0-", kCheckedRange));
+  EXPECT_EQ(worker.Find(path_).value(), std::nullopt);
+}
+
+TEST_F(LongFileTest, WhatWasTakenByTimesAloneIsTold) {
+  DigestCache cache(store_, "digests", clock_);
+  EXPECT_EQ(cache.NotRead().files, 0u);
+  ASSERT_TRUE(cache.DigestOfFile(path_, {}, {}).ok());
+  EXPECT_EQ(cache.NotRead().bytes, kCheckedRange + 1);
+  EXPECT_EQ(cache.NotRead().path, path_);
+  ASSERT_TRUE(Read(cache, path_).ok());
+  EXPECT_EQ(cache.NotRead().files, 0u) << "all ranges were compared";
+}
+
+TEST_F(LongFileTest, AllFilesAreReadAgainOnceIfItIsAskedFor) {
+  Write(0);
+  KeepAsUnchanged();
+  std::string warning;
+  const LogSink before = SetLogSink([&](Level, std::string_view message) { warning = message; });
+  DigestCache cache(store_, "digests", clock_);
+  cache.ReadAll();
+  int reads = 0;
+  const Digest now = cache.DigestOfFile(path_, [&](auto done, auto of) { reads += done == of; }, {}).value();
+  EXPECT_NE(now, digest_);
+  EXPECT_EQ(cache.DigestOfFile(path_, [&](auto done, auto of) { reads += done == of; }, {}).value(), now);
+  EXPECT_EQ(reads, 1);
+  EXPECT_EQ(cache.NotRead().files, 0u);
+  SetLogSink(before);
+  EXPECT_TRUE(warning.starts_with(StrCat(path_, ": has other bytes than when its digest was taken")))
+      << warning;
 }
 
 }  // namespace

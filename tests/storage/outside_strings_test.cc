@@ -28,6 +28,8 @@ TEST(OutsideStringsOfStorageTest, FilesOfOtherProcesses) {
   CachedDigests digests;
   digests["/<path>"] = {identity, DigestOf("1")};
   strings.Add("cache of digests", FormatDigestCache(digests));
+  digests["/<path>"].ranges = {DigestOf("2"), DigestOf("3")};
+  strings.Add("cache of digests with ranges", FormatDigestCache(digests));
 
   const std::string temporary = NewTemporaryName("<object>");
   const auto parsed = ParseTemporaryName(temporary);

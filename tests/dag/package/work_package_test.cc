@@ -56,9 +56,24 @@ TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   trial.nonce = "5b5b";
   trial.machine = {{"text", DigestOf("machine")}};
   trial.units.front().scanned = true;
+  trial.files.front().ranges = {DigestOf("1"), DigestOf("2")};
   const Result<WorkPackage> trial_back = ParseWorkPackage(EncodeWorkPackage(trial));
   ASSERT_TRUE(trial_back.ok());
   EXPECT_EQ(*trial_back, trial);
+}
+
+TEST(WorkPackageTest, TheNextPlanHearsOfASourceThatChangedInSilence) {
+  MemoryStore store;
+  ASSERT_TRUE(WriteChangedSource(store, "/d/ja.txt").ok());
+  ASSERT_TRUE(WriteChangedSource(store, "/d/ja.txt").ok()) << "by two workers";
+  TakenResults taken;
+  Lines paths;
+  const auto take = [&](const std::string& path) { paths.push_back(path); };
+  ASSERT_TRUE(TakeChangedSources(store, taken, take).ok());
+  EXPECT_EQ(paths, Lines{"/d/ja.txt"});
+  ASSERT_TRUE(RemoveResults(store, taken).ok());
+  ASSERT_TRUE(TakeChangedSources(store, taken, take).ok());
+  EXPECT_EQ(paths, Lines{"/d/ja.txt"}) << "once";
 }
 
 TEST(WorkPackageTest, NeedsThatAreUnknownAreAbsent) {

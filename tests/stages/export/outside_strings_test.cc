@@ -144,8 +144,8 @@ TEST(OutsideStringsOfExportsTest, JsonLinesTokenizersAndVerifiedObjects) {
   MemoryStore store;
   Manifest manifest;
   manifest.lineage.push_back({"<stage>", "<type>", 1, Json(Json::Object{}), {}, {}, {}, {}});
-  const VerifiedObject object{"<version>", 1, 2};
-  [[maybe_unused]] const auto& [version, bytes, crc32c] = object;
+  const VerifiedObject object{"<version>", 1, 2, 3};
+  [[maybe_unused]] const auto& [version, bytes, crc32c, ctime] = object;
   ASSERT_TRUE(WriteVerified(store, manifest, {{"<object>", object}}, {}).ok());
   const auto text = ReadObject(store, kVerifiedName, 10'000);
   ASSERT_TRUE(text.ok());

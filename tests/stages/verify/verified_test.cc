@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/str.h"
@@ -81,19 +84,43 @@ TEST_F(VerifiedTest, WhatIsKnownIsNotReadAgain) {
 
 TEST_F(VerifiedTest, IsWrittenAsItsPageSays) {
   const StoredObject object = {"a.idx", 1042, 0x8a9136aa, Digest()};
-  ASSERT_TRUE(WriteVerified(store_, manifest_, {{"a.idx", {"7-1042-5", 1042, 0x8a9136aa}}}, {}).ok());
-  EXPECT_EQ(ReadFile(place_ + "/.pipe/verified.json"),
-            StrCat(R"({"manifest":")", DigestOf(ReadFile(place_ + "/MANIFEST.json")).ToHex(),
-                   R"(","objects":{"a.idx":{"bytes":1042,"crc32c":"8a9136aa","version":"7-1042-5"}},)",
-                   R"("pipe_verified":1})", "\n"));
+  ASSERT_TRUE(WriteVerified(store_, manifest_, {{"a.idx", {"7-1042-5", 1042, 0x8a9136aa, 77}}}, {}).ok());
+  EXPECT_EQ(
+      ReadFile(place_ + "/.pipe/verified.json"),
+      StrCat(R"({"manifest":")", DigestOf(ReadFile(place_ + "/MANIFEST.json")).ToHex(),
+             R"(","objects":{"a.idx":{"bytes":1042,"crc32c":"8a9136aa","ctime":77,"version":"7-1042-5"}},)",
+             R"("pipe_verified":1})", "\n"));
   const VerifiedObject verified = Known().at("a.idx");
-  EXPECT_TRUE(IsVerified(verified, object, {"a.idx", 1042, "7-1042-5", {}}));
-  EXPECT_TRUE(IsVerified(verified, object, {"a.idx", 1042, "7-1042-5", 0x8a9136aa}));
-  EXPECT_FALSE(IsVerified(verified, object, {"a.idx", 1042, "7-1042-5", 0x8a9136ab}));
-  EXPECT_FALSE(IsVerified(verified, object, {"a.idx", 1041, "7-1042-5", {}}));
-  EXPECT_FALSE(IsVerified(verified, object, {"a.idx", 1042, "7-1042-6", {}}));
-  EXPECT_FALSE(IsVerified({"", 1042, 0x8a9136aa}, object, {"a.idx", 1042, "", {}}));
-  EXPECT_FALSE(IsVerified(verified, {"a.idx", 1042, 1, Digest()}, {"a.idx", 1042, "7-1042-5", {}}));
+  const auto there = [](std::uint64_t size, std::string version, std::optional<std::uint32_t> crc,
+                        std::int64_t ctime) {
+    return ObjectInfo{"a.idx", size, std::move(version), crc, ctime};
+  };
+  EXPECT_TRUE(IsVerified(verified, object, there(1042, "7-1042-5", {}, 77)));
+  EXPECT_TRUE(IsVerified(verified, object, there(1042, "7-1042-5", 0x8a9136aa, 77)));
+  EXPECT_FALSE(IsVerified(verified, object, there(1042, "7-1042-5", 0x8a9136ab, 77)));
+  EXPECT_FALSE(IsVerified(verified, object, there(1041, "7-1042-5", {}, 77)));
+  EXPECT_FALSE(IsVerified(verified, object, there(1042, "7-1042-6", {}, 77)));
+  EXPECT_FALSE(IsVerified(verified, object, there(1042, "7-1042-5", {}, 78)));
+  EXPECT_FALSE(IsVerified({"", 1042, 0x8a9136aa}, object, there(1042, "", {}, 77)));
+  EXPECT_FALSE(IsVerified(verified, {"a.idx", 1042, 1, Digest()}, there(1042, "7-1042-5", {}, 77)));
+  EXPECT_TRUE(IsVerified({"7-1042-5", 1042, 0x8a9136aa}, object, there(1042, "7-1042-5", {}, 77)))
+      << "an earlier version wrote the list";
+}
+
+TEST_F(VerifiedTest, AnEditInPlaceWhoseTimeWasPutBackIsReadAgain) {
+  VerifiedObjects known;
+  ReadAgain(&known);
+  const std::filesystem::path shard = place_ + "/" + Shard();
+  std::string bytes = ReadFile(shard);
+  bytes[40] = static_cast<char>(bytes[40] ^ 1);
+  const auto mtime = std::filesystem::last_write_time(shard);
+  {
+    std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+    file << bytes;
+  }
+  std::filesystem::last_write_time(shard, mtime);
+  EXPECT_EQ(ReadAgain(&known), std::vector<std::string>{Shard()});
+  EXPECT_FALSE(known.contains(Shard()));
 }
 
 TEST_F(VerifiedTest, AnotherVersionIsReadAgainAndNothingElse) {
