@@ -153,10 +153,14 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
   if (!run_.environment.drop_damaged || why.code() == Code::kCancelled) return why;
   const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
   if (number >= source.files.size()) return why;
-  RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
+  // First, because after a kill in between nothing would show what the outputs were made of.
+  const auto invalidate = [&] {
+    const Lock lock(run_.mutex);
+    InvalidateInput(state, number, "made of bytes that are fetched anew");
+    ++run_.remakes;
+  };
+  RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why, invalidate));
   const Lock lock(run_.mutex);
-  InvalidateInput(state, number, "made of bytes that are fetched anew");
-  ++run_.remakes;
   if (state.readers.empty()) return {};
   // Units may still read outputs that are void now; only the next run begins without them.
   return Status(why.code(), StrCat(why.message(),
