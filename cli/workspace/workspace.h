@@ -52,6 +52,9 @@ class Workspace {
   /// digest, which may take long and can be stopped.
   Result<Snapshot> TakeSnapshot(const Graph& graph, PipelineSpec& spec, std::stop_token stop);
 
+  /// Ends the uploads to buckets that dead processes of this work directory left open.
+  Status EndLeftUploads() const { return stores_->EndLeftUploads(); }
+
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }
   /// All files whose digest TakeSnapshot asked for.
