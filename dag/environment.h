@@ -33,10 +33,12 @@ struct Environment {
   std::function<Result<std::unique_ptr<Store>>(const std::string& uri)> open_store;
   /// Opens a file. It may ask a server, and stops when `stop` is set.
   std::function<Result<std::shared_ptr<ByteFile>>(const std::string& path, std::stop_token stop)> open_file;
-  /// Handles a file that could not be read (`why`, with DamagedBytes if it could not be decoded). OK: the
-  /// local copy is dropped, and the file is downloaded again at the first open after all present readers
-  /// have closed it. Otherwise: the error to report. Empty: the error is always `why`.
-  std::function<Status(const std::string& path, const Status& why)> drop_damaged;
+  /// Handles a file that could not be read (`why`, with DamagedBytes if it could not be decoded). OK:
+  /// `before` was called, then the local copy was dropped, and the file is downloaded again at the first open
+  /// after all present readers have closed it. Otherwise: the error to report. Empty: the error is always
+  /// `why`.
+  std::function<Status(const std::string& path, const Status& why, const std::function<void()>& before)>
+      drop_damaged;
   /// Returns size, times and inode of a file as one opaque text. While it is the same, so are the bytes,
   /// unless somebody writes through mmap or puts the times back (compare_rest).
   std::function<Result<std::string>(const std::string& path)> file_identity;

@@ -240,6 +240,7 @@ Lineage Lineages::OfOutputs(NodeId node, End end) const {
       if (std::find(sink->first_pass_keys.begin(), sink->first_pass_keys.end(), key) ==
           sink->first_pass_keys.end())
         last.config.Remove(key);
+    if (sink->first_pass_of) sink->first_pass_of(At(node).spec->config, last.config);
   }
   const std::optional<Digest> input =
       lineage.size() > 1 ? std::optional(lineage[lineage.size() - 2].recipe) : std::nullopt;

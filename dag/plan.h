@@ -85,4 +85,8 @@ inline constexpr std::string_view kJobInput = "input";
 /// its side inputs.
 std::vector<SegmentId> NeedsOf(const PlannedSegment& segment);
 
+/// Returns the bytes of memory that a run keeps of its input files and their partitions from its planning to
+/// its end, about: their names, digests, recipes, lines of the log and objects (measured, bench/README.md).
+std::uint64_t MemoryOfInputs(const Plan& plan);
+
 }  // namespace pipeline

@@ -81,6 +81,7 @@ constexpr std::uint64_t kMebibyte = 1 << 20;
 struct MemoryNeeds {
   std::uint64_t limit = 0;   // limits.memory
   std::uint64_t models = 0;  // of all stages of the segment
+  std::uint64_t inputs = 0;  // see MemoryOfInputs
   int units = 1;             // first-pass units that run at the same time
   int threads = 1;
   std::uint64_t batch_bytes = 0;
@@ -97,7 +98,7 @@ std::uint64_t LeastTokens(const MemoryNeeds& needs) { return static_cast<std::ui
 
 /// Returns the bytes with which each unit can write one partition while the one before is committed.
 std::uint64_t LeastBytes(const MemoryNeeds& needs) {
-  return kProgram + needs.models +
+  return kProgram + needs.models + needs.inputs +
          static_cast<std::uint64_t>(needs.units) *
              (LeastTokens(needs) * needs.batch_bytes * kGrowth + 2 * needs.partition_bytes);
 }
@@ -119,11 +120,17 @@ Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
     return UnitLimits{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
                       waiting, left / 2 / units};
   }
-  return Status(Code::kInvalidArgument,
-                StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold two partitions of ",
-                       HumanBytes(needs.partition_bytes), " for each of ", needs.units, " inputs and ",
-                       needs.threads, " threads; give it ", (least + kMebibyte - 1) / kMebibyte, "MiB",
-                       ", or lower `partition` of the source, or -j"));
+  const bool of_inputs = needs.inputs > least - needs.inputs;
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("limits.memory of ", HumanBytes(needs.limit), " cannot hold ",
+             of_inputs ? StrCat("what a run keeps of so many input files and their partitions, ",
+                                HumanBytes(needs.inputs), ", and ")
+                       : std::string(),
+             "two partitions of ", HumanBytes(needs.partition_bytes), " for each of ", needs.units,
+             " inputs and ", needs.threads, " threads; give it ", (least + kMebibyte - 1) / kMebibyte, "MiB",
+             of_inputs ? ", or join the files to fewer, larger ones"
+                       : ", or lower `partition` of the source, or -j"));
 }
 
 std::uint64_t ModelMemory(const Graph& graph, const PlannedSegment& planned) {
@@ -149,6 +156,7 @@ std::uint64_t PartitionMemory(const Graph& graph, const SegmentScope& scope) {
 MemoryNeeds MemoryNeedsOf(const Graph& graph, const SegmentScope& scope) {
   MemoryNeeds needs;
   needs.limit = scope.options->memory_bytes;
+  needs.inputs = scope.input_memory;
   needs.models = ModelMemory(graph, *scope.planned);
   for (const auto& transform : scope.assembly.transforms) needs.models += transform->memory();
   needs.batch_bytes = scope.options->batch_bytes;
@@ -182,7 +190,11 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
 class Preparer {
  public:
   Preparer(const Graph& graph, const Plan& plan, const Environment& environment, const RunOptions& options)
-      : graph_(graph), plan_(plan), environment_(environment), options_(options) {}
+      : graph_(graph),
+        plan_(plan),
+        environment_(environment),
+        options_(options),
+        input_memory_(MemoryOfInputs(plan)) {}
 
   Result<PreparedSegments> Make() {
     for (const PlannedSegment& planned : plan_.segments) {
@@ -238,6 +250,7 @@ class Preparer {
     state.scope.planned = &planned;
     state.scope.environment = &environment_;
     state.scope.options = &options_;
+    state.scope.input_memory = input_memory_;
     for (const OutputsOfInput& input : planned.outputs.inputs()) state.inputs.emplace_back().outputs = input;
     if (planned.upstream) Connect(state, StateOf(*planned.upstream));
     if (planned.barrier) state.barrier = &StateOf(*planned.barrier);
@@ -299,6 +312,7 @@ class Preparer {
   const Plan& plan_;
   const Environment& environment_;
   const RunOptions& options_;
+  const std::uint64_t input_memory_;
   PreparedSegments made_;
 };
 

@@ -95,7 +95,7 @@ std::size_t Publisher::shards() const { return publication_->shards().size(); }
 
 std::size_t Publisher::existing_shards() const {
   const Lock lock(mutex_);
-  return static_cast<std::size_t>(std::count(exists_.begin(), exists_.end(), true));
+  return existing_;
 }
 
 double Publisher::growth() const { return publication_->growth(); }
@@ -167,6 +167,12 @@ Status Publisher::Begin(const std::vector<PartitionOutput>& outputs, std::uint64
   return {};
 }
 
+void Publisher::NoteOutput(std::size_t shard, ShardOutput output) {
+  outputs_[shard] = std::move(output);
+  if (!exists_[shard]) ++existing_;
+  exists_[shard] = true;
+}
+
 Result<bool> Publisher::NoteExisting(std::size_t shard, const UnitLine& line) {
   const Shard& wanted = publication_->shards()[shard];
   if (scope_.planned->forced || (line.recipe != ShardRecipe(scope_.planned->recipe(), wanted) &&
@@ -180,8 +186,7 @@ Result<bool> Publisher::NoteExisting(std::size_t shard, const UnitLine& line) {
     ASSIGN_OR_RETURN(const bool holds, HoldsBytes(out_, object, {}));
     if (!holds) return false;
   }
-  outputs_[shard] = std::move(*output);
-  exists_[shard] = true;
+  NoteOutput(shard, std::move(*output));
   return true;
 }
 
@@ -277,8 +282,7 @@ Status Publisher::Log(std::size_t shard, const ShardOutput& output, const std::s
   scope_.environment->progress->Logged(line.unit, output.records, output.object.bytes);
   {
     const Lock lock(mutex_);
-    outputs_[shard] = output;
-    exists_[shard] = true;
+    NoteOutput(shard, output);
   }
   scope_.environment->progress->Advanced(scope_.planned->keys.stage, existing_shards(), shards());
   return {};
@@ -327,9 +331,12 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
     const CpuWatch watch(running->counters.cpu_ns);
     outcome = WriteShards(group, running->counters, memory_bytes, stop);
   } while (MetAnother(outcome) && LearnsOfOthers(group, outcome, stop));
-  if (location_log_) {
+  // A group may be one small shard, and a segment of the log has the whole lineage.
+  if (location_log_ && (!outcome.ok() || scope_.options->mode != ExecutionMode::kAll)) {
     Status kept = location_log_->Flush(stop);
     if (outcome.ok()) outcome = std::move(kept);
+  } else if (location_log_) {
+    outcome = location_log_->WriteOld(stop);
   }
   progress.Finished(running->unit, outcome);
   return outcome;
@@ -362,6 +369,7 @@ bool Publisher::LearnsOfOthers(std::size_t group, Status& outcome, const std::st
 
 Status Publisher::Finish(const ArtifactSummary& summary, const Schema& schema) {
   const Lock lock(mutex_);  // no group runs any more
+  if (location_log_) RETURN_IF_ERROR(location_log_->Flush({}));
   ASSIGN_OR_RETURN(const Sidecars sidecars, publication_->Describe(outputs_));
   Manifest manifest;
   manifest.lineage = scope_.planned->lineage;

@@ -61,6 +61,8 @@ class Publisher {
   std::vector<std::string> PlannedNames() const;
   /// Returns whether `shard` exists as `line` describes it, and if so notes its output.
   Result<bool> NoteExisting(std::size_t shard, const UnitLine& line) REQUIRES(mutex_);
+  /// Notes that `shard` exists.
+  void NoteOutput(std::size_t shard, ShardOutput output) REQUIRES(mutex_);
   /// Reuses shards that are still missing, if the log at the location describes them.
   Status ReuseFromLocation(const std::vector<ObjectInfo>& there) REQUIRES(mutex_);
   Condition ConditionFor(const std::string& object) const;
@@ -87,6 +89,7 @@ class Publisher {
   std::set<std::string> learned_ GUARDED_BY(mutex_);     // names of those that were met later
   std::vector<ShardOutput> outputs_ GUARDED_BY(mutex_);  // by shard
   std::vector<bool> exists_ GUARDED_BY(mutex_);
+  std::size_t existing_ GUARDED_BY(mutex_) = 0;  // of exists_
 };
 
 /// Writes the manifest of an artifact that is kept in the work directory: it consists of partition outputs

@@ -55,6 +55,7 @@ struct SegmentScope {
   std::size_t waiting_partitions = 2;
   std::uint64_t decoder_memory = 0;          // bytes for the buffers of the Source of one unit
   std::uint64_t source_partition_bytes = 0;  // largest amount of text in one partition
+  std::uint64_t input_memory = 0;  // what the whole run keeps of its inputs, see MemoryOfInputs (dag/plan.h)
 
   /// The names by which this run is known at the location of the segment's artifact.
   Publishing publishing() const;

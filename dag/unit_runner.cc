@@ -153,10 +153,14 @@ Status UnitRunner::ReadAnew(SegmentState& state, std::uint32_t number, Status wh
   if (!run_.environment.drop_damaged || why.code() == Code::kCancelled) return why;
   const Snapshot::Files& source = run_.snapshot.files.at(run_.graph[*state.planned->files].spec->name);
   if (number >= source.files.size()) return why;
-  RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why));
+  // First, because after a kill in between nothing would show what the outputs were made of.
+  const auto invalidate = [&] {
+    const Lock lock(run_.mutex);
+    InvalidateInput(state, number, "made of bytes that are fetched anew");
+    ++run_.remakes;
+  };
+  RETURN_IF_ERROR(run_.environment.drop_damaged(source.files[number].input.path, why, invalidate));
   const Lock lock(run_.mutex);
-  InvalidateInput(state, number, "made of bytes that are fetched anew");
-  ++run_.remakes;
   if (state.readers.empty()) return {};
   // Units may still read outputs that are void now; only the next run begins without them.
   return Status(why.code(), StrCat(why.message(),
@@ -346,7 +350,7 @@ Status UnitRunner::PlanShards(SegmentState& state) {
   // The checks run before any shard is written. They include the upstream segments, which an earlier run may
   // have made, or whose own checks may still be running.
   RETURN_IF_ERROR(CheckLine(state, state.summary));
-  if (!state.planned->publishes) return Finish(state, outputs, SegmentState::Phase::kPlanning);
+  if (!state.planned->publishes) return Finish(state, SegmentState::Phase::kPlanning);
   {
     const Lock lock(run_.mutex);
     state.checked = true;
@@ -365,7 +369,7 @@ Status UnitRunner::PlanShards(SegmentState& state) {
     state.next_group = state.groups_done = 0;
     state.phase = SegmentState::Phase::kPublishing;
   }
-  if (none_left) return Finish(state, outputs, SegmentState::Phase::kPublishing);
+  if (none_left) return Finish(state, SegmentState::Phase::kPublishing);
   return {};
 }
 
@@ -373,17 +377,15 @@ Status UnitRunner::WriteShards(SegmentState& state, Publisher& publisher, std::s
   // A worker may have less memory than the shards were grouped for, and then reads more, smaller windows.
   const std::uint64_t memory = std::min(GroupMemory(run_.options), run_.options.memory_bytes / 2);
   Status outcome = publisher.RunGroup(group, memory, run_.stop.get_token());
-  std::vector<PartitionOutput> outputs;
   bool last = false, current = false;
   {
     const Lock lock(run_.mutex);
-    outputs = state.all_outputs();
     current = state.publisher.get() == &publisher;
     if (outcome.ok()) last = current && ++state.groups_done == publisher.groups().size();
   }
   if (!outcome.ok()) return Damaged(state, std::move(outcome), current);
   run_.environment.progress->Advanced(state.name(), publisher.existing_shards(), publisher.shards());
-  return last ? Finish(state, outputs, SegmentState::Phase::kPublishing) : Status();
+  return last ? Finish(state, SegmentState::Phase::kPublishing) : Status();
 }
 
 Status UnitRunner::Damaged(SegmentState& state, Status why, bool current) {
@@ -404,12 +406,13 @@ Status UnitRunner::SendBack(SegmentState& state) {
   return {};
 }
 
-Status UnitRunner::Finish(SegmentState& state, const std::vector<PartitionOutput>& outputs,
-                          SegmentState::Phase from) {
+Status UnitRunner::Finish(SegmentState& state, SegmentState::Phase from) {
   if (run_.Does(ExecutionMode::kOneUnit)) return {};  // `pipe plan` does it, once all shards exist
+  std::vector<PartitionOutput> outputs;               // of a segment that publishes nothing
   {
     const Lock lock(run_.mutex);
     if (!state.Advance(from, SegmentState::Phase::kFinishing)) return {};
+    if (!state.publisher) outputs = state.all_outputs();
   }
   const Schema& schema = run_.graph[state.planned->node].out;
   if (state.publisher)

@@ -89,7 +89,7 @@ class UnitRunner {
   /// totalled yet.
   Status SendBack(SegmentState& state) REQUIRES(run_.mutex);
 
-  Status Finish(SegmentState& state, const std::vector<PartitionOutput>& outputs, SegmentState::Phase from);
+  Status Finish(SegmentState& state, SegmentState::Phase from);
   Status Done(SegmentState& state);
   /// Clears the logged failures of the segment's units, of this run and of earlier ones: all of `state` is
   /// complete.

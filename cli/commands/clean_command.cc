@@ -14,6 +14,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
+#include "cli/workspace/left_behind.h"
 #include "cli/workspace/workspace.h"
 #include "dag/planner.h"
 
@@ -80,6 +81,7 @@ int Clean(const CleanOptions& options) {
       Workspace::Open(WorkPlaceOf(options.pipeline, loaded->spec), access, display,
                       SourceFiles::Network::kMayAsk, signals.token());
   if (!workspace.ok()) return Refuse(workspace.status());
+  if (!options.dry_run) RemoveLeftBehind(**workspace, loaded->graph);
   std::set<std::string> needed;
   bool needs_sources = false;
   if (!options.all) {

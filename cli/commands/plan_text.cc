@@ -91,6 +91,8 @@ void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>
                      " documents, ", HumanBytes(total.bytes)));
 }
 
+constexpr std::uint64_t kToldMemory = 16 << 20;
+
 }  // namespace
 
 void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, bool explain,
@@ -123,6 +125,9 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
                                                                " of it for shards on their way to buckets");
   PrintLine(StrCat("peak of disk: ", unknown ? "more than " : "about ", HumanBytes(forecast.peak_disk_bytes),
                    spool));
+  if (forecast.input_memory_bytes >= kToldMemory)
+    PrintLine(StrCat("memory: about ", HumanBytes(forecast.input_memory_bytes),
+                     " of limits.memory for what is kept of the input files and their partitions"));
 }
 
 void PrintUpToDate(const Graph& graph, const Plan& plan) {

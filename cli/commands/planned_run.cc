@@ -12,6 +12,7 @@
 #include "cli/commands/plan_text.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
+#include "cli/workspace/left_behind.h"
 #include "cli/workspace/work_result.h"
 #include "dag/forecast/forecast.h"
 #include "dag/planner.h"
@@ -64,6 +65,7 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
   Result<std::unique_ptr<Workspace>> workspace =
       OpenWorkspace(request, loaded.spec, progress, signals.token());
   if (!workspace.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(workspace.status());
+  if (!request.dry_run) RemoveLeftBehind(**workspace, loaded.graph);
   Selection selection = request.selection;
   if (request.only_failed) {
     selection.failed = FailedStages((*workspace)->log());

@@ -16,6 +16,7 @@
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 #include "storage/remote/http/checksum_hasher.h"
+#include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/mirrored_file.h"
 #include "storage/remote/http/paced_file.h"
 #include "storage/remote/http/parallel_file.h"
@@ -395,12 +396,13 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
   download.decoded = [this, input = remote.input, facts = found.facts](const Status& failure) {
     return failure.Detail<EncodedBody>() != nullptr ? Decoded(input, {input.path}, facts) : nullptr;
   };
-  std::shared_ptr<const RangedFile> rate_limited = RateLimited(
-      found.bytes, url, remote.input, Position::kLast, found.takes_ranges && !found.version.empty());
   // Without a version, nothing would show that the parts belong to different versions of the file.
   const bool in_parts = found.takes_ranges && !found.version.empty();
-  auto fetched = std::make_shared<ParallelFile>(std::move(rate_limited),
-                                                in_parts ? ConnectionsOf(remote.input, url) : 1);
+  std::shared_ptr<const RangedFile> rate_limited =
+      RateLimited(found.bytes, url, remote.input, Position::kLast, in_parts);
+  const int connections = in_parts ? ConnectionsOf(remote.input, url) : 1;
+  auto fetched = std::make_shared<ParallelFile>(std::move(rate_limited), connections, ParallelFile::kPart,
+                                                download.name);
   ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
                    ArrivingFile::Begin(std::move(fetched), std::move(download)));
   return std::shared_ptr<ArrivingFile>(std::move(arriving));
@@ -410,9 +412,11 @@ std::string SourceFiles::PartPath(const LocalInput& input) const {
   return StrCat(directory_, "/", PartName(input));
 }
 
-Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
+Status SourceFiles::DropDamaged(const std::string& path, const Status& why,
+                                const std::function<void()>& before) {
   const auto* const damaged = why.Detail<DamagedBytes>();
-  if (!IsRemote(path) || (damaged == nullptr && why.Detail<NoRange>() == nullptr)) return why;
+  const bool other = why.Detail<OtherBytes>() != nullptr;
+  if (!IsRemote(path) || (damaged == nullptr && !other && why.Detail<NoRange>() == nullptr)) return why;
   const std::uint64_t from = damaged != nullptr ? damaged->begin : 0;
   {
     const Lock lock(mutex_);
@@ -422,18 +426,21 @@ Status SourceFiles::DropDamaged(const std::string& path, const Status& why) {
     Remote& remote = found->second;
     const std::string part = PartPath(remote.input);
     if (ReadDropNote(part, remote.identity)) {
-      if (!remote.came_anew) return {};  // another unit found these bytes damaged before
-      return Status(why.code(), StrCat(why.message(),
-                                       "; it was fetched anew once, and is no better: the server's file is "
-                                       "damaged; the download is kept as ",
-                                       part));
+      if (!remote.came_anew) return before(), Status();  // another unit found them damaged before
+      std::string more = ", once more in this run; run again when it is still";
+      if (!other)
+        more = StrCat("; it was fetched anew once, and is no better: the server's file is damaged; ",
+                      "the download is kept as ", part);
+      if (!other || remote.has_changed) return Status(why.code(), StrCat(why.message(), more));
     }
+    before();
     RETURN_IF_ERROR(WriteDropNote(part, {remote.identity, from, false}));
     remote.is_dropped = true;
     remote.came_anew = false;
+    remote.has_changed = other;
   }
-  progress_.Note(
-      StrCat(why.message(), "; its bytes here are dropped from byte ", from, " on, and fetched anew once"));
+  progress_.Note(StrCat(why.message(), "; its bytes here are dropped from byte ", from,
+                        " on, and fetched anew", other ? "" : " once"));
   return {};
 }
 
@@ -457,6 +464,7 @@ std::shared_ptr<const RangedFile> SourceFiles::RateLimited(std::shared_ptr<const
   pace.name = ShownUrl(url);
   pace.is_last = position == Position::kLast;
   pace.may_reconnect = may_reconnect;
+  pace.compares = input.checksum.empty();
   pace.note = [this](std::string_view line) { progress_.Note(line); };
   file = std::make_shared<PacedFile>(std::move(file), std::move(pace));
   RateLimitedFile::Manners manners{ServerOf(url), ConnectionsOf(input, url), gate_, RateOf(input)};

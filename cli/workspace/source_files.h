@@ -45,7 +45,7 @@ class SourceFiles {
   Result<std::shared_ptr<ByteFile>> Open(const std::string& path, std::stop_token stop);
   /// As Environment::drop_damaged. Works once per state of a remote file, over all runs: a note beside the
   /// part file records it.
-  Status DropDamaged(const std::string& path, const Status& why);
+  Status DropDamaged(const std::string& path, const Status& why, const std::function<void()>& before);
   Network network() const { return network_; }
   /// Size, mtime, inode and ctime; for a remote file, the identity that Open requires.
   Result<std::string> Identity(const std::string& path);
@@ -58,8 +58,9 @@ class SourceFiles {
     LocalInput input;  // as given to Look
     std::string identity;
     std::uint64_t size = 0;
-    bool is_dropped = false;  // the bytes here must be dropped before it is opened again
-    bool came_anew = false;   // downloaded again since it was dropped, perhaps by an earlier run
+    bool is_dropped = false;   // the bytes here must be dropped before it is opened again
+    bool came_anew = false;    // downloaded again since it was dropped, perhaps by an earlier run
+    bool has_changed = false;  // dropped in this run, because the server has other bytes now
   };
   enum class Position : std::uint8_t { kLast, kBeforeOthers };
 

@@ -216,8 +216,9 @@ void Workspace::Init(const WorkDir& own, SourceFiles::Network network, Progress&
   environment_.open_file = [this](const std::string& file, std::stop_token stop) {
     return sources_->Open(file, std::move(stop));
   };
-  environment_.drop_damaged = [this](const std::string& file, const Status& why) {
-    return sources_->DropDamaged(file, why);
+  environment_.drop_damaged = [this](const std::string& file, const Status& why,
+                                     const std::function<void()>& before) {
+    return sources_->DropDamaged(file, why, before);
   };
   environment_.file_identity = [this](const std::string& file) { return sources_->Identity(file); };
   environment_.is_unchanged = [this](const SourceFile& file, const std::string& before,

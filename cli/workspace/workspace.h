@@ -59,6 +59,9 @@ class Workspace {
   /// The local files that this process has taken by their sizes and times, and has not read again as a whole.
   ByTimesAlone NotRead() { return digests_->NotRead(); }
 
+  /// Ends the uploads to buckets that dead processes of this work directory left open.
+  Status EndLeftUploads() const { return stores_->EndLeftUploads(); }
+
   const Environment& environment() const { return environment_; }
   RunLog& log() { return *log_; }
   /// All files whose digest TakeSnapshot asked for.

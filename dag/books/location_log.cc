@@ -29,6 +29,15 @@ Status LocationLog::Add(const UnitLine& line, std::stop_token stop) {
   UnitLine own = line;
   own.segment = 1;
   lines_ += EncodeLine(own);
+  return WriteIfOld(std::move(stop));
+}
+
+Status LocationLog::WriteOld(std::stop_token stop) {
+  const Lock lock(mutex_);
+  return lines_.empty() ? Status() : WriteIfOld(std::move(stop));
+}
+
+Status LocationLog::WriteIfOld(std::stop_token stop) {
   return clock_.Monotonic() - oldest_ < kMostWaiting ? Status() : Write(std::move(stop));
 }
 

@@ -28,12 +28,15 @@ class LocationLog {
   LocationLog(Store& out, std::string lineage, const Clock& clock = SystemClock());
 
   /// Takes a line. It is durable once Flush has returned OK; lines that have waited for a while are written
-  /// by Add. If `stop` is set, a write takes a few seconds at most: without its line a shard is compared,
-  /// not written again.
+  /// by Add and WriteOld. If `stop` is set, a write takes a few seconds at most: without its line a shard is
+  /// compared, not written again.
   Status Add(const UnitLine& line, std::stop_token stop);
   Status Flush(std::stop_token stop);
+  /// Writes the lines if the oldest one has waited for a while.
+  Status WriteOld(std::stop_token stop);
 
  private:
+  Status WriteIfOld(std::stop_token stop) REQUIRES(mutex_);
   Status Write(std::stop_token stop) REQUIRES(mutex_);
 
   Store& out_;

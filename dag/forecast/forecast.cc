@@ -41,6 +41,7 @@ class Forecaster {
 
   Forecast Make() {
     Forecast forecast;
+    forecast.input_memory_bytes = MemoryOfInputs(plan_);
     for (const PlannedSegment& segment : plan_.segments) {
       const SegmentForecast made = Of(segment);
       forecast.segments.push_back(made);
@@ -99,10 +100,11 @@ class Forecaster {
 
   /// Each group has up to three shards here: one is merged, one waits, one is uploaded.
   std::uint64_t SpoolOf(const PlannedSegment& segment, std::uint64_t published) const {
-    const Json& shards = graph_[segment.node].spec->config["shards"];
-    const std::uint64_t shard = shards.is_int() && shards.AsInt() > 0
-                                    ? published / static_cast<std::uint64_t>(shards.AsInt())
-                                    : std::min(published, kMostPerShard);
+    const Json& config = graph_[segment.node].spec->config;
+    const std::int64_t shards = config["shards"].AsInt(), bytes = config["shard_bytes"].AsInt();
+    const std::uint64_t most = bytes > 0 ? static_cast<std::uint64_t>(bytes) : kMostPerShard;
+    const std::uint64_t shard =
+        shards > 0 ? published / static_cast<std::uint64_t>(shards) : std::min(published, most);
     return std::min(published, 3 * static_cast<std::uint64_t>(groups_) * shard);
   }
 

@@ -27,7 +27,8 @@ struct Forecast {
   /// The most that the run adds on this machine at one time: intermediates, local publications, downloads,
   /// and shards on their way to buckets.
   std::uint64_t peak_disk_bytes = 0;
-  std::uint64_t spool_bytes = 0;  // shards on their way to buckets at the same time
+  std::uint64_t spool_bytes = 0;         // shards on their way to buckets at the same time
+  std::uint64_t input_memory_bytes = 0;  // kept of input files and partitions, part of limits.memory
 };
 
 /// As many groups of shards are written at once as `options` has threads.

@@ -61,6 +61,8 @@ struct SinkKind {
   StageFactory<SinkStage> make = {};
   /// The keys that affect the first pass. All others affect the second pass alone.
   std::vector<std::string_view> first_pass_keys = {};
+  /// Adds to `first_pass`, the keys above, what others of `config` mean for the first pass. Empty: nothing.
+  std::function<void(const Json& config, Json& first_pass)> first_pass_of = {};
   /// Directory of the artifact below `out`, e.g. "NAME/VERSION". Empty: `out` itself.
   std::function<std::string(const Json& config)> location = {};
   ObjectNames names = {};

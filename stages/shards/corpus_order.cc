@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "dag/records/partition_output.h"
+#include "stages/shards/corpus_part.h"
 #include "stages/shards/shard_ranges.h"
 #include "stages/shards/shard_writer.h"
 
@@ -13,14 +14,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{1} << 30;  // of one partition
-
-std::string ObjectOf(PartitionId id, std::string_view split) {
-  return OutputName(id, StrCat('.', split, ".shard"));
-}
-
-std::string IndexOf(PartitionId id, std::string_view split) {
-  return OutputName(id, StrCat('.', split, ".index"));
-}
 
 class CorpusOrderSink : public Sink {
  public:
@@ -71,7 +64,8 @@ class CorpusOrderSink : public Sink {
       const std::string& name = rules_.splits[split];
       ASSIGN_OR_RETURN(
           part, ShardWriter::Create(artifact_,
-                                    {ObjectOf(id_, name), rules_.index ? IndexOf(id_, name) : std::string()},
+                                    {CorpusPartName(id_, name),
+                                     rules_.index ? CorpusPartIndexName(id_, name) : std::string()},
                                     rules_, {Condition::ReplaceAny(), Condition::ReplaceAny()}, false));
     }
     if (!rules_.index && !rules_.form) {
@@ -86,13 +80,6 @@ class CorpusOrderSink : public Sink {
   const PartitionId id_;
   const ShardRules rules_;
   std::vector<std::unique_ptr<ShardWriter>> parts_;  // by split; null: no row of it yet
-};
-
-/// The part of a partition that a shard copies; an empty shard copies none.
-struct Origin {
-  std::optional<StoredObject> object;
-  std::optional<StoredObject> index;  // absent: there are no indexes
-  std::uint64_t records = 0;
 };
 
 /// A copy of an object of the artifact, under another name and uncommitted.
@@ -141,7 +128,7 @@ class CopiedShard final : public UncommittedShard {
 class CorpusOrderPublication : public Publication {
  public:
   CorpusOrderPublication(const ShardRules& rules, Store& artifact, std::vector<Shard> shards,
-                         std::vector<Origin> origins)
+                         std::vector<std::optional<CorpusPart>> origins)
       : rules_(rules), artifact_(artifact), shards_(std::move(shards)), origins_(std::move(origins)) {}
 
   const std::vector<Shard>& shards() const override { return shards_; }
@@ -164,7 +151,7 @@ class CorpusOrderPublication : public Publication {
   const ShardRules rules_;
   Store& artifact_;
   const std::vector<Shard> shards_;
-  const std::vector<Origin> origins_;  // parallel
+  const std::vector<std::optional<CorpusPart>> origins_;  // parallel
 };
 
 class CorpusOrderPublication::Copier final : public GroupWriter {
@@ -175,7 +162,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
   Result<std::unique_ptr<UncommittedShard>> WriteNext(const ShardConditions& conditions) override {
     if (request_.stop.stop_requested()) return Status(Code::kCancelled, "shards: stopped");
     const std::size_t shard = request_.shards[next_++];
-    if (plan_.origins_[shard].object) return WriteCopy(shard, conditions);
+    if (plan_.origins_[shard]) return WriteCopy(shard, conditions);
     const Shard& empty = plan_.shards_[shard];
     ASSIGN_OR_RETURN(auto writer, ShardWriter::Create(*request_.out, {empty.object, empty.index},
                                                       plan_.rules_, conditions));
@@ -185,7 +172,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
  private:
   Result<std::unique_ptr<UncommittedShard>> WriteCopy(std::size_t shard,
                                                       const ShardConditions& conditions) const {
-    const Origin& origin = plan_.origins_[shard];
+    const CorpusPart& origin = *plan_.origins_[shard];
     const Shard& wanted = plan_.shards_[shard];
     const std::optional<ShardIndex>& rules = plan_.rules_.index;
     ShardOutput output;
@@ -194,7 +181,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
     if (rules) {
       ASSIGN_OR_RETURN(entries, EntriesOf(origin, output.sums));
     }
-    ASSIGN_OR_RETURN(ObjectCopy object, Copy(*origin.object, wanted.object, conditions.shard));
+    ASSIGN_OR_RETURN(ObjectCopy object, Copy(origin.object, wanted.object, conditions.shard));
     auto copied = std::make_unique<CopiedShard>(std::move(object), std::move(output));
     if (rules && rules->encode) {
       ASSIGN_OR_RETURN(auto index, MeasuredWriter::Create(*request_.out, wanted.index, conditions.index));
@@ -222,7 +209,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
   }
 
   /// Returns the entries of the index of `origin`, and fills `sums` with their sums.
-  Result<std::string> EntriesOf(const Origin& origin, std::vector<std::uint64_t>& sums) const {
+  Result<std::string> EntriesOf(const CorpusPart& origin, std::vector<std::uint64_t>& sums) const {
     const std::string& name = origin.index->name;
     Result<std::string> bytes = ReadObject(plan_.artifact_, name, kMaxIndexBytes, request_.stop);
     if (!bytes.ok()) return OutputError(name, bytes.status());
@@ -242,29 +229,6 @@ std::unique_ptr<GroupWriter> CorpusOrderPublication::OpenGroup(GroupRequest requ
   return std::make_unique<Copier>(*this, std::move(request));
 }
 
-/// Returns the part of `split` in `output`; absent: it has none.
-Result<std::optional<Origin>> OriginOf(const ShardRules& rules, const PartitionOutput& output,
-                                       const std::string& split) {
-  Origin origin;
-  for (const StoredObject& object : output.committed.objects) {
-    if (object.name == ObjectOf(output.id, split)) origin.object = object;
-    if (object.name == IndexOf(output.id, split)) origin.index = object;
-  }
-  if (!origin.object) return std::optional<Origin>();
-  const auto lacks = [&origin](std::string_view what) {
-    return OutputError(origin.object->name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
-  };
-  if (rules.index) {  // a row need not be a record of the partition
-    if (!origin.index) return lacks("index of it");
-    origin.records = origin.index->bytes / IndexEntryBytes(rules.index_numbers());
-    return std::optional(std::move(origin));
-  }
-  const auto totals = output.splits.find(split);
-  if (totals == output.splits.end()) return lacks("totals of this split");
-  origin.records = totals->second.records;
-  return std::optional(std::move(origin));
-}
-
 }  // namespace
 
 std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules) {
@@ -276,21 +240,21 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
   std::sort(outputs.begin(), outputs.end(),
             [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
   std::vector<Shard> shards;
-  std::vector<Origin> origins;
+  std::vector<std::optional<CorpusPart>> origins;
   for (const std::string& split : rules.splits) {
     const std::size_t first = shards.size();
     std::uint64_t records = 0;
     for (const PartitionOutput& output : outputs) {
-      ASSIGN_OR_RETURN(std::optional<Origin> origin, OriginOf(rules, output, split));
+      ASSIGN_OR_RETURN(std::optional<CorpusPart> origin, CorpusPartOf(rules, output, split));
       if (!origin) continue;
       records += origin->records;
       shards.push_back({split, 0, 0, {}, output.committed.digest});
-      origins.push_back(std::move(*origin));
+      origins.push_back(std::move(origin));
     }
     RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
     if (shards.size() == first) {
       shards.push_back({split, 0, 0, {}, {}});
-      origins.push_back({});
+      origins.emplace_back();
     }
     const auto count = static_cast<std::uint32_t>(shards.size() - first);
     for (std::uint32_t number = 0; number < count; ++number) {

@@ -15,6 +15,8 @@ void AppendShardKeys(std::vector<ConfigKey>& keys) {
         "The order of the records over the whole of each split; `none` keeps that of the corpus."},
        {"shards", ValueType::kShards, "auto", Effect::kBytes,
         "Shards of each split; `auto` takes as many as TensorFlow Datasets would."},
+       {"shard_bytes", ValueType::kBytes, "~", Effect::kBytes,
+        "About the bytes of a shard, in place of `shards`; each split has as many as that gives."},
        {"hosts", ValueType::kInteger, "1", Effect::kBytes, "The shards of train are a multiple of it."},
        {"equal", ValueType::kBoolean, "false", Effect::kBytes,
         "Whether the last rows of train are left out so that all its shards have the same number."},
@@ -31,11 +33,17 @@ ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits) {
     rules.compress_spills = shuffle["compress_spills"].AsBool();
   }
   if (config["shards"].is_int()) rules.shards = static_cast<std::uint32_t>(config["shards"].AsInt());
+  if (config["shard_bytes"].is_int())
+    rules.shard_bytes = static_cast<std::uint64_t>(config["shard_bytes"].AsInt());
   rules.hosts = static_cast<std::uint32_t>(config["hosts"].AsInt(1));
   rules.equal = config["equal"].AsBool();
   rules.eval_batch = static_cast<std::uint64_t>(config["eval_batch"].AsInt(0));
   rules.auto_shards = AutoShardCount;
   return rules;
+}
+
+void AddCutsCorpus(const Json& config, Json& first_pass) {
+  if (ShardRulesOf(config, {}).cuts_corpus()) first_pass["cut"] = true;
 }
 
 Status CheckShardKeys(const Json& config) {
@@ -45,6 +53,10 @@ Status CheckShardKeys(const Json& config) {
     if (value.is_int() && (value.AsInt() < 1 || value.AsInt() > kMost))
       return Status(Code::kInvalidArgument, StrCat(key, ": ", value.AsInt(), ": must be from 1 to ", kMost));
   }
+  constexpr std::int64_t kLeastBytes = 1 << 10;
+  if (const std::int64_t bytes = config["shard_bytes"].AsInt(kLeastBytes); bytes < kLeastBytes)
+    return Status(Code::kInvalidArgument,
+                  StrCat("shard_bytes: ", bytes, ": must be at least 1KiB; 64MiB, for example"));
   if (config["eval_batch"].AsInt(1) < 1)
     return Status(Code::kInvalidArgument,
                   "eval_batch: a batch has at least 1 record; leave it out for no check");

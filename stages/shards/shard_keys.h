@@ -8,10 +8,14 @@
 
 namespace pipeline {
 
-/// The only one of these keys that affects the first pass; see SinkKind::first_pass_keys.
+/// The only one of these keys that affects the first pass as it is; see SinkKind::first_pass_keys.
 inline constexpr std::string_view kShuffleKey = "shuffle";
 
-/// Appends `shuffle`, `shards`, `hosts`, `equal`, `eval_batch`.
+/// For SinkKind::first_pass_of: with `shuffle: none` the first pass keeps rows in another form if shards are
+/// ranges of them, whatever their number.
+void AddCutsCorpus(const Json& config, Json& first_pass);
+
+/// Appends `shuffle`, `shards`, `shard_bytes`, `hosts`, `equal`, `eval_batch`.
 void AppendShardKeys(std::vector<ConfigKey>& keys);
 
 /// Returns the rules for those keys of `config`; `auto` is the choice of TensorFlow Datasets. The caller

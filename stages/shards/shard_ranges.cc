@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -18,7 +19,11 @@ Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, st
   RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
   if (records == 0) return ranges;
   const bool train = split == kTrainSplit;
-  std::uint64_t count = rules.shards ? *rules.shards : std::max(rules.auto_shards(bytes, records), 1u);
+  std::uint64_t count =
+      rules.shards ? *rules.shards
+      : rules.shard_bytes
+          ? std::clamp<std::uint64_t>((bytes + *rules.shard_bytes / 2) / *rules.shard_bytes, 1, records)
+          : std::max(rules.auto_shards(bytes, records), 1u);
   if (rules.others_whole && !train) count = 1;
   if (train) count = (count + rules.hosts - 1) / rules.hosts * rules.hosts;
   if (count > UINT32_MAX)
@@ -33,6 +38,20 @@ Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, st
   return ranges;
 }
 
+void AppendShards(const ShardRules& rules, const std::string& split, const ShardRanges& ranges,
+                  const Digest& outputs, std::vector<Shard>& shards) {
+  if (ranges.left_out > 0)
+    LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", ranges.kept + ranges.left_out,
+                   " rows, so that its ", ranges.count, " shards are equal"));
+  for (std::uint32_t shard = 0; shard < ranges.count; ++shard) {
+    Hasher hasher;
+    hasher.UpdateField(split).UpdateU64(shard).UpdateU64(ranges.count);
+    hasher.UpdateU64(outputs.high).UpdateU64(outputs.low);
+    shards.push_back({split, shard, ranges.count, rules.object_name(split, shard, ranges.count),
+                      hasher.Finish(), rules.index_name(split, shard, ranges.count)});
+  }
+}
+
 Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records) {
   if (split == kTrainSplit || records >= rules.eval_batch) return {};
   return Status(
@@ -45,19 +64,18 @@ Status CheckShardRules(const ShardRules& rules) {
   const auto wrong = [](std::string_view what) { return Status(Code::kInvalidArgument, std::string(what)); };
   if (rules.hosts == 0) return wrong("`hosts`: must be at least 1");
   if (rules.shards && *rules.shards == 0) return wrong("`shards`: must be at least 1");
-  if (rules.shuffle_seed) return {};
-  if (rules.shards)
-    return wrong(
-        "`shards`: cannot be given with `shuffle: none`, where each partition's part of a split is a "
-        "shard; leave out `shards`, or shuffle");
+  if (rules.shard_bytes && *rules.shard_bytes == 0) return wrong("`shard_bytes`: must be at least 1");
+  if (rules.shards && rules.shard_bytes)
+    return wrong("`shards`: decides the number of shards, and so does `shard_bytes`; leave out one of them");
+  if (rules.shuffle_seed || rules.cuts_corpus()) return {};
   if (rules.hosts > 1)
     return wrong(
-        "`hosts`: cannot be more than 1 with `shuffle: none`, where the corpus decides the number of "
-        "shards; leave out `hosts`, or shuffle");
+        "`hosts`: cannot be more than 1 with `shuffle: none` alone, where the corpus decides the number of "
+        "shards; give `shards` or `shard_bytes`, leave out `hosts`, or shuffle");
   if (rules.equal)
     return wrong(
-        "`equal`: cannot be given with `shuffle: none`, where the corpus decides how long shards are; "
-        "leave out `equal`, or shuffle");
+        "`equal`: cannot be given with `shuffle: none` alone, where the corpus decides how long shards are; "
+        "give `shards` or `shard_bytes`, leave out `equal`, or shuffle");
   return {};
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/digest.h"
 #include "base/result.h"
 #include "stages/shards/sharded_output.h"
 
@@ -29,6 +32,11 @@ struct ShardRanges {
 /// shard. kFailedPrecondition: `equal` would leave out every row; also the error of CheckEvalBatch.
 Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, std::uint64_t records,
                              std::uint64_t bytes);
+
+/// Appends the shards of `split`, which have these ranges of the rows of the partition outputs `outputs`.
+/// Tells how many rows are left out.
+void AppendShards(const ShardRules& rules, const std::string& split, const ShardRanges& ranges,
+                  const Digest& outputs, std::vector<Shard>& shards);
 
 /// kFailedPrecondition: a split other than train has fewer rows than `eval_batch`.
 Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records);

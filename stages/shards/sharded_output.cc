@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "stages/shards/corpus_order.h"
+#include "stages/shards/corpus_ranges.h"
 #include "stages/shards/made_rows.h"
 #include "stages/shards/shuffle.h"
 #include "stages/shards/spill_sink.h"
@@ -24,7 +25,7 @@ ShardedOutput::~ShardedOutput() = default;
 Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
   if (rules_.shuffle_seed)
     return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills, rules_.spill_bytes});
-  return NewCorpusOrderSink(artifact, id, rules_);
+  return NewCorpusOrderSink(artifact, id, rules_.cuts_corpus() ? RulesOfRows(rules_) : rules_);
 }
 
 std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
@@ -55,6 +56,7 @@ Status ShardedOutput::CheckCounts(const ArtifactTotals& totals) const {
 
 Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,
                                                          const std::vector<PartitionOutput>& outputs) const {
+  if (rules_.cuts_corpus()) return PlanCorpusRanges(rules_, artifact, outputs);
   if (!rules_.shuffle_seed) return PlanCorpusOrder(rules_, artifact, outputs);
   ASSIGN_OR_RETURN(std::unique_ptr<Publication> plan, ShufflePublication::Plan(rules_, artifact, outputs));
   return plan;

@@ -41,14 +41,16 @@ class ShardForm {
 
 struct ShardRules {
   std::vector<std::string> splits;  // by the number in column `split`
-  /// Absent (`shuffle: none`): corpus order; each partition's part of a split is a shard.
+  /// Absent (`shuffle: none`): corpus order. If cuts_corpus() is false, each partition's part of a split is a
+  /// shard.
   std::optional<std::uint64_t> shuffle_seed;
   bool compress_spills = false;
   std::uint64_t spill_bytes = 0;  // payload bytes that close a spill file; 0: only the end of the partition
-  std::optional<std::uint32_t> shards;  // of every split; absent: `auto`
-  std::uint32_t hosts = 1;              // train gets a multiple of this number of shards
-  bool equal = false;                   // leave out the last N mod S rows of train
-  std::uint64_t eval_batch = 0;         // least number of rows of each split other than train
+  std::optional<std::uint32_t> shards;       // of every split; absent: `auto`
+  std::optional<std::uint64_t> shard_bytes;  // about so many of each shard, in place of `shards`
+  std::uint32_t hosts = 1;                   // train gets a multiple of this number of shards
+  bool equal = false;                        // leave out the last N mod S rows of train
+  std::uint64_t eval_batch = 0;              // least number of rows of each split other than train
   /// The choice of `auto` for a split of this size in payload bytes and records, before `hosts` rounds it
   /// up.
   std::function<std::uint32_t(std::uint64_t bytes, std::uint64_t records)> auto_shards;
@@ -64,6 +66,8 @@ struct ShardRules {
                                  const std::vector<std::uint64_t>& left_out)>
       describe;
 
+  /// Returns whether shards are ranges of the rows in corpus order.
+  bool cuts_corpus() const { return !shuffle_seed && (shards || shard_bytes); }
   std::size_t index_numbers() const { return index ? index->numbers : 0; }
   /// Empty: no index is published.
   std::string index_name(std::string_view split, std::uint32_t number, std::uint32_t count) const {
@@ -72,7 +76,8 @@ struct ShardRules {
 };
 
 /// Implements the parts of SinkStage that are independent of the meaning of a payload. Chooses between
-/// shards/shuffle (global shuffle by spills) and shards/corpus_order (shuffle: none).
+/// shards/shuffle (global shuffle by spills), shards/corpus_order (shuffle: none) and shards/corpus_ranges
+/// (the same with a number or a size of shards).
 class ShardedOutput {
  public:
   explicit ShardedOutput(ShardRules rules);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "base/str.h"
 #include "dag/records/partition_output.h"
+#include "stages/shards/shard_ranges.h"
 #include "stages/shards/shard_writer.h"
 #include "stages/shards/spill_sink.h"
 
@@ -95,18 +95,9 @@ Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, co
   const std::uint64_t kept = bytes - records * rules_.index_numbers() * sizeof(std::uint32_t);
   const auto written = static_cast<std::uint64_t>(static_cast<double>(kept) * rules_.growth);
   ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, written));
-  if (ranges.left_out > 0)
-    LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", records, " rows, so that its ",
-                   ranges.count, " shards are equal"));
   left_out_.push_back(ranges.left_out);
-  for (std::uint32_t shard = 0; shard < ranges.count; ++shard) {
-    Hasher hasher;
-    hasher.UpdateField(split).UpdateU64(shard).UpdateU64(ranges.count);
-    hasher.UpdateU64(outputs.high).UpdateU64(outputs.low);
-    shards_.push_back({split, shard, ranges.count, rules_.object_name(split, shard, ranges.count),
-                       hasher.Finish(), rules_.index_name(split, shard, ranges.count)});
-    places_.push_back({number, ranges.of(shard)});
-  }
+  AppendShards(rules_, split, ranges, outputs, shards_);
+  for (std::uint32_t shard = 0; shard < ranges.count; ++shard) places_.push_back({number, ranges.of(shard)});
   return {};
 }
 

@@ -35,11 +35,18 @@ bool MatchesPath(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
-RemoteOpener& StoreOpener::OpenerOf(const Uri& location) {
+RemoteOpener& StoreOpener::OpenerOf(const Uri& location) { return OpenerOf(RemoteSchemeOf(location)); }
+
+RemoteOpener& StoreOpener::OpenerOf(const RemoteScheme& scheme) {
   const Lock lock(mutex_);
-  std::unique_ptr<RemoteOpener>& opener = openers_[location.scheme];
-  if (opener == nullptr) opener = RemoteSchemeOf(location).open(options_);
+  std::unique_ptr<RemoteOpener>& opener = openers_[&scheme];
+  if (opener == nullptr) opener = scheme.open(options_);
   return *opener;
+}
+
+Status StoreOpener::EndLeftUploads() {
+  for (const RemoteScheme* scheme : RemoteSchemes()) RETURN_IF_ERROR(OpenerOf(*scheme).EndLeftUploads());
+  return {};
 }
 
 Result<std::unique_ptr<Store>> StoreOpener::Open(std::string_view uri) {

@@ -26,10 +26,14 @@ class StoreOpener {
   Result<std::unique_ptr<Store>> Open(std::string_view uri);
   /// The current file at a remote URI; kNotFound, or another error of the server.
   Result<RemoteFile> OpenFile(std::string_view uri, const RemoteAsk& ask, std::stop_token stop);
+  /// As RemoteOpener::EndLeftUploads, for all schemes.
+  Status EndLeftUploads();
   /// The opener of a location that is not local, created at the first call. Lives as long as this.
   RemoteOpener& OpenerOf(const Uri& location);
 
  private:
+  RemoteOpener& OpenerOf(const RemoteScheme& scheme);
+
   const StoreOptions options_;
   Mutex mutex_;
   std::map<const Scheme*, std::unique_ptr<RemoteOpener>> openers_ GUARDED_BY(mutex_);

@@ -353,6 +353,46 @@ def versions_that_alternate(it):
     it.start(alternating, 1, "changed since this run was planned", **QUICK)
 
 
+def changed_after(gets, count):
+    """The first `gets` GETs get the first `count` bytes of another file with the same size and ETag."""
+    def answer(to, _):
+        if to.command == "GET" and to.number <= gets:
+            to.file(OTHER, stop_at=count)
+        else:
+            to.file(TEXT)
+    return answer
+
+
+@case
+def other_bytes_of_the_same_version_in_the_next_run(it):
+    """The partitions that the first run made of the earlier bytes are published by nobody."""
+    quiet = quiet_after(200_000, OTHER)
+    state = {"answer": quiet}
+    it.start(lambda to, server: state["answer"](to, server), 1, "no byte came", **QUICK)
+    state["answer"] = lambda to, _: to.file(TEXT)
+    it.again(0, ("changed, although its server names the same version", "dropped from byte 0 on, and fetched anew"))
+
+
+@case
+def other_bytes_of_the_same_version_after_a_break(it):
+    it.start(changed_after(1, 200_000), 0, "changed, although its server names the same version", **QUICK)
+
+
+@case
+def other_bytes_of_the_same_version_after_each_break(it):
+    """Nothing is published while the file changes under its reader; once it is still, the next run does."""
+    state = {"still": False}
+
+    def answer(to, _):
+        if to.command == "HEAD" or state["still"]:
+            to.file(TEXT)
+        else:
+            to.file((OTHER, TEXT)[to.number % 2], stop_at=200_000)
+    it.start(answer, 1, "once more in this run", **QUICK)
+    state["still"] = True
+    it.again(0)
+
+
 @case
 def no_version_of_the_rest(it):
     """Refused; the next run starts from the beginning."""
@@ -388,14 +428,14 @@ def crawling(pause, chunk, data=TEXT):
     return answer
 
 
-def quiet_after(count):
+def quiet_after(count, data=TEXT):
     def answer(to, _):
         if to.command == "HEAD":
-            to.file(TEXT)
+            to.file(data)
             return
         first = to.first() or 0
-        to.reply(206 if first else 200, TEXT[first:first + count] if first < count else b"", length=len(TEXT) - first,
-                 ETag='"1"', **({"Content_Range": f"bytes {first}-{len(TEXT) - 1}/{len(TEXT)}"} if first else {}))
+        to.reply(206 if first else 200, data[first:count], length=len(data) - first, ETag='"1"',
+                 **({"Content_Range": f"bytes {first}-{len(data) - 1}/{len(data)}"} if first else {}))
         to.silent()
     return answer
 

@@ -4,6 +4,8 @@
     unneeded.py PIPE [SCENARIO...]
 """
 
+import fcntl
+import os
 import shutil
 import signal
 import sys
@@ -82,6 +84,37 @@ def a_run_with_nothing_to_do_removes_those_of_an_earlier_one():
         check_says(run.err, "of intermediates removed: nothing unfinished needs them")
         check(not outputs(sandbox), outputs(sandbox))
         check("removed" not in sandbox.ok().err, "there was nothing left")
+
+
+def temporaries_of_dead_processes_go_and_those_of_living_ones_stay():
+    with Sandbox() as sandbox:
+        sandbox.stages["docs"]["keep"] = True
+        sandbox.ok()
+        kept = next((sandbox.work / "artifacts").glob("docs-*"))
+        for command in ("run", "clean"):
+            places = [sandbox.work, kept, sandbox.work / "quarantine" / "lines-0123456789abcdef", sandbox.work / "sources",
+                      sandbox.artifact, sandbox.artifact / "deeper"]
+            dead, living = [], []
+            for place in places:
+                place.mkdir(parents=True, exist_ok=True)
+                dead.append(place / ".object.tmp.00000000-1-7")
+                living.append(place / f".object.tmp.00000000-{os.getpid()}-8")
+                for path in (dead[-1], living[-1]):
+                    path.write_text("front of an object")
+            person = sandbox.root / ".object.tmp.00000000-1-7"
+            person.write_text("beside nothing of ours")
+            held = [path.open() for path in living]
+            for file in held:
+                fcntl.flock(file, fcntl.LOCK_SH)
+            sandbox.ok("-n", command=command)
+            check(all(path.exists() for path in dead), f"{command} -n removed some")
+            sandbox.ok(command=command)
+            check(not [path for path in dead if path.exists()], f"{command} left {[p for p in dead if p.exists()]}")
+            check(all(path.exists() for path in [*living, person]), f"{command} removed what is not a dead process's")
+            for file in held:
+                file.close()
+        sandbox.ok()
+        check(not [path for path in living if path.exists()], "those whose process has ended since stay")
 
 
 def outputs_of_other_recipes_stay_until_clean():
@@ -166,7 +199,8 @@ SCENARIOS = [
     a_kill_at_any_point_leaves_objects_that_the_next_run_removes, a_run_with_nothing_to_do_removes_those_of_an_earlier_one,
     outputs_of_other_recipes_stay_until_clean, a_late_change_begins_at_the_source_as_after_clean,
     kept_records_are_where_a_late_change_begins, a_removed_intermediate_is_told_in_one_line,
-    clean_keeps_records_that_no_stage_reads, a_directory_that_cannot_be_emptied_is_named_and_nothing_fails,
+    clean_keeps_records_that_no_stage_reads, temporaries_of_dead_processes_go_and_those_of_living_ones_stay,
+    a_directory_that_cannot_be_emptied_is_named_and_nothing_fails,
 ]
 
 if __name__ == "__main__":

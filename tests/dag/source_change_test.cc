@@ -158,8 +158,10 @@ TEST(SourceChangeTest, AReaderThatStillRunsLeavesNothingOfADamagedSource) {
       "cut");
   place.watch = &reads;
   place.adjust = [&](Environment& environment) {
-    environment.drop_damaged = [&](const std::string&, const Status&) -> Status {
+    environment.drop_damaged = [&](const std::string&, const Status&,
+                                   const std::function<void()>& before) -> Status {
       WaitUntil([&] { return running.load(); });
+      before();
       return {};
     };
   };

@@ -332,6 +332,7 @@ StageType WriteBertType() {
       .make = Make,
       .first_pass_keys = {kSeqLenKey, kPredictionsKey, kMaskedKey, kDupeKey, kShortKey, kNextKey, kWordsKey,
                           kSeedKey, kShuffleKey},
+      .first_pass_of = AddCutsCorpus,
       .names = {IsOwnName, IsReadName},
       .model_memory = [](const Json&) { return 2 * kMaxWordPieceBytes; },  // for the published vocab.txt
       .partition_memory = PartitionMemory,

@@ -439,6 +439,7 @@ StageType WriteJsonlType() {
                        },
                        .first_pass_keys = {kShuffleKey, "text_field", "fields", "label_field", "unit", "task",
                                            "noise", "mean_span", "max_source", "seed"},
+                       .first_pass_of = AddCutsCorpus,
                        .names = {IsOwnName, IsReadName}};
   return type;
 }

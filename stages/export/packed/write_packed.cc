@@ -363,6 +363,7 @@ StageType WritePackedType(const ChooseWeights& weights) {
   type.kind = SinkKind{.make = [weights](const StageContext& context) { return Make(context, weights); },
                        .first_pass_keys = {kSeqLenKey, kPackingKey, kEncodingKey, kSegmentsKey,
                                            kAnswersAfterKey, "labels", "on_unknown_label", kShuffleKey},
+                       .first_pass_of = AddCutsCorpus,
                        .names = {IsOwnName, IsReadName}};
   return type;
 }

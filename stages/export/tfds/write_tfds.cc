@@ -250,6 +250,7 @@ StageType WriteTfdsType() {
   type.kind =
       SinkKind{.make = Make,
                .first_pass_keys = {kShuffleKey, "labels", "on_unknown_label", "features", "max_tokens"},
+               .first_pass_of = AddCutsCorpus,
                .location =
                    [](const Json& config) {
                      return StrCat(config["name"].AsString(), "/", config["version"].AsString());

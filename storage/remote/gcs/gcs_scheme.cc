@@ -34,6 +34,15 @@ class GcsOpener final : public RemoteOpener {
     return writing.is_own ? MakeOwnDirectory(writing.spool) : Status();
   }
 
+  Status EndLeftUploads() override {
+    GcsSpooler spooler(Writing());
+    if (spooler.options.is_own) return {};  // every Sweep of a store does it
+    ASSIGN_OR_RETURN(const bool any, spooler.sessions.HasAny());
+    if (!any) return {};
+    ASSIGN_OR_RETURN(const std::shared_ptr<GcsClient> client, Client());
+    return EndLeftUploadsIn(*client, spooler);
+  }
+
   Result<std::unique_ptr<Store>> OpenStore(const Uri& location) override {
     ASSIGN_OR_RETURN(std::shared_ptr<GcsClient> client, Client());
     return std::unique_ptr<Store>(

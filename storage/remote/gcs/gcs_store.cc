@@ -113,13 +113,17 @@ Status GcsStore::RemoveAll(std::span<const ObjectInfo> objects, const std::funct
   return {};
 }
 
-Status GcsStore::Sweep(std::string_view prefix) {
-  RETURN_IF_ERROR(spooler_->Prepare());
-  ASSIGN_OR_RETURN(const std::vector<Secret> sessions, spooler_->sessions.TakeAbandoned());
+Status EndLeftUploadsIn(GcsClient& client, GcsSpooler& spooler) {
+  RETURN_IF_ERROR(spooler.Prepare());
+  ASSIGN_OR_RETURN(const std::vector<Secret> sessions, spooler.sessions.TakeAbandoned());
   // A session that cannot be cancelled ends by itself within a week, invisible and free of charge.
   for (const Secret& session : sessions)
-    if (!CancelGcsSession(*client_, session).ok()) break;
-  RETURN_IF_ERROR(LocalStore(spooler_->options.spool).Sweep(Spool::kSpoolName));
+    if (!CancelGcsSession(client, session).ok()) break;
+  return LocalStore(spooler.options.spool).Sweep(Spool::kSpoolName);
+}
+
+Status GcsStore::Sweep(std::string_view prefix) {
+  RETURN_IF_ERROR(EndLeftUploadsIn(*client_, *spooler_));
   // Parts of very large objects are beside the object NAME and are called ".NAME.tmp.…".
   const std::size_t slash = prefix.rfind('/') + 1;
   std::vector<GcsGeneration> abandoned;

@@ -16,6 +16,9 @@
 
 namespace pipeline {
 
+/// Ends the sessions that dead writers of this machine left open, and removes their files from the spool.
+Status EndLeftUploadsIn(GcsClient& client, GcsSpooler& spooler);
+
 class GcsStore final : public Store {
  public:
   /// `prefix`: no slash at its end; may be empty. `client` is shared with all users of the account, and

@@ -212,6 +212,15 @@ Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& ke
   return taken;
 }
 
+Result<bool> UploadSessions::HasAny() {
+  const Lock lock(mutex_);
+  const Result<FileDescriptor> file = OpenLocked(path_, false);
+  if (!file.ok() && file.status().code() == Code::kNotFound) return false;
+  if (!file.ok()) return file.status();
+  ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(*file, path_));
+  return !lines.empty();
+}
+
 Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
   const Lock lock(mutex_);
   std::vector<Secret> taken;

@@ -51,6 +51,8 @@ class UploadSessions {
   /// target from another source are removed from the file and added to `others`, because nobody will resume
   /// them.
   Result<std::optional<TakenSession>> TakeOver(const UploadKey& key, std::vector<Secret>& others);
+  /// Returns whether any session is recorded, of whatever process.
+  Result<bool> HasAny();
   /// Removes the sessions of ended processes from the file and returns them. Resumable ones are kept for
   /// six days, because the server keeps them for seven.
   Result<std::vector<Secret>> TakeAbandoned();

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/http_facts.h"
 
 namespace pipeline {
@@ -111,8 +113,9 @@ ArrivingFile::ArrivingFile(std::shared_ptr<const ByteFile> remote, Download down
     : remote_(std::move(remote)),
       download_(std::move(download)),
       part_(std::move(part)),
+      unproved_(download_.pin || part_->is_whole() ? 0 : part_->state().bytes),
       size_(part_->state().size),
-      here_(part_->state().bytes),
+      here_(unproved_ > 0 ? 0 : part_->state().bytes),
       sized_(part_->is_whole() && !download_.pin) {}
 
 ArrivingFile::~ArrivingFile() = default;
@@ -251,10 +254,33 @@ Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
   return crc32c;
 }
 
+Result<std::unique_ptr<ByteReader>> ArrivingFile::OpenRest(std::stop_token stop) {
+  const std::uint64_t end = std::min(std::exchange(unproved_, 0), part_->state().bytes);
+  std::string last(static_cast<std::size_t>(std::min<std::uint64_t>(end, kComparedBytes)), '\0');
+  for (std::size_t filled = 0; filled < last.size();) {
+    ASSIGN_OR_RETURN(const std::size_t got,
+                     part_->ReadAt(end - last.size() + filled, std::span(last).subspan(filled)));
+    if (got == 0) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends early; run again"));
+    filled += got;
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
+                   remote_->Open(part_->state().bytes - last.size(), stop));
+  Status same = CompareBytes(*reader, last, download_.name, end);
+  if (same.Detail<OtherBytes>() != nullptr && download_.among_others) {
+    // Nothing was made of the kept bytes.
+    LogWarning(StrCat(same.message(), "; it is downloaded from its beginning"));
+    RETURN_IF_ERROR(part_->Empty());
+    return remote_->Open(0, std::move(stop));
+  }
+  RETURN_IF_ERROR(same);
+  if (end > 0) Publish(end);
+  return reader;
+}
+
 Status ArrivingFile::FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop) {
   if (part_->is_whole()) return {};
   const std::uint64_t size = remote_->size();
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, remote_->Open(part_->state().bytes, stop));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, OpenRest(stop));
   std::string piece(kArrivingPiece, '\0');
   std::uint64_t synced = part_->state().bytes;
   auto synced_at = std::chrono::steady_clock::now();

@@ -77,6 +77,9 @@ class ArrivingFile final : public ByteFile {
   void Fetch(std::stop_token stop);
   /// Compares the kept bytes with their journal and drops them if they differ.
   Status CheckKept(const std::stop_token& stop);
+  /// Opens the remote file where the kept bytes end. If an earlier process downloaded them, their end is
+  /// fetched again and compared first.
+  Result<std::unique_ptr<ByteReader>> OpenRest(std::stop_token stop);
   Status FetchWhole(std::stop_token stop);
   Status FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop);
   /// Downloads the whole file through `encoded`, after dropping the bytes that are here.
@@ -90,6 +93,7 @@ class ArrivingFile final : public ByteFile {
   const std::shared_ptr<const ByteFile> remote_;
   const Download download_;
   const std::unique_ptr<PartFile> part_;
+  std::uint64_t unproved_;  // kept bytes that the server has not shown to be of the version that it names
   std::atomic<std::uint64_t> size_;
 
   mutable Mutex mutex_;

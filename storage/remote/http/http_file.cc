@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/str.h"
+#include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/http_error.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/uri.h"
@@ -38,6 +40,8 @@ class HttpFile::Reader final : public ByteReader {
         retry_.Progress();
         offset_ += *got;
         has_read_ = true;
+        // The checksum of a pinned file shows what is wrong with it.
+        if (!file_.is_pinned_) last_.Add(std::string_view(out.data(), *got));
         return got;
       }
       exchange_.reset();
@@ -72,25 +76,52 @@ class HttpFile::Reader final : public ByteReader {
     if (stop_.stop_requested())
       return Status(Code::kCancelled, StrCat(ShownUrl(file_.url_), ": reading was stopped"));
     if (!exchange_) RETURN_IF_ERROR(Ask());
+    RETURN_IF_ERROR(Skip(out));
+    RETURN_IF_ERROR(Compare());
+    if (until_ <= offset_) {  // only a part of the compared bytes was sent
+      until_ = offset_;
+      return std::size_t{0};
+    }
+    const std::uint64_t left = until_ - offset_;
+    return exchange_->Read(out.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, out.size()))));
+  }
+
+  Status Skip(std::span<char> out) {
     while (skip_ > 0) {
       const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, out.size()));
       ASSIGN_OR_RETURN(const std::size_t got, exchange_->Read(out.first(wanted)));
       if (got == 0) return Broken("the transfer ended");
       skip_ -= got;
     }
-    const std::uint64_t left = until_ - offset_;
-    return exchange_->Read(out.first(static_cast<std::size_t>(std::min<std::uint64_t>(left, out.size()))));
+    return {};
   }
 
-  /// Begins a transfer from `offset_` on. It always asks the given address, because the target of a redirect
-  /// may be valid for an hour only.
+  /// Compares the bytes before `offset_`, which the exchange sends again. Each needs to be seen once only: if
+  /// the transfer breaks, the next one begins behind those that were.
+  Status Compare() {
+    std::string now(again_, '\0');
+    while (again_ > 0) {
+      ASSIGN_OR_RETURN(const std::size_t got, exchange_->Read(std::span(now).first(again_)));
+      if (got == 0) return Broken("the transfer ended");
+      if (std::string_view(now).substr(0, got) != last_.bytes().substr(0, got))
+        return HasOtherBytes(ShownUrl(file_.url_), offset_);
+      retry_.Progress();
+      last_.Drop(got);
+      again_ -= got;
+    }
+    return {};
+  }
+
+  /// Begins a transfer from `offset_` on, after the bytes that are compared. It always asks the given
+  /// address, because the target of a redirect may be valid for an hour only.
   Status Ask() {
     asked_pause_.reset();
     HttpRequest request = RequestFor(file_.url_, file_.means_);
     const bool ends_before = end_ < file_.size();
-    if (offset_ > 0 || ends_before) {
+    from_ = offset_ - last_.bytes().size();
+    if (from_ > 0 || ends_before) {
       request.headers.push_back(
-          {"Range", ends_before ? StrCat("bytes=", offset_, "-", end_ - 1) : StrCat("bytes=", offset_, "-")});
+          {"Range", ends_before ? StrCat("bytes=", from_, "-", end_ - 1) : StrCat("bytes=", from_, "-")});
       const std::string validator = file_.facts_.Validator();
       if (!validator.empty()) request.headers.push_back({"If-Range", validator});
     }
@@ -98,7 +129,10 @@ class HttpFile::Reader final : public ByteReader {
     const HttpResponse& response = exchange_->response();
     asked_pause_ = AskedPause(response, file_.means_.retry.clock->UnixMillis());
     Status taken = Take(response);
-    if (!taken.ok()) exchange_.reset();
+    if (taken.ok())
+      again_ = static_cast<std::size_t>(std::min(offset_, until_) - from_);
+    else
+      exchange_.reset();
     return taken;
   }
 
@@ -112,10 +146,10 @@ class HttpFile::Reader final : public ByteReader {
       RETURN_IF_ERROR(CheckIsPlain(response, file_.url_));
       RETURN_IF_ERROR(CheckIsSame(response, length));
       if (offset_ > 0 && end_ < file_.size())
-        return RefusesThePart(StrCat("the whole file, and not with bytes ", offset_, "-", end_ - 1));
+        return RefusesThePart(StrCat("the whole file, and not with bytes ", from_, "-", end_ - 1));
       // The server does not know ranges, or not this condition, so it sends the whole file again. The
-      // comparison above shows that the earlier bytes are the same, and the rest cannot be had otherwise.
-      skip_ = offset_;
+      // comparison above shows that it has the same version, and the rest cannot be had otherwise.
+      skip_ = from_;
       until_ = end_;
       return {};
     }
@@ -124,10 +158,10 @@ class HttpFile::Reader final : public ByteReader {
       if (!range || !range->span) return RefusesThePart("a part and does not say which");
       RETURN_IF_ERROR(CheckIsPlain(response, file_.url_));
       RETURN_IF_ERROR(CheckIsSame(response, range->size));
-      if (range->span->first > offset_ || range->span->last < offset_ || range->span->last >= file_.size())
+      if (range->span->first > from_ || range->span->last < from_ || range->span->last >= file_.size())
         return RefusesThePart(StrCat("bytes ", range->span->first, "-", range->span->last,
-                                     ", and not with those from ", offset_, " on"));
-      skip_ = offset_ - range->span->first;
+                                     ", and not with those from ", from_, " on"));
+      skip_ = from_ - range->span->first;
       until_ = std::min(range->span->last + 1, end_);
       has_length_ = true;
       is_chunked_ = false;
@@ -180,7 +214,10 @@ class HttpFile::Reader final : public ByteReader {
   Retry retry_;
   std::optional<std::chrono::milliseconds> asked_pause_;
   std::unique_ptr<HttpExchange> exchange_;  // null: before the first read and after a failure
-  std::uint64_t skip_ = 0;                  // bytes of the exchange before `offset_`
+  LastBytes last_;           // before `offset_`, of this reader; a new transfer sends them again
+  std::uint64_t from_ = 0;   // of the range that was asked for
+  std::size_t again_ = 0;    // bytes of `last_` that the exchange has still to send again
+  std::uint64_t skip_ = 0;   // bytes of the exchange before `from_`
   std::uint64_t until_ = 0;  // end of the exchange or of the caller's range, whichever comes first
   bool has_length_ = false;
   bool is_chunked_ = false;  // the body shows its end only when it comes

@@ -5,6 +5,7 @@
 
 #include "base/mutex.h"
 #include "base/str.h"
+#include "storage/remote/http/compared_bytes.h"
 
 namespace pipeline {
 
@@ -23,6 +24,7 @@ class PacedFile::Reader final : public ByteReader {
     if (got.ok()) {
       at_ += *got;
       came_ += *got;
+      if (file_.pace_.compares) last_.Add(std::string_view(out.data(), *got));
     } else {
       failed_ = got.status();
     }
@@ -32,7 +34,9 @@ class PacedFile::Reader final : public ByteReader {
  private:
   Result<std::size_t> ReadSome(std::span<char> out) {
     if (!reader_) {
-      ASSIGN_OR_RETURN(reader_, file_.file_->OpenRange(at_, end_, stop_));
+      const std::string_view last = last_.bytes();
+      ASSIGN_OR_RETURN(reader_, file_.file_->OpenRange(at_ - last.size(), end_, stop_));
+      RETURN_IF_ERROR(CompareBytes(*reader_, last, file_.pace_.name, at_));
     }
     return reader_->Read(out);
   }
@@ -64,6 +68,7 @@ class PacedFile::Reader final : public ByteReader {
   const std::stop_token stop_;
   std::unique_ptr<ByteReader> reader_;  // null: before the first read and between two transfers
   std::chrono::nanoseconds waited_{0};  // for the bytes of this period
+  LastBytes last_;                      // before `at_`, of this reader
   std::uint64_t came_ = 0;              // bytes of this period
   bool has_reconnected_ = false;
   Status failed_;  // every further read returns it

@@ -30,9 +30,10 @@ class PacedFile final : public RangedFile {
  public:
   struct Pace {
     LeastRate least = {};
-    std::string name;                                      // for messages: a URL without secrets
-    bool is_last = true;                                   // no other address follows this one
-    bool may_reconnect = true;                             // two transfers of it can be joined
+    std::string name;           // for messages: a URL without secrets
+    bool is_last = true;        // no other address follows this one
+    bool may_reconnect = true;  // two transfers of it can be joined
+    bool compares = false;      // the last bytes of a transfer are compared before it is joined to another
     std::function<void(std::string_view line)> note = {};  // prints one line for people; may be empty
     const Clock* clock = &SystemClock();
   };

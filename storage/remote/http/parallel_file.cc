@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "storage/remote/http/compared_bytes.h"
 
 namespace pipeline {
 
@@ -17,9 +18,10 @@ namespace {
 
 class ParallelReader final : public ByteReader {
  public:
-  ParallelReader(const RangedFile& file, int connections, std::uint64_t part, std::uint64_t offset,
-                 std::stop_token stop)
+  ParallelReader(const RangedFile& file, int connections, std::uint64_t part, const std::string& compared,
+                 std::uint64_t offset, std::stop_token stop)
       : file_(file),
+        compared_(compared),
         connections_(connections),
         part_bytes_(part),
         at_(std::min(offset, file.size())),
@@ -52,11 +54,12 @@ class ParallelReader final : public ByteReader {
 
   Status GoOnAlone() {
     EndThreads();
-    Result<std::unique_ptr<ByteReader>> reader = file_.Open(at_, outer_);
-    if (reader.ok())
-      single_ = std::move(*reader);
-    else
-      failed_ = std::move(reader).status();
+    const std::size_t again = compared_.empty() ? 0 : std::min(taken_, kComparedBytes);
+    Result<std::unique_ptr<ByteReader>> reader = file_.Open(at_ - again, outer_);
+    failed_ = reader.ok() ? CompareBytes(**reader, std::string_view(current_).substr(taken_ - again, again),
+                                         compared_, at_)
+                          : std::move(reader).status();
+    if (failed_.ok()) single_ = std::move(*reader);
     return failed_;
   }
 
@@ -79,7 +82,7 @@ class ParallelReader final : public ByteReader {
     if (part.failure.ok()) {
       current_ = std::move(part.bytes);
       taken_ = 0;
-    } else if (part.failure.code() == Code::kCancelled) {
+    } else if (part.failure.code() == Code::kCancelled || part.failure.Detail<OtherBytes>() != nullptr) {
       failed_ = std::move(part.failure);
     } else {
       static_cast<void>(GoOnAlone());  // its failure is in failed_
@@ -141,6 +144,7 @@ class ParallelReader final : public ByteReader {
   };
 
   const RangedFile& file_;
+  const std::string& compared_;
   const int connections_;
   const std::uint64_t part_bytes_;
   std::uint64_t at_;     // of the next byte that the caller gets
@@ -166,7 +170,7 @@ class ParallelReader final : public ByteReader {
 
 Result<std::unique_ptr<ByteReader>> ParallelFile::Open(std::uint64_t offset, std::stop_token stop) const {
   return std::unique_ptr<ByteReader>(
-      std::make_unique<ParallelReader>(*file_, connections_, part_, offset, std::move(stop)));
+      std::make_unique<ParallelReader>(*file_, connections_, part_, compared_, offset, std::move(stop)));
 }
 
 }  // namespace pipeline

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 #include "base/byte_reader.h"
 #include "storage/remote/http/ranged_file.h"
@@ -16,8 +17,11 @@ class ParallelFile final : public ByteFile {
  public:
   static constexpr std::uint64_t kPart = std::uint64_t{4} << 20;
 
-  ParallelFile(std::shared_ptr<const RangedFile> file, int connections, std::uint64_t part = kPart)
-      : file_(std::move(file)), connections_(connections), part_(part) {}
+  /// `compared`: the file's name for messages, if the last bytes are compared before a new transfer goes on
+  /// behind them; empty: they are not.
+  ParallelFile(std::shared_ptr<const RangedFile> file, int connections, std::uint64_t part = kPart,
+               std::string compared = {})
+      : file_(std::move(file)), connections_(connections), part_(part), compared_(std::move(compared)) {}
 
   std::uint64_t size() const override { return file_->size(); }
   /// Sends no request before the first read.
@@ -27,6 +31,7 @@ class ParallelFile final : public ByteFile {
   const std::shared_ptr<const RangedFile> file_;
   const int connections_;
   const std::uint64_t part_;
+  const std::string compared_;
 };
 
 }  // namespace pipeline

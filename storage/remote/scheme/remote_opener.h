@@ -53,6 +53,9 @@ class RemoteOpener {
   virtual Status Prepare() { return {}; }
   /// Makes what this machine needs for writing to a location, such as a spool.
   virtual Status PrepareToWrite() { return {}; }
+  /// Ends the uploads that dead processes of this machine left open in the spool of StoreOptions, and removes
+  /// what they spooled. Sends no request if there are none. By default: there are none.
+  virtual Status EndLeftUploads() { return {}; }
   /// The store at `location`. Its existence and permissions are checked at the first use. If the scheme is
   /// not writable, the methods of the store that write fail with kInvalidArgument and the reason.
   virtual Result<std::unique_ptr<Store>> OpenStore(const Uri& location) = 0;

@@ -79,8 +79,11 @@ TEST(ShardRangesTest, RulesThatContradictEachOtherAreNamed) {
   rules.shards = 0;
   EXPECT_TRUE(CheckShardRules(rules).message().starts_with("`shards`"));
   rules.shards = 8;
+  rules.shard_bytes = 1 << 20;
+  EXPECT_TRUE(CheckShardRules(rules).message().starts_with("`shards`")) << "both decide their number";
+  rules.shard_bytes.reset();
   rules.shuffle_seed.reset();
-  EXPECT_TRUE(CheckShardRules(rules).message().starts_with("`shards`"));
+  EXPECT_TRUE(CheckShardRules(rules).ok());
   rules.shards.reset();
   EXPECT_TRUE(CheckShardRules(rules).message().starts_with("`hosts`"));
   rules.hosts = 1;

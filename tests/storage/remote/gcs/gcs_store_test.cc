@@ -262,6 +262,27 @@ TEST_F(GcsStoreTest, SweepEndsTheSessionsOfTheDead) {
   EXPECT_EQ(Sessions(), "");
 }
 
+TEST_F(GcsStoreTest, UploadsOfTheDeadEndWhereverTheyWentAndNothingIsAskedIfThereAreNone) {
+  StoreOptions options;
+  options.spool = spool / "s";
+  options.environment = [this](const char* name) -> std::optional<std::string> {
+    return std::string_view(name) == "STORAGE_EMULATOR_HOST" ? std::optional(fake.url()) : std::nullopt;
+  };
+  EXPECT_TRUE(StoreOpener(options).EndLeftUploads().ok());
+  EXPECT_FALSE(std::filesystem::exists(spool / "s"));
+  const auto session = std::make_shared<FakeSession>();
+  const std::string id = fake.uploads().Add(session);
+  std::filesystem::create_directories(spool / "s");
+  WriteFile(spool / "s/sessions",
+            StrCat(".session.tmp.00000000-1-1 ", fake.url(),
+                   "/upload/storage/v1/b/other/o?uploadType=resumable&upload_id=", id, "\n"));
+  WriteFile(spool / "s/.object.spooled.tmp.00000000-1-2", "bytes");
+  EXPECT_TRUE(StoreOpener(options).EndLeftUploads().ok());
+  EXPECT_EQ(session->gone, 499);
+  EXPECT_EQ(Sessions(), "");
+  EXPECT_FALSE(std::filesystem::exists(spool / "s/.object.spooled.tmp.00000000-1-2"));
+}
+
 TEST_F(GcsStoreTest, SweepLeavesTheSessionsOfTheLiving) {
   UploadSessions sessions(spool / "s/sessions");
   const Result<std::string> id = sessions.Begin(Secret("http://127.0.0.1:1/secret"));

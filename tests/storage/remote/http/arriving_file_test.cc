@@ -8,6 +8,7 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "storage/kept_part.h"
+#include "storage/remote/http/compared_bytes.h"
 #include "tests/support/memory_file.h"
 #include "tests/support/temp_dir.h"
 
@@ -159,7 +160,7 @@ TEST_F(ArrivingFileTest, AmongOthersWhatIsKeptIsHeldAgainstItsJournal) {
       const auto file = begin();
       EXPECT_TRUE(file->WaitUntilWhole({}).ok());
     }
-    EXPECT_EQ(remote_->opened().back(), flips ? 0 : 3 * kMib);
+    EXPECT_EQ(remote_->opened().back(), flips ? 0 : 3 * kMib - kComparedBytes);
     EXPECT_TRUE(ReadFile(KeptPartPath(path_)) == SlowFile::Bytes(0, size_));
     ASSERT_TRUE(RemoveKeptPart(KeptPartPath(path_)).ok());
   }
@@ -175,8 +176,49 @@ TEST_F(ArrivingFileTest, TheNextOneGoesOnWhereThisOneEnded) {
   remote_->Allow(size_);
   const auto file = Begin(Crc32c(SlowFile::Bytes(0, size_)));
   EXPECT_TRUE(file->WaitUntilWhole({}).ok());
-  EXPECT_EQ(remote_->opened(), (std::vector<std::uint64_t>{0, 3 * kMib}));
+  EXPECT_EQ(remote_->opened(), (std::vector<std::uint64_t>{0, 3 * kMib - kComparedBytes}));
   EXPECT_EQ(ReadFile(path_), SlowFile::Bytes(0, size_));
+}
+
+TEST_F(ArrivingFileTest, NothingIsAppendedToBytesThatTheServerHasNoMore) {
+  remote_->Allow(3 * kMib);
+  {
+    const auto file = Begin();
+    Read(*file, 3 * kMib - 1, 1, status_);
+    ASSERT_TRUE(status_.ok());
+  }
+  std::string other = SlowFile::Bytes(0, size_);
+  for (char& byte : other) byte = static_cast<char>(byte ^ 1);
+  const auto changed = std::make_shared<MemoryFile>(other);
+  const auto file = ArrivingFile::Begin(
+      changed, {.name = "https://host/file", .path = path_, .identity = "v1", .crc32c = {}});
+  ASSERT_TRUE(file.ok());
+  Read(**file, 0, 1, status_);
+  EXPECT_NE(status_.Detail<OtherBytes>(), nullptr) << "a reader got a byte of the old ones";
+  EXPECT_EQ(status_.message(),
+            "https://host/file: changed, although its server names the same version: the bytes before byte "
+            "3145728 are not those that it sent before");
+  EXPECT_NE((*file)->WaitUntilWhole({}).Detail<OtherBytes>(), nullptr);
+}
+
+TEST_F(ArrivingFileTest, ACopyBeginsAgainWhereTheServerHasOtherBytes) {
+  std::string now = SlowFile::Bytes(0, size_);
+  for (const int flip : {0, 1}) {
+    now[3 * kMib - 5] = static_cast<char>(now[3 * kMib - 5] ^ flip);
+    Download download{
+        .name = "https://host/file", .path = KeptPartPath(path_), .identity = "v1", .crc32c = {}};
+    download.among_others = true;
+    if (flip == 0) {
+      remote_->Allow(3 * kMib);
+      const auto front = ArrivingFile::Begin(remote_, std::move(download)).value();
+      Read(*front, 3 * kMib - 1, 1, status_);
+      ASSERT_TRUE(status_.ok());
+      continue;
+    }
+    const auto whole = ArrivingFile::Begin(std::make_shared<MemoryFile>(now), std::move(download)).value();
+    EXPECT_TRUE(whole->WaitUntilWhole({}).ok());
+  }
+  EXPECT_TRUE(ReadFile(KeptPartPath(path_)) == now);
 }
 
 TEST_F(ArrivingFileTest, WhatIsWholeIsNotFetchedAgain) {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/str.h"
+#include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/http_error.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/counted_pause.h"
@@ -173,10 +174,29 @@ TEST_F(HttpFileTest, GoesOnWhereATransferBroke) {
     EXPECT_TRUE(ReadFrom(*file, 0) == files_.bytes) << status_.message();
     EXPECT_TRUE(ReadFrom(*file, 123) == files_.bytes.substr(123)) << status_.message();
   }
-  EXPECT_EQ(files_.asked()[2], "GET bytes=150000-");
+  EXPECT_EQ(files_.asked()[2], "GET bytes=84464-") << "64 KiB come again";
   EXPECT_EQ(pause_.taken.size(), 24u);
   EXPECT_LE(*std::max_element(pause_.taken.begin(), pause_.taken.end()), seconds(1))
       << "progress did not count";
+}
+
+TEST_F(HttpFileTest, GoesOnWhereEachTransferIsShorterThanWhatComesAgain) {
+  files_.bytes.resize(200'000);
+  files_.break_after = 30'000;
+  const auto file = Opened();
+  EXPECT_TRUE(ReadFrom(*file, 0) == files_.bytes) << status_.message();
+}
+
+TEST_F(HttpFileTest, AfterABreakOtherBytesOfTheSameVersionAreNoRest) {
+  const auto file = Opened();
+  files_.break_after = 400'000;
+  files_.before = [this, gets = 0](ServedExchange&) mutable {
+    if (++gets == 2) files_.bytes[399'990] = static_cast<char>(files_.bytes[399'990] ^ 1);
+    return false;
+  };
+  EXPECT_EQ(ReadFrom(*file, 0).size(), 400'000u);
+  EXPECT_EQ(status_.code(), Code::kDataLoss);
+  EXPECT_NE(status_.Detail<OtherBytes>(), nullptr) << status_.message();
 }
 
 TEST_F(HttpFileTest, TakesWhatAServerGivesInParts) {
