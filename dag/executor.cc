@@ -377,11 +377,6 @@ class Executor::Coordinator {
       outcome.needs = NeedsOfStages(run_);
     }
     outcome.ran = ran_;
-    for (const SegmentId at : run_.plan.segments.ids()) {
-      const SegmentState& state = *run_.prepared.states[at];
-      if (state.removed && !state.planned->publishes && !state.planned->takes_in)
-        outcome.removed.emplace(at, RemovedOutputs{state.all_outputs().size(), state.summary});
-    }
     if (!lost_.ok()) {
       outcome.status = lost_;
       outcome.lost_lease = true;

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "dag/artifact_summary.h"
 #include "dag/environment.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
@@ -32,12 +30,6 @@ struct OfferedUnit {
   bool operator==(const OfferedUnit&) const = default;
 };
 
-/// The partition outputs of a segment that this run removed.
-struct RemovedOutputs {
-  std::size_t partitions = 0;
-  ArtifactSummary summary;
-};
-
 struct RunOutcome {
   /// OK: everything wanted is done. kCancelled: stopped by the token. kFailedPrecondition: see `failures`.
   /// Any other error ended the run itself, e.g. the log could not be written.
@@ -46,7 +38,6 @@ struct RunOutcome {
   bool lost_lease = false;           // `status` says why, whatever else failed
   std::vector<OfferedUnit> offered;  // with ExecutionMode::kPlanning
   StageNeeds needs;                  // with ExecutionMode::kPlanning
-  std::map<SegmentId, RemovedOutputs> removed;
   /// For the last lines of a good run: text that its artifacts lack (TellFaults).
   std::vector<std::string> faults;
   bool ran = false;  // with ExecutionMode::kOneUnit: the unit had work to do

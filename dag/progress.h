@@ -7,10 +7,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "dag/records/batch.h"
 
 namespace pipeline {
@@ -19,7 +21,6 @@ namespace pipeline {
 struct SegmentProgress {
   explicit SegmentProgress(std::size_t stages) : busy_ns(stages + 1) {}
 
-  std::atomic<std::uint64_t> raw_bytes{0};   // decoded input that was read, skipped parts included
   std::atomic<std::uint64_t> text_bytes{0};  // text that reached the Sink
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> partitions{0};  // closed
@@ -35,12 +36,13 @@ struct RunningUnit {
   std::vector<std::string> stages;            // names for SegmentProgress::busy_ns
   std::atomic<std::uint64_t> input_bytes{0};  // size of its input, as stored; 0: unknown
   std::atomic<std::uint64_t> input_read{0};
-  /// Progress of a Job in its own measure: bytes, steps. `of` is 0 if it does not know.
+  /// Progress in a measure of its own: bytes, steps. `of` is 0 if it does not know.
   std::atomic<std::uint64_t> done{0};
   std::atomic<std::uint64_t> of{0};
   SegmentProgress counters;
 
-  /// Sets the status line of a Job; the next one replaces it. Safe from any thread, as said() is.
+  /// Sets the status line of a Job, or of a unit on its way; the next one replaces it. Safe from any thread,
+  /// as said() is.
   void Say(std::string_view line) {
     const Lock lock(mutex_);
     said_ = line;
@@ -57,6 +59,41 @@ struct RunningUnit {
  private:
   mutable Mutex mutex_;
   std::string said_ GUARDED_BY(mutex_);
+};
+
+/// Tells of a unit that it only passes over the text up to `to`, where an earlier run ended. A Source asks
+/// for partitions when it chooses where to begin, up to the first that is lacking, and again for each that it
+/// reads. One thread.
+class WayToNewText {
+ public:
+  /// `unit` outlives it. `to` 0: there is no such text.
+  WayToNewText(RunningUnit& unit, std::uint64_t to) : unit_(unit), to_(to) {}
+
+  /// The Source was asked for a partition that exists and begins at byte `at` of the text.
+  void Passes(std::uint64_t at) {
+    if (to_ == 0 || arrived_) return;
+    unit_.Say(StrCat("skipping to ", HumanBytes(to_), " of text, where the earlier run ended"));
+    Count(at, chosen_ ? to_ : 0);
+  }
+  /// It was asked for one that is lacking.
+  void Wants() {
+    if (to_ == 0 || arrived_) return;
+    arrived_ = std::exchange(chosen_, true);
+    if (!arrived_) return;
+    unit_.Say({});
+    Count(0, 0);
+  }
+
+ private:
+  void Count(std::uint64_t done, std::uint64_t of) {
+    unit_.done.store(done, std::memory_order_relaxed);
+    unit_.of.store(of, std::memory_order_relaxed);
+  }
+
+  RunningUnit& unit_;
+  const std::uint64_t to_;
+  bool chosen_ = false;  // where to begin
+  bool arrived_ = false;
 };
 
 /// Watches one batch on its way through the chain of a segment. One thread.

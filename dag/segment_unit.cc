@@ -187,7 +187,10 @@ class ExistingEnds {
  public:
   explicit ExistingEnds(const OutputsOfInput& outputs) {
     for (const auto& [partition, existing] : outputs.existing) ends_.emplace(partition, existing.end);
+    for (std::uint32_t first = 0; !Lacks(first); ++first) front_ = EndOf(first)->raw_end;
   }
+  /// Bytes of text before the first partition that is lacking.
+  std::uint64_t front() const { return front_; }
   bool Lacks(std::uint32_t partition) const { return !ends_.contains(partition); }
   std::optional<PartitionEnd> EndOf(std::uint32_t partition) const {
     const auto found = ends_.find(partition);
@@ -196,6 +199,7 @@ class ExistingEnds {
 
  private:
   std::map<std::uint32_t, PartitionEnd> ends_;
+  std::uint64_t front_ = 0;
 };
 
 /// When the source of an input is checked: once it is read, or also before each commit. The first will do
@@ -328,7 +332,15 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
                      running->input_read.fetch_add(bytes, std::memory_order_relaxed);
                    })};
   request.number = part.number;
-  request.wanted = [&ends](std::uint32_t partition) { return ends.Lacks(partition); };
+  WayToNewText way(*running, ends.front());
+  request.wanted = [&ends, &way](std::uint32_t partition) {
+    const bool lacks = ends.Lacks(partition);
+    if (lacks)
+      way.Wants();
+    else
+      way.Passes(partition == 0 ? 0 : ends.EndOf(partition - 1).value_or(PartitionEnd()).raw_end);
+    return lacks;
+  };
   request.last_wanted = part.made.last_missing();
   request.known_end = [&ends](std::uint32_t partition) { return ends.EndOf(partition); };
   // The note of a scan that has not ended says nothing about later bytes.

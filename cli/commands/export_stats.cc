@@ -84,9 +84,9 @@ std::string ExportStats::ToText() const {
   const bool has_texts = texts_.characters().count() > 0 || ids_.count() == 0;
   const std::uint64_t characters = texts_.characters().sum() + counted_characters_;
   const std::uint64_t bytes = texts_.bytes() + counted_bytes_;
-  std::string text = StrCat(Grouped(records()), " records");
+  std::string text = StrCat(Grouped(records()), records() == 1 ? " record" : " records");
   if (documents_) text += StrCat(" of ", Grouped(*documents_), *documents_ == 1 ? " document" : " documents");
-  if (ids_.count() > 0) text += StrCat(", ", Grouped(ids_.sum()), " ids");
+  if (ids_.count() > 0) text += StrCat(", ", Grouped(ids_.sum()), ids_.sum() == 1 ? " id" : " ids");
   if (has_texts || characters > 0)
     text += StrCat(", ", Grouped(characters), " characters, ", Grouped(bytes), " bytes (", HumanBytes(bytes),
                    ")");

@@ -1,14 +1,17 @@
 #include "cli/commands/plan_text.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/str.h"
 #include "cli/commands/print_line.h"
+#include "cli/report/training_quality.h"
+#include "cli/terminal/counted.h"
 #include "dag/artifact_summary.h"
 #include "dag/books/manifest.h"
 #include "dag/environment.h"
@@ -61,34 +64,68 @@ std::string_view StateText(const PlannedSegment& segment) {
   return segment.copy_from.empty() ? "run" : "copy";
 }
 
-using CountsByStage = std::map<std::string, StageCounts, std::less<>>;
-
-void PrintCounts(const Lineage& lineage, const CountsByStage& counts) {
-  for (const LineageStage& stage : lineage) {  // in the order in which records pass the stages
-    const auto found = counts.find(stage.stage);
-    if (found == counts.end()) continue;
-    if (const std::string text = CountsText(found->second); !text.empty())
-      PrintLine(StrCat("    ", stage.stage, ": ", text));
-  }
-}
-
 /// Returns the location in a form in which people find it.
 std::string ShownLocation(const PlannedSegment& segment) {
   if (!segment.location.starts_with(kWorkLocation)) return segment.location;
   return StrCat("artifacts/", segment.location.substr(kWorkLocation.size()), " of the work directory");
 }
 
-void PrintJob(const PlannedSegment& segment, const Manifest& manifest) {
-  PrintLine(StrCat("stage '", manifest.stage(), "': ", manifest.sidecars.size(), " objects, ",
-                   HumanBytes(BytesOf(manifest.sidecars)), ", in ", ShownLocation(segment)));
-  for (const auto& [fact, value] : manifest.facts.AsObject())
-    PrintLine(StrCat("    ", fact, ": ", value.Dump()));
+/// Lines about what was made: with the scores and the next commands, the end of a run has ten.
+constexpr std::size_t kMostMade = 5;
+constexpr std::pair<const char*, std::string_view> kToldFacts[] = {{"vocab_size", "piece"},
+                                                                   {"steps", "step"}};
+
+/// An artifact that was made, or the partition files of a stage that publishes nothing.
+struct Made {
+  const PlannedSegment* segment;
+  Manifest manifest;
+};
+
+std::optional<Made> MadeBy(const PlannedSegment& segment, const Environment& environment) {
+  if (segment.state != PlannedSegment::State::kWanted) return std::nullopt;
+  const Result<std::unique_ptr<Store>> store = segment.publishes
+                                                   ? OpenLocation(environment, segment.location)
+                                                   : OpenOutputs(environment, segment.directory);
+  if (!store.ok()) return std::nullopt;
+  Result<Manifest> manifest = ReadManifest(**store, segment.location);
+  if (!manifest.ok()) return std::nullopt;
+  return Made{&segment, std::move(*manifest)};
 }
 
-void PrintSplits(const std::map<std::string, ArtifactTotals::Split, std::less<>>& splits) {
-  for (const auto& [split, total] : splits)
-    PrintLine(StrCat("    split ", split, ": ", total.records, " records of ", total.documents,
-                     " documents, ", HumanBytes(total.bytes)));
+/// "2000 pieces, ": what a person asks first; the manifest and the report have all facts.
+std::string FactsText(const Json& facts) {
+  std::string text;
+  for (const auto& [name, one] : kToldFacts)
+    if (facts[name].is_int())
+      text += StrCat(Counted(static_cast<std::uint64_t>(facts[name].AsInt()), one), ", ");
+  return text;
+}
+
+std::string MadeText(const Made& made) {
+  const auto& [segment, manifest] = made;
+  if (segment->job)
+    return StrCat(manifest.stage(), ": ", FactsText(manifest.facts),
+                  Counted(manifest.sidecars.size(), "object"), ", ", HumanBytes(BytesOf(manifest.sidecars)),
+                  ", in ", ShownLocation(*segment));
+  std::string text = manifest.stage() + ": ";
+  for (const auto& [split, total] : manifest.splits)
+    text += StrCat(split, " ", Counted(total.records, "record"), " of ", Counted(total.documents, "document"),
+                   ", ");
+  if (!segment->publishes)
+    return StrCat(text, Counted(manifest.partitions.size(), "partition"), " in the work directory");
+  std::uint64_t bytes = 0;
+  for (const ManifestShard& shard : manifest.shards) bytes += shard.object.bytes;
+  return StrCat(text, Counted(manifest.shards.size(), "shard"), ", ", HumanBytes(bytes), ", in ",
+                segment->location);
+}
+
+/// What a person may do with the model of a training; empty: nothing is known of it.
+std::string CommandFor(const RecordedTraining& training, const std::string& location) {
+  const std::string run = ForShell(location);
+  if (!training.labels.empty())
+    return StrCat("ask it: pipe predict ", run, " FILE  (the answer to each line of a text file)");
+  if (training.objective == "causal") return StrCat("let it write: pipe sample ", run, " --prompt TEXT");
+  return {};
 }
 
 constexpr std::uint64_t kToldMemory = 16 << 20;
@@ -113,7 +150,7 @@ void PrintPlan(const Graph& graph, const Plan& plan, const Forecast& forecast, b
       const SinkKind* const sink = graph[segment.node].spec->type->sink();
       if (sink != nullptr && sink->published_bytes && expected.published_bytes > 0)
         line += StrCat(", publishes about ", HumanBytes(expected.published_bytes));
-      if (expected.partitions_left > 0) line += StrCat(", ", expected.partitions_left, " partitions");
+      if (expected.partitions_left > 0) line += StrCat(", ", Counted(expected.partitions_left, "partition"));
     }
     PrintLine(line);
     if (explain)
@@ -143,49 +180,63 @@ void PrintUpToDate(const Graph& graph, const Plan& plan) {
 std::string CountsText(const StageCounts& counts) {
   std::string text;
   if (counts.records_in > 0 || counts.records_out > 0)
-    text = StrCat(counts.records_in, " records in, ", counts.records_out, " out");
+    text = StrCat(Counted(counts.records_in, "record"), " in, ", counts.records_out, " out");
   for (const auto& [reason, number] : counts.reasons)
     text += StrCat(text.empty() ? "" : ", ", reason, " ", number);
   return text;
 }
 
-void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment,
-                  const std::map<SegmentId, RemovedOutputs>& removed) {
-  for (const SegmentId at : plan.segments.ids()) {
-    const PlannedSegment& segment = plan.segments[at];
-    if (segment.state != PlannedSegment::State::kWanted) continue;
-    const std::string& name = graph[segment.node].spec->name;
-    if (const auto gone = removed.find(at); gone != removed.end()) {
-      PrintLine(StrCat("stage '", name, "': ", gone->second.partitions,
-                       " partitions, removed since nothing needs them any more"));
-      PrintSplits(gone->second.summary.splits);
-      PrintCounts(segment.lineage, gone->second.summary.counts);
-      continue;
+std::vector<std::string> CountLines(const Graph& graph, const Plan& plan, const Environment& environment,
+                                    std::string_view stage, std::set<std::string>& told) {
+  std::vector<std::string> lines;
+  for (const PlannedSegment& segment : plan.segments) {
+    if (graph[segment.node].spec->name != stage) continue;
+    const std::optional<Made> made = MadeBy(segment, environment);
+    if (!made) continue;
+    for (const LineageStage& of : made->manifest.lineage) {  // in the order in which records pass the stages
+      const auto found = made->manifest.counts.find(of.stage);
+      if (found == made->manifest.counts.end()) continue;
+      const std::string text = CountsText(found->second);
+      if (!text.empty() && told.insert(of.stage).second)
+        lines.push_back(StrCat("stage '", of.stage, "': ", text));
     }
-    const Result<std::unique_ptr<Store>> store = segment.publishes
-                                                     ? OpenLocation(environment, segment.location)
-                                                     : OpenOutputs(environment, segment.directory);
-    if (!store.ok()) continue;
-    const Result<Manifest> manifest = ReadManifest(**store, segment.location);
-    if (!manifest.ok()) continue;
-    if (segment.job) {
-      PrintJob(segment, *manifest);
-      continue;
-    }
-    std::uint64_t bytes = 0;
-    for (const ManifestShard& shard : manifest->shards) bytes += shard.object.bytes;
-    if (segment.publishes)
-      PrintLine(StrCat("stage '", name, "': ", manifest->shards.size(), " shards, ", HumanBytes(bytes),
-                       ", in ", segment.location));
-    else
-      PrintLine(
-          StrCat("stage '", name, "': ", manifest->partitions.size(), " partitions in the work directory"));
-    PrintSplits(manifest->splits);
-    PrintCounts(manifest->lineage, manifest->counts);
-    if (segment.publishes)
-      PrintLine(StrCat("  look at it with `pipe cat ", ForShell(segment.location),
-                       " --limit 5`, check it with `pipe verify ", ForShell(segment.location), "`"));
   }
+  return lines;
+}
+
+void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment,
+                  const std::vector<RecordedTraining>& trainings) {
+  std::vector<Made> made;
+  for (const PlannedSegment& segment : plan.segments)
+    if (std::optional<Made> found = MadeBy(segment, environment)) made.push_back(std::move(*found));
+  if (std::any_of(made.begin(), made.end(), [](const Made& one) { return one.segment->publishes; }))
+    std::erase_if(made, [](const Made& one) { return !one.segment->publishes; });
+  const std::size_t first = made.size() > kMostMade ? made.size() - kMostMade + 1 : 0;
+  if (first > 0)
+    PrintLine(
+        StrCat("made ", Counted(made.size(), "artifact"), ", which `pipe status` names; the last ones:"));
+  std::string all, look;
+  std::vector<std::string> commands;
+  for (std::size_t at = first; at < made.size(); ++at) {
+    PrintLine(MadeText(made[at]));
+    const PlannedSegment& segment = *made[at].segment;
+    if (!segment.publishes || segment.location.starts_with(kWorkLocation)) continue;
+    all += " " + ForShell(segment.location);
+    if (!segment.job && look.empty())
+      look = StrCat("look at it: pipe cat ", ForShell(segment.location), " --limit 5");
+    const auto is_it = [&](const RecordedTraining& one) {
+      return one.stage == graph[segment.node].spec->name;
+    };
+    const auto training = std::find_if(trainings.begin(), trainings.end(), is_it);
+    if (training == trainings.end()) continue;
+    if (const std::string quality = QualityOf(*training); !quality.empty())
+      PrintLine(StrCat("the model of '", training->stage, "' has ", quality));
+    if (std::string command = CommandFor(*training, segment.location); !command.empty())
+      commands.push_back(std::move(command));
+  }
+  if (!look.empty()) PrintLine(look);
+  if (!all.empty()) PrintLine(StrCat("check it: pipe verify", all));
+  for (const std::string& command : commands) PrintLine(command);
 }
 
 }  // namespace pipeline

@@ -1,11 +1,13 @@
 // Prints plans and results on standard output.
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "cli/report/training_record.h"
 #include "dag/environment.h"
-#include "dag/executor.h"
 #include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan.h"
@@ -25,9 +27,14 @@ void PrintUpToDate(const Graph& graph, const Plan& plan);
 /// Empty: there is nothing to say.
 std::string CountsText(const StageCounts& counts);
 
-/// The state after a run: every artifact with its counts, the records that stages dropped, and how to look
-/// at it. `removed`: as in RunOutcome.
+/// What the stages up to `stage`, the last of its segment, have counted: a line for each that is not in
+/// `told`, which gets their names. For a segment that is complete.
+std::vector<std::string> CountLines(const Graph& graph, const Plan& plan, const Environment& environment,
+                                    std::string_view stage, std::set<std::string>& told);
+
+/// The end of a run, in about ten lines: what was made and where, how good a model is, and the next commands.
+/// `trainings`: those of the run.
 void PrintResults(const Graph& graph, const Plan& plan, const Environment& environment,
-                  const std::map<SegmentId, RemovedOutputs>& removed);
+                  const std::vector<RecordedTraining>& trainings);
 
 }  // namespace pipeline

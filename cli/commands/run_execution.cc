@@ -1,7 +1,11 @@
 #include "cli/commands/run_execution.h"
 
+#include <fstream>
+#include <set>
+
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/str.h"
 #include "cli/commands/plan_text.h"
 #include "cli/commands/print_line.h"
@@ -52,16 +56,25 @@ RunOutcome RunExecution::Execute(const std::string& run_id, const SignalWatch& s
   loaded_.plugins.StoreWith(environment_.open_store);
   loaded_.plugins.TellTo(events, display_);
   display_.Expect(StageLine(loaded_.spec.stages, loaded_.graph, run_.plan));
+  Mutex telling;
+  std::set<std::string> told;  // stages whose counts were told
+  recorder_.OnStageDone([&](std::string_view stage) {
+    const Lock lock(telling);
+    for (const std::string& line : CountLines(loaded_.graph, run_.plan, environment_, stage, told))
+      LogInfo(line);
+  });
   display_.Start();
   if (RemovesOutputs(options_)) RemoveUnneeded(environment_, run_.plan.unneeded, signals.token());
   RunOutcome outcome = executor_.Run(signals.token());
   display_.Stop();
+  recorder_.OnStageDone({});
   return outcome;
 }
 
 int RunExecution::EndDone(const RunOutcome& outcome, KeptRun& kept) {
   kept.End("done", outcome, samples_);
-  PrintResults(loaded_.graph, run_.plan, environment_, outcome.removed);
+  std::ifstream events(StrCat(run_.workspace->directory().run(kept.id()), "/", kPluginEventsName));
+  PrintResults(loaded_.graph, run_.plan, environment_, ReadTrainings(events));
   for (const std::string& line : outcome.faults) PrintLine(line);
   if (run_.plan.left_out.empty()) return kExitDone;
   for (const std::string& left_out : run_.plan.left_out) LogError(StrCat(file_, ": ", left_out));
@@ -73,8 +86,8 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
   if (outcome.lost_lease || (outcome.failures.empty() && !cancelled)) LogError(outcome.status.message());
   kept.End(cancelled ? "cancelled" : "failed", outcome, samples_);
-  LogInfo(StrCat(cancelled ? "stopped" : "failed", "; finished work is kept: `", command_line,
-                 "` goes on from there"));
+  LogInfo(StrCat(cancelled ? "stopped; finished units are kept: `" : "failed; finished work is kept: `",
+                 command_line, "` goes on from there"));
   return cancelled ? signals.exit_code() : kExitFailed;
 }
 

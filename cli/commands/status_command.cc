@@ -17,6 +17,7 @@
 #include "cli/report/stage_state.h"
 #include "cli/report/workers_run.h"
 #include "cli/submission/workers_status.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
@@ -144,10 +145,6 @@ Json ToJson(const StageStatus& status) {
   if (!status.location.empty()) json["place"] = status.location;
   for (const auto& [unit, reason] : status.failures) json["failures"][unit] = reason;
   return json;
-}
-
-std::string Counted(std::uint64_t number, std::string_view one) {
-  return StrCat(number, " ", one, number == 1 ? "" : "s");
 }
 
 std::string ToText(const StageStatus& status) {

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"
@@ -38,8 +39,8 @@ int Validate(const PipelineOptions& options) {
   for (const std::string& note : loaded->spec.notes) LogInfo(note);
   const std::size_t count = loaded->spec.unseen.size();
   const std::string unseen = count == 0 ? "" : StrCat("; ", count, " left out without --allow-plugin");
-  return PrintText(
-      StrCat(options.file, ": ", loaded->spec.stages.size(), " stages, no mistakes", unseen, "\n"));
+  return PrintText(StrCat(options.file, ": ", Counted(loaded->spec.stages.size(), "stage"), ", no mistakes",
+                          unseen, "\n"));
 }
 
 }  // namespace

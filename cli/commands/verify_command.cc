@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/commands/print_line.h"
 #include "cli/report/length_loss.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
@@ -25,16 +26,12 @@ namespace pipeline {
 
 namespace {
 
-std::string Count(std::uint64_t number, std::string_view noun) {
-  return StrCat(number, " ", noun, number == 1 ? "" : "s");
-}
-
 void PrintFindings(const std::string& location, const Findings& findings) {
   for (const std::string& line : findings.lines())
     PrintLine(StrCat(location, "/", findings.object(), ": ", line));
   if (findings.count() > findings.lines().size())
     PrintLine(StrCat(location, "/", findings.object(), ": and ",
-                     Count(findings.count() - findings.lines().size(), "more finding")));
+                     Counted(findings.count() - findings.lines().size(), "more finding")));
 }
 
 std::string Summary(const VerifyReport& report) {
@@ -45,7 +42,7 @@ std::string Summary(const VerifyReport& report) {
     splits += StrCat(splits.empty() ? " (" : ", ", split, " ", count);
   }
   if (!splits.empty()) splits += ")";
-  return StrCat("read ", Count(report.objects, "object"), ", ", Count(records, "record"), splits, ", ",
+  return StrCat("read ", Counted(report.objects, "object"), ", ", Counted(records, "record"), splits, ", ",
                 HumanBytes(report.bytes));
 }
 
@@ -68,8 +65,9 @@ bool PrintReport(const std::string& location, const VerifyReport& report) {
   if (count == 0)
     PrintLine(StrCat(location, ": good: ", Summary(report)));
   else
-    PrintLine(StrCat(location, ": ", Count(count, "finding"), " in ",
-                     Count(report.findings.size() + report.strays.size(), "object"), ": ", Summary(report)));
+    PrintLine(StrCat(location, ": ", Counted(count, "finding"), " in ",
+                     Counted(report.findings.size() + report.strays.size(), "object"), ": ",
+                     Summary(report)));
   return count == 0;
 }
 

@@ -35,9 +35,11 @@ std::optional<double> Pace::Left(Time now, std::uint64_t all) const {
   if (last.done >= all) return std::nullopt;
   const Time step = (last.at - points_.front().at) / static_cast<std::int64_t>(points_.size() - 1);
   if (now - last.at > std::max(kStandsStill, 3 * step)) return std::nullopt;
-  const double rate = Rate(now);
-  if (rate <= 0) return std::nullopt;
-  return static_cast<double>(all - last.done) / rate;
+  // What goes on since the last change is a part of the next one, until it has taken longer than others.
+  const Time elapsed = std::max(last.at - points_.front().at, now - points_.front().at - step);
+  const double each =
+      duration<double>(elapsed).count() / static_cast<double>(last.done - points_.front().done);
+  return std::max(static_cast<double>(all - last.done) * each - duration<double>(now - last.at).count(), 0.0);
 }
 
 }  // namespace pipeline

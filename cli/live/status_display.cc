@@ -84,7 +84,8 @@ std::string Limiting(const RunningUnit& unit, std::vector<std::uint64_t>& last_b
 struct StatusDisplay::Shown {
   std::shared_ptr<const RunningUnit> unit;
   Pace::Time since = SystemClock().Monotonic();
-  Pace read;  // for a Job: its own count
+  Pace read;
+  Pace job;  // of what a status line tells
   Pace text;
   std::vector<std::uint64_t> last_busy;
 };
@@ -221,7 +222,8 @@ void StatusDisplay::Loop() {
 
 void StatusDisplay::Erase() {
   if (lines_drawn_ == 0) return;
-  std::fprintf(stderr, "\x1b[%zuA\x1b[J", lines_drawn_);
+  // The terminal may have shown "^C" where the cursor was.
+  std::fprintf(stderr, "\r\x1b[%zuA\x1b[J", lines_drawn_);
   lines_drawn_ = 0;
 }
 
@@ -281,8 +283,11 @@ std::string StatusDisplay::LineOf(std::string_view file, Download& download, Pac
 std::string StatusDisplay::LineOfJob(Shown& shown, const std::string& said, Pace::Time now) {
   const std::uint64_t done = shown.unit->done.load(std::memory_order_relaxed);
   const std::uint64_t of = shown.unit->of.load(std::memory_order_relaxed);
-  shown.read.Note(now, done);
-  return StrCat(Share(done, of, shown.read, now), "after ",
+  if (of == 0)
+    shown.job = Pace();  // what it does now is not measured
+  else
+    shown.job.Note(now, done);
+  return StrCat(Share(done, of, shown.job, now), "after ",
                 Duration(duration<double>(now - shown.since).count()), ": ", said);
 }
 

@@ -284,7 +284,8 @@ std::string Share(double part, double whole) {
 
 std::string Bar(const RecordedUnit& unit, std::size_t lane, double duration) {
   std::string title = StrCat(unit.unit, ": ", Span(unit.end - unit.begin), " from ", Span(unit.begin));
-  if (unit.records > 0) title += StrCat(", ", Grouped(unit.records), " records");
+  if (unit.records > 0)
+    title += StrCat(", ", Grouped(unit.records), unit.records == 1 ? " record" : " records");
   if (!unit.failed.empty()) title += ", failed";
   if (unit.stopped) title += ", stopped";
   return StrCat("<i", unit.failed.empty() ? "" : " class=\"failed\"",

@@ -117,6 +117,7 @@ void RunRecorder::StageDone(std::string_view stage) {
     Write(EncodeComplete(stage, Now()));
   }
   next_.StageDone(stage);
+  if (stage_done_) stage_done_(stage);
 }
 
 void RunRecorder::Started(std::shared_ptr<const RunningUnit> unit) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -42,6 +44,9 @@ class RunRecorder final : public Progress {
   bool End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
            const std::string& closing);
 
+  /// `tell` is called, on any thread, when everything of a stage is complete. Call it before the run.
+  void OnStageDone(std::function<void(std::string_view stage)> tell) { stage_done_ = std::move(tell); }
+
   void StageBegan(std::string_view stage) override;
   void StageDone(std::string_view stage) override;
   void Started(std::shared_ptr<const RunningUnit> unit) override;
@@ -66,6 +71,7 @@ class RunRecorder final : public Progress {
   void Write(const std::string& lines) REQUIRES(mutex_);
 
   Progress& next_;
+  std::function<void(std::string_view stage)> stage_done_;  // may be empty
   std::chrono::nanoseconds began_{0};
   std::string directory_;
   ProcessTree tree_;    // used by the thread; after it ended, by the caller of End

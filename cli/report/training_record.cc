@@ -46,6 +46,8 @@ void Take(const Json& event, RecordedTraining& training) {
     const std::int64_t to = std::max<std::int64_t>(event["to"].AsInt(), 0);
     if (training.steps.empty()) training.restored = to;
     GoBack(to, training);
+  } else if (kind == "hello") {
+    training.objective = TextOf(event["config"]["objective"]["name"]);
   } else if (kind == "bye") {
     const Json& goodput = event["summary"]["goodput"];
     for (const auto& [name, value] : (goodput.Has("seconds") ? goodput["seconds"] : goodput).AsObject())

@@ -26,6 +26,7 @@
 #include "cli/submit/kept_engine.h"
 #include "cli/submit/kubernetes_job.h"
 #include "cli/submit/slurm_engine.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
@@ -287,7 +288,7 @@ class Submitted {
                          StrCat(place_, ": another call ended this submission; its workers were ended, too"));
       return written;
     }
-    LogInfo(StrCat(submission_->workers, " workers started by ", submission_->engine, ", job ",
+    LogInfo(StrCat(Counted(submission_->workers, "worker"), " started by ", submission_->engine, ", job ",
                    submission_->job));
     return {};
   }

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/report/html.h"
+#include "cli/terminal/counted.h"
 #include "cli/workspace/work_result.h"
 #include "dag/package/work_results.h"
 #include "storage/remote/open_store.h"
@@ -25,10 +26,6 @@ double Seconds(std::int64_t milliseconds) { return static_cast<double>(milliseco
 
 /// A host can have any name, so it is shown on one line.
 std::string Shown(std::string_view who) { return Readable(who, kMostName); }
-
-std::string Counted(std::size_t number, std::string_view one) {
-  return StrCat(number, " ", one, number == 1 ? "" : "s");
-}
 
 /// Returns ", 8.3 per minute"; empty: the rate is unknown.
 std::string Rate(double per_minute) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/live/status_display.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/threads.h"
 #include "cli/worker/opened_package.h"
@@ -31,7 +32,8 @@ int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalW
          at < opened.plan.units.size() && at < begin + static_cast<std::size_t>(given.count); ++at)
       units.push_back(opened.plan.units[at]);
     if (units.empty())
-      LogInfo(StrCat("the plan has ", opened.plan.units.size(), " units, none at --index ", given.index));
+      LogInfo(StrCat("the plan has ", Counted(opened.plan.units.size(), "unit"), ", none at --index ",
+                     given.index));
   }
   StatusDisplay display(false);
   Result<std::unique_ptr<PackageRun>> run = PackageRun::Open(

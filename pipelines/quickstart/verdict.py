@@ -9,22 +9,16 @@ Counting pairs is an interpolated Kneser-Ney bigram of the same tokens, from the
 import json
 import sys
 
-NAMES = {"uniform": "any token as likely as any other", "unigram": "how often each token comes",
-         "bigram_kn": "which token comes after which"}
 MOST = 0.90  # of the bits that the bigram needs
 
 
 def main(path):
     with open(path, encoding="utf-8") as file:
         result = json.load(file)
-    print("Bits that a character of held-out text costs, by what is known:")
-    for name, what in NAMES.items():
-        print(f"  {result['baselines'][name]['bits_per_char']:6.3f}  {what}")
-    model = result["final"]["bits_per_char"]
-    ratio = model / result["baselines"]["bigram_kn"]["bits_per_char"]
-    print(f"  {model:6.3f}  the model, after {result['steps']:,} steps and {result['tokens']:,} tokens: "
-          f"{ratio:.2f} of the line above")
-    if ratio > MOST:
+    model, bigram = (scores["bits_per_char"] for scores in (result["final"], result["baselines"]["bigram_kn"]))
+    print(f"The model needs {model:.3f} bits for a character of text that it has not seen, {model / bigram:.2f} of the "
+          f"{bigram:.3f} that counts of which token follows which need; lower is better.")
+    if model > MOST * bigram:
         sys.exit(f"verdict: the model should need at most {MOST:.2f} of it")
 
 

@@ -23,7 +23,7 @@ std::string WorkerName(std::size_t index, std::size_t count) {
 }  // namespace
 
 Attempt::Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear)
-    : plan_(plan), call_(call), hear_(std::move(hear)) {}
+    : plan_(plan), call_(call), hear_(std::move(hear)), grace_(plan.grace.value_or(kLeastGrace)) {}
 
 Result<AttemptEnd> Attempt::Run() {
   for (const TrainerCommand& command : plan_.commands) {
@@ -113,6 +113,8 @@ void Attempt::Escalate(Time now) {
   if (wish == Wish::kKill && stage_ != Stage::kKilled) enter(Stage::kKilled, SIGKILL);
   if (!stopped_ && wish == Wish::kStop && stage_ != Stage::kKilled) {
     stopped_ = true;
+    // One that is being ended because it failed gets no longer.
+    if (stage_ == Stage::kRunning) TakeGrace(now);
     enter(Stage::kEnding, SIGTERM);
   }
   if (stage_ == Stage::kRunning) {
@@ -137,9 +139,24 @@ void Attempt::Escalate(Time now) {
     const auto dump =
         Time(static_cast<std::int64_t>(plan_.patience * static_cast<double>(Time(kDump).count())));
     if (now - since_ > std::max<Time>(dump, std::chrono::milliseconds(100))) enter(Stage::kEnding, SIGTERM);
-  } else if (stage_ == Stage::kEnding && now - since_ > plan_.grace) {
+  } else if (stage_ == Stage::kEnding && now - since_ > grace_) {
     enter(Stage::kKilled, SIGKILL);
   }
+}
+
+void Attempt::TakeGrace(Time now) {
+  const auto seconds = [](Time time) {
+    return std::chrono::duration_cast<std::chrono::seconds>(time + std::chrono::milliseconds(999)).count();
+  };
+  std::string why = "`grace`";
+  for (const Worker& worker : workers_) {
+    if (plan_.grace || worker.watchdog->Grace(now) <= grace_) continue;
+    grace_ = worker.watchdog->Grace(now);
+    why = StrCat("two steps of ", seconds(worker.watchdog->StepTime(now)),
+                 " s and a save; `grace` sets another limit");
+  }
+  call_.Log(Level::kInfo, StrCat("the trainer gets at most ", seconds(grace_),
+                                 " s to end its step and save it (", why, ")"));
 }
 
 void Attempt::SignalAll(int number) {

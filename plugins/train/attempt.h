@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,8 @@ struct AttemptPlan {
   std::vector<TrainerCommand> commands;  // one per worker
   EventSource* source = nullptr;         // of the only worker; null: the workers send events themselves
   std::chrono::seconds silence{0};       // with `source`: the most without an event
-  std::chrono::milliseconds grace{30'000};
+  /// From SIGTERM to SIGKILL. Absent: kLeastGrace, and after a stop two steps and a save if that is longer.
+  std::optional<std::chrono::milliseconds> grace = {};
   double patience = 1;
   std::function<Wish()> wish = {};     // asked often; empty: kStop once the call is stopped
   std::function<bool()> excused = {};  // asked often: true while another host waits for files; empty: never
@@ -82,6 +84,8 @@ class Attempt {
   void Listen();
   void Reap(std::size_t index);
   void Escalate(Time now);
+  /// Sets the grace of a stop, and tells it.
+  void TakeGrace(Time now);
   void SignalAll(int number);
   TrainerProcess::Take TakeFrom(Worker& worker) const;
   bool running() const;
@@ -92,6 +96,7 @@ class Attempt {
   std::vector<Worker> workers_;
   Stage stage_ = Stage::kRunning;
   Time since_{0};  // when `stage_` began
+  Time grace_;     // of kEnding
   bool stopped_ = false;
   std::string hung_;  // why it counts as hung; empty: it does not
   bool has_decided_ = false;

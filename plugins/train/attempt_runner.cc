@@ -21,7 +21,9 @@ AttemptRunner::AttemptRunner(const TrainJob& job, const HostCall& call, const Ru
 
 AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart& start) const {
   AttemptPlan plan;
-  plan.grace = std::chrono::seconds(job_.grace_s());
+  plan.grace = job_.grace();
+  // The other hosts do not know how long this one's steps take.
+  if (start.hosts > 1) plan.grace = job_.grace_or_least();
   plan.patience = job_.patience();
   plan.wish = start.wish;
   plan.excused = start.excused;
@@ -41,7 +43,8 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
          {StrCat("PIPE_ERROR_FILE=",
                  directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".error.json")),
           StrCat("PIPE_ATTEMPT=", start.number), StrCat("PIPE_RESUME=", start.resume),
-          StrCat("PIPE_GRACE_S=", job_.grace_s()), StrCat("PIPE_WORKER_INDEX=", FirstWorker(start) + worker),
+          StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()),
+          StrCat("PIPE_WORKER_INDEX=", FirstWorker(start) + worker),
           StrCat("PIPE_WORKER_COUNT=", start.hosts * job_.processes())})
       command.set.push_back(std::move(variable));
     if (start.hosts > 1) {
@@ -68,6 +71,8 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   const AttemptPlan plan = PlanOf(python, start);
   std::int64_t committed_before = committed_;
   bool progressed = false;
+  reached_ = -1;
+  since_ = at_ = SystemClock().Monotonic();
   Attempt attempt(plan, call_, [&](const Json& event) {
     const std::string_view kind = event["kind"].AsString();
     const std::int64_t step = event["step"].AsInt(-1);
@@ -76,6 +81,7 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
     if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
     // Checkpoints after this step no longer count.
     if (kind == "extend" && first) committed_ = committed_before = event["to"].AsInt(-1);
+    if (first) Count(event);
     // There are many of these, and only this attempt needs them.
     if (kind != "rows") journal_.Keep(event, SystemClock().Monotonic());
     start.hear(event);
@@ -91,6 +97,7 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   if (journal_.drowned() > drowned_)
     call_.Log(Level::kWarning, StrCat(journal_.drowned() - drowned_, " events came too fast to be kept"));
   drowned_ = journal_.drowned();
+  if (end.stopped && start.host == 0) TellStop();
   log_ = plan.commands[attempt.decided()].log;
   tail_ = attempt.Tail();
   if (start.program) return end;
@@ -104,6 +111,36 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
     }
   }
   return end;
+}
+
+void AttemptRunner::Count(const Json& event) {
+  const std::string_view kind = event["kind"].AsString();
+  const std::int64_t step = event["step"].AsInt(-1);
+  const Time now = SystemClock().Monotonic();
+  if (kind == "phase" && event["name"].AsString() == "step" && reached_ <= committed_) since_ = at_ = now;
+  if (kind == "ckpt_begin") saving_ = now;
+  if (kind == "ckpt_commit") since_ = std::exchange(saving_, now);
+  if (kind == "rewind") reached_ = event["to"].AsInt(-1);
+  if (step <= reached_ || kind == "rewind") return;
+  reached_ = step;
+  at_ = now;
+}
+
+void AttemptRunner::TellStop() const {
+  const std::int64_t lost = reached_ - std::max<std::int64_t>(committed_, 0);
+  const std::string saved =
+      committed_ >= 0 ? StrCat("step ", committed_, " is saved") : std::string("no step is saved");
+  if (lost <= 0)
+    return call_.Log(Level::kInfo, StrCat(job_.stage, ": ", committed_ >= 0 ? saved : "no step had ended",
+                                          ", nothing is lost"));
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::max(at_ - since_, Time(0))).count();
+  call_.Log(Level::kWarning,
+            StrCat(job_.stage, ": ", saved, ", and ", lost, lost == 1 ? " step" : " steps", " after ",
+                   committed_ >= 0 ? "it" : "the beginning", lost == 1 ? " is" : " are", " lost, ",
+                   seconds < 60 ? StrCat(seconds, seconds == 1 ? " second" : " seconds")
+                                : StrCat(seconds / 60, seconds < 120 ? " minute" : " minutes"),
+                   " of training: the trainer was ended before it had saved; `grace` gives it longer"));
 }
 
 void AttemptRunner::AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {

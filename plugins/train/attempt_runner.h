@@ -59,6 +59,10 @@ class AttemptRunner {
  private:
   AttemptPlan PlanOf(const std::string& python, const AttemptStart& start) const;
   std::int64_t FirstWorker(const AttemptStart& start) const { return start.host * job_.processes(); }
+  /// Keeps count of the steps that are not in a checkpoint.
+  void Count(const Json& event);
+  /// Says what a stop has saved, and what it has lost.
+  void TellStop() const;
   /// Adds the trainer's own explanation of its end.
   void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const;
 
@@ -68,6 +72,9 @@ class AttemptRunner {
   EventJournal journal_;
   ProgressReporter reporter_;
   std::int64_t committed_ = -1;  // step of the last checkpoint that was heard of
+  std::int64_t reached_ = -1;    // step of the last event
+  using Time = std::chrono::nanoseconds;
+  Time saving_{0}, since_{0}, at_{0};  // a checkpoint began; the first step after the last one; the last step
   std::uint64_t drowned_ = 0;
   std::string log_;
   std::vector<std::string> tail_;

@@ -249,22 +249,26 @@ Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
 
 Status BucketRun::BeginMirror() {
   ASSIGN_OR_RETURN(const std::vector<std::int64_t> pinned, UnsentPins());
-  mirror_ = std::make_unique<CheckpointMirror>(checkpoints_, directory_, call_,
-                                               std::chrono::seconds(job_.grace_s()));
+  mirror_ = std::make_unique<CheckpointMirror>(checkpoints_, directory_, call_, job_.grace());
   for (const std::int64_t step : pinned) mirror_->Committed(step);
   if (unsent_ && (pinned.empty() || pinned.back() != NewestLocal())) mirror_->Committed(NewestLocal());
   return {};
 }
 
-Status BucketRun::FinishMirror() {
+void BucketRun::Say(std::string_view what) const {
   Json progress;
   progress["kind"] = "progress";
-  progress["text"] = "bringing the last checkpoint to the bucket";
+  progress["text"] = what;
   call_.Emit(progress);
+}
+
+Status BucketRun::FinishMirror() {
+  Say("bringing the last checkpoint to the bucket");
   return mirror_->Finish();
 }
 
 Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& job_file) const {
+  Say("publishing the model in the bucket");
   const std::string result = job_.run_uri + "/result.json";
   // Nothing counts as published before this object exists.
   RETURN_IF_ERROR(storage_.Remove(result));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -50,6 +51,8 @@ class BucketRun {
   Status Publish(const std::vector<std::string>& objects, const Json& job_file) const;
 
  private:
+  /// Sets the status line.
+  void Say(std::string_view what) const;
   /// The steps of the finished local checkpoints, ascending.
   std::vector<std::int64_t> LocalSteps() const;
   std::int64_t NewestLocal() const;

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "plugins/train/link_files.h"
 #include "plugins/train/several.h"
+#include "plugins/train/train_job.h"
 
 namespace pipeline {
 
@@ -50,9 +51,14 @@ void RemoveTree(const std::string& path) {
 }  // namespace
 
 CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory,
-                                   const HostCall& call, std::chrono::nanoseconds grace,
+                                   const HostCall& call, std::optional<std::chrono::nanoseconds> grace,
                                    std::function<void(std::int64_t step)> sent)
-    : checkpoints_(checkpoints), directory_(directory), call_(call), grace_(grace), sent_(std::move(sent)) {
+    : checkpoints_(checkpoints),
+      directory_(directory),
+      call_(call),
+      from_stop_(grace.has_value()),
+      grace_(grace.value_or(kLeastGrace)),
+      sent_(std::move(sent)) {
   committed_ = directory_.Read(kBucketRecord)["committed"].AsString();
   RemoveTree(directory_.Path(kOutgoing));
   thread_ = std::jthread([this] { Loop(); });
@@ -117,7 +123,7 @@ void CheckpointMirror::Loop() {
     // `grace` counts from the stop, also if no transfer is in progress then.
     while (
         !changed_.WaitFor(lock, kLook, [this]() REQUIRES(mutex_) { return !waiting_.empty() || closing_; }))
-      if (!stopped_ && call_.stopped()) stopped_ = SystemClock().Monotonic();
+      LookForStop();
     if (waiting_.empty()) return;
     Handed handed = std::move(waiting_.front());
     waiting_.erase(waiting_.begin());
@@ -155,11 +161,14 @@ void CheckpointMirror::Fared(std::int64_t step, Status how) {
 }
 
 bool CheckpointMirror::GivenUp() {
-  if (!call_.stopped()) return false;
-  const std::chrono::nanoseconds now = SystemClock().Monotonic();
   const Lock lock(mutex_);
-  if (!stopped_) stopped_ = now;
-  return now - *stopped_ > grace_;
+  LookForStop();
+  return stopped_ && SystemClock().Monotonic() - *stopped_ > grace_;
+}
+
+void CheckpointMirror::LookForStop() {
+  // Without a limit from the file the trainer may take longer than `grace_` to save.
+  if (!stopped_ && (from_stop_ || closing_) && call_.stopped()) stopped_ = SystemClock().Monotonic();
 }
 
 Status CheckpointMirror::Measure(CheckpointMarker& marker, const Handed& handed) const {

@@ -23,10 +23,11 @@ namespace pipeline {
 class CheckpointMirror {
  public:
   /// All arguments except `grace` outlive it; until Finish returns, only this object uses `checkpoints`.
-  /// `grace`: how long it may continue after the run was stopped. `sent`: called on the thread with the step
-  /// of each checkpoint that now has its marker.
+  /// `grace`: how long it may continue after the run was stopped; absent: kLeastGrace after
+  /// Finish. `sent`: called on the thread with the step of each checkpoint that now has its marker.
   CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const HostCall& call,
-                   std::chrono::nanoseconds grace, std::function<void(std::int64_t step)> sent = {});
+                   std::optional<std::chrono::nanoseconds> grace,
+                   std::function<void(std::int64_t step)> sent = {});
   ~CheckpointMirror();
   CheckpointMirror(const CheckpointMirror&) = delete;
   CheckpointMirror& operator=(const CheckpointMirror&) = delete;
@@ -56,10 +57,12 @@ class CheckpointMirror {
   /// Measures the files and compares them with the expected digests.
   Status Measure(CheckpointMarker& marker, const Handed& handed) const;
   bool GivenUp();
+  void LookForStop() REQUIRES(mutex_);
 
   BucketCheckpoints& checkpoints_;
   const RunDirectory& directory_;
   const HostCall& call_;
+  const bool from_stop_;  // `grace_` counts from the stop, not from Finish
   const std::chrono::nanoseconds grace_;
   const std::function<void(std::int64_t step)> sent_;
 
@@ -69,7 +72,7 @@ class CheckpointMirror {
   bool closing_ GUARDED_BY(mutex_) = false;
   std::int64_t last_step_ GUARDED_BY(mutex_) = -1;  // the newest that was sent or failed; outcome: `last_`
   Status last_ GUARDED_BY(mutex_);
-  /// When the run was first seen as stopped.
+  /// When `grace_` began.
   std::optional<std::chrono::nanoseconds> stopped_ GUARDED_BY(mutex_);
 
   int handed_ = 0;  // count, for the thread that calls Committed

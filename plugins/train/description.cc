@@ -86,8 +86,8 @@ constexpr std::string_view kStages = R"json({"stages": [{
      "help": "Disk space for the rows of a bucket on each machine; null: half of the space that is free."},
     {"name": "restarts", "type": "integer", "default": "3", "effect": "none",
      "help": "Attempts in a row without a new checkpoint before it is given up."},
-    {"name": "grace", "type": "integer", "default": "30", "effect": "none",
-     "help": "Seconds that the trainer has to save and end when it is stopped."},
+    {"name": "grace", "type": "integer", "default": null, "effect": "none",
+     "help": "Seconds that the trainer has to save and end when it is stopped; null: two steps and a save, at least 30."},
     {"name": "patience", "type": "number", "default": "1", "effect": "none",
      "help": "Factor on the times after which the trainer is taken for hanging."}]}])json";
 

@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t kMostNote = 160;  // bytes of a sample that is shown
 constexpr int kMostWarnings = 50;
 constexpr int kMostNotes = 40;  // in a second: an evaluation has a few, a flood has more
+constexpr double kWindow =
+    60;  // seconds that the time of a step is taken of, at least, if the steps last as long
+constexpr double kLeastSpan = 2;
 
 std::string Number(double value, int digits) {
   std::array<char, 64> text = {};
@@ -29,6 +32,12 @@ std::string Figures(double value) {
   std::array<char, 64> text = {};
   (void)std::snprintf(text.data(), text.size(), "%.4g", value);
   return text.data();
+}
+
+/// "850 ms", "1.31 s", "95.2 s", "312 s"
+std::string Seconds(double value) {
+  if (value < 1) return StrCat(Number(1000 * value, value < 0.01 ? 1 : 0), " ms");
+  return StrCat(Number(value, value < 10 ? 2 : value < 100 ? 1 : 0), " s");
 }
 
 /// "12.3 k", "3.2 M"
@@ -54,16 +63,20 @@ void ProgressReporter::Note(std::string_view text) {
 
 void ProgressReporter::Hear(const Json& event) {
   const std::string_view kind = event["kind"].AsString();
-  if (kind == "step") return Progress(event);
+  if (kind == "step" || kind == "hb") return Steps(event);
   if (kind == "phase") return Phase(event);
+  if (kind == "preempt") {
+    steps_run_ = false;
+    Move(event["step"].AsInt(step_), StrCat("stopping, step ", event["step"].AsInt(step_), " of ", steps_));
+  }
   if (kind == "eval") return Evaluated(event);
   if (kind == "baseline" && event["name"].AsString() == "bigram_kn")
     bigram_ = event["bits_per_char"].AsDouble();
   if (kind == "price") Priced(event);
   if (kind == "plan")
-    Note(StrCat(Short(event["params"].AsDouble()), " parameters; ", event["steps"].AsInt(), " steps of ",
-                event["tokens_per_step"].AsInt(), " tokens, ", Number(event["epochs"].AsDouble(), 2),
-                " epochs"));
+    Note(StrCat(Short(event["params"].AsDouble()), " parameters; ", event["steps"].AsInt(),
+                event["steps"].AsInt() == 1 ? " step of " : " steps of ", event["tokens_per_step"].AsInt(),
+                " tokens, ", Number(event["epochs"].AsDouble(), 2), " epochs"));
   if (kind == "fit") Note(Readable(event["text"].AsString(), kMostNote));
   if (kind == "restore")
     Note(StrCat("the training goes on from the checkpoint at step ", event["step"].AsInt()));
@@ -83,29 +96,51 @@ void ProgressReporter::Hear(const Json& event) {
     call_.Log(Level::kWarning, StrCat("the trainer warns: ", Readable(event["text"].AsString(), 500)));
 }
 
-void ProgressReporter::Progress(const Json& event) {
-  const std::int64_t step = event["step"].AsInt();
-  if (step < 0) return;
-  std::string text = StrCat("step ", step, " of ", steps_);
-  text += event["loss"].is_number() ? StrCat(", loss ", Number(event["loss"].AsDouble(), 3))
-                                    : std::string(", no loss");
-  if (event["tokens_per_s"].is_number())
-    text += StrCat(", ", Short(event["tokens_per_s"].AsDouble()), " tokens/s");
-  if (event["mfu"].is_number()) text += StrCat(", MFU ", Number(100 * event["mfu"].AsDouble(), 1), " %");
-  Move(step, text);
-}
-
-/// Phases that take time and are no steps.
 void ProgressReporter::Phase(const Json& event) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kSaid = {{{"init", "starting"},
-                                                                                   {"wait", "waiting"},
-                                                                                   {"compile", "compiling"},
-                                                                                   {"eval", "evaluating"},
-                                                                                   {"checkpoint", "saving"},
-                                                                                   {"export", "exporting"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kSaid = {
+      {{"init", "starting"},
+       {"wait", "waiting"},
+       {"fetch", "waiting for files"},
+       {"compile", "compiling"},
+       {"eval", "evaluating"},
+       {"checkpoint", "saving"},
+       {"export", "exporting"},
+       {"done", "finishing"}}};
+  steps_run_ = false;
+  if (event["name"].AsString() == "step") return BeginSteps(event);
   for (const auto& [name, said] : kSaid)
     if (event["name"].AsString() == name)
       Move(event["step"].AsInt(step_), StrCat(said, ", step ", event["step"].AsInt(step_), " of ", steps_));
+}
+
+void ProgressReporter::BeginSteps(const Json& event) {
+  steps_run_ = true;
+  older_ = newer_ = {event["m"].AsDouble(), event["step"].AsInt()};
+  Steps(event);
+}
+
+/// A heartbeat tells the step as well, and comes more often than the numbers of steps.
+void ProgressReporter::Steps(const Json& event) {
+  const Mark now = {event["m"].AsDouble(), event["step"].AsInt(-1)};
+  if (now.step < 0) return;
+  if (event["kind"].AsString() == "step") {
+    numbers_ = event["loss"].is_number() ? StrCat(", loss ", Number(event["loss"].AsDouble(), 3))
+                                         : std::string(", no loss");
+    numbers_of_ = now.step;
+    if (now.step < older_.step || !steps_run_) return BeginSteps(event);  // a program tells no phases
+  }
+  if (!steps_run_) return;
+  if (now.step > older_.step && now.at - older_.at >= kLeastSpan)
+    step_time_ = (now.at - older_.at) / static_cast<double>(now.step - older_.step);
+  if (now.at - newer_.at >= kWindow) older_ = std::exchange(newer_, now);
+  std::string text = StrCat("step ", now.step, " of ", steps_);
+  if (step_time_ > 0) text += StrCat(", ", Seconds(step_time_), " a step");
+  text += numbers_;
+  if (!numbers_.empty() && numbers_of_ != now.step) text += StrCat(" at step ", numbers_of_);
+  if (event["tokens_per_s"].is_number())
+    text += StrCat(", ", Short(event["tokens_per_s"].AsDouble()), " tokens/s");
+  if (event["mfu"].is_number()) text += StrCat(", MFU ", Number(100 * event["mfu"].AsDouble(), 1), " %");
+  Move(now.step, text);
 }
 
 void ProgressReporter::Move(std::int64_t step, std::string_view text) {
@@ -113,7 +148,7 @@ void ProgressReporter::Move(std::int64_t step, std::string_view text) {
   Json progress;
   progress["kind"] = "progress";
   progress["done"] = step_;
-  progress["of"] = steps_;
+  progress["of"] = steps_run_ ? steps_ : 0;  // what is no step has no pace of steps
   progress["text"] = text;
   call_.Emit(progress);
 }

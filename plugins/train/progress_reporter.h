@@ -21,16 +21,27 @@ class ProgressReporter {
   void Note(std::string_view text);
 
  private:
-  void Progress(const Json& event);
+  /// A step and the time at which it was told, in seconds.
+  struct Mark {
+    double at = 0;
+    std::int64_t step = 0;
+  };
   void Phase(const Json& event);
+  void BeginSteps(const Json& event);
+  void Steps(const Json& event);
   void Move(std::int64_t step, std::string_view text);
   void Evaluated(const Json& event);
   void Priced(const Json& event);
 
   const HostCall& call_;
   const std::int64_t steps_;
-  std::int64_t step_ = 0;  // the last step reported
-  double bigram_ = 0;      // bits per character of the best baseline; 0: unknown
+  std::int64_t step_ = 0;   // the last step reported
+  bool steps_run_ = false;  // the phase is that of steps
+  Mark older_, newer_;      // the time of a step is measured from `older_`, which is a minute or two old
+  double step_time_ = 0;    // seconds; 0: unknown
+  std::string numbers_;     // of the last event `step`
+  std::int64_t numbers_of_ = 0;
+  double bigram_ = 0;  // bits per character of the best baseline; 0: unknown
   int warnings_ = 0;
   std::chrono::nanoseconds second_{0};  // start of the second that `notes_` counts
   int notes_ = 0;

@@ -1,7 +1,9 @@
 // The request to the stage `train`. Format: plugins/ABI.md, section 7; keys: CONTRACT.md, section 1.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "plugins/train/hosts/host_position.h"
+#include "plugins/train/watchdog.h"
 
 namespace pipeline {
 
@@ -41,7 +44,13 @@ struct TrainJob {
   std::int64_t steps() const { return settings["steps"].AsInt(); }
   std::int64_t processes() const { return settings["processes"].AsInt(1); }
   std::int64_t restarts() const { return settings["restarts"].AsInt(3); }
-  std::int64_t grace_s() const { return settings["grace"].AsInt(30); }
+  /// Absent: as long as two steps and a save take.
+  std::optional<std::chrono::seconds> grace() const {
+    if (!settings["grace"].is_int()) return std::nullopt;
+    return std::chrono::seconds(settings["grace"].AsInt());
+  }
+  /// The same for what measures no steps.
+  std::chrono::seconds grace_or_least() const { return grace().value_or(kLeastGrace); }
   std::int64_t hosts_wait_min() const { return settings["hosts_wait"].AsInt(30); }
   double patience() const { return settings["patience"].AsDouble(1); }
   bool stops_early() const {

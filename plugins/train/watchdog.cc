@@ -1,6 +1,7 @@
 #include "plugins/train/watchdog.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/str.h"
 
@@ -32,13 +33,18 @@ Watchdog::Watchdog(double patience, Time now)
 Watchdog Watchdog::ForSilence(seconds silence, Time now) {
   Watchdog dog(1, now);
   dog.silence_ = silence;
+  dog.phase_ = "step";  // a program tells no phases
   return dog;
 }
 
 void Watchdog::Hear(const Json& event, Time now) {
   heard_ = now;
   spoke_ = true;
-  if (event["kind"].AsString() == "phase") {
+  const std::string_view kind = event["kind"].AsString();
+  if (kind == "ckpt_begin") save_began_ = now;
+  if (kind == "ckpt_commit" && save_began_)
+    save_time_ = std::max(save_time_.value_or(Time(0)), now - *std::exchange(save_began_, std::nullopt));
+  if (kind == "phase") {
     phase_ = event["name"].AsString("init").substr(0, 32);
     phase_began_ = now;
     advanced_ = now;
@@ -51,7 +57,7 @@ void Watchdog::Advance(std::int64_t step, Time now) {
   // A rewind goes back: it counts as movement, too, but it is no measure of a step.
   if (step_ >= 0 && step > step_ && phase_ == "step") {
     if (strides_.size() == kStrides) strides_.erase(strides_.begin());
-    strides_.push_back(now - advanced_);
+    strides_.push_back({now - advanced_, step - step_});
   }
   step_ = step;
   advanced_ = now;
@@ -61,12 +67,28 @@ Watchdog::Time Watchdog::Scaled(seconds limit) const {
   return Time(static_cast<std::int64_t>(patience_ * static_cast<double>(Time(limit).count())));
 }
 
+Watchdog::Time Watchdog::Median(const std::function<Time(const Stride&)>& of) const {
+  std::vector<Time> times;
+  for (const Stride& stride : strides_) times.push_back(of(stride));
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
 Watchdog::Time Watchdog::StepLimit() const {
   if (strides_.size() < kLeastStrides) return Scaled(kFirstStep);
-  std::vector<Time> sorted = strides_;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return std::max(Scaled(kLeastStep), kStepTimes * *middle);
+  return std::max(Scaled(kLeastStep), kStepTimes * Median([](const Stride& stride) { return stride.time; }));
+}
+
+Watchdog::Time Watchdog::StepTime(Time now) const {
+  if (strides_.size() < kLeastStrides) {
+    // The first steps of a program may have its start in them.
+    if (silence_) return Time(0);
+    Time longest = phase_ == "step" ? now - advanced_ : Time(0);
+    for (const Stride& stride : strides_) longest = std::max(longest, stride.time / stride.steps);
+    return longest;
+  }
+  return Median([](const Stride& stride) { return stride.time / stride.steps; });
 }
 
 std::optional<std::string> Watchdog::Hangs(Time now) const {

@@ -110,7 +110,7 @@ def repaired_text():
         manifest = json.loads((sandbox.artifact / "MANIFEST.json").read_text())
         reasons = manifest["counts"]["lines"].get("reasons", manifest["counts"]["lines"])
         told = json.dumps(reasons, ensure_ascii=False)
-        check_says(run.out, "blank_lines 1", "crlf 1", "invalid_utf8 2", "nul 1")
+        check_says(run.err, "blank_lines 1", "crlf 1", "invalid_utf8 2", "nul 1")
         check(tree(sandbox.work / "quarantine"), "nothing was set aside")
         sandbox.stages["lines"]["invalid_utf8"] = "fail"
         sandbox.stages["text"]["version"] = "1.0.1"

@@ -94,7 +94,7 @@ def bad_rows():
                                  ("c.jsonl", bad_json, {"dropped_no_field": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
         with Table(name, table) as sandbox:
             run = sandbox.ok()
-            check_says(run.out, "200 out", *(f"{reason} {count}" for reason, count in reasons.items()))
+            check_says(run.err, "200 out", *(f"{reason} {count}" for reason, count in reasons.items()))
             check(tree(sandbox.work / "quarantine"), "nothing was set aside")
             sandbox.stages["lines"]["on_bad_row"] = "fail"
             sandbox.stages["text"]["version"] = "1.0.1"
@@ -108,12 +108,12 @@ def a_stray_quote_in_tsv():
     """Without quoting a quote has no meaning; with it, the row is bad and the rows after it are not."""
     rows = [("1", '"never closed', "0"), ("2", "good", "1"), *REVIEWS[5:500]]
     with Table("a.tsv", tsv(rows)) as sandbox:
-        check_says(sandbox.ok().out, f"{len(rows)} records in, {len(rows)} out")
+        check_says(sandbox.ok().err, f"{len(rows)} records in, {len(rows)} out")
         sandbox.stages["lines"].update(quoting="rfc4180", max_bad_rows=0.5)
         sandbox.stages["text"]["version"] = "1.0.1"
         run = sandbox.ok()
-        check_says(run.out, "dropped_quotes")
-        return next(line.strip() for line in run.out.splitlines() if "dropped_quotes" in line)
+        check_says(run.err, "dropped_quotes")
+        return next(line.strip() for line in run.err.splitlines() if "dropped_quotes" in line)
 
 
 def labels_nobody_named():
@@ -184,7 +184,7 @@ def names_that_lead_elsewhere():
         sandbox.stages["source"]["url"] = str(sandbox.source)
         sandbox.stages["lines"]["members"] = ["*escaped"]
         run = sandbox.ok()
-        check_says(run.out, "360 records in")
+        check_says(run.err, "360 records in")
         check(set(os.listdir(sandbox.root)) - before <= {"evil.tar", "p.yaml", "work", "out"}, "wrote elsewhere")
         check(not os.path.exists("/tmp/pipe-test-escaped"), "wrote to /tmp")
         del sandbox.stages["lines"]["members"]
@@ -254,7 +254,7 @@ def shards_read_again():
             sandbox.stages["short"] = {"type": "write_tfds", "input": "clean", "name": "short", "shards": 4, "max_tokens": 16,
                                        "tokenizer": "tokenizer", "out": str(sandbox.out)}
             run = sandbox.ok("-j1")
-            check_says(run.out, "split_long")
+            check_says(run.err, "split_long")
             check(lines_of(sandbox.artifact) == lines_of(first.artifact), "other lines")
             info = [json.loads((at.artifact / "dataset_info.json").read_text())["splits"] for at in (first, sandbox)]
             counts = [{split["name"]: sum(map(int, split["shardLengths"])) for split in splits} for splits in info]

@@ -369,6 +369,74 @@ def live(pipe):
             print(f"live, {columns} columns: {heads[-1]!r}")
 
 
+def screen(shown):
+    """The lines that a terminal has after these bytes, as far as the live area uses it."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[\d+A|\x1b\[J|\r|\n|[^\x1b\r\n]+", shown):
+        if part == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif part == "\r":
+            column = 0
+        elif part == "\x1b[J":
+            lines[row:] = [lines[row][:column]]
+        elif part.startswith("\x1b"):
+            row -= int(part[2:-1])
+        else:
+            lines[row] = lines[row][:column].ljust(column) + part + lines[row][column + len(part):]
+            column += len(part)
+    return lines
+
+
+def typed(pipe):
+    """Ctrl-C at a terminal, which shows "^C" below the live area: nothing of either stays before a message."""
+    with support.Sandbox() as sandbox:
+        script = sandbox.root / "slow.py"
+        script.write_text("import time\ntime.sleep(60)\n")
+        sandbox.stages["slow"] = {"type": "exec", "input": "clean", "command": [sys.executable, str(script)]}
+        sandbox.stages["docs"]["input"] = "slow"
+        sandbox.write_file()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(pipe, [pipe, "run", str(sandbox.file), "--work", str(sandbox.work)])
+        shown, has_typed, end = "", False, time.monotonic() + 40
+        while time.monotonic() < end:
+            if not has_typed and "\n[text/" in shown:
+                has_typed = os.write(terminal, b"\x03") > 0
+            try:
+                part = os.read(terminal, 65536) if select.select([terminal], [], [], 0.1)[0] else b"\0"
+            except OSError:
+                break
+            shown += part.decode(errors="replace").replace("\0", "")
+        os.close(terminal)
+        check(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130, shown)
+        lines = [line for line in screen(shown) if line]
+        check("^C" in shown and not any("^C" in line for line in lines), "\n".join(lines))
+        check(lines[0].startswith("stopping: ") and lines[-1].startswith("stopped; "), "\n".join(lines))
+        check(not any(re.match(r"\d+", line) or line.startswith("[") for line in lines), "\n".join(lines))
+        print("Ctrl-C at a terminal: nothing stays of the live area")
+
+
+def the_end():
+    """The end of a run says what was made and where, and what to do next; counts come where they were made, once."""
+    with support.Sandbox() as sandbox:
+        run = sandbox.ok()
+        place = str(sandbox.artifact)
+        made, look, verify = run.out.splitlines()
+        check(re.fullmatch(r"text: train \d+ records of \d+ documents, .*\d+ shards?, .*B, in " + re.escape(place), made), made)
+        check((look, verify) == (f"look at it: pipe cat {place} --limit 5", f"check it: pipe verify {place}"), run.out)
+        for stage in ("lines", "clean", "docs"):
+            check(run.err.count(f"\nstage '{stage}': ") == 1, f"{stage}:\n{run.err}")
+        check(re.search(r"^stage 'lines': \d+ records in, \d+ out", run.err, re.M), run.err)
+        sandbox.source.write_text("one line\n")
+        sandbox.stages["docs"]["splits"] = {"train": "rest"}
+        sandbox.stages["text"]["shards"] = 1
+        run = sandbox.ok("--force", "text")
+        check("text: train 1 record of 1 document, 1 shard, " in run.out, run.out)
+        check("stage 'lines': 1 record in, 1 out" in run.err, run.err)
+        print("the end of a run: three lines")
+
+
 def main():
     support.PIPE = str(Path(sys.argv[1]).resolve())
     adopt_orphans()
@@ -386,6 +454,8 @@ def main():
         secrets(sandbox)
         print("secrets: none")
     live(support.PIPE)
+    typed(support.PIPE)
+    the_end()
 
 
 if __name__ == "__main__":

@@ -162,7 +162,7 @@ def a_removed_intermediate_is_told_in_one_line():
     with Sandbox() as sandbox:
         with_a_sample_and_two_readers(sandbox)
         run = sandbox.ok()
-        check_says(run.out, "partitions, removed since nothing needs them any more", "split train: ")
+        check_says(run.err, "stage 'docs': ")
         directory = sandbox.partition_outputs("docs")[-1]
         for path in (directory, directory / "0000-00000.part"):
             cat = support.subprocess.run([support.PIPE, "cat", str(path)], capture_output=True, text=True)

@@ -2,10 +2,11 @@
 
 import shutil
 import unittest
+from unittest import mock
 
 import places  # noqa: F401
 
-from pipe_trainer import continuation, exits
+from pipe_trainer import continuation, exits, loop
 from pipe_trainer.config import Schedule
 
 from continued import Killed, Runs, kept, killed_at, without_members
@@ -129,6 +130,34 @@ class Extension(Runs):
             self.assertEqual([step for step, names in kept(self.place / name).items() if "before_decay" in names], [9], at)
             if not made.killed:
                 break
+
+
+class Stops(Runs):
+    def test_the_first_checkpoint_comes_by_time_however_far_apart_they_are(self):
+        whole = self.train("whole", checkpoint_every=1000, keep_checkpoints=9)
+        self.assertEqual(sorted(kept(self.place / "whole")), [6, 10])
+        with mock.patch("pipe_trainer.loop.FIRST_SAVE_SECONDS", 0):
+            early = self.train(checkpoint_every=1000, keep_checkpoints=9)
+        self.assertEqual(sorted(kept(self.place / "run")), [2, 6, 10], "once, when the wish of step 1 is read")
+        self.assertEqual(early.events.losses(), whole.events.losses())
+
+    def test_a_stop_before_the_first_step_takes_none(self):
+        for moment in ("_load", "begin"):
+            with mock.patch(f"pipe_trainer.loop.Loop.{moment}", asked_in(moment)), \
+                    self.assertRaises(exits.Ended) as ended:
+                self.train()
+            self.assertEqual(ended.exception.code, exits.RESUMABLE)
+            self.assertEqual(kept(self.place / "run"), {}, moment)
+
+
+def asked_in(name):
+    """That method of a loop, with a signal meanwhile."""
+    method = getattr(loop.Loop, name)
+
+    def asked(self, *values):
+        self.stop.asked = True
+        return method(self, *values)
+    return asked
 
 
 if __name__ == "__main__":

@@ -200,8 +200,8 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   ASSIGN_OR_RETURN(start.command.argv.front(), FindProgram(environment_, start.command.argv.front()));
   start.command.directory = FillPlaceholders(settings_.directory, values);
   if (!start.command.directory.empty()) start.command.argv.front() = Absolute(start.command.argv.front());
-  start.command.set = {StrCat("PIPE_ATTEMPT=", attempt), StrCat("PIPE_GRACE_S=", job_.grace_s()),
-                       "PYTHONUNBUFFERED=1"};
+  start.command.set = {StrCat("PIPE_ATTEMPT=", attempt),
+                       StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()), "PYTHONUNBUFFERED=1"};
   if (!environment_.empty())
     start.command.set.push_back(StrCat("PATH=", BinOf(environment_), ":", InheritedPath()));
   for (const auto& [name, value] : settings_.variables)

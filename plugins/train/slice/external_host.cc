@@ -49,9 +49,8 @@ Result<ProgramStart> ExternalHost::Begin(const AttemptRecord& attempt) {
   bucket_.emplace(job_.run_uri + "/checkpoints", job_.settings["keep_checkpoints"].AsInt(1), storage_);
   // Other hosts may still bring it, however many are newer.
   bucket_->Protect({attempt.step}, std::numeric_limits<std::int64_t>::max());
-  mirror_ =
-      std::make_unique<CheckpointMirror>(*bucket_, directory_, call_, std::chrono::seconds(job_.grace_s()),
-                                         [this](std::int64_t step) { checkpoints_.Marked(step); });
+  mirror_ = std::make_unique<CheckpointMirror>(*bucket_, directory_, call_, job_.grace_or_least(),
+                                               [this](std::int64_t step) { checkpoints_.Marked(step); });
   return start;
 }
 

@@ -166,8 +166,7 @@ class HostRun {
          .addresses = position_.addresses});
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     const TrainingEnd end = Loop(std::move(card), objects, trainer, notice);
-    if (end.outcome != TrainingOutcome::kDone && !program)
-      checkpoints.SendLast(std::chrono::seconds(job_.grace_s()));
+    if (end.outcome != TrainingOutcome::kDone && !program) checkpoints.SendLast(job_.grace_or_least());
     return AnswerOfEnd(end, trainer, notice);
   }
 
@@ -175,7 +174,7 @@ class HostRun {
                    const PreemptionNotice& notice) {
     HostTiming timing = timing_;
     // The stopped host's own trainers end after `grace`; the others read of the stop some seconds later.
-    timing.save = std::max<HostTiming::Time>(timing.save, std::chrono::seconds(job_.grace_s() + 20));
+    timing.save = std::max<HostTiming::Time>(timing.save, job_.grace_or_least() + std::chrono::seconds(20));
     ThreadErrands errands;
     const Clock& clock = SystemClock();
     SliceLoop loop(

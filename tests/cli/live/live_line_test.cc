@@ -6,6 +6,7 @@
 #include "cli/live/pace.h"
 #include "cli/live/run_now.h"
 #include "cli/terminal/columns.h"
+#include "dag/progress.h"
 
 namespace pipeline {
 namespace {
@@ -46,6 +47,18 @@ TEST(PaceTest, LongStepsAreWaitedFor) {
   EXPECT_FALSE(pace.Left(seconds(200), 10));
 }
 
+/// Steps are told every five seconds, and the time that is left goes on meanwhile.
+TEST(PaceTest, WhatIsLeftNeitherGrowsNorJumpsBetweenTwoChanges) {
+  Pace pace;
+  pace.Note(seconds(0), 0);
+  for (int at = 5; at <= 20; at += 5) {
+    pace.Note(seconds(at), static_cast<std::uint64_t>(at));
+    for (int more = 0; more < 5; ++more)
+      EXPECT_NEAR(pace.Left(seconds(at + more), 100).value_or(0), 100 - at - more, 0.01) << at << "+" << more;
+  }
+  EXPECT_NEAR(pace.Left(seconds(30), 100).value_or(0), 90, 0.01) << "it has become slower";
+}
+
 TEST(PaceTest, GoesByTheLastMinuteAndBeginsAnewWithLess) {
   Pace pace;
   std::uint64_t done = 0;
@@ -53,6 +66,34 @@ TEST(PaceTest, GoesByTheLastMinuteAndBeginsAnewWithLess) {
   EXPECT_NEAR(pace.Rate(seconds(299)), 100, 2);
   pace.Note(seconds(300), 5);
   EXPECT_FALSE(pace.Left(seconds(300), 100));
+}
+
+/// The Source looks for the first partition that is lacking, and then has to read from the front.
+TEST(WayToNewTextTest, IsToldFromTheFirstByteThatIsPassedOverToTheFirstNewOne) {
+  RunningUnit unit("text/0000-*", {"text"}, 1000);
+  WayToNewText way(unit, std::uint64_t{3} << 20);
+  for (const std::uint64_t at : {0, 1, 2}) way.Passes(at << 20);
+  EXPECT_EQ(unit.of, 0u) << "nothing is read yet";
+  way.Wants();
+  for (const std::uint64_t at : {0, 1, 2}) {
+    way.Passes(at << 20);
+    EXPECT_EQ(unit.said(), "skipping to 3.00 MiB of text, where the earlier run ended");
+    EXPECT_EQ(unit.done, at << 20);
+    EXPECT_EQ(unit.of, 3u << 20);
+  }
+  way.Wants();
+  EXPECT_EQ(unit.said(), "");
+  EXPECT_EQ(unit.of, 0u);
+  way.Passes(std::uint64_t{5} << 20);
+  EXPECT_EQ(unit.said(), "") << "what comes behind is not where it ended";
+}
+
+TEST(WayToNewTextTest, SaysNothingWithoutAnEarlierRun) {
+  RunningUnit unit("text/0000-*", {"text"}, 1000);
+  WayToNewText way(unit, 0);
+  way.Wants();
+  way.Passes(7);
+  EXPECT_EQ(unit.said(), "");
 }
 
 TEST(ColumnsTest, NoLineIsWiderThanItsTerminal) {

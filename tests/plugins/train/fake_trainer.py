@@ -10,6 +10,7 @@ object:
     then: WHAT     end (default) | hang_at_start | hang | mute | exit | signal | bad_result | no_result | ignore_term
     phase: NAME    of a hang
     code, signal   of an exit, a signal
+    beats: [[SECONDS, STEP], ...]   heartbeats of a phase of steps that begins at 0 s, before the first step
     noise: [WHAT]  stdout | bad_lines | flood | half_line | long_line | grandchild, before anything else
     worker: K      only this worker behaves so; the others train on until they are stopped
 
@@ -294,7 +295,8 @@ class Trainer:
     def train(self):
         for what in self.does.get("noise", []):
             self.noise(what)
-        self.say("hello", versions={}, devices=[], backend="fake", config=self.job["config"])
+        self.say("hello", versions={}, devices=[], backend="fake",
+                 config={"objective": {"name": "causal"}, **self.job["config"]})
         if self.hosts > 1:
             self.restore_part()
         elif self.steps():
@@ -308,6 +310,8 @@ class Trainer:
         if pace:
             self.phase("compile")
             self.sleep(self.job["config"].get("compile", pace))
+        for at, step in [(0, 0), *self.does["beats"]] if "beats" in self.does else []:
+            self.say(*(("hb",) if at else ("phase",)), m=float(at), step=step, name="step")
         self.phase("step")
         until = min(total, self.step + self.does["steps"] if "steps" in self.does else total)
         while self.step < until:

@@ -8,6 +8,7 @@ of somebody else as the trainer.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,12 @@ def changes(sandbox, train):
           ["export/model.safetensors", "config.json", "job.json", "result.json"], manifest["sidecars"])
     check(manifest["facts"]["steps"] == 20 and manifest["continues"]["steps"] == 20, manifest)
     check(f"published {first}" in run.err, run.err)
+    check(len(run.out.splitlines()) <= 10, run.out)
+    for told in (f"train: 20 steps, 4 objects, ", f", in {first}\n", f"check it: pipe verify {sandbox.out}/tokenizer {sandbox.out}/packed {first}\n",
+                 f"let it write: pipe sample {first} --prompt TEXT\n",
+                 "the model of 'train' has 4.500 bits for a character of text that it has not seen, where counts of which token "
+                 "follows which need 5.250 (lower is better)\n"):
+        check(told in run.out, f"not told: {told}\n{run.out}")
     lineage = json.loads((first / "job.json").read_text())["lineage"]
     check(lineage["data"]["lineage"][0]["sources"], "the corpus is not in the lineage")
 
@@ -121,6 +128,7 @@ def stop_and_go_on(sandbox, train):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     check(process.returncode == 130, f"exit {process.returncode}\n{err}")
+    check(re.search(r"\ntrain: step \d+ is saved, nothing is lost\n", err), err)
     check('"kind":"preempt"' in events.read_text(), "the trainer was not asked to stop")
     check(not (events.parent / "result.json").exists(), "a result without an end")
     train["steps"] = 20

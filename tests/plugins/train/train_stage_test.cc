@@ -347,6 +347,8 @@ TEST_F(TrainStageTest, StopSavesAndTheNextRunGoesOn) {
   stop_on_ = "eval";
   EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
   EXPECT_EQ(events_["preempt"], 1);
+  EXPECT_TRUE(Logged("the trainer gets at most 1 s to end its step and save it (`grace`)")) << log_;
+  EXPECT_TRUE(Logged(" is saved, nothing is lost")) << log_;
   EXPECT_FALSE(fs::exists(root_ / "run/result.json"));
   stop_on_.clear();
   config_["steps"] = 200;  // a busy machine stops it late
@@ -362,6 +364,49 @@ TEST_F(TrainStageTest, TrainerThatIgnoresTheStopIsKilledWhenTheGraceIsOver) {
   EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1)) << "the grace";
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_EQ(Attempts(), 1);
+  EXPECT_TRUE(
+      Logged("train: no step is saved, and 4 steps after the beginning are lost, 0 seconds of training: the "
+             "trainer was ended before it had saved; `grace` gives it longer"))
+      << log_;
+}
+
+TEST_F(TrainStageTest, StopBeforeTheFirstStepLosesNothing) {
+  Does(R"([{"then": "hang_at_start"}])");
+  config_["patience"] = 1;
+  stop_on_ = "process";
+  EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
+  EXPECT_TRUE(Logged("train: no step had ended, nothing is lost")) << log_;
+}
+
+// ------------------------------------------------------------------------------- the status line
+
+TEST_F(TrainStageTest, StepsAreShownFromTheFirstHeartbeatAndTheirTimeFromTheSecond) {
+  config_["config"]["pace"] = 0.01;  // it has a phase `compile`
+  Does(R"([{"beats": [[1, 1], [5, 2], [10, 4], [40, 4], [42, 5]]}])");
+  Done(1);
+  const std::vector<std::string> wanted = {"compiling, step 0 of 20",
+                                           "step 0 of 20",
+                                           "step 1 of 20",
+                                           "step 2 of 20, 2.50 s a step",
+                                           "step 4 of 20, 2.50 s a step",
+                                           "step 4 of 20, 2.50 s a step",
+                                           "step 5 of 20, 8.40 s a step"};
+  const auto first = std::find(said_.begin(), said_.end(), wanted.front());
+  ASSERT_GE(said_.end() - first, std::ssize(wanted));
+  EXPECT_EQ(std::vector<std::string>(first, first + std::ssize(wanted)), wanted);
+}
+
+TEST_F(TrainStageTest, NothingIsShownThatIsOver) {
+  Done(1);
+  const auto shown = [this](std::string_view what) {
+    return std::find_if(said_.begin(), said_.end(),
+                        [&](const std::string& line) { return line.starts_with(what); });
+  };
+  for (const std::string_view phase : {"evaluating, step 10 of 20", "saving, step 10 of 20"}) {
+    const auto said = shown(phase);
+    ASSERT_NE(said, said_.end()) << phase;
+    EXPECT_TRUE((said + 1)->starts_with("step 10 of 20")) << *(said + 1);
+  }
 }
 
 // -------------------------------------------------------------------------------- several workers

@@ -141,6 +141,43 @@ TEST(WatchdogTest, PatienceScalesEveryLimit) {
   EXPECT_TRUE(dog.Hangs(661ms));
 }
 
+/// Heartbeats come every ten seconds.
+TEST(WatchdogTest, MeasuresAStepAndASave) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("compile"), 5s);
+  EXPECT_EQ(dog.StepTime(500s), 0s) << "nothing can be saved yet";
+  dog.Hear(Phase("step"), 500s);
+  EXPECT_EQ(dog.StepTime(540s), 40s) << "the first one takes so long already";
+  dog.Hear(Event("hb", 1), 560s);
+  EXPECT_EQ(dog.StepTime(570s), 60s);
+  for (int step = 2; step < 6; ++step) dog.Hear(Event("hb", step), 440s + step * 60s);
+  EXPECT_EQ(dog.StepTime(10'000s), 60s) << "one that hangs is no measure";
+  EXPECT_FALSE(dog.save_time());
+  dog.Hear(Event("ckpt_begin", 5), 10'000s);
+  EXPECT_FALSE(dog.save_time());
+  dog.Hear(Event("ckpt_commit", 5), 10'007s);
+  EXPECT_EQ(dog.save_time(), 7s);
+  EXPECT_EQ(dog.Grace(10'010s), 127s) << "two steps and a save";
+}
+
+TEST(WatchdogTest, GraceIsHalfAMinuteAtLeastAndAsMuchForASaveThatWasNeverMeasured) {
+  Watchdog dog(1, 0s);
+  EXPECT_EQ(dog.Grace(100s), 30s);
+  dog.Hear(Phase("step"), 100s);
+  for (int step = 1; step < 9; ++step) dog.Hear(Event("hb", step), 100s + step * 2s);
+  EXPECT_EQ(dog.Grace(120s), 34s);
+  dog.Hear(Event("ckpt_begin", 8), 120s);
+  dog.Hear(Event("ckpt_commit", 8), 121s);
+  EXPECT_EQ(dog.Grace(122s), 30s);
+}
+
+TEST(WatchdogTest, ManyStepsBetweenTwoHeartbeatsAreSoMany) {
+  Watchdog dog(1, 0s);
+  dog.Hear(Phase("step"), 0s);
+  for (int beat = 1; beat < 5; ++beat) dog.Hear(Event("hb", 100 * beat), beat * 10s);
+  EXPECT_EQ(dog.StepTime(50s), 100ms);
+}
+
 TEST(WatchdogTest, SilenceBeginsWhenTheOtherHostIsNoExcuseAnyMore) {
   Watchdog dog = Watchdog::ForSilence(10s, 0s);
   for (std::chrono::seconds at = 0s; at < 100s; at += 5s) {

@@ -1,5 +1,6 @@
 """The loop of a run: takes steps, saves and evaluates between them, goes back, stops."""
 
+import math
 import time
 from typing import NamedTuple
 
@@ -15,6 +16,9 @@ from .regularizers import evaluated
 from .resume import check, facts_of
 from .selection import Selection
 from .throughput import Throughput, flops_per_token
+
+FIRST_SAVE_SECONDS = 600  # an attempt has a checkpoint of its own by then, however far apart the job wants them
+GO_ON, SAVE, STOP = range(3)  # what a process wishes; the greatest wish of all of them is in the metrics of a step
 
 
 class Report(NamedTuple):
@@ -42,6 +46,7 @@ class Loop:
         self.evaluated = None  # the newest scores, with their step
         self._diverging = False
         self._saved = None   # step of the newest checkpoint
+        self._save_by = math.inf  # time of the first checkpoint of this attempt
         self._unread = None  # the Report of the last step
         self._needs = 0
 
@@ -131,33 +136,44 @@ class Loop:
             self.evaluate()
             if self.over:
                 return
+        if self.asked:
+            self._preempt()
         self.throughput = Throughput(self.setup, self.clock)
         self._phase("compile")
         batch = self._load()
         self.programs.compile(self.state, batch)
+        if self.asked:
+            self._preempt()
         self._phase("step")
+        self._save_by = time.monotonic() + FIRST_SAVE_SECONDS
         while not self.over:
             read = self._unread
             self._take(batch)
             batch = self._load(self._unread.metrics)
-            stopping = self._observe(read)
-            if self._due() or self.asked:
-                stopping = self._observe(self._unread) or stopping or self.asked
+            wish = self._observe(read)
+            first = wish == SAVE and self._save_by < math.inf
+            if self._due() or self.asked or first:
+                wish = max(wish, self._observe(self._unread), STOP if self.asked else GO_ON)
                 self._unread = None
             if self._diverging:
                 batch = self._rewind()
-            elif stopping and self.done < self.job.steps:
+            elif wish == STOP and self.done < self.job.steps:
                 self._preempt()
-            elif self._due():
-                self._between()
+            elif self._due() or first:
+                self._between(first)
         self.clock.become("init")
+
+    def _wish(self):
+        if self.stop.asked:
+            return STOP
+        return SAVE if time.monotonic() >= self._save_by else GO_ON
 
     def _take(self, batch):
         """Starts the next step. Its metrics are read while the step after it runs."""
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
                                                      self.job.steps)
         self.continuation.takes(self.done)
-        self.state, metrics = self.programs.train(self.state, batch, rate, self.stop.asked)
+        self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
         self.done += 1
         self.consumed += self.config.batch.rows
         self._unread = Report(self.done, self.tokens, rate, metrics)
@@ -173,9 +189,9 @@ class Loop:
         return batch
 
     def _observe(self, report):
-        """Reads the metrics of a step. Returns true if a worker was asked to stop."""
+        """Reads the metrics of a step. Returns what the processes wished when they took it."""
         if report is None:
-            return False
+            return GO_ON
         number = self.events.step = report.step
         values = dict(zip(step.METRICS, jax.device_get(report.metrics).tolist()))
         self.throughput.steps += 1
@@ -189,7 +205,7 @@ class Loop:
                              skipped=int(values["skips"]), tokens=report.tokens,
                              **{name: values[name] for name in step.OF_EXPERTS if name in values},
                              **self.throughput.since_last())
-        return bool(values["stop"])
+        return int(values["stop"])
 
     def _due(self):
         return (self.done == self.job.steps or self._comes(self.job.checkpoint_every)
@@ -204,10 +220,10 @@ class Loop:
         whole = self.done * rows // count > (self.done - 1) * rows // count
         return self._comes(self.job.eval_every) or self.config.eval.each_epoch and whole
 
-    def _between(self):
-        """Does everything that is due between this step and the next."""
+    def _between(self, first):
+        """Does everything that is due between this step and the next. `first`: a checkpoint is, by time."""
         last = self.done == self.job.steps
-        if last or self._comes(self.job.checkpoint_every) or self.continuation.keeps(self.done):
+        if last or first or self._comes(self.job.checkpoint_every) or self.continuation.keeps(self.done):
             self.save()
         if last or self._evaluates():
             self.evaluate()
@@ -277,7 +293,7 @@ class Loop:
                 pinned = (*pinned, BEFORE_DECAY)
             self.checkpoints.save(self.done, self.state, facts,
                                   lambda number: self.events.emit("ckpt_commit", path=path, step=number), pinned, best)
-            self._saved = self.done
+            self._saved, self._save_by = self.done, math.inf
 
     def _rewind(self):
         """Goes back to the newest checkpoint, but continues with the samples behind the harmful ones. Returns the next
@@ -305,6 +321,8 @@ class Loop:
         self._unread = None
         self.events.emit("preempt")
         self.checkpoints.wait()
+        if not self.done:
+            raise Ended(RESUMABLE, "stopped before the first step; the same command begins again")
         if self._saved != self.done:  # no look at the disk: another worker of this host may still move files there
             self.save()
             self.checkpoints.wait()

@@ -47,8 +47,8 @@ class Programs:
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size
-        self._stop = [jax.make_array_from_callback((count,), each, np.full(count, flag, np.float32).__getitem__)
-                      for flag in (0, 1)]
+        self._wishes = [jax.make_array_from_callback((count,), each, np.full(count, wish, np.float32).__getitem__)
+                        for wish in range(3)]
 
     def fresh(self):
         """Returns the state before the first step. It depends on the seed, or on the model that the run begins with,
@@ -98,12 +98,12 @@ class Programs:
     def compile(self, state, batch):
         """Compiles the step, so that the first step takes no longer than the others."""
         with jax.set_mesh(self._setup.mesh):
-            self._train = self._train.lower(state, batch, self._scalar(0.0), self._stop[0], *self.base()).compile()
+            self._train = self._train.lower(state, batch, self._scalar(0.0), self._wishes[0], *self.base()).compile()
 
-    def train(self, state, batch, rate, stop):
-        """Takes a step. Returns (state, metrics) and consumes the given state. `stop`: whether this process was asked
-        to stop."""
-        return self._train(state, batch, self._scalar(rate), self._stop[stop], *self.base())
+    def train(self, state, batch, rate, wish):
+        """Takes a step. Returns (state, metrics) and consumes the given state. `wish`: of this process; the metric
+        `stop` is the greatest of all processes."""
+        return self._train(state, batch, self._scalar(rate), self._wishes[wish], *self.base())
 
     def forgive(self, state):
         """Returns the state without the memory of skipped updates."""

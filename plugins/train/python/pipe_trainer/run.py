@@ -30,6 +30,8 @@ def run(job, events, stop):
     alone = jax.process_count() == 1  # else the other processes wait for this one's next step
     blocks = Blocks.of_environment(os.environ, job.data["train"], events, lambda: alone and stop.asked)
     setup = prepare(job, tell=partial(compiling, events), check=check_attention, blocks=blocks)
+    if events.current_phase != "init":  # programs were compiled, to see whether they fit
+        events.phase("init")
     whole = as_dict(setup.config)
     events.emit("hello", versions=devices.versions(), devices=[str(device) for device in jax.devices()],
                 backend=jax.default_backend(), processes=jax.process_count(), attention=setup.attention,
