@@ -52,10 +52,11 @@ std::string FirstQuarantined(const SegmentScope& scope, std::string_view stage) 
   return text;
 }
 
-}  // namespace
-
-std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary) {
-  if (AnyLeft(summary)) return {};
+/// Returns "; stage 'NAME' took in N and gave M (REASONS)" for each stage before the end of the chain that
+/// `tells` chooses.
+template <class Tells>
+std::string Losses(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary,
+                   const Tells& tells) {
   std::string text;
   for (const NodeId at : graph.Lineage(scope.planned->chain.back())) {
     const StageSpec& spec = *graph[at].spec;
@@ -64,14 +65,32 @@ std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const Art
     const StageCounts& counts = found->second;
     const std::string reasons = ReasonsOf(*spec.type, counts);
     if (counts.records_in == 0 && reasons.empty()) {
-      if (spec.type->source() != nullptr)
+      if (spec.type->source() != nullptr && counts.records_out == 0)
         text += StrCat("; stage '", spec.name, "' found no record in its input");
       continue;
     }
-    if (counts.records_out >= counts.records_in && reasons.empty()) continue;
+    if (!tells(counts, reasons)) continue;
     text += StrCat("; stage '", spec.name, "' took in ", counts.records_in, " and gave ", counts.records_out,
                    reasons.empty() ? "" : StrCat(" (", reasons, FirstQuarantined(scope, spec.name), ")"));
   }
+  return text;
+}
+
+}  // namespace
+
+std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary) {
+  if (AnyLeft(summary)) return {};
+  const std::string text =
+      Losses(graph, scope, summary, [](const StageCounts& counts, const std::string& reasons) {
+        return counts.records_out < counts.records_in || !reasons.empty();
+      });
+  return text.empty() ? text : text.substr(2);
+}
+
+std::string WhatWasLost(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary) {
+  const std::string text = Losses(graph, scope, summary, [](const StageCounts& counts, const std::string&) {
+    return counts.records_out < counts.records_in - counts.records_in / 10;
+  });
   return text.empty() ? text : text.substr(2);
 }
 

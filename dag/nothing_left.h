@@ -1,5 +1,5 @@
-// Explains why no record reached the end of a chain: the number of records that each stage took in, and the
-// reasons for which it dropped them.
+// Explains why no record, or too few, reached the end of a chain: the number of records that each stage took
+// in, and the reasons for which it dropped them.
 #pragma once
 
 #include <string>
@@ -14,5 +14,9 @@ namespace pipeline {
 /// so on, from the first stage of the lineage of `scope` on. Empty: a record is left, or no stage says
 /// more.
 std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary);
+
+/// Returns, in the same form, the stages that gave less than nine tenths of what they took in. Empty: there
+/// is none.
+std::string WhatWasLost(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary);
 
 }  // namespace pipeline

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/str.h"
+#include "dag/pipeline_file/mistake.h"
 
 namespace pipeline {
 
@@ -14,9 +15,7 @@ std::vector<std::string> CheckSelection(const Graph& graph, const Selection& sel
   for (const Node& node : graph.nodes()) names.push_back(node.spec->name);
   for (const std::string* stage : {&selection.from, &selection.only, &selection.until, &selection.force}) {
     if (stage->empty() || graph.Find(*stage)) continue;
-    const std::string_view nearest = NearestWord(*stage, names);
-    refusals.push_back(StrCat("no stage is called '", *stage, "'",
-                              nearest.empty() ? "" : StrCat("; did you mean '", nearest, "'?")));
+    refusals.push_back(StrCat("no stage is called '", *stage, "'", NamesLike(*stage, names)));
   }
   return refusals;
 }

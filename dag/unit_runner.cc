@@ -239,6 +239,7 @@ Status UnitRunner::CheckLine(const SegmentState& last, const ArtifactSummary& su
     std::string why;
     for (const SegmentState* at = above; at != nullptr && why.empty(); at = at->upstream)
       why = NothingLeft(run_.graph, at->scope, summary);
+    if (why.empty()) why = WhatWasLost(run_.graph, above->scope, summary);
     return why.empty() ? checked : Status(checked.code(), StrCat(checked.message(), ": ", why));
   }
   return {};
@@ -253,7 +254,14 @@ Status UnitRunner::Job(SegmentState& state) {
     outputs = state.upstream->all_outputs();
     remade = state.upstream->remade;
   }
-  Status outcome = RunJobUnit(run_.graph, state, std::move(outputs), run_.stop.get_token());
+  Status outcome = RunJobUnit(run_.graph, state, outputs, run_.stop.get_token());
+  if (state.upstream != nullptr && outcome.Detail<StageRefused>() != nullptr) {
+    const ArtifactSummary summary = Summarize(*run_.environment.log, *state.upstream->planned, outputs);
+    const std::string why = WhatWasLost(run_.graph, state.upstream->scope, summary);
+    if (!why.empty())
+      outcome = Status(outcome.code(), StrCat(outcome.message(), "; before it: ", why))
+                    .With(std::make_shared<StageRefused>());
+  }
   if (!outcome.ok()) return state.upstream ? MakeAgain(*state.upstream, remade, std::move(outcome)) : outcome;
   {
     const Lock lock(run_.mutex);

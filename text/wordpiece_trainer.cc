@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "text/code_point_set.h"
+#include "text/vocabulary_sizes.h"
 #include "text/wordpiece.h"
 
 namespace pipeline {
@@ -72,20 +73,17 @@ class Trainer {
     const std::size_t characters = symbols_.size();
     if (characters == 0)
       return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
-    if (characters > rules_.pieces)
-      return Status(
-          Code::kFailedPrecondition,
-          StrCat("is too few: the characters that character_coverage asks for take ", characters,
-                 " pieces of ", rules_.pieces, " already; take more, or a lower character_coverage"));
+    const bool too_few = characters > rules_.pieces;
     for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) Update(pair);
-    while (symbols_.size() < rules_.pieces && !heap_.empty()) {
+    // The message about a refused size has the greatest one that works.
+    while (symbols_.size() < (too_few ? kMaxWordPieces - rules_.other_pieces : rules_.pieces) &&
+           !heap_.empty()) {
       if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
       Merge(heap_.front());
     }
-    if (symbols_.size() < rules_.pieces && !rules_.fewer_will_do)
-      return Status(Code::kFailedPrecondition,
-                    StrCat("is more than this text has pieces for; ", symbols_.size(),
-                           " and the special ones would do, or more text"));
+    if (too_few || (symbols_.size() < rules_.pieces && !rules_.fewer_will_do))
+      return RefuseVocabularySize(rules_.pieces + rules_.other_pieces, rules_.fewer_will_do,
+                                  {characters + rules_.other_pieces, symbols_.size() + rules_.other_pieces});
     std::vector<std::string> pieces;
     pieces.reserve(symbols_.size());
     for (const Symbol& symbol : symbols_)

@@ -39,7 +39,8 @@ class WordCounts {
 
 struct WordPieceRules {
   std::size_t pieces = 0;         // wanted number, without special pieces
-  bool fewer_will_do = false;     // accept fewer if the words give no more
+  std::size_t other_pieces = 0;   // special pieces, which messages add to them
+  bool fewer_will_do = false;     // `pieces` is the most that are wanted
   double character_coverage = 1;  // share of all characters that get pieces
   std::size_t max_characters = 16;
 };

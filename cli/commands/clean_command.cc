@@ -14,6 +14,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
+#include "cli/workspace/last_settings.h"
 #include "cli/workspace/left_behind.h"
 #include "cli/workspace/workspace.h"
 #include "dag/planner.h"
@@ -129,7 +130,11 @@ Command CleanCommand() {
             .help = "Remove all but logs, reports and quarantines: also the intermediates of unfinished "
                     "stages, kept files and checkpoints",
             .to = &options->all}}),
-      .run = [options](const Call&) { return Clean(*options); },
+      .run =
+          [options](const Call& call) {
+            const Status taken = WithLastSettings(call, options->pipeline, true).status();
+            return taken.ok() ? Clean(*options) : Refuse(taken);
+          },
   };
 }
 

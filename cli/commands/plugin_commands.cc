@@ -15,6 +15,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/plugins.h"
+#include "dag/pipeline_file/mistake.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "plugins/plugin_view.h"
 
@@ -90,13 +91,14 @@ CommandTable WithPluginCommands(CommandTable table) {
 int RunPluginCommand(const Call& call) {
   SignalWatch signals;
   Plugins plugins;
-  std::vector<std::string> refused;
+  std::vector<std::string> refused, names;
   for (const std::string& path : plugins.loader().List()) {
     const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path);
     if (!plugin.ok()) {
       refused.emplace_back(plugin.status().message());
       continue;
     }
+    for (const PluginCommand& known : (*plugin)->description().commands) names.push_back(known.name);
     const PluginCommand* const command = FindCommand(**plugin, call.words.front());
     if (command == nullptr) continue;
     if (command->has_words && AsksForHelp(call.words)) {
@@ -120,7 +122,10 @@ int RunPluginCommand(const Call& call) {
   }
   // A refused plugin may be the one with this command.
   for (const std::string& message : refused) LogWarning(message);
-  std::fprintf(stderr, "%s\n", TerminalText(call.otherwise).c_str());
+  const std::string hint = DidYouMean(call.words.front(), names);
+  const std::string why =
+      hint.empty() ? call.otherwise : StrCat("pipe: there is no command '", call.words.front(), "'", hint);
+  std::fprintf(stderr, "%s\n", TerminalText(why).c_str());
   return kExitRefused;
 }
 

@@ -6,8 +6,8 @@
 
 namespace pipeline {
 
-/// Runs the words of `call` with the first plugin that has such a command. If none has: prints
-/// `call.otherwise`.
+/// Runs the words of `call` with the first plugin that has such a command. If none has: prints the
+/// command of a plugin that was probably meant, or `call.otherwise`.
 int RunPluginCommand(const Call& call);
 
 /// `table`, and behind it the commands of all plugins that are found.

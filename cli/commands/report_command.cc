@@ -12,7 +12,9 @@
 #include "cli/report/workers_run.h"
 #include "cli/report/write_report.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/refuse.h"
 #include "cli/workspace/books.h"
+#include "cli/workspace/last_settings.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/log_file.h"
 #include "storage/local_store.h"
@@ -64,7 +66,11 @@ Command ReportCommand() {
       .name = "report",
       .help = "Write the page about the last run again, from the files of the run, and print its path",
       .words = PipelineWords(*options),
-      .run = [options](const Call&) { return Report(*options); },
+      .run =
+          [options](const Call& call) {
+            const Status taken = WithLastSettings(call, *options, false).status();
+            return taken.ok() ? Report(*options) : Refuse(taken);
+          },
   };
 }
 

@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "cli/commands/run_pipeline.h"
+#include "cli/terminal/refuse.h"
+#include "cli/workspace/last_settings.h"
 
 namespace pipeline {
 
@@ -13,7 +15,11 @@ Command RetryCommand() {
       .name = "retry",
       .help = "Run the part of the last run that failed, and all that it needs",
       .words = RunWords(*request),
-      .run = [request](const Call& call) { return RunPipeline(*request, call); },
+      .run =
+          [request](const Call& call) {
+            const Result<Call> with = WithLastSettings(call, request->pipeline, true);
+            return with.ok() ? RunPipeline(*request, *with) : Refuse(with.status());
+          },
   };
 }
 

@@ -26,6 +26,19 @@ Environment EnvironmentOf(const Workspace& workspace, RunRecorder& recorder, Sam
   return environment;
 }
 
+/// Whether the same command would fail in the same way: its message says what to change.
+bool FailsAgain(const Status& why) {
+  switch (why.code()) {
+    case Code::kInvalidArgument:
+    case Code::kPermissionDenied:
+    case Code::kFailedPrecondition:
+    case Code::kDataLoss:
+    case Code::kResourceExhausted:
+    case Code::kUnimplemented: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 RunExecution::RunExecution(const std::string& file, LoadedPipeline& loaded, const PlannedRun& run,
@@ -47,7 +60,7 @@ int RunExecution::Run(const std::string& command_line, const SignalWatch& signal
   if (!begun.ok()) return Refuse(begun);
   const RunOutcome outcome = Execute(kept.id(), signals);
   for (const UnitFailure& failure : outcome.failures)
-    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+    if (!FailsAgain(failure.why)) LogError(StrCat(failure.unit, ": ", failure.why.message()));
   return outcome.status.ok() ? EndDone(outcome, kept) : EndUndone(outcome, kept, command_line, signals);
 }
 
@@ -84,10 +97,22 @@ int RunExecution::EndDone(const RunOutcome& outcome, KeptRun& kept) {
 int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std::string& command_line,
                             const SignalWatch& signals) {
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
-  if (outcome.lost_lease || (outcome.failures.empty() && !cancelled)) LogError(outcome.status.message());
+  const bool of_run = outcome.lost_lease || (outcome.failures.empty() && !cancelled);
+  std::vector<std::string> to_change;
+  for (const UnitFailure& failure : outcome.failures)
+    if (FailsAgain(failure.why)) to_change.push_back(StrCat(failure.unit, ": ", failure.why.message()));
+  if (of_run && FailsAgain(outcome.status) && !outcome.lost_lease)
+    to_change.emplace_back(outcome.status.message());
+  else if (of_run)
+    LogError(outcome.status.message());
   kept.End(cancelled ? "cancelled" : "failed", outcome, samples_);
-  LogInfo(StrCat(cancelled ? "stopped; finished units are kept: `" : "failed; finished work is kept: `",
-                 command_line, "` goes on from there"));
+  const std::string kept_work =
+      cancelled ? "stopped; finished units are kept" : "failed; finished work is kept";
+  if (to_change.empty())
+    LogInfo(StrCat(kept_work, ": `", command_line, "` goes on from there"));
+  else
+    LogInfo(StrCat(kept_work, ", and `", command_line, "` fails again until this is changed:"));
+  for (const std::string& change : to_change) LogError(change);
   return cancelled ? signals.exit_code() : kExitFailed;
 }
 

@@ -19,7 +19,9 @@
 #include "cli/submission/workers_status.h"
 #include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/refuse.h"
 #include "cli/workspace/books.h"
+#include "cli/workspace/last_settings.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/lock.h"
 #include "dag/books/log_file.h"
@@ -47,6 +49,9 @@ struct StageStatus {
   std::string state;        // in the last run, by its record; empty: it has no record
   std::string passes_with;  // the other stage at whose end its records are kept; empty: none
   bool logged = false;
+  std::uint32_t segment = 0;  // of its last line that is done
+  std::string with;           // keys of what is done that the file asks otherwise: "vocab_size 276"
+  std::string asks;           // what the file asks: "8000"
 };
 
 /// One input of a stage.
@@ -64,6 +69,7 @@ void Take(const UnitLine& line, const UnitId& unit, InputsOfStage& inputs, Stage
     if (line.state == UnitState::kEnd) input.all = line.partitions;
   }
   if (line.state != UnitState::kDone) return;
+  status.segment = line.segment;
   if (const auto* const partition = std::get_if<PartitionId>(&unit.part)) {
     inputs[partition->input].done.emplace(partition->partition, line.records);
   } else if (std::holds_alternative<ShardId>(unit.part)) {
@@ -96,6 +102,32 @@ void Count(const RunLog& log, const std::string& stage, const InputsOfStage& inp
         cuts == nullptr ? 0 : std::max<std::uint64_t>(cuts->partitions, cuts->cuts.size());
     status.partitions_of += std::max(known, done);
     status.more_to_come |= cuts == nullptr || cuts->HasFirstCuts() || known < done;
+  }
+}
+
+/// Compares the keys of the stage as its work was done with those that the file asks for now.
+void CompareKeys(const RunLog& log, const StageSpec& spec, StageStatus& status) {
+  const SegmentLine* const line = log.FindSegment(status.segment);
+  if (line == nullptr || (!status.job_done && status.shards == 0)) return;
+  const Result<Json> json = Json::Parse(line->lineage);
+  const Result<Lineage> lineage = json.ok() ? LineageFromJson(*json) : Result<Lineage>(json.status());
+  if (!lineage.ok()) return;
+  const auto done = std::find_if(lineage->begin(), lineage->end(),
+                                 [&spec](const LineageStage& stage) { return stage.stage == spec.name; });
+  if (done == lineage->end() || done->type != spec.type->name) return;
+  const Json asked = CanonicalConfig(spec.type->keys, spec.config);
+  const auto add = [](std::string& text, std::string_view key, const Json& value, bool named) {
+    const std::string shown = value.is_null()     ? "none"
+                              : value.is_string() ? std::string(value.AsString())
+                                                  : value.Dump();
+    text += StrCat(text.empty() ? "" : ", ", named ? StrCat(key, " ") : "", shown);
+  };
+  std::vector<std::string_view> keys;
+  for (const ConfigKey& key : spec.type->keys)
+    if (done->config[key.name] != asked[key.name]) keys.push_back(key.name);
+  for (const std::string_view key : keys) {
+    add(status.with, key, done->config[key], true);
+    add(status.asks, key, asked[key], keys.size() > 1);
   }
 }
 
@@ -143,6 +175,7 @@ Json ToJson(const StageStatus& status) {
   if (!status.passes_with.empty()) json["passes_with"] = status.passes_with;
   if (status.job_done) json["done"] = true;
   if (!status.location.empty()) json["place"] = status.location;
+  if (!status.with.empty()) json["done_with"] = status.with, json["asked"] = status.asks;
   for (const auto& [unit, reason] : status.failures) json["failures"][unit] = reason;
   return json;
 }
@@ -150,9 +183,11 @@ Json ToJson(const StageStatus& status) {
 std::string ToText(const StageStatus& status) {
   std::string text = status.state;
   const auto add = [&text](std::string_view more) { text += StrCat(text.empty() ? "" : ", ", more); };
-  if (status.job_done && status.failures.empty()) {
+  const std::string with =
+      status.with.empty() ? std::string() : StrCat(" with ", status.with, "; this file asks ", status.asks);
+  if (status.job_done && (status.failures.empty() || !with.empty())) {
     if (text != "done") add("done");
-    text += StrCat(", in ", status.location);
+    text += StrCat(with, ", in ", status.location);
   } else if (status.partitions > 0 || status.inputs > 0 || status.shards > 0) {
     const bool knows_more =
         !status.more_to_come || status.inputs > 0 || status.partitions_of > status.partitions;
@@ -160,7 +195,8 @@ std::string ToText(const StageStatus& status) {
                             Counted(status.partitions_of, "partition"))
                    : Counted(status.partitions, "partition"));
     add(Counted(status.records, "record"));
-    if (status.shards > 0) text += StrCat(", ", Counted(status.shards, "shard"), " in ", status.location);
+    if (status.shards > 0)
+      text += StrCat(", ", Counted(status.shards, "shard"), with, " in ", status.location);
   } else if (!status.passes_with.empty()) {
     add(StrCat("in one pass with '", status.passes_with, "'"));
   }
@@ -254,6 +290,12 @@ bool IsAtWork(const WorkersStatus& workers, const RecordedStage& stage) {
                      [&](const WorkerStatus& worker) { return StageOfUnit(worker.unit) == segment; });
 }
 
+/// Returns whether the failure of `unit` stands below its stage.
+bool IsShownWithStage(const std::map<std::string, StageStatus>& stages, const std::string& unit) {
+  const auto stage = stages.find(std::string(StageOfUnit(unit)));
+  return stage != stages.end() && stage->second.failures.contains(unit);
+}
+
 int PrintStatus(const StatusOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
@@ -266,9 +308,16 @@ int PrintStatus(const StatusOptions& options) {
   std::map<std::string, InputsOfStage> inputs;
   for (const UnitLine* line : log->List("")) {
     const std::optional<UnitId> unit = ParseUnitId(line->unit);
-    if (unit) Take(*line, *unit, inputs[unit->stage], stages[unit->stage]);
+    if (!unit) continue;
+    Take(*line, *unit, inputs[unit->stage], stages[unit->stage]);
+    // What an earlier run made is there, although the newest one failed.
+    if (const UnitLine* const done = log->FindDone(line->unit); line->state == UnitState::kFailed && done)
+      Take(*done, *unit, inputs[unit->stage], stages[unit->stage]);
   }
   for (const auto& [stage, some] : inputs) Count(*log, stage, some, stages[stage]);
+  for (const StageSpec& stage : loaded->spec.stages)
+    if (const auto known = stages.find(stage.name); known != stages.end())
+      CompareKeys(*log, stage, known->second);
   const std::optional<WorkersRun> by_workers = WorkersRunOf(*books);
   const std::vector<RunLine> runs = RunsWith(by_workers ? &*by_workers : nullptr, *books);
   std::optional<LastRun> last;
@@ -309,6 +358,10 @@ int PrintStatus(const StatusOptions& options) {
     std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
   else
     std::printf("no `pipe run` yet: workers did all that is done\n");
+  if (last && last->record && last->record->end)
+    for (const auto& [unit, why] : last->record->end->failures)
+      if (!IsShownWithStage(stages, unit))
+        std::printf("  failed: %s\n", TerminalText(StrCat(unit, unit.empty() ? "" : ": ", why)).c_str());
   // `pipe run` may have come after the workers, and its failures are in the log.
   if (workers && workers->view.end && (!last || last->by_workers))
     for (const RunEnd::Failure& failure : workers->view.end->failures)
@@ -341,7 +394,11 @@ Command StatusCommand() {
       .help = "Show which stages are done, which failed and why, and the places of their artifacts",
       .words = Joined(PipelineWords(options->pipeline),
                       {{.flags = {"--json"}, .help = "As JSON", .to = &options->json}}),
-      .run = [options](const Call&) { return PrintStatus(*options); },
+      .run =
+          [options](const Call& call) {
+            const Status taken = WithLastSettings(call, options->pipeline, false).status();
+            return taken.ok() ? PrintStatus(*options) : Refuse(taken);
+          },
   };
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/terminal/command_table.h"
+#include "cli/terminal/vars_file.h"
 
 namespace pipeline {
 
@@ -38,13 +39,22 @@ std::vector<std::string>& Typed(const Word& word, Assignments& to, AllAssignment
   return assignments.back().values;
 }
 
+template <class T>
+T* TargetOf(T* target) {
+  return target;
+}
+const AssignmentsOfFiles* TargetOf(const AssignmentsOfFiles& files) { return &files; }
+
 CLI::Option* AddOption(CLI::App& command, const Word& word, AllAssignments& assignments) {
   const std::string names = NamesOf(word);
   return std::visit(
-      [&](auto* target) {
+      [&](const auto& held) {
+        auto* const target = TargetOf(held);
         using Target = std::remove_pointer_t<decltype(target)>;
         if constexpr (std::same_as<Target, bool>)
           return command.add_flag(names, *target, word.help);
+        else if constexpr (std::same_as<Target, const AssignmentsOfFiles>)
+          return command.add_option(names, Typed(word, *target->to, assignments), word.help);
         else if constexpr (std::same_as<Target, Assignments>)
           return command.add_option(names, Typed(word, *target, assignments), word.help);
         else
@@ -97,9 +107,30 @@ Call CallOfPlugin(const std::vector<Command>& commands, std::vector<std::string>
   return {commands, nullptr, std::move(words), std::move(otherwise)};
 }
 
+bool AreFiles(const TypedAssignments& typed) {
+  return std::holds_alternative<AssignmentsOfFiles>(typed.word.to);
+}
+
+/// Puts the assignments of files in front of those that are there already. Returns the message if a file
+/// cannot be read; empty: all were stored.
+std::string AssignFromFiles(const AllAssignments& assignments) {
+  for (const TypedAssignments& typed : assignments) {
+    if (!AreFiles(typed)) continue;
+    Assignments all;
+    for (const std::string& file : typed.values) {
+      const Result<Assignments> read = ReadVarsFile(file);
+      if (!read.ok()) return StrCat("pipe: ", typed.word.flags.back(), " ", read.status().message(), "\n");
+      all.insert(all.end(), read->begin(), read->end());
+    }
+    typed.to.insert(typed.to.begin(), all.begin(), all.end());
+  }
+  return {};
+}
+
 /// Stores the assignments. Returns the message if one has no name; empty: all were stored.
 std::string Assign(const AllAssignments& assignments) {
   for (const TypedAssignments& typed : assignments) {
+    if (AreFiles(typed)) continue;
     for (const std::string& value : typed.values) {
       const std::size_t equals = value.find('=');
       if (equals == std::string::npos || equals == 0)
@@ -107,7 +138,7 @@ std::string Assign(const AllAssignments& assignments) {
       typed.to.emplace_back(value.substr(0, equals), value.substr(equals + 1));
     }
   }
-  return {};
+  return AssignFromFiles(assignments);
 }
 
 }  // namespace

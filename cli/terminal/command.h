@@ -16,10 +16,15 @@ namespace pipeline {
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;  // NAME=VALUE
 
+/// Receives the assignments in the files that a word names, in front of those that are given one by one.
+struct AssignmentsOfFiles {
+  Assignments* to;
+};
+
 /// The variable that receives the value of a word. Its type decides the allowed values. bool: a flag without
 /// a value; a vector: the word has one or more values, and may be given several times.
-using WordTarget =
-    std::variant<bool*, int*, std::uint64_t*, std::string*, std::vector<std::string>*, Assignments*>;
+using WordTarget = std::variant<bool*, int*, std::uint64_t*, std::string*, std::vector<std::string>*,
+                                Assignments*, AssignmentsOfFiles>;
 
 /// Bounds of a number; both are allowed values.
 struct WordRange {

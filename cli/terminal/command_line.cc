@@ -12,7 +12,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::string_view kHidden = "***";
 constexpr std::array<std::string_view, 14> kSecretWords = {
     "secret", "secrets", "token",  "password",   "passwd",      "passphrase", "pass",
     "pwd",    "key",     "apikey", "credential", "credentials", "signature",  "sig"};
@@ -39,9 +38,9 @@ bool IsPlain(char c) {
 std::string Quoted(const std::string& word) {
   const bool safe = std::all_of(word.begin(), word.end(),
                                 [](char c) { return IsPlain(c) && c != '*' && c != '?' && c != '&'; });
-  // The stars of kHidden need no quotes, because nobody types them.
-  if (!word.empty() &&
-      (safe || (word.find(kHidden) != std::string::npos && std::all_of(word.begin(), word.end(), IsPlain))))
+  // The stars of kHiddenValue need no quotes, because nobody types them.
+  if (!word.empty() && (safe || (word.find(kHiddenValue) != std::string::npos &&
+                                 std::all_of(word.begin(), word.end(), IsPlain))))
     return word;
   std::string quoted = "'";
   for (const char c : word) {
@@ -61,7 +60,7 @@ std::string Shown(const std::string& word) {
   // --set=NAME=VALUE
   const std::string value = word.substr(equals + 1);
   if (name.starts_with("--")) return StrCat(name, "=", Shown(value));
-  if (IsSecretName(name)) return StrCat(name, "=", kHidden);
+  if (IsSecretName(name)) return StrCat(name, "=", kHiddenValue);
   return StrCat(name, "=", WithoutSecret(value));
 }
 
@@ -81,19 +80,40 @@ std::string WithoutSecret(std::string_view value) {
   if (known != nullptr && known->form != Scheme::Form::kWeb) return shown += rest;  // it has no query
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-    shown += kHidden;
+    shown += kHiddenValue;
     rest.remove_prefix(at);
   }
   // The name of a parameter does not tell whether its value is a secret.
   const std::size_t query = rest.find_first_of("?#");
   if (query == std::string_view::npos) return shown += rest;
-  return StrCat(shown, rest.substr(0, query), "?", kHidden);
+  return StrCat(shown, rest.substr(0, query), "?", kHiddenValue);
 }
 
 std::string CommandLine(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += StrCat(line.empty() ? "" : " ", Quoted(Shown(word)));
   return line;
+}
+
+std::vector<std::string> WordsOf(std::string_view line) {
+  std::vector<std::string> words;
+  bool in_word = false, quoted = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (c == ' ' && !quoted) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == '\'')
+      quoted = !quoted;
+    else if (c == '\\' && !quoted && at + 1 < line.size())
+      words.back().push_back(line[++at]);
+    else
+      words.back().push_back(c);
+  }
+  return words;
 }
 
 std::string CommandLineOf(const Call& call) {

@@ -15,6 +15,12 @@ std::string CommandLine(const std::vector<std::string>& words);
 /// Does the same with the words of `call` and the name of the program.
 std::string CommandLineOf(const Call& call);
 
+/// The place of a secret in these words.
+inline constexpr std::string_view kHiddenValue = "***";
+
+/// The words of a line that CommandLine made.
+std::vector<std::string> WordsOf(std::string_view line);
+
 /// True if the last word of `name` suggests a secret: `api_token`, `stages.fetch.apiKey`.
 bool IsSecretName(std::string_view name);
 

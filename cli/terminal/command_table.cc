@@ -10,7 +10,8 @@ CommandWord WordOf(const Word& word) {
   CommandWord shown{word.flags, word.value, word.choices, word.help, word.required};
   if (!word.flags.empty() && !word.choices.empty()) shown.value = "WORD";
   shown.repeats = std::holds_alternative<std::vector<std::string>*>(word.to) ||
-                  std::holds_alternative<Assignments*>(word.to);
+                  std::holds_alternative<Assignments*>(word.to) ||
+                  std::holds_alternative<AssignmentsOfFiles>(word.to);
   return shown;
 }
 

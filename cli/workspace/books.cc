@@ -24,7 +24,26 @@ std::string RunOf(const ObjectInfo& object) {
   return object.name.substr(kRunsPrefix.size(), end - kRunsPrefix.size());
 }
 
-Result<std::unique_ptr<RunLog>> OpenLog(const WorkPlace& place) {
+/// Brings the records of the runs in `log` to the scratch.
+void FetchRecords(const WorkPlace& place, const RunLog& log) {
+  const WorkDir directory = place.directory();
+  const Result<std::unique_ptr<Store>> home = OpenStore(place.home);
+  Status fetched = home.status();
+  if (fetched.ok() && log.Runs().empty()) {
+    // A run by workers has a record before it is in the log.
+    const Result<std::vector<ObjectInfo>> records = (*home)->List(kRunsPrefix);
+    if (records.ok() && records->empty()) return;
+  }
+  if (fetched.ok()) fetched = ClaimScratch(directory, place.home);
+  if (fetched.ok()) fetched = FetchRuns(**home, directory, kMostRuns);
+  if (!fetched.ok())
+    LogWarning(
+        StrCat(place.home, "/", kRunsPrefix, ": records of runs are missing here: ", fetched.message()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunLog>> ReadRunLog(const WorkPlace& place) {
   const WorkDir directory = place.directory();
   if (!place.is_remote()) {
     RETURN_IF_ERROR(CheckNoScratch(directory));
@@ -33,27 +52,17 @@ Result<std::unique_ptr<RunLog>> OpenLog(const WorkPlace& place) {
   RETURN_IF_ERROR(CheckScratch(directory, place.home));
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> home, OpenStore(place.home));
   ASSIGN_OR_RETURN(HomeLogText found, ReadHomeLog(*home));
-  ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::OpenText(place.home, std::move(found.text)));
-  if (log->Runs().empty()) {
-    // A run by workers has a record before it is in the log.
-    const Result<std::vector<ObjectInfo>> records = home->List(kRunsPrefix);
-    if (records.ok() && records->empty()) return log;
-  }
-  Status fetched = ClaimScratch(directory, place.home);
-  if (fetched.ok()) fetched = FetchRuns(*home, directory, kMostRuns);
-  if (!fetched.ok())
-    LogWarning(
-        StrCat(place.home, "/", kRunsPrefix, ": records of runs are missing here: ", fetched.message()));
-  return log;
+  return RunLog::OpenText(place.home, std::move(found.text));
 }
 
-}  // namespace
-
 std::optional<Books> OpenBooks(const WorkPlace& place) {
-  Result<std::unique_ptr<RunLog>> log = OpenLog(place);
-  if (log.ok()) return Books{place.home, place.directory(), std::move(*log)};
-  LogError(log.status().message());
-  return std::nullopt;
+  Result<std::unique_ptr<RunLog>> log = ReadRunLog(place);
+  if (!log.ok()) {
+    LogError(log.status().message());
+    return std::nullopt;
+  }
+  if (place.is_remote()) FetchRecords(place, **log);
+  return Books{place.home, place.directory(), std::move(*log)};
 }
 
 Status FetchRuns(Store& home, const WorkDir& scratch, std::size_t most, const std::stop_token& stop) {

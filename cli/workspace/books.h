@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <string>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "cli/workspace/work_place.h"
 #include "dag/books/run_log.h"
 #include "dag/books/work_dir.h"
@@ -25,6 +25,9 @@ struct Books {
 /// Absent after printing an error: the log cannot be read. Records of a home that cannot be read are missing,
 /// with a warning.
 std::optional<Books> OpenBooks(const WorkPlace& place);
+
+/// The log alone: no record comes from a home.
+Result<std::unique_ptr<RunLog>> ReadRunLog(const WorkPlace& place);
 
 /// The number of runs whose records and reports a command brings from a home.
 inline constexpr std::size_t kMostRuns = 1'000;

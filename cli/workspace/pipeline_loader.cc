@@ -6,29 +6,16 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/machine_memory.h"
+#include "cli/terminal/typed_file.h"
 #include "cli/workspace/dictionary_places.h"
 #include "dag/pipeline_file/subset.h"
+#include "dag/pipeline_file/typed_value.h"
+#include "dag/pipeline_file/yaml.h"
 #include "stages/all/builtin.h"
-#include "storage/local_file.h"
 
 namespace pipeline {
 
 namespace {
-
-constexpr std::uint64_t kLargestFile = 16 << 20;
-
-Result<std::string> ReadText(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
-  if (file->size() > kLargestFile)
-    return Status(Code::kInvalidArgument,
-                  StrCat(path, ": is ", HumanBytes(file->size()), ", too large for a pipeline file"));
-  std::string text(file->size(), '\0');
-  if (text.empty()) return text;
-  const ByteFile& bytes = *file;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, bytes.Open(0, {}));
-  RETURN_IF_ERROR(ReadExactly(*reader, text));
-  return text;
-}
 
 /// Returns whether plugins that the file names are loaded: if the file runs, or if the user allows it. A
 /// command that only looks at a file from elsewhere must not run code of it.
@@ -58,13 +45,21 @@ bool FitsMachine(const std::string& file, LoadPurpose purpose, const PipelineSpe
 
 std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
                                              std::string* text) {
-  Result<std::string> read = ReadText(options.file);
+  Result<std::string> read = ReadTypedFile(options.file);
   if (!read.ok()) {
     LogError(read.status().message());
     return nullptr;
   }
   if (text != nullptr) *text = *read;
   return LoadPipelineText(*read, options, purpose);
+}
+
+std::string NameOfPipeline(const std::string& file) {
+  const Result<std::string> text = ReadTypedFile(file);
+  if (!text.ok()) return {};
+  const ParsedYaml yaml = ParseYaml(*text);
+  const YamlNode* const name = yaml.root ? yaml.root->Find("name") : nullptr;
+  return name != nullptr && name->is_scalar() && IsName(name->text) ? name->text : std::string();
 }
 
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,

@@ -39,6 +39,9 @@ enum class LoadPurpose : std::uint8_t {
 std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
                                              std::string* text = nullptr);
 
+/// The name in the pipeline file; empty: it cannot be read, or has none.
+std::string NameOfPipeline(const std::string& file);
+
 /// As LoadPipeline, from the text of a file called `options.file`.
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,
                                                  LoadPurpose purpose);

@@ -57,6 +57,10 @@ std::vector<Word> PipelineFlags(PipelineOptions& options) {
        .value = "NAME=VALUE",
        .help = "Set a var, stages.STAGE.KEY or limits.KEY (limits.memory=8GiB) to another value",
        .to = &options.set},
+      {.flags = {"--vars"},
+       .value = "FILE",
+       .help = "Take what --set would set from a file of lines NAME: VALUE; --set comes after it",
+       .to = AssignmentsOfFiles{&options.set}},
       {.flags = {"--subset"},
        .value = "N|P%",
        .help =

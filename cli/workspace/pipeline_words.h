@@ -1,5 +1,5 @@
-// The words that the commands on a pipeline file share: the file, --set, --subset, --allow-plugin, --work,
-// --scratch and --scratch-size.
+// The words that the commands on a pipeline file share: the file, --set, --vars, --subset, --allow-plugin,
+// --work, --scratch and --scratch-size.
 // Only some commands have --from-log.
 #pragma once
 

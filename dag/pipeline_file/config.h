@@ -24,6 +24,7 @@ enum class ValueType : std::uint8_t {
   kShards,         // `auto` or a positive integer; JSON string "auto" or int
   kShuffle,        // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
   kMap,            // a map of any content (dag/pipeline_file/free_value.h); JSON object
+  kIntegerOrAuto,  // `auto` or a whole number; JSON string "auto" or int
 };
 
 /// The effect of a key; this decides whether the key belongs to the recipe.

@@ -39,4 +39,18 @@ std::string DidYouMean(std::string_view word, const Range& candidates) {
   return nearest.empty() ? std::string() : StrCat("; did you mean '", nearest, "'?");
 }
 
+/// As DidYouMean; if no candidate is near: "; there are 'A', 'B'", the first of them. For names of a person.
+template <class Range>
+std::string NamesLike(std::string_view word, const Range& candidates) {
+  constexpr std::size_t kMostNames = 12;
+  std::string text = DidYouMean(word, candidates);
+  if (!text.empty()) return text;
+  std::size_t named = 0;
+  for (std::string_view candidate : candidates) {
+    if (named == kMostNames) return text + ", …";
+    text += StrCat(named++ == 0 ? "; there are " : ", ", "'", candidate, "'");
+  }
+  return text;
+}
+
 }  // namespace pipeline

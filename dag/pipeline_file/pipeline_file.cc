@@ -165,9 +165,30 @@ class FileReader {
       if (stages != nullptr)
         for (const YamlEntry& entry : stages->entries) names.push_back(entry.key);
       return Complain({},
-                      StrCat("--set ", name, ": there is no stage '", stage, "'", DidYouMean(stage, names)));
+                      StrCat("--set ", name, ": there is no stage '", stage, "'", NamesLike(stage, names)));
     }
-    if (node->is_map()) SetKey(*node, key, name, text);  // another value is reported with the stage
+    if (node->is_map()) SetBelow(*node, key, name, text);  // another value is reported with the stage
+  }
+
+  /// Sets `path`, such as "config.optimizer.lr"; maps on the way that the file lacks are added. A key of the
+  /// file may have dots itself.
+  void SetBelow(YamlNode& node, const std::string& path, const std::string& name, const std::string& text) {
+    const bool is_key = node.Find(path) != nullptr || path.ends_with('.');
+    for (std::size_t dot = path.rfind('.'); !is_key && dot != std::string::npos && dot > 0;
+         dot = path.rfind('.', dot - 1)) {
+      YamlNode* const below = node.Find(path.substr(0, dot));
+      if (below == nullptr) continue;
+      if (below->is_null()) below->kind = YamlNode::Kind::kMap;
+      if (below->is_map()) return SetBelow(*below, path.substr(dot + 1), name, text);
+      return Complain(
+          {}, StrCat("--set ", name, ": '", path.substr(0, dot), "' is no map, and is ", Describe(*below)));
+    }
+    const std::size_t dot = is_key ? 0 : path.find('.');
+    if (dot == 0 || dot == std::string::npos) return SetKey(node, path, name, text);
+    YamlNode map;
+    map.kind = YamlNode::Kind::kMap;
+    node.entries.push_back({path.substr(0, dot), {}, std::move(map)});
+    SetBelow(node.entries.back().value, path.substr(dot + 1), name, text);
   }
 
   void SetLimit(YamlNode& root, const std::string& name, const std::string& text) {

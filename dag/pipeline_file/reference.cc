@@ -18,6 +18,7 @@ std::string TypeName(const ConfigKey& key) {
   switch (key.type) {
     case ValueType::kString: return "text";
     case ValueType::kInteger: return "whole number";
+    case ValueType::kIntegerOrAuto: return "`auto` or a whole number";
     case ValueType::kNumber: return "number";
     case ValueType::kBoolean: return "`true` or `false`";
     case ValueType::kBytes: return "size";
@@ -149,6 +150,8 @@ Json ValueSchema(const ConfigKey& key) {
   switch (key.type) {
     case ValueType::kString: return Ref("text");
     case ValueType::kInteger: return AnyOf({Type("integer"), Ref("reference")});
+    case ValueType::kIntegerOrAuto:
+      return AnyOf({Type("integer"), Map({{"const", "auto"}}), Ref("reference")});
     case ValueType::kNumber: return AnyOf({Type("number"), Ref("reference")});
     case ValueType::kBoolean: return AnyOf({Type("boolean"), Ref("reference")});
     case ValueType::kBytes: return Ref("size");

@@ -26,7 +26,10 @@ class Reader {
   MaybeJson Read(const ConfigKey& key, const YamlNode& node) const {
     switch (key.type) {
       case ValueType::kString: return String(node);
-      case ValueType::kInteger: return Integer(node);
+      case ValueType::kInteger: return Integer(node, "a whole number");
+      case ValueType::kIntegerOrAuto:
+        return IsText(node) && node.text == "auto" ? MaybeJson(Json("auto"))
+                                                   : Integer(node, "'auto' or a whole number");
       case ValueType::kNumber: return Number(node, "a number");
       case ValueType::kBoolean: return Boolean(node);
       case ValueType::kBytes: return Bytes(node);
@@ -74,11 +77,10 @@ class Reader {
     return value;
   }
 
-  MaybeJson Integer(const YamlNode& node) const {
-    constexpr std::string_view kWhat = "a whole number";
-    if (!IsPlain(node)) return ExpectedPlain(kWhat, node);
+  MaybeJson Integer(const YamlNode& node, std::string_view what) const {
+    if (!IsPlain(node)) return ExpectedPlain(what, node);
     const auto value = ParseNumber<std::int64_t>(node.text);
-    return value ? MaybeJson(Json(*value)) : Expected(kWhat, node);
+    return value ? MaybeJson(Json(*value)) : Expected(what, node);
   }
 
   MaybeJson Number(const YamlNode& node, std::string_view what) const {

@@ -40,7 +40,7 @@ Variables::Variables(const YamlNode* vars, const YamlNode* env, const ParseOptio
     const auto found = variables_.find(name);
     if (found == variables_.end()) {
       Complain({}, StrCat("--set ", name, ": the file has no variable of that name",
-                          DidYouMean(name, KeysOf(variables_))));
+                          NamesLike(name, KeysOf(variables_))));
       continue;
     }
     const bool is_other = found->second.value.text != text;
@@ -108,7 +108,7 @@ const YamlNode* Variables::ResolveVariable(std::string_view name, FilePosition a
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
     Complain(at,
-             StrCat("there is no variable '", name.substr(0, 64), "'", DidYouMean(name, KeysOf(variables_))));
+             StrCat("there is no variable '", name.substr(0, 64), "'", NamesLike(name, KeysOf(variables_))));
     return nullptr;
   }
   Variable& variable = found->second;

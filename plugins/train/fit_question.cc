@@ -1,5 +1,6 @@
 #include "plugins/train/fit_question.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -17,6 +18,7 @@ constexpr std::string_view kTpu = "tpu";
 constexpr std::size_t kMostAnswers = 1 << 20;
 constexpr std::size_t kMostShown = 8;
 constexpr std::size_t kMostFitAnswer = 200;
+constexpr std::int64_t kMostOfAuto = 32'000;  // as in text/vocabulary_sizes.h
 
 Json ReadAnswers(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -54,7 +56,12 @@ Json FitQuestion(const Json& stage) {
   const Json& makers = stage["makers"];
   if (const std::int64_t length = makers["data"]["config"]["seq_len"].AsInt(); length > 0)
     question["seq_len"] = length;
-  if (const std::int64_t vocab = makers["tokenizer"]["facts"]["vocab_size"].AsInt(); vocab > 0)
+  // The facts of a tokenizer that is not made yet have the least number of its pieces, which is the wanted one
+  // for some of its models only; `auto` takes kMostOfAuto at most.
+  const Json& tokenizer = makers["tokenizer"];
+  const Json& wanted = tokenizer["config"]["vocab_size"];
+  const std::int64_t most = wanted.is_string() ? kMostOfAuto : wanted.AsInt();
+  if (const std::int64_t vocab = std::max(tokenizer["facts"]["vocab_size"].AsInt(), most); vocab > 0)
     question["vocab"] = vocab;
   return question;
 }

@@ -1,4 +1,5 @@
 // The one exported symbol. No exception leaves it: plugins/ABI.md, section 2.
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "base/str.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/train/commands.h"
+#include "plugins/train/config/check_config.h"
 #include "plugins/train/description.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/external_training.h"
@@ -103,7 +105,13 @@ pipe_code Expand(const pipe_call* call, pipe_text request) {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
     std::vector<std::string> named_inputs;
     for (const Json& name : asked["named_inputs"].AsArray()) named_inputs.emplace_back(name.AsString());
-    ASSIGN_OR_RETURN(const Json answer, ExpandKeys(asked["config"], named_inputs));
+    const Json& settings = asked["config"];
+    if (!IsExternal(settings) && !IsSomebodysOwn(EnvironmentOf(settings))) {
+      const bool has_init =
+          std::find(named_inputs.begin(), named_inputs.end(), "init_from") != named_inputs.end();
+      RETURN_IF_ERROR(CheckTrainerConfig(settings["config"], has_init));
+    }
+    ASSIGN_OR_RETURN(const Json answer, ExpandKeys(settings, named_inputs));
     host.Reply(answer);
     return {};
   });

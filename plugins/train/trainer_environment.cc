@@ -125,6 +125,12 @@ Result<std::string> FindPython(const std::string& directory) {
                again);
 }
 
+bool IsSomebodysOwn(const std::string& directory) {
+  std::error_code error;
+  return access(StrCat(directory, "/bin/python").c_str(), X_OK) == 0 &&
+         !fs::exists(StrCat(directory, "/", kMadeFrom), error);
+}
+
 std::string ExtraOf(const std::string& directory) {
   const std::string mark = Content(StrCat(directory, "/", kMadeFrom));
   return mark.find(' ') == std::string::npos ? std::string() : mark.substr(0, mark.find(' '));

@@ -33,6 +33,9 @@ Result<std::string> MarkOf(const std::string& extra);
 /// the environment is missing, unfinished or made from other requirements.
 Result<std::string> FindPython(const std::string& directory);
 
+/// Whether `directory` has a bin/python that is not of `pipe trainer setup`: it may run another trainer.
+bool IsSomebodysOwn(const std::string& directory);
+
 /// The extra of an environment; empty: unknown.
 std::string ExtraOf(const std::string& directory);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/mistake.h"
 #include "stages/lines/partition_file.h"
 #include "stages/lines/sample_sink.h"
 #include "stages/lines/sample_source.h"
@@ -17,10 +18,8 @@ namespace {
 Result<std::uint8_t> SplitNamed(std::string_view name, const Schema& schema) {
   const auto found = std::find(schema.splits.begin(), schema.splits.end(), name);
   if (found != schema.splits.end()) return static_cast<std::uint8_t>(found - schema.splits.begin());
-  std::string known;
-  for (const std::string& split : schema.splits) known += StrCat(known.empty() ? "" : ", ", split);
-  return Status(Code::kInvalidArgument,
-                StrCat("split: the records that come in have no split '", name, "', only: ", known));
+  return Status(Code::kInvalidArgument, StrCat("split: the records that come in have no split '", name, "'",
+                                               NamesLike(name, schema.splits)));
 }
 
 Result<SampleRules> SampleRulesOf(const Json& config, const Schema& schema) {

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/pipeline_file/mistake.h"
 #include "dag/records/transform.h"
 
 namespace pipeline {
@@ -17,8 +18,9 @@ namespace pipeline {
 namespace {
 
 constexpr std::uint64_t kSplitSeed = 0x73706c6974;  // "split"
-constexpr std::size_t kMaxSplits = 256;             // column `split` is a u8
-constexpr double kRounding = 1e-9;                  // the sum of decimal fractions may differ so much from 1
+constexpr std::uint64_t kFewDocuments = 100;
+constexpr std::size_t kMaxSplits = 256;  // column `split` is a u8
+constexpr double kRounding = 1e-9;       // the sum of decimal fractions may differ so much from 1
 
 std::string Decimal(double number) {
   std::array<char, 64> text{};
@@ -64,11 +66,9 @@ Result<Division> DivisionOf(std::string_view of, const SplitRule& rule, const Sc
   const auto at = std::find(schema.splits.begin(), schema.splits.end(), of);
   if (schema.columns.count("split") == 0)
     return Status(Code::kInvalidArgument, "of: the records that come in have no splits; leave it out");
-  if (at == schema.splits.end()) {
-    std::string names;
-    for (const std::string& name : schema.splits) names += StrCat(names.empty() ? "" : ", ", name);
-    return Status(Code::kInvalidArgument, StrCat("of: no split '", of, "' comes in; there are ", names));
-  }
+  if (at == schema.splits.end())
+    return Status(Code::kInvalidArgument,
+                  StrCat("of: no split '", of, "' comes in", NamesLike(of, schema.splits)));
   for (const std::string& name : rule.names())
     if (name != of && std::find(schema.splits.begin(), schema.splits.end(), name) != schema.splits.end())
       return Status(Code::kInvalidArgument,
@@ -114,10 +114,10 @@ class Split final : public Transform {
   }
 
   Status CheckCounts(const ArtifactTotals& totals) const override {
-    std::uint64_t all = 0;
+    std::uint64_t all = 0, records = 0;
     for (const std::string& name : rule_.names())
       if (const auto found = totals.splits.find(name); found != totals.splits.end())
-        all += found->second.documents;
+        all += found->second.documents, records += found->second.records;
     if (all == 0 && min_documents_ > 0)
       return Status(
           Code::kFailedPrecondition,
@@ -132,6 +132,11 @@ class Split final : public Transform {
                          min_documents_, ": ", Remedy(all));
     }
     if (failures.empty()) return {};
+    if (all < kFewDocuments && all < records)
+      failures +=
+          StrCat("; ", records, " lines are ", all, all == 1 ? " document" : " documents",
+                 ", since in plain text only a blank line ends one: if each line is a document, write ",
+                 "`documents: line` in the stage that reads the text");
     return Status(Code::kFailedPrecondition, failures);
   }
 

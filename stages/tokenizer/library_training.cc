@@ -82,7 +82,7 @@ Status LibraryTraining::StartChild(bool huge) {
   std::map<std::string, std::string> options = LayoutOptions(*settings_.layout, morphemes);
   options["model_type"] = settings_.model;
   options["vocab_size"] = std::to_string(settings_.vocab_size);
-  options["hard_vocab_limit"] = settings_.fewer_will_do ? "false" : "true";
+  options["hard_vocab_limit"] = settings_.fewer_will_do || settings_.is_auto ? "false" : "true";
   options["byte_fallback"] = settings_.byte_fallback ? "true" : "false";
   options["character_coverage"] = Decimal(settings_.character_coverage);
   options["max_sentencepiece_length"] = std::to_string(settings_.max_piece_length);
@@ -148,7 +148,7 @@ Result<SentencePieceModel> LibraryTraining::Finish() {
   return model;
 }
 
-Status LibraryTraining::Explain(const Status& status) const {
+Status LibraryTraining::Explain(const Status& status) {
   if (status.code() == Code::kResourceExhausted)
     return Status(status.code(),
                   StrCat(status.message(), ": about ",
@@ -156,19 +156,23 @@ Status LibraryTraining::Explain(const Status& status) const {
                          "; train on a smaller sample"));
   if (status.code() != Code::kFailedPrecondition) return status;
   // A message of the library: "Vocabulary size too high (32000). Please set it to a value <= 8123."
-  if (const auto most = NumberBehind(status.message(), "set it to a value <= "))
+  if (const auto most = NumberBehind(status.message(), "set it to a value <= ")) {
+    found_sizes_.most = *most;
     return Status(Code::kFailedPrecondition,
                   StrCat("vocab_size: ", settings_.vocab_size, " is more than this text has pieces for; ",
                          *most, " would do, or more text (it had ", HumanBytes(counts_.bytes), ")"));
+  }
   // "Vocabulary size is smaller than required_chars. 300 vs 812."
   if (const auto least =
-          NumberBehind(status.message(), StrCat("required_chars. ", settings_.vocab_size, " vs ")))
+          NumberBehind(status.message(), StrCat("required_chars. ", settings_.vocab_size, " vs "))) {
+    found_sizes_.least = *least;
     return Status(Code::kFailedPrecondition,
                   StrCat("vocab_size: ", settings_.vocab_size,
                          " is too few: the special pieces and the characters that "
                          "character_coverage ",
                          Decimal(settings_.character_coverage), " asks for are ", *least,
                          " already; take more, or a lower character_coverage"));
+  }
   return Status(Code::kFailedPrecondition, StrCat("SentencePiece refuses to train: ", status.message()));
 }
 

@@ -28,7 +28,7 @@ class LibraryTraining final : public TokenizerTraining {
   LibraryTraining(const TrainingSettings& settings, TrainingMeans means);
   Status StartChild(bool huge);
   std::uint64_t NeededMemory() const;
-  Status Explain(const Status& status) const;
+  Status Explain(const Status& status);
 
   const TrainingSettings settings_;
   const TrainingMeans means_;

@@ -35,9 +35,10 @@ struct TrainingSettings {
   Boundaries boundaries = Boundaries::kNone;
   std::string model = "unigram";  // or "bpe", "word", "char"
   bool by_library = false;        // if not, the model is unigram
-  std::int64_t vocab_size = 0;    // a maximum if `fewer_will_do`
-  bool fewer_will_do = false;
-  bool is_rough = false;  // our own trainer takes fewer steps: to compare tokenizers, not to use them
+  std::int64_t vocab_size = 0;    // a maximum if `fewer_will_do` or `is_auto`
+  bool fewer_will_do = false;     // to compare tokenizers, not to use them
+  bool is_auto = false;           // as many as the text has pieces for
+  bool is_rough = false;          // our own trainer takes fewer steps: to compare tokenizers, not to use them
   bool byte_fallback = true;
   double character_coverage = 0.9995;
   std::int64_t max_piece_length = 16;  // in characters
@@ -64,6 +65,12 @@ struct TrainingMeans {
   std::stop_token stop = {};
 };
 
+/// The ends of the sizes of a vocabulary that a text is enough for, as far as they are known; 0: not known.
+struct FoundSizes {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
 /// One thread, which must live until Finish has returned. Destroying it earlier ends the training.
 class TokenizerTraining {
  public:
@@ -75,9 +82,12 @@ class TokenizerTraining {
   virtual Result<SentencePieceModel> Finish() = 0;
 
   const TrainingCounts& counts() const { return counts_; }
+  /// What a trainer that knows only one end at once found while it refused the wanted size.
+  const FoundSizes& found_sizes() const { return found_sizes_; }
 
  protected:
   TrainingCounts counts_;
+  FoundSizes found_sizes_;
 };
 
 /// `text_bytes`: upper bound of the text to add.

@@ -14,15 +14,16 @@
 #include "stages/shards/measured_writer.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/engine_key.h"
-#include "stages/tokenizer/own_symbols.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_report.h"
+#include "stages/tokenizer/tokenizer_settings.h"
 #include "stages/tokenizer/tokenizer_training.h"
 #include "stages/tokenizer/wordpiece_training.h"
 #include "text/regular_expression.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/unicode.h"
 #include "text/unigram/unigram_trainer.h"
+#include "text/vocabulary_sizes.h"
 
 namespace pipeline {
 
@@ -32,7 +33,6 @@ constexpr std::string_view kTrainSplit = "train";
 constexpr std::string_view kBaseFile = "tokenizer.base.model";  // without the sentinels
 constexpr std::string_view kVocabularyFile = "tokenizer.vocab";
 constexpr std::string_view kReportFile = "report.json";
-constexpr std::string_view kPatternKey = "pattern", kMinCountKey = "min_count";
 
 // One line in 50 is kept aside for measurements, up to 1 MiB. The hash of a line decides; below this limit,
 // no line that is trained on is equal to a line kept aside. The small tokenizers of the comparison learn from
@@ -44,95 +44,6 @@ constexpr std::uint64_t kHeldBytes = 1 << 20;
 constexpr std::uint64_t kSampleBytes = 2 << 20;     // for the library
 constexpr std::uint64_t kOwnSampleBytes = 3 << 18;  // for our trainer: a fifth of the time of a training
 constexpr std::int64_t kComparedVocabulary = 8000;
-constexpr std::uint32_t kLeastPieces = 16;
-constexpr std::int64_t kMostPieces = 1 << 24;  // of a SentencePiece model
-
-struct Settings {
-  TrainingSettings training;
-  bool compare = true;
-};
-
-bool HasColumn(const Schema& schema, std::string_view name) { return schema.columns.count(name) != 0; }
-
-Status Refuse(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
-
-bool IsByLibrary(const Json& config) {
-  return config["model"].AsString() != "unigram" || config[kEngineKey].AsString() == kLibraryEngine;
-}
-
-Result<Settings> SettingsOf(const Json& config, const Schema& schema) {
-  Settings settings;
-  TrainingSettings& training = settings.training;
-  training.layout = FindTokenizerLayout(config["layout"].AsString());
-  if (training.layout == nullptr) return Refuse("layout: no such layout");
-  training.model = config["model"].AsString();
-  training.vocab_size = config["vocab_size"].AsInt();
-  training.byte_fallback = config["byte_fallback"].AsBool(true);
-  training.character_coverage = config["character_coverage"].AsDouble();
-  training.max_piece_length = config["max_piece_length"].AsInt();
-  training.by_library = IsByLibrary(config);
-  settings.compare = config["compare_boundaries"].AsBool(true);
-  training.pattern = config[kPatternKey].AsString();
-  training.min_count = config[kMinCountKey].AsInt(1);
-  ASSIGN_OR_RETURN(training.symbols, OwnSymbols(config[kSymbolsKey], *training.layout));
-
-  const bool has_cuts = HasColumn(schema, "cuts");
-  const std::string_view boundaries = config["boundaries"].AsString();
-  const bool words = training.model == "word";
-  const bool wordpiece = training.model == kWordPieceModel;
-  if (wordpiece != (training.layout->name == kBertLayout))
-    return Refuse(wordpiece ? "layout: a model of WordPiece has the ids that BERT wants; write `layout: bert`"
-                            : "layout: bert is that of a vocab.txt; write `model: wordpiece`");
-  training.boundaries =
-      BoundariesNamed(boundaries).value_or(has_cuts && !words ? Boundaries::kCuts : Boundaries::kNone);
-  const bool by_script = training.boundaries == Boundaries::kScripts;
-  if (by_script && training.by_library)
-    return Refuse(
-        "boundaries: scripts is for `model: unigram` with `engine: own`; the other trainers have their own "
-        "rules for scripts: write `none`");
-  if (!training.pattern.empty() && training.by_library)
-    return Refuse("pattern: only our trainer has it; write `model: unigram` and `engine: own`");
-  if (config.Has(kMinCountKey) && training.by_library)
-    return Refuse("min_count: only our trainer has it; write `model: unigram` and `engine: own`");
-  if (training.boundaries != Boundaries::kNone && !by_script && !has_cuts)
-    return Refuse(StrCat("boundaries: ", boundaries,
-                         " needs the column 'cuts', which its input does not have; put "
-                         "segment_words in front of it, or write `boundaries: none`"));
-  if (wordpiece && training.boundaries != Boundaries::kCuts && training.boundaries != Boundaries::kNone)
-    return Refuse(StrCat("boundaries: ", boundaries,
-                         " is for SentencePiece; the words of WordPiece are morphemes with `cuts`, those of "
-                         "BERT with `none`"));
-  if (wordpiece) {
-    training.byte_fallback = settings.compare = false;
-  }
-  if (words && OfDistinctMorphemes(training.boundaries))
-    return Refuse(
-        "boundaries: a model of words finds only words between spaces, and morphemes have no spaces "
-        "around them; take `model: unigram`");
-  return settings;
-}
-
-Status CheckRanges(const Settings& settings) {
-  const TrainingSettings& training = settings.training;
-  const std::int64_t least =
-      kLeastPieces + static_cast<std::int64_t>(training.symbols.size()) + (training.byte_fallback ? 256 : 0);
-  const bool wordpiece = training.model == kWordPieceModel;
-  const std::int64_t most = wordpiece ? std::int64_t{kMaxWordPieces} : kMostPieces;
-  if (training.vocab_size < least || training.vocab_size > most)
-    return Refuse(StrCat("vocab_size: ", training.vocab_size, " is not between ", least, " and ", most,
-                         wordpiece ? ", the most that a vocab.txt may have" : "",
-                         training.byte_fallback ? " (256 of them are bytes, for byte_fallback)" : ""));
-  if (!(training.character_coverage >= 0.98 && training.character_coverage <= 1))
-    return Refuse("character_coverage: not between 0.98 and 1");
-  if (training.min_count < 1) return Refuse("min_count: is less than 1");
-  if (training.max_piece_length < 1 || training.max_piece_length > 512)
-    return Refuse("max_piece_length: not between 1 and 512");
-  if (!training.pattern.empty()) {
-    const Status valid = RegularExpression::Make(training.pattern).status();
-    if (!valid.ok()) return Refuse(StrCat("pattern: ", valid.message()));
-  }
-  return {};
-}
 
 /// Lines that are kept for measurement and comparison, and a count of others.
 struct Intake {
@@ -142,12 +53,12 @@ struct Intake {
 };
 
 /// Returns the facts of the tokenizer that are known before it is trained. Only unigram and BPE models have
-/// exactly the wanted number of pieces.
+/// exactly the wanted number of pieces, if there is one.
 Json Promises(const Json& config, const Schema& schema) {
-  const Result<Settings> settings = SettingsOf(config, schema);
+  const Result<TokenizerSettings> settings = TokenizerSettingsOf(config, schema);
   if (!settings.ok()) return Json(Json::Object{});
   const TrainingSettings& training = settings->training;
-  const bool exact = training.model == "unigram" || training.model == "bpe";
+  const bool exact = (training.model == "unigram" || training.model == "bpe") && !training.is_auto;
   TokenizerFacts facts =
       PromisedFacts(*training.layout, exact ? static_cast<std::uint32_t>(training.vocab_size) : kLeastPieces);
   facts.morphemes = training.model == kWordPieceModel && training.boundaries == Boundaries::kCuts;
@@ -157,7 +68,7 @@ Json Promises(const Json& config, const Schema& schema) {
 
 class TrainTokenizer final : public JobStage {
  public:
-  TrainTokenizer(std::string name, std::string program, Settings settings, const Schema& schema)
+  TrainTokenizer(std::string name, std::string program, TokenizerSettings settings, const Schema& schema)
       : name_(std::move(name)),
         program_(std::move(program)),
         settings_(std::move(settings)),
@@ -202,21 +113,53 @@ class TrainTokenizer final : public JobStage {
     return TrainingMemory(none, sample_bytes(), sample_bytes() / 100);
   }
 
+  Result<std::unique_ptr<TokenizerTraining>> Start(const TrainingSettings& settings,
+                                                   const JobRequest& request) const {
+    return StartTraining(settings, TrainText(request.input).bytes,
+                         {.program = program_,
+                          .memory = request.memory_bytes,
+                          .scratch = request.scratch,
+                          .threads = static_cast<std::size_t>(std::max(request.threads, 1)),
+                          .progress = request.progress,
+                          .stop = request.stop});
+  }
+
+  Result<Intake> Read(const JobRequest& request, TokenizerTraining& training) const {
+    return Read(request, training.counts(),
+                [&](std::string_view line, auto cuts) { return training.Add(line, cuts); });
+  }
+
+  /// Refuses the wanted size, with all that work: of those a trainer has told one end only, and a second
+  /// training tells the other one. It takes no more pieces than `auto`, and what it makes is not used.
+  Status RefuseSize(const JobRequest& request, FoundSizes found) const {
+    TrainingSettings other = settings_.training;
+    other.fewer_will_do = true;
+    other.vocab_size =
+        found.least == 0 ? LeastPieces(other) : std::max(found.least, std::int64_t{kMostOfAuto});
+    ASSIGN_OR_RETURN(const std::unique_ptr<TokenizerTraining> training, Start(other, request));
+    RETURN_IF_ERROR(Read(request, *training).status());
+    Say(request, "finding the sizes that work");
+    const Result<SentencePieceModel> model = training->Finish();
+    const std::int64_t least = training->found_sizes().least;
+    if (!model.ok() && least == 0) return model.status();
+    if (found.least == 0)
+      found.least = least == 0 ? other.vocab_size : least;
+    else
+      found.most = static_cast<std::int64_t>(model->pieces().size());
+    return RefuseVocabularySize(
+        static_cast<std::size_t>(settings_.training.vocab_size), settings_.training.is_auto,
+        {static_cast<std::size_t>(found.least), static_cast<std::size_t>(found.most)});
+  }
+
   Result<JobOutput> Train(const JobRequest& request) const {
-    ASSIGN_OR_RETURN(const std::unique_ptr<TokenizerTraining> training,
-                     StartTraining(settings_.training, TrainText(request.input).bytes,
-                                   {.program = program_,
-                                    .memory = request.memory_bytes,
-                                    .scratch = request.scratch,
-                                    .threads = static_cast<std::size_t>(std::max(request.threads, 1)),
-                                    .progress = request.progress,
-                                    .stop = request.stop}));
-    ASSIGN_OR_RETURN(const Intake intake,
-                     Read(request, training->counts(),
-                          [&](std::string_view line, auto cuts) { return training->Add(line, cuts); }));
-    Say(request, StrCat("training ", settings_.training.vocab_size, " pieces on ",
-                        HumanBytes(training->counts().bytes), " of text"));
-    ASSIGN_OR_RETURN(SentencePieceModel model, training->Finish());
+    ASSIGN_OR_RETURN(const std::unique_ptr<TokenizerTraining> training, Start(settings_.training, request));
+    ASSIGN_OR_RETURN(const Intake intake, Read(request, *training));
+    RETURN_IF_ERROR(CheckText(training->counts(), intake));
+    SayTraining(request, training->counts());
+    Result<SentencePieceModel> trained = training->Finish();
+    if (const FoundSizes& found = training->found_sizes(); found.least + found.most > 0)
+      return RefuseSize(request, found);
+    ASSIGN_OR_RETURN(SentencePieceModel model, std::move(trained));
 
     Json report;
     ASSIGN_OR_RETURN(report["held_out"], MeasureTokenizer(model, intake.held));
@@ -234,8 +177,8 @@ class TrainTokenizer final : public JobStage {
     ASSIGN_OR_RETURN(const Intake intake,
                      Read(request, training.counts(),
                           [&](std::string_view line, auto cuts) { return training.Add(line, cuts); }));
-    Say(request, StrCat("training ", settings_.training.vocab_size, " pieces on ",
-                        HumanBytes(training.counts().bytes), " of text"));
+    RETURN_IF_ERROR(CheckText(training.counts(), intake));
+    SayTraining(request, training.counts());
     ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, training.Finish(request.stop));
     Json report;
     report["held_out"] = MeasureWordPieces(vocabulary, training.kind(), intake.held);
@@ -251,6 +194,23 @@ class TrainTokenizer final : public JobStage {
     RETURN_IF_ERROR(Write(request, kWordPieceFile, bytes, output));
     RETURN_IF_ERROR(Write(request, kReportFile, report.DumpPretty(), output));
     return output;
+  }
+
+  void SayTraining(const JobRequest& request, const TrainingCounts& counts) const {
+    Say(request, StrCat("training ", settings_.training.is_auto ? "up to " : "",
+                        settings_.training.vocab_size, " pieces on ", HumanBytes(counts.bytes), " of text"));
+  }
+
+  /// kFailedPrecondition: no text is left to train on, and why.
+  static Status CheckText(const TrainingCounts& counts, const Intake& intake) {
+    if (counts.bytes > 0) return {};
+    std::string why = "no line comes in";
+    if (const std::size_t held = intake.held.text.size(); held > 0)
+      why = StrCat("all its lines, ", held, ", were kept aside to measure with; add lines");
+    else if (intake.other_splits > 0)
+      why = StrCat("the split `", kTrainSplit, "` has no line, and ", intake.other_splits,
+                   " are in other splits");
+    return Status(Code::kFailedPrecondition, StrCat("there is no text to train on: ", why));
   }
 
   /// Reports a step whose progress is unknown.
@@ -333,6 +293,7 @@ class TrainTokenizer final : public JobStage {
       small.boundaries = boundaries;
       small.vocab_size = report["vocab_size"].AsInt();
       small.fewer_will_do = small.is_rough = true;
+      small.is_auto = false;
       small.min_count = 1;  // a sample has fewer of each word
       Json& result = report["characters_per_token"][BoundariesName(boundaries)];
       Result<double> found = CharactersWith(small, intake, request);
@@ -391,62 +352,10 @@ class TrainTokenizer final : public JobStage {
 
   std::string name_;
   std::string program_;
-  Settings settings_;
+  TokenizerSettings settings_;
   bool has_cuts_;
   std::optional<std::uint8_t> train_;  // number of the split; absent: records have no splits
 };
-
-std::vector<ConfigKey> Keys() {
-  return {
-      {"model",
-       ValueType::kChoice,
-       "unigram",
-       Effect::kBytes,
-       "How pieces are found; `wordpiece` makes the vocab.txt of BERT.",
-       {"unigram", "bpe", "word", "char", "wordpiece"}},
-      {"vocab_size", ValueType::kInteger, "32000", Effect::kBytes,
-       "How many pieces are trained, special ones included; the sentinels of layout t5 come on top."},
-      {"layout", ValueType::kChoice, "pipe", Effect::kBytes,
-       "Ids of the special pieces and treatment of text, as the trainer that will load it wants them.",
-       TokenizerLayoutNames()},
-      {"boundaries",
-       ValueType::kChoice,
-       "auto",
-       Effect::kBytes,
-       "The borders that no piece crosses: morphemes, a space being a piece of its own (cuts) or the front "
-       "of the morpheme behind it (cuts_in_words, for scripts with spaces); morphemes that then count as "
-       "words (spaces); spaces and changes of the script (scripts), with kanji and kana as one script "
-       "(none). "
-       "auto is cuts where the column is there, else none.",
-       {"auto", "cuts", "cuts_in_words", "spaces", "none", "scripts"}},
-      {"byte_fallback", ValueType::kBoolean, "true", Effect::kBytes,
-       "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece; not with "
-       "`wordpiece`."},
-      {"character_coverage", ValueType::kNumber, "0.9995", Effect::kBytes,
-       "Share of all characters of the text that get a piece of their own."},
-      {"max_piece_length", ValueType::kInteger, "16", Effect::kBytes, "Characters of the longest piece."},
-      {kSymbolsKey, ValueType::kStrings, "~", Effect::kBytes,
-       "Pieces that any text with them gives as one id, such as <answer>; their ids follow those of the "
-       "layout."},
-      {kPatternKey, ValueType::kString, "~", Effect::kBytes,
-       "A regular expression: no piece crosses the beginning or the end of one of its matches, such as "
-       "\\p{Nd} for "
-       "pieces with at most one digit. For `engine: own`."},
-      {kMinCountKey, ValueType::kInteger, "~", Effect::kBytes,
-       "Words that occur less often are ignored; from 2 on their counts need not fit in memory. If absent: "
-       "1. "
-       "For `engine: own`."},
-      {kEngineKey,
-       ValueType::kChoice,
-       "~",
-       Effect::kBytes,
-       "Which trainer finds the pieces of a unigram model: our own one, or the library; if absent: own. The "
-       "library makes the other SentencePiece models in any case.",
-       {"own", kLibraryEngine}},
-      {"compare_boundaries", ValueType::kBoolean, "true", Effect::kBytes,
-       "Whether the report compares the choices for boundaries, with three small tokenizers."},
-  };
-}
 
 bool IsOwnName(const Json&, const std::vector<std::string>&, std::string_view object) {
   return IsOneOf(object, {kTokenizerModelFile, kBaseFile, kVocabularyFile, kReportFile, kWordPieceFile});
@@ -461,7 +370,7 @@ StageType TrainTokenizerType(std::string program) {
       "Trains a SentencePiece tokenizer, or a WordPiece vocabulary, on the lines of the split `train`, or on "
       "all where there are no "
       "splits.";
-  type.keys = Keys();
+  type.keys = TokenizerKeys();
   type.gives = Flow::kArtifact;
   type.reads = {"text"};
   type.libraries = {{"sentencepiece", SentencePieceVersion()}};
@@ -476,19 +385,21 @@ StageType TrainTokenizerType(std::string program) {
   type.check = [](const Json& config, Schema& schema) -> Status {
     if (HasColumn(schema, "split") &&
         std::find(schema.splits.begin(), schema.splits.end(), kTrainSplit) == schema.splits.end())
-      return Refuse(
+      return Status(
+          Code::kInvalidArgument,
           "a tokenizer is trained on the split `train`, which the records that come in do not have");
-    ASSIGN_OR_RETURN(const Settings settings, SettingsOf(config, schema));
-    return CheckRanges(settings);
+    ASSIGN_OR_RETURN(const TokenizerSettings settings, TokenizerSettingsOf(config, schema));
+    return CheckRanges(settings.training);
   };
-  type.kind = JobKind{.make = [program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
-                        ASSIGN_OR_RETURN(Settings settings, SettingsOf(context.config, context.schema));
-                        return std::unique_ptr<JobStage>(std::make_unique<TrainTokenizer>(
-                            context.name, program, std::move(settings), context.schema));
-                      },
-                      .out_optional = true,
-                      .names = {.own = IsOwnName},
-                      .promises = Promises};
+  type.kind = JobKind{
+      .make = [program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+        ASSIGN_OR_RETURN(TokenizerSettings settings, TokenizerSettingsOf(context.config, context.schema));
+        return std::unique_ptr<JobStage>(
+            std::make_unique<TrainTokenizer>(context.name, program, std::move(settings), context.schema));
+      },
+      .out_optional = true,
+      .names = {.own = IsOwnName},
+      .promises = Promises};
   return type;
 }
 

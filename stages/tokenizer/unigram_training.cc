@@ -56,6 +56,7 @@ UnigramRules RulesOf(const TrainingSettings& settings, const SentencePieceModel&
   rules.pieces = static_cast<std::size_t>(settings.vocab_size) -
                  std::min(static_cast<std::size_t>(settings.vocab_size), rules.other_pieces);
   rules.fewer_will_do = settings.fewer_will_do;
+  rules.as_many_as_there_are = settings.is_auto;
   rules.character_coverage = settings.character_coverage;
   rules.required_characters = {std::string(kSpaceMark)};  // texts have spaces even if no word has one
   for (const SentencePiece& piece : others.pieces()) rules.reserved_texts.push_back(piece.text);

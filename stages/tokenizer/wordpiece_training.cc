@@ -44,18 +44,14 @@ Result<WordPieceVocabulary> WordPieceTraining::Finish(std::stop_token stop) cons
     return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
   WordPieceRules rules;
   rules.pieces = static_cast<std::size_t>(settings_.vocab_size) - kSpecialPieces.size();
-  rules.fewer_will_do = settings_.fewer_will_do;
+  rules.other_pieces = kSpecialPieces.size();
+  rules.fewer_will_do = settings_.is_auto;
   rules.character_coverage = settings_.character_coverage;
   rules.max_characters = static_cast<std::size_t>(settings_.max_piece_length);
-  Result<std::vector<std::string>> pieces = TrainWordPieces(words_, rules, std::move(stop));
-  if (!pieces.ok()) {
-    if (pieces.status().code() != Code::kFailedPrecondition) return std::move(pieces).status();
-    return Status(Code::kFailedPrecondition,
-                  StrCat("vocab_size: ", settings_.vocab_size, " ", pieces.status().message()));
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> pieces, TrainWordPieces(words_, rules, std::move(stop)));
   std::string text;
   for (const std::string_view piece : kSpecialPieces) text += StrCat(piece, "\n");
-  for (const std::string& piece : *pieces) text += StrCat(piece, "\n");
+  for (const std::string& piece : pieces) text += StrCat(piece, "\n");
   if (text.size() > kMaxWordPieceBytes)
     return Status(Code::kFailedPrecondition,
                   StrCat("vocab_size: ", settings_.vocab_size, " pieces of this text take ",

@@ -77,7 +77,7 @@ def damaged_archives():
                     bad[len(bad) * 2 // 3] ^= 0xFF
                 sandbox.source.write_bytes(bad)
                 run = sandbox.run()
-                expect(run, 1, sandbox.source.name, "goes on from there")
+                expect(run, 1, sandbox.source.name, "fails again until this is changed")
                 check("at byte " in run.err, f"no offset: {run.err}")
                 check("text/0000-*" in run.failed, f"the log does not say failed: {run.counted()}")
                 check(not published(sandbox), "published from a damaged archive")
@@ -228,7 +228,7 @@ def a_full_disk():
                     told.append(f"before a unit: {before.err.splitlines()[0]}")
                 ballast.write_bytes(b"x" * ((20 if name == "work" else 22) << 20))
                 run = sandbox.run("-j2")
-                expect(run, 1, "goes on from there")
+                expect(run, 1, "fails again until this is changed")
                 check("space" in run.err or "disk" in run.err, run.err)
                 check(not published(sandbox), "published on a full disk")
                 ballast.unlink()

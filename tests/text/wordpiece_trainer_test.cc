@@ -73,11 +73,15 @@ TEST(WordPieceTrainerTest, SpecialPiecesAreNotMadeOfText) {
 
 TEST(WordPieceTrainerTest, SaysHowManyWouldDo) {
   EXPECT_EQ(
-      WhyNot({{"abc", 5}}, {.pieces = 2}),
-      "is too few: the characters that character_coverage asks for take 3 pieces of 2 already; take more, or "
-      "a lower character_coverage");
-  EXPECT_EQ(WhyNot({{"abc", 5}}, {.pieces = 50}),
-            "is more than this text has pieces for; 5 and the special ones would do, or more text");
+      WhyNot({{"abc", 5}}, {.pieces = 2, .other_pieces = 5}),
+      "vocab_size: 7 is too few: the special pieces and the characters that character_coverage asks for "
+      "are 8 already; 8 to 10 would do, or `vocab_size: auto`, or a lower character_coverage");
+  EXPECT_EQ(
+      WhyNot({{"abc", 5}}, {.pieces = 50, .other_pieces = 5}),
+      "vocab_size: 55 is more than this text has pieces for; 8 to 10 would do, or `vocab_size: auto`, or "
+      "more text");
+  for (const std::size_t pieces : {3U, 4U, 5U})
+    EXPECT_EQ(Train({{"abc", 5}}, {.pieces = pieces}).size(), pieces);
 }
 
 TEST(WordPieceTrainerTest, StopsWhenAsked) {

@@ -80,11 +80,14 @@ std::optional<std::vector<double>> PieceLosses(const PieceLattice& lattice, std:
   return losses;
 }
 
-void KeepBest(const std::vector<double>& losses, std::size_t most, PieceLattice& lattice) {
-  std::vector<std::uint32_t> order;
+void KeepBest(const std::vector<double>& losses, std::size_t most, std::size_t least, PieceLattice& lattice) {
+  std::vector<std::uint32_t> order, unused;
   for (std::uint32_t piece = static_cast<std::uint32_t>(lattice.characters()) + 1; piece < losses.size();
        ++piece)
-    if (losses[piece] >= 0) order.push_back(piece);
+    if (losses[piece] >= 0)
+      order.push_back(piece);
+    else if (lattice.pieces()[piece].share > 0)
+      unused.push_back(piece);
   const std::size_t wanted = most > lattice.characters() ? most - lattice.characters() : 0;
   if (order.size() > wanted) {
     std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(wanted), order.end(),
@@ -92,6 +95,15 @@ void KeepBest(const std::vector<double>& losses, std::size_t most, PieceLattice&
                        return std::tuple(losses[b], a) < std::tuple(losses[a], b);
                      });
     order.resize(wanted);
+  }
+  if (const std::size_t kept = lattice.characters() + order.size(); kept < least) {
+    const std::size_t filled = std::min(least - kept, unused.size());
+    const auto& pieces = lattice.pieces();
+    std::nth_element(unused.begin(), unused.begin() + static_cast<std::ptrdiff_t>(filled), unused.end(),
+                     [&pieces](std::uint32_t a, std::uint32_t b) {
+                       return std::tuple(pieces[b].share, a) < std::tuple(pieces[a].share, b);
+                     });
+    order.insert(order.end(), unused.begin(), unused.begin() + static_cast<std::ptrdiff_t>(filled));
   }
   std::vector<bool> kept(losses.size(), false);
   for (const std::uint32_t piece : order) kept[piece] = true;

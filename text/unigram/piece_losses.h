@@ -17,8 +17,9 @@ namespace pipeline {
 std::optional<std::vector<double>> PieceLosses(const PieceLattice& lattice, std::size_t threads,
                                                const std::stop_token& stop);
 
-/// Keeps the characters and the pieces with the greatest losses, `most` in all, and none with a negative
-/// loss. The number of a piece decides between equals.
-void KeepBest(const std::vector<double>& losses, std::size_t most, PieceLattice& lattice);
+/// Keeps the characters and the pieces with the greatest losses, `most` in all. Those with a negative loss
+/// stay only if there would be less than `least`, the ones with the greatest shares first. The number of a
+/// piece decides between equals.
+void KeepBest(const std::vector<double>& losses, std::size_t most, std::size_t least, PieceLattice& lattice);
 
 }  // namespace pipeline

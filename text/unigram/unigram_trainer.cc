@@ -14,6 +14,7 @@
 #include "text/unigram/seed_pieces.h"
 #include "text/unigram/suffix_order.h"
 #include "text/unigram/training_words.h"
+#include "text/vocabulary_sizes.h"
 
 namespace pipeline {
 
@@ -21,8 +22,9 @@ namespace {
 
 Status Stopped() { return Status(Code::kCancelled, "stopped"); }
 
-/// Returns all texts of several characters that may become pieces, with the words.
-Result<PieceLattice> FirstPieces(const CountedWords& counts, const UnigramRules& rules,
+/// Returns all texts of several characters that may become pieces, with the words. Sets `rules.pieces` if the
+/// words decide it.
+Result<PieceLattice> FirstPieces(const CountedWords& counts, UnigramRules& rules,
                                  const std::stop_token& stop) {
   ASSIGN_OR_RETURN(TrainingWords words, MakeTrainingWords(counts,
                                                           {.coverage = rules.character_coverage,
@@ -32,7 +34,7 @@ Result<PieceLattice> FirstPieces(const CountedWords& counts, const UnigramRules&
   if (words.size() == 0)
     return Status(Code::kFailedPrecondition, "there is no text to train on; is the split `train` empty?");
   const std::size_t characters = words.characters.size() - 1;
-  if (characters > rules.pieces)
+  if (rules.fewer_will_do && characters > rules.pieces)
     return Status(
         Code::kFailedPrecondition,
         StrCat("vocab_size: ", rules.pieces + rules.other_pieces,
@@ -44,6 +46,13 @@ Result<PieceLattice> FirstPieces(const CountedWords& counts, const UnigramRules&
   if (!order) return Stopped();
   const auto seeds = FindSeeds(words, *order, seed_rules, stop);
   if (!seeds) return Stopped();
+  if (!rules.fewer_will_do) {
+    const std::size_t all = characters + seeds->size();
+    if (rules.as_many_as_there_are) rules.pieces = std::min(rules.pieces, all);
+    const VocabularySizes sizes = {characters + rules.other_pieces, all + rules.other_pieces};
+    if (const std::size_t wanted = rules.pieces + rules.other_pieces; !sizes.contains(wanted))
+      return RefuseVocabularySize(wanted, rules.as_many_as_there_are, sizes);
+  }
   return PieceLattice::Make(std::move(words), *seeds, *order, rules.memory, stop);
 }
 
@@ -58,11 +67,6 @@ class Trainer {
       if (left_ <= rules_.pieces) break;
       RETURN_IF_ERROR(Prune());
     }
-    if (left_ < rules_.pieces && !rules_.fewer_will_do)
-      return Status(Code::kFailedPrecondition,
-                    StrCat("vocab_size: ", rules_.pieces + rules_.other_pieces,
-                           " is more than this text has pieces for; ", left_ + rules_.other_pieces,
-                           " would do, or more text"));
     return Pieces();
   }
 
@@ -80,7 +84,8 @@ class Trainer {
     const auto losses = PieceLosses(lattice_, rules_.threads, stop_);
     if (!losses) return Stopped();
     const auto kept = static_cast<std::size_t>(static_cast<double>(left_) * rules_.shrink_factor);
-    KeepBest(*losses, std::max(kept, rules_.pieces), lattice_);
+    // A rough model may have fewer pieces than it wants.
+    KeepBest(*losses, std::max(kept, rules_.pieces), rules_.fewer_will_do ? 0 : rules_.pieces, lattice_);
     if (rules_.progress)
       rules_.progress(first_size_ - lattice_.size(), first_size_ - std::min(first_size_, rules_.pieces));
     return {};
@@ -114,8 +119,9 @@ std::uint64_t UnigramMemory(std::uint64_t characters, std::uint64_t words, std::
 
 Result<std::vector<UnigramPiece>> TrainUnigram(const CountedWords& words, const UnigramRules& rules,
                                                std::stop_token stop) {
-  ASSIGN_OR_RETURN(PieceLattice lattice, FirstPieces(words, rules, stop));
-  return Trainer(std::move(lattice), rules, std::move(stop)).Run();
+  UnigramRules decided = rules;
+  ASSIGN_OR_RETURN(PieceLattice lattice, FirstPieces(words, decided, stop));
+  return Trainer(std::move(lattice), decided, std::move(stop)).Run();
 }
 
 }  // namespace pipeline

@@ -19,7 +19,8 @@ inline constexpr int kUnigramTrainerVersion = 1;
 struct UnigramRules {
   std::size_t pieces = 0;                             // wanted number, without special pieces and bytes
   std::size_t other_pieces = 0;                       // special pieces and bytes, which messages add to them
-  bool fewer_will_do = false;                         // accept fewer if the words give no more
+  bool fewer_will_do = false;                         // accept fewer if the words give no more: a rough model
+  bool as_many_as_there_are = false;                  // `pieces` is the most that are wanted
   double character_coverage = 1;                      // share of all characters that get pieces
   std::vector<std::string> required_characters = {};  // get pieces in any case
   std::vector<std::string> reserved_texts = {};  // no piece contains one: special and user-defined pieces
@@ -44,7 +45,8 @@ std::uint64_t UnigramMemory(std::uint64_t characters, std::uint64_t words, std::
 
 /// Returns the pieces, those with the greatest scores first, then by their bytes. No piece crosses the end of
 /// a word. Depends on the counts and rules alone. kFailedPrecondition: no text, too many characters, or too
-/// few pieces; the message says why. kResourceExhausted: too many distinct words, or too little memory.
+/// few pieces; the message says why, and which numbers of pieces work: all of them from the characters to the
+/// characters and seeds. kResourceExhausted: too many distinct words, or too little memory.
 /// kCancelled: stopped.
 Result<std::vector<UnigramPiece>> TrainUnigram(const CountedWords& words, const UnigramRules& rules,
                                                std::stop_token stop);

@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "dag/pipeline_file/mistake.h"
 #include "formats/coding.h"
 #include "stages/export/jsonl/jsonl.h"
 #include "stages/shards/document_sink.h"
@@ -304,7 +305,7 @@ Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(
 Status CheckNames(const Json& config, const Schema& schema) {
   for (const auto& [split, name] : config["names"].AsObject()) {
     if (std::find(schema.splits.begin(), schema.splits.end(), split) == schema.splits.end())
-      return Wrong(StrCat("names: there is no split '", split, "'"));
+      return Wrong(StrCat("names: there is no split '", split, "'", NamesLike(split, schema.splits)));
     const std::string_view file = name.AsString();
     if (file.empty() ||
         file.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "dag/pipeline_file/mistake.h"
 #include "formats/coding.h"
 #include "stages/export/tfdata/tfdata.h"
 #include "stages/export/tfdata/tfdata_info.h"
@@ -250,7 +251,7 @@ Status Check(const Json& config, Schema& schema) {
   if (!IsDirectoryName(config["name"].AsString())) return Wrong(StrCat("name: ", kRule));
   for (const auto& [split, name] : config["names"].AsObject()) {
     if (std::find(schema.splits.begin(), schema.splits.end(), split) == schema.splits.end())
-      return Wrong(StrCat("names: there is no split '", split, "'"));
+      return Wrong(StrCat("names: there is no split '", split, "'", NamesLike(split, schema.splits)));
     if (split == kTrainSplit)
       return Wrong("names: the directories of train are named by `name` and numbered");
     if (!IsDirectoryName(name.AsString())) return Wrong(StrCat("names: ", split, ": ", kRule));

@@ -333,7 +333,7 @@ def answers_while_lines_come(sandbox, words):
 
 def missing_environment(sandbox, train):
     """The message, also of a dry run, has the command that repairs it, before any stage begins."""
-    train["config"] = {"preset": "tiny", "unseen": True}
+    train["config"] = {"preset": "tiny", "batch": {"rows": 4}}
     train["environment"] = "nowhere"
     sandbox.stages["packed"].update(seq_len=48, out=str(sandbox.out / "packed-48"))  # work that would be done first
     run = sandbox.run("-n")

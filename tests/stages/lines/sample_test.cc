@@ -394,7 +394,7 @@ TEST(SampleTypeTest, MistakesAreFoundBeforeARun) {
   EXPECT_EQ(schema, kSampleSchema) << "every column goes on";
   config["split"] = "test";
   EXPECT_EQ(type.check(config, schema).message(),
-            "split: the records that come in have no split 'test', only: train, validation");
+            "split: the records that come in have no split 'test'; there are 'train', 'validation'");
   config["split"] = "validation";
   EXPECT_TRUE(type.check(config, schema).ok());
   config["bytes"] = std::int64_t{0};

@@ -330,7 +330,7 @@ TEST(FileSplitsTest, WhatCannotBeDividedIsRefused) {
   EXPECT_EQ(why(DivideConfig("train"), TextSchema()),
             "of: the records that come in have no splits; leave it out");
   EXPECT_EQ(why(DivideConfig("trian"), DividedSchema()),
-            "of: no split 'trian' comes in; there are dev, test, train, zero");
+            "of: no split 'trian' comes in; did you mean 'train'?");
   EXPECT_EQ(why(DivideConfig("test"), DividedSchema()),
             "splits: a split 'train' comes in already; choose another name");
   Json plain = DivideConfig("train");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "base/digest.h"
 #include "base/str.h"
@@ -40,6 +41,19 @@ std::string DecodedAgain(const SentencePieceEncoder& encoder, std::string_view l
   Result<std::string> text = encoder.Decode(ids);
   EXPECT_TRUE(text.ok());
   return text.ok() ? *text : "";
+}
+
+/// The two numbers of "N to M would do".
+std::pair<std::int64_t, std::int64_t> SizesIn(std::string_view message) {
+  const std::size_t end = message.find(" would do");
+  const std::size_t to = message.rfind(" to ", end);
+  const std::size_t begin = message.rfind(' ', to - 1);
+  if (end == std::string_view::npos || to == std::string_view::npos) {
+    ADD_FAILURE() << message;
+    return {};
+  }
+  return {std::stoll(std::string(message.substr(begin + 1))),
+          std::stoll(std::string(message.substr(to + 4)))};
 }
 
 TEST(TrainTokenizerTest, PublishesModelVocabularyReportAndFacts) {
@@ -434,16 +448,44 @@ TEST_P(TrainingEngineTest, VocabularyThatTheTextCannotFillSaysWhatWouldDo) {
   const Trained trained = Train(SmallCorpus(), run);
   EXPECT_EQ(trained.status.code(), Code::kFailedPrecondition);
   const std::string message(trained.status.message());
-  const std::size_t at = message.find("pieces for; ");
-  ASSERT_NE(at, std::string::npos) << message;
   EXPECT_TRUE(message.starts_with("tokenizer: vocab_size: 30000")) << message;
-  run.config["vocab_size"] = std::stoll(message.substr(at + 12));
-  EXPECT_TRUE(Train(SmallCorpus(), run).status.ok()) << "what it said does";
+  const auto sizes = SizesIn(message);
+  for (const std::int64_t size : {sizes.first, (sizes.first + sizes.second) / 2, sizes.second}) {
+    run.config["vocab_size"] = size;
+    EXPECT_EQ(Train(SmallCorpus(), run).output.facts["vocab_size"].AsInt(), size) << "what it said does";
+  }
+  run.config["vocab_size"] = sizes.second + 1;
+  EXPECT_EQ(Train(SmallCorpus(), run).status.code(), Code::kFailedPrecondition);
 
   run.config["vocab_size"] = 290;
   const Trained few = Train(SmallCorpus(), run);
   EXPECT_EQ(few.status.code(), Code::kFailedPrecondition);
   EXPECT_NE(few.status.message().find("290 is too few"), std::string::npos) << few.status.message();
+  EXPECT_EQ(SizesIn(few.status.message()), sizes) << few.status.message();
+}
+
+TEST_P(TrainingEngineTest, AutoTakesAsManyPiecesAsTheTextHas) {
+  TrainingRun run;
+  run.config["engine"] = GetParam();
+  run.config["vocab_size"] = 30000;
+  const std::int64_t most = SizesIn(Train(SmallCorpus(), run).status.message()).second;
+  run.config["vocab_size"] = "auto";
+  const Trained chosen = Train(SmallCorpus(), run);
+  ASSERT_TRUE(chosen.status.ok()) << chosen.status.message();
+  EXPECT_EQ(chosen.output.facts["vocab_size"].AsInt(), most);
+  run.threads = 3, run.rows = 7;
+  EXPECT_EQ(Train(SmallCorpus(), run).output.facts, chosen.output.facts) << "on any machine";
+  run.config["vocab_size"] = most;
+  EXPECT_EQ(Train(SmallCorpus(), run).Object("tokenizer.model"), chosen.Object("tokenizer.model"))
+      << "as if the number were written";
+}
+
+TEST(TrainTokenizerTest, AnEmptySplitIsNamedWithTheLinesOfTheOthers) {
+  TrainingRun run;
+  run.splits = true;  // and each line is in split 0, validation
+  EXPECT_EQ(
+      Train(SmallCorpus(9), run).status.message(),
+      "tokenizer: there is no text to train on: the split `train` has no line, and 9 are in other splits");
 }
 
 TEST_P(TrainingEngineTest, EmptyTextIsRefused) {
@@ -655,6 +697,27 @@ TEST(TrainTokenizerTest, WordPieceSaysWhatDoesNotFit) {
   run = WordPieceRun("none");
   run.memory = 1 << 20;
   EXPECT_EQ(Train(SmallCorpus(), run).status.code(), Code::kResourceExhausted);
+}
+
+TEST(TrainTokenizerTest, AutoFitsEachModelAndLayout) {
+  for (const std::string_view model : {"unigram", "bpe", "word", "char"})
+    for (const std::string_view layout : {"pipe", "flax_lm1b", "t5", "jestimator"}) {
+      TrainingRun run;
+      run.config = TokenizerConfig(layout, "none");
+      run.config["model"] = model;
+      run.config["vocab_size"] = "auto";
+      const Trained trained = Train(SmallCorpus(200), run);
+      ASSERT_TRUE(trained.status.ok()) << model << " " << layout << ": " << trained.status.message();
+      EXPECT_EQ(trained.output.facts["vocab_size"].AsInt(),
+                static_cast<std::int64_t>(ModelOf(trained).pieces().size()));
+    }
+  TrainingRun run = WordPieceRun("none");
+  run.config["vocab_size"] = 16000;
+  const std::int64_t most = SizesIn(Train(SmallCorpus(), run).status.message()).second;
+  run.config["vocab_size"] = "auto";
+  EXPECT_EQ(Train(SmallCorpus(), run).output.facts["vocab_size"].AsInt(), most);
+  const Json promised = TrainTokenizerType().promises(run.config, TokenizerSchema(run));
+  EXPECT_LE(promised["vocab_size"].AsInt(), most) << "the number is in the artifact alone";
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(KeepBestTest, TheGreatestLossesStayInTheirOrder) {
                       losses[characters + 5] = 7;
   const std::string first = lattice.TextOf(static_cast<std::uint32_t>(characters) + 1);
   const std::string last = lattice.TextOf(static_cast<std::uint32_t>(characters) + 5);
-  KeepBest(losses, characters + 2, lattice);
+  KeepBest(losses, characters + 2, 0, lattice);
   ASSERT_EQ(lattice.size(), characters + 2);
   EXPECT_EQ(lattice.TextOf(static_cast<std::uint32_t>(characters) + 1), first) << "the first of equals stays";
   EXPECT_EQ(lattice.TextOf(static_cast<std::uint32_t>(characters) + 2), last);
@@ -118,8 +118,28 @@ TEST(KeepBestTest, TheGreatestLossesStayInTheirOrder) {
         text += lattice.words().characters[lattice.words().symbols[position + at]];
       ASSERT_EQ(text, lattice.TextOf(piece));
     }
-  KeepBest(std::vector<double>(lattice.pieces().size(), 1), 0, lattice);
+  KeepBest(std::vector<double>(lattice.pieces().size(), 1), 0, 0, lattice);
   EXPECT_EQ(lattice.size(), characters) << "characters stay";
+}
+
+TEST(KeepBestTest, PiecesThatNoWayHasStayWhereTooFewWouldBeLeft) {
+  PieceLattice lattice = Trained(5, 300);
+  const std::size_t characters = lattice.characters();
+  ASSERT_GT(lattice.size(), characters + 6);
+  std::vector<double> losses(lattice.pieces().size(), -1);
+  losses[characters + 3] = 7;
+  for (std::size_t piece = characters + 1; piece < lattice.pieces().size(); ++piece)
+    lattice.pieces()[piece].share = 0.001;
+  lattice.pieces()[characters + 1].share = 0;
+  lattice.pieces()[characters + 6].share = 0.5;
+  const std::string second = lattice.TextOf(static_cast<std::uint32_t>(characters) + 2);
+  const std::string used = lattice.TextOf(static_cast<std::uint32_t>(characters) + 3);
+  const std::string likely = lattice.TextOf(static_cast<std::uint32_t>(characters) + 6);
+  KeepBest(losses, characters + 9, characters + 3, lattice);
+  ASSERT_EQ(lattice.size(), characters + 3);
+  EXPECT_EQ(lattice.TextOf(static_cast<std::uint32_t>(characters) + 1), second) << "the first of equals";
+  EXPECT_EQ(lattice.TextOf(static_cast<std::uint32_t>(characters) + 2), used);
+  EXPECT_EQ(lattice.TextOf(static_cast<std::uint32_t>(characters) + 3), likely) << "the greatest share";
 }
 
 }  // namespace

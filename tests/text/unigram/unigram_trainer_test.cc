@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -202,11 +203,37 @@ TEST(UnigramTrainerTest, SaysHowManyWouldDo) {
             "there is no text to train on; is the split `train` empty?");
   EXPECT_EQ(WhyNot({{"abc", 5}}, {.pieces = 2}),
             "vocab_size: 2 is too few: the special pieces and the characters that character_coverage asks "
-            "for are 3 "
-            "already; take more, or a lower character_coverage");
+            "for are 3 already; 3 to 4 would do, or `vocab_size: auto`, or a lower character_coverage");
   EXPECT_EQ(WhyNot({{"abc", 5}}, {.pieces = 50, .other_pieces = 7}),
-            "vocab_size: 57 is more than this text has pieces for; 11 would do, or more text");
+            "vocab_size: 57 is more than this text has pieces for; 10 to 11 would do, or `vocab_size: auto`, "
+            "or more text");
+  EXPECT_EQ(WhyNot({{"abc", 5}}, {.pieces = 2, .other_pieces = 7, .as_many_as_there_are = true}),
+            "vocab_size: auto takes at most 9, which is too few: the special pieces and the characters that "
+            "character_coverage asks for are 10 already; 10 to 11 would do, or a lower character_coverage");
+  EXPECT_EQ(WhyNot({{"abc", 5}}, {.pieces = 2, .fewer_will_do = true}),
+            "vocab_size: 2 is too few: the special pieces and the characters that character_coverage asks "
+            "for are 3 already; take more, or a lower character_coverage")
+      << "a report has this text";
   EXPECT_EQ(Train(Counted({{"abc", 5}}), {.pieces = 4}).size(), 4u);
+}
+
+TEST(UnigramTrainerTest, EachSizeBetweenThoseThatAreNamedWorks) {
+  std::map<std::string, std::uint64_t> counts;
+  std::mt19937 random(3);
+  for (int word = 0; word < 400; ++word) {
+    std::string text;
+    for (auto left = 2 + random() % 6; left > 0; --left)
+      text += std::string("abcdefgh").substr(random() % 8, 1 + random() % 3);
+    counts[text] += 1 + random() % 4;
+  }
+  const CountedWords words = Counted(counts);
+  const std::size_t most = Train(words, {.pieces = 100'000, .as_many_as_there_are = true}).size();
+  ASSERT_GT(most, 300U);
+  for (std::size_t pieces = 8; pieces <= most; pieces += pieces + 40 < most ? 23 : 1)
+    ASSERT_EQ(Train(words, {.pieces = pieces}).size(), pieces);
+  EXPECT_EQ(TextsOf(Train(words, {.pieces = most})),
+            TextsOf(Train(words, {.pieces = 100'000, .as_many_as_there_are = true})));
+  EXPECT_EQ(Train(words, {.pieces = 100, .as_many_as_there_are = true}).size(), 100U);
 }
 
 TEST(UnigramTrainerTest, ALatticeThatDoesNotFitIsRefused) {

@@ -1,0 +1,14 @@
+// Checks `config` of the bundled trainer without its environment, before anything runs.
+#pragma once
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace pipeline {
+
+/// kInvalidArgument has every mistake: an unknown preset, section or key, a value out of its bounds, a key of
+/// another optimiser, a shape that contradicts itself. `has_init`: the model begins with another one, whose
+/// family is not known here. The trainer checks the same again, and combinations of keys that are rare.
+Status CheckTrainerConfig(const Json& config, bool has_init);
+
+}  // namespace pipeline
