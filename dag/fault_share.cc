@@ -15,6 +15,8 @@ namespace {
 constexpr double kFew = 20;
 constexpr double kHalf = 0.5;
 constexpr double kTold = 0.1;
+// Fewer bytes at fault say nothing: the lengths of a few short records differ much.
+constexpr std::uint64_t kLeastBytes = 4 << 10;
 // The bytes are told beside the records if their share is so many times as large.
 constexpr double kTellingBytes = 1.5;
 
@@ -56,7 +58,7 @@ FaultShare::FaultShare(const FaultBound& bound, const std::vector<Reason>& reaso
     most_bytes = std::max(most_bytes, {static_cast<double>(size.bytes), name});
   }
   of_records_ = Ratio(faults_, records_);
-  of_bytes_ = Ratio(static_cast<double>(bad_bytes), bytes);
+  if (bad_bytes >= kLeastBytes) of_bytes_ = Ratio(static_cast<double>(bad_bytes), bytes);
   if (any()) main_reason_ = tells_bytes() ? most_bytes.second : most_records.second;
 }
 

@@ -179,12 +179,13 @@ Status InputBounds::CheckColumns() const {
     std::string sample;
     (void)ReadQuarantine(*scope_.work, QuarantineName(scope_.chain.front(), {number_, 0}),
                          [&](const Quarantined& record) -> Status {
-                           if (record.reason != column.reason) return {};
-                           sample = StrCat(record.bytes, "\n");
-                           return Status(Code::kCancelled, "found");
+                           if (record.reason == column.reason) sample += StrCat(record.bytes, "\n");
+                           return sample.size() < kFaultSampleBytes ? Status()
+                                                                    : Status(Code::kCancelled, "enough");
                          });
-    return Status(Code::kDataLoss, StrCat(file_, ": no ", column.what, ", of ", absent->second, " ",
-                                          column.noun, "s: ", column.advice(sample)));
+    return Status(Code::kDataLoss,
+                  StrCat(file_, ": no ", column.what, ", of ", absent->second, " ", column.noun,
+                         absent->second == 1 ? ": " : "s: ", column.advice(sample)));
   }
   return {};
 }
@@ -207,7 +208,7 @@ Status InputBounds::Check(std::uint64_t least_records) {
     const FaultShare share(bounds_[at], reasons_, sum_);
     if (!share.IsBroken()) continue;
     // One record is no share of anything if there are others: all inputs together are checked.
-    if (share.records() == 1 && scope_.planned->keys.end_recipes.size() > 1) continue;
+    if (bounds_[at].is_row && share.records() == 1 && scope_.planned->keys.end_recipes.size() > 1) continue;
     return Status(Code::kDataLoss,
                   StrCat(file_, ": ", share.Broken(),
                          FirstFault(bounds_[at], first_[at], share.main_reason()), share.OrRaise()));

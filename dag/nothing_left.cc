@@ -1,12 +1,14 @@
 #include "dag/nothing_left.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/str.h"
 #include "dag/books/quarantine.h"
 #include "dag/fault_share.h"
+#include "dag/job_unit.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
@@ -85,6 +87,14 @@ std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const Art
         return counts.records_out < counts.records_in || !reasons.empty();
       });
   return text.empty() ? text : text.substr(2);
+}
+
+Status WithLosses(Status refusal, const Graph& graph, const SegmentScope& scope,
+                  const ArtifactSummary& summary) {
+  const std::string why = WhatWasLost(graph, scope, summary);
+  if (why.empty()) return refusal;
+  return Status(refusal.code(), StrCat(refusal.message(), "; before it: ", why))
+      .With(std::make_shared<StageRefused>());
 }
 
 std::string WhatWasLost(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary) {

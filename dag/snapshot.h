@@ -45,7 +45,7 @@ struct Snapshot {
   struct Published {
     std::optional<Manifest> manifest;
     std::string manifest_version;  // as in ObjectInfo
-    bool whole = true;             // every object exists with the size in the manifest
+    bool whole = true;             // every object of the manifest exists
     std::string missing;           // the first object that does not
     Status damaged;                // not OK: why the manifest that is there cannot be used
     bool foreign = false;          // no manifest or marker, but objects of others

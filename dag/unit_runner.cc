@@ -255,13 +255,9 @@ Status UnitRunner::Job(SegmentState& state) {
     remade = state.upstream->remade;
   }
   Status outcome = RunJobUnit(run_.graph, state, outputs, run_.stop.get_token());
-  if (state.upstream != nullptr && outcome.Detail<StageRefused>() != nullptr) {
-    const ArtifactSummary summary = Summarize(*run_.environment.log, *state.upstream->planned, outputs);
-    const std::string why = WhatWasLost(run_.graph, state.upstream->scope, summary);
-    if (!why.empty())
-      outcome = Status(outcome.code(), StrCat(outcome.message(), "; before it: ", why))
-                    .With(std::make_shared<StageRefused>());
-  }
+  if (state.upstream != nullptr && outcome.Detail<StageRefused>() != nullptr)
+    outcome = WithLosses(std::move(outcome), run_.graph, state.upstream->scope,
+                         Summarize(*run_.environment.log, *state.upstream->planned, outputs));
   if (!outcome.ok()) return state.upstream ? MakeAgain(*state.upstream, remade, std::move(outcome)) : outcome;
   {
     const Lock lock(run_.mutex);

@@ -21,6 +21,7 @@ class Utf16Order {
     for (std::size_t i = 0; i < decoded.size(); ++i) {
       const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(decoded[i + k]); };
       ++bytes_;
+      if (byte(0) >= 0xC0 || byte(0) < 0x80) PassHalves(decoded.substr(i));
       if (decoded[i] == '\n') {
         *this = {};
       } else if (decoded[i] == kIllegalSequence) {
@@ -30,15 +31,34 @@ class Utf16Order {
         if (byte(1) == 0xA8 && byte(2) == 0x80) ++illegal_;  // no character: LF beside ASCII
       }
       if (swapped_ > 0 && illegal_ > 1 && illegal_ * kMostBytes > bytes_) return true;
+      if (line_ends_ > 1) return true;
     }
     return false;
   }
 
  private:
+  enum class Half : std::uint8_t { kNone, kLineFeed, kNul };
+
+  /// A line end beside a lost byte becomes two characters: one of U+0A00 to 0AFF has its 0A, and the one
+  /// beside that ends in its 00.
+  void PassHalves(std::string_view character) {
+    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
+    Half half = Half::kNone;
+    if (byte(0) == 0xE0 && byte(1) >= 0xA8 && byte(1) <= 0xAB)
+      half = Half::kLineFeed;
+    else if (byte(0) >= 0xE0 ? byte(0) < 0xF0 && (byte(1) & 3) == 0 && byte(2) == 0x80
+                             : byte(0) >= 0xC0 && (byte(0) & 3) == 0 && byte(1) == 0x80)
+      half = Half::kNul;
+    if (half != Half::kNone && before_ != Half::kNone && half != before_) ++line_ends_;
+    before_ = half;
+  }
+
   static constexpr std::uint64_t kMostBytes = 1000;  // for each illegal one
   std::uint64_t bytes_ = 0;                          // since the last line end
   std::uint64_t illegal_ = 0;
   std::uint64_t swapped_ = 0;
+  std::uint64_t line_ends_ = 0;  // in the other byte order
+  Half before_ = Half::kNone;
 };
 
 class EncodingReader : public ByteReader {

@@ -28,13 +28,17 @@ const std::uint8_t* RawBytes(std::string_view text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
+}  // namespace
+
+// Members of XzBlockReader::State, which has a name outside of this file.
+
 /// A liblzma coder at work.
-class Coder {
+class XzCoder {
  public:
-  Coder() = default;
-  ~Coder() { lzma_end(&stream); }
-  Coder(const Coder&) = delete;
-  Coder& operator=(const Coder&) = delete;
+  XzCoder() = default;
+  ~XzCoder() { lzma_end(&stream); }
+  XzCoder(const XzCoder&) = delete;
+  XzCoder& operator=(const XzCoder&) = delete;
 
   /// Calls lzma_code, and removes the used bytes from both views.
   lzma_ret Code(std::string_view& in, std::span<char>& out, lzma_action action) {
@@ -52,15 +56,17 @@ class Coder {
 };
 
 /// The filters of a block header, with the options that liblzma allocated for them.
-struct Filters {
+struct XzFilters {
   std::array<lzma_filter, LZMA_FILTERS_MAX + 1> chain;
-  Filters() { chain.fill({LZMA_VLI_UNKNOWN, nullptr}); }
-  ~Filters() {
+  XzFilters() { chain.fill({LZMA_VLI_UNKNOWN, nullptr}); }
+  ~XzFilters() {
     for (const lzma_filter& filter : chain) std::free(filter.options);
   }
-  Filters(const Filters&) = delete;
-  Filters& operator=(const Filters&) = delete;
+  XzFilters(const XzFilters&) = delete;
+  XzFilters& operator=(const XzFilters&) = delete;
 };
+
+namespace {
 
 struct FreeIndex {
   void operator()(lzma_index* index) const { lzma_index_end(index, nullptr); }
@@ -122,7 +128,7 @@ class XzReader : public StreamDecoder {
     return PassPadding(in, last, IsXz);
   }
 
-  Coder coder_;
+  XzCoder coder_;
   bool stream_ended_ = false;
   std::size_t padding_ = 0;
 };
@@ -142,7 +148,7 @@ Result<std::string> ReadRange(const ByteFile& file, std::uint64_t offset, std::u
 }
 
 // Fills `block`, with the given filters, from the header at the front of `bytes`.
-Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& block, Filters& filters) {
+Status DecodeHeader(const XzBlock& where, std::string_view bytes, lzma_block& block, XzFilters& filters) {
   block = {};
   block.version = 1;
   block.check = static_cast<lzma_check>(where.check);
@@ -230,7 +236,7 @@ Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const 
     const std::uint64_t bytes = std::min<std::uint64_t>(block.bytes, LZMA_BLOCK_HEADER_SIZE_MAX);
     ASSIGN_OR_RETURN(const std::string block_bytes, ReadRange(file, block.offset, bytes, stop));
     lzma_block decoded;
-    Filters filters;
+    XzFilters filters;
     RETURN_IF_ERROR(DecodeHeader(block, block_bytes, decoded, filters));
     index.decoder_memory = std::max(index.decoder_memory, lzma_raw_decoder_memusage(filters.chain.data()));
   }
@@ -336,8 +342,8 @@ class XzBlockReader::State {
   std::string buffer_;    // empty before the first step
   std::string_view in_;   // part of buffer_ that is not yet decoded
   lzma_block block_{};
-  Filters filters_;
-  Coder coder_;
+  XzFilters filters_;
+  XzCoder coder_;
 };
 
 XzBlockReader::XzBlockReader(const XzBlock& block, ByteReader& input)

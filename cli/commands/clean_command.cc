@@ -86,7 +86,8 @@ int Clean(const CleanOptions& options) {
   std::set<std::string> needed;
   bool needs_sources = false;
   if (!options.all) {
-    const Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded->graph, loaded->spec, signals.token());
+    const Result<Snapshot> snapshot =
+        (*workspace)->TakeSnapshot(loaded->graph, loaded->spec, signals.token());
     if (!snapshot.ok()) return Refuse(snapshot.status());
     const Result<Plan> plan = MakePlan(loaded->graph, *snapshot, StoredIn((*workspace)->environment()), {});
     if (!plan.ok()) return Refuse(plan.status());

@@ -398,11 +398,9 @@ Result<std::shared_ptr<ArrivingFile>> SourceFiles::BeginVersion(const Remote& re
   };
   // Without a version, nothing would show that the parts belong to different versions of the file.
   const bool in_parts = found.takes_ranges && !found.version.empty();
-  std::shared_ptr<const RangedFile> rate_limited =
-      RateLimited(found.bytes, url, remote.input, Position::kLast, in_parts);
-  const int connections = in_parts ? ConnectionsOf(remote.input, url) : 1;
-  auto fetched = std::make_shared<ParallelFile>(std::move(rate_limited), connections, ParallelFile::kPart,
-                                                download.name);
+  auto fetched = std::make_shared<ParallelFile>(
+      RateLimited(found.bytes, url, remote.input, Position::kLast, in_parts),
+      in_parts ? ConnectionsOf(remote.input, url) : 1, ParallelFile::kPart, download.name);
   ASSIGN_OR_RETURN(std::unique_ptr<ArrivingFile> arriving,
                    ArrivingFile::Begin(std::move(fetched), std::move(download)));
   return std::shared_ptr<ArrivingFile>(std::move(arriving));
@@ -435,9 +433,7 @@ Status SourceFiles::DropDamaged(const std::string& path, const Status& why,
     }
     before();
     RETURN_IF_ERROR(WriteDropNote(part, {remote.identity, from, false}));
-    remote.is_dropped = true;
-    remote.came_anew = false;
-    remote.has_changed = other;
+    remote.is_dropped = true, remote.came_anew = false, remote.has_changed = other;
   }
   progress_.Note(StrCat(why.message(), "; its bytes here are dropped from byte ", from,
                         " on, and fetched anew", other ? "" : " once"));

@@ -36,7 +36,7 @@ struct StageSpec {
   std::vector<NamedInputSpec> named_inputs;  // only the given ones
   std::string out;                           // location that it publishes to; empty: it publishes nothing
   bool keep = false;                         // keep its output in the work directory
-  bool rules_are_chosen = false;  // a plan chose its reading rules, not the file: reading_rules.h
+  bool rules_are_chosen = false;             // a plan chose its reading rules, not the file: reading_rules.h
   std::vector<Expectation> expect;
   FilePosition at;        // of its name
   FilePosition input_at;  // of the value of `input`

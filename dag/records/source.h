@@ -94,11 +94,11 @@ struct FaultBound {
 
 /// A column that some record of each input has, or its name is wrong.
 struct NeededColumn {
-  std::string reason;  // for records without it; the first of a partition is in the quarantine
+  std::string reason;  // for records without it; the first of a partition are in the quarantine
   std::string what;    // "row has a column 'body'"
   std::string noun;    // of one record
   std::vector<std::string_view> unseen;  // reasons for records of which this is not known
-  /// Returns which columns there are; `sample`: a record without it, and an LF.
+  /// Returns which columns there are; `sample`: some records without it, each with an LF.
   std::function<std::string(std::string_view sample)> advice;
 };
 
@@ -114,10 +114,10 @@ class SourceStage {
   virtual std::vector<bool> joined(const InputCuts&) const { return {}; }
   /// Limits for each input while it is read, and for all inputs together at the end. Empty: none.
   virtual std::vector<FaultBound> bounds() const { return {}; }
-  /// Checked at the end of each input. Empty: none.
-  virtual std::vector<NeededColumn> needed() const { return {}; }
   /// As Transform::CheckCounts.
   virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
+  /// Checked at the end of each input. Empty: none.
+  virtual std::vector<NeededColumn> needed() const { return {}; }
 };
 
 }  // namespace pipeline

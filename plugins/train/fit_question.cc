@@ -56,8 +56,8 @@ Json FitQuestion(const Json& stage) {
   const Json& makers = stage["makers"];
   if (const std::int64_t length = makers["data"]["config"]["seq_len"].AsInt(); length > 0)
     question["seq_len"] = length;
-  // The facts of a tokenizer that is not made yet have the least number of its pieces, which is the wanted one
-  // for some of its models only; `auto` takes kMostOfAuto at most.
+  // The facts of a tokenizer that is not made yet have the least number of its pieces, which is the wanted
+  // one for some of its models only; `auto` takes kMostOfAuto at most.
   const Json& tokenizer = makers["tokenizer"];
   const Json& wanted = tokenizer["config"]["vocab_size"];
   const std::int64_t most = wanted.is_string() ? kMostOfAuto : wanted.AsInt();

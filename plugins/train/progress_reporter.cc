@@ -130,7 +130,8 @@ void ProgressReporter::Steps(const Json& event) {
     if (now.step < older_.step || !steps_run_) return BeginSteps(event);  // a program tells no phases
   }
   if (!steps_run_) return;
-  if (now.step > older_.step && now.at - older_.at >= kLeastSpan)
+  // A step that is not over yet has no time.
+  if (now.step > std::max(step_, older_.step) && now.at - older_.at >= kLeastSpan)
     step_time_ = (now.at - older_.at) / static_cast<double>(now.step - older_.step);
   if (now.at - newer_.at >= kWindow) older_ = std::exchange(newer_, now);
   std::string text = StrCat("step ", now.step, " of ", steps_);

@@ -288,7 +288,7 @@ class ExampleSource : public Source {
 std::string AbsentFeatureAdvice(std::string_view record, const std::string& name) {
   if (record.ends_with('\n')) record.remove_suffix(1);
   const Result<TfExample> example = ParseTfExample(record);
-  if (record.empty() || !example.ok()) return "is its name right?";
+  if (record.empty() || !example.ok()) return ColumnsAdvice(name, {});
   std::vector<std::string_view> names;
   for (const auto& [feature, values] : *example) names.push_back(feature);
   return ColumnsAdvice(name, names);

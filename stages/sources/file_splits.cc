@@ -88,6 +88,7 @@ class SplitSourceStage final : public SourceStage {
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
   std::vector<bool> joined(const InputCuts& cuts) const override { return stage_->joined(cuts); }
   std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
+  std::vector<NeededColumn> needed() const override { return stage_->needed(); }
 
   // The names of the members of an archive are unknown before a run.
   Status CheckCounts(const ArtifactTotals& totals) const override {

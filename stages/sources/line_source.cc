@@ -99,13 +99,10 @@ class LineSource : public Source {
     return HasPositionOf(partition) ? before_->positions[partition - 1] : StreamPosition();
   }
 
-  // The bytes in front of a border that a reader looks at.
-  std::uint64_t BorderBytes() const { return rules_.space_is_blank ? kBorderBytes : kLeastBorderBytes; }
-
   // Notes where decoding can begin for the partition that begins at `border`. False: readers of single
   // partitions would decode more than twice as much as one reader.
   bool NotePosition(std::uint64_t border) {
-    const auto from = input_.DecodedFrom(border - std::min(border, BorderBytes()));
+    const auto from = input_.DecodedFrom(border - std::min<std::uint64_t>(border, kLeastBorderBytes));
     if (!from) return true;
     positions_.push_back(*from);
     if (!input_.member_ends()) return true;  // one unit makes all partitions of a block
@@ -148,13 +145,33 @@ class LineSource : public Source {
     return made && made->offset < border ? std::optional(made->encoding) : std::nullopt;
   }
 
-  // The line ends of a file, as its front decides on them.
+  // The line ends of a file, as its front decides on them, which is UTF-8 or ASCII.
   Result<LineEnds> EndsOfLines() {
     if (!rules_.cr_may_end_lines) return LineEnds::kLf;
     if (before_) return before_->ends;
     ASSIGN_OR_RETURN(const auto reader,
-                     input_.Read({0, kLineEndBytes}, std::nullopt, nullptr, stop_.get_token()));
+                     input_.Read({0, kFrontBytes}, Encoding::kUtf8, nullptr, stop_.get_token()));
     return FindLineEnds(*reader, stop_.get_token());
+  }
+
+  // A reader at `border`, where `partition` begins; null if it ends no document. Decodes from where its last
+  // bytes are, or from further in front if a line of white space may begin there.
+  Result<std::unique_ptr<ByteReader>> ReaderAt(std::uint32_t partition, std::uint64_t border,
+                                               std::optional<Encoding> known, LineEnds ends) {
+    const std::uint64_t least =
+        border - std::min<std::uint64_t>(border, rules_.space_is_blank ? kBorderBytes : kLeastBorderBytes);
+    StreamPosition from = PositionOf(partition);
+    if (!input_.member_ends()) from = input_.DecodedFrom(border - kLeastBorderBytes).value_or(from);
+    while (true) {
+      const std::uint64_t begin = std::max(least, from.raw);
+      ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
+                       input_.Read({begin, LastByte()}, known, choice_, stop_.get_token(), from));
+      std::string before(static_cast<std::size_t>(border - begin), '\0');
+      RETURN_IF_ERROR(ReadExactly(*reader, before));
+      if (EndsDocument(before, rules_, ends)) return reader;
+      if (begin == least || !EndsDocument("\n" + before, rules_, ends)) return std::unique_ptr<ByteReader>();
+      while (from.raw > least) from = PositionOf(--partition);  // of partition 0 it is the front
+    }
   }
 
   // A reader at the latest known border at or before `partition` that ends a document, with the cutter
@@ -164,13 +181,8 @@ class LineSource : public Source {
     for (; partition > 0; --partition) {
       const std::optional<PartitionEnd> end = KnownEnd(partition - 1);
       if (!end || end->raw_end < kLeastBorderBytes) continue;
-      const StreamPosition from = PositionOf(partition);  // a note of an older program is nearer
-      const std::uint64_t begin = std::max(end->raw_end - std::min(end->raw_end, BorderBytes()), from.raw);
-      ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
-                       input_.Read({begin, LastByte()}, known, choice_, stop_.get_token(), from));
-      std::string before(static_cast<std::size_t>(end->raw_end - begin), '\0');
-      RETURN_IF_ERROR(ReadExactly(*reader, before));
-      if (!EndsDocument(before, rules_, ends)) continue;
+      ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, ReaderAt(partition, end->raw_end, known, ends));
+      if (reader == nullptr) continue;
       cutter_ = LineCutter(rules_, {end->raw_end, end->document_end, partition, ends});
       begins_inside_ = true;
       return reader;

@@ -62,7 +62,7 @@ std::uint64_t AppendOnOneLine(std::string_view value, bool space_is_blank, std::
 }
 
 std::string ColumnsAdvice(const std::string& column, const std::vector<std::string_view>& names) {
-  if (names.empty()) return "they have no columns";
+  if (names.empty()) return "they have none";
   std::string there;
   for (std::size_t i = 0; i < std::min(names.size(), kShownColumns); ++i)
     there += StrCat(i == 0 ? "" : ", ", Printable(names[i]));

@@ -16,6 +16,7 @@ namespace pipeline {
 
 namespace {
 
+constexpr std::uint64_t kSampleRows = 20;
 constexpr std::string_view kDroppedUtf8 = "dropped_invalid_utf8";
 
 bool HasLines(const BytesColumn& text, bool space_is_blank) {
@@ -78,8 +79,8 @@ class RowTextWorker : public Worker {
         for (const std::string_view name : absent_) {
           const std::string reason = AbsentColumn(name);
           counts.Add(reason);
-          // One row of a partition shows the names that there are, should all rows be like it.
-          if (head.index == 0)
+          // A few rows of a partition show the names that there are, should all rows be like them.
+          if (head.index < kSampleRows)
             batch.quarantine.push_back({stage, head.index, head.sub, reason, std::string(batch.text[row])});
         }
         continue;
@@ -333,14 +334,17 @@ std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
                 ": name those in the keys `text` and `label`, or mend the rows");
 }
 
-std::string AbsentAdvice(std::string_view row, const std::string& column) {
-  row = row.substr(0, row.find('\n'));
-  const Result<Json> object = Json::Parse(row);
-  if (!object.ok()) return "is its name right?";
-  if (const std::string_view list = ListOfObjectsIn(row); !list.empty()) return ListAdvice(list);
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : object->AsObject()) names.push_back(name);
-  return ColumnsAdvice(column, names);
+std::string AbsentAdvice(std::string_view rows, const std::string& column) {
+  std::set<std::string> names;
+  while (!rows.empty()) {
+    const std::string_view row = rows.substr(0, rows.find('\n'));
+    rows.remove_prefix(std::min(row.size() + 1, rows.size()));
+    const Result<Json> object = Json::Parse(row);
+    if (!object.ok()) continue;
+    if (const std::string_view list = ListOfObjectsIn(row); !list.empty()) return ListAdvice(list);
+    for (const auto& [name, value] : object->AsObject()) names.insert(name);
+  }
+  return ColumnsAdvice(column, {names.begin(), names.end()});
 }
 
 }  // namespace pipeline

@@ -32,8 +32,8 @@ std::string MembersAdvice(std::string_view rows, const RowTextRules& rules);
 
 /// The reason for rows without the column of text `name`: "absent_title".
 std::string AbsentColumn(std::string_view name);
-/// Advice about a column that no row has. `row`: one of them, or nothing.
-std::string AbsentAdvice(std::string_view row, const std::string& column);
+/// Advice about a column that no row has. `rows`: some of them, one per line.
+std::string AbsentAdvice(std::string_view rows, const std::string& column);
 
 /// Takes rows, each with `sub` 0, and gives records of valid UTF-8.
 class RowText : public Transform {

@@ -47,9 +47,11 @@ ScanNote ParseScanNote(std::string_view text) {
 }
 
 std::vector<bool> JoinedPartitions(std::string_view note) {
+  const ScanNote parsed = ParseScanNote(note);
+  if (parsed.positions.empty()) return {};
   std::vector<bool> joined = {false};
   std::uint64_t before = 0;  // where decoding begins for the partition before
-  for (const StreamPosition& position : ParseScanNote(note).positions)
+  for (const StreamPosition& position : parsed.positions)
     joined.push_back(std::exchange(before, position.raw) == position.raw);
   return joined;
 }

@@ -159,7 +159,7 @@ def a_line_of_100_megabytes():
         child.returncode = os.waitstatus_to_exitcode(status)
         out, err = child.stdout.read().decode(), child.stderr.read().decode()
         check(child.returncode == 0, f"exit {child.returncode}\n{err}")
-        check_says(out, "long_split")
+        check_says(err, "long_split")
         peak = usage.ru_maxrss / 1024
         # The address sanitizer (./dev asan) keeps freed memory and shadows all of it.
         check(peak < (900 if "ASAN_OPTIONS" in os.environ else 300), f"{peak:.0f} MiB at the peak")

@@ -142,9 +142,11 @@ class Scenarios:
     @scenario
     def nothing_left_names_reasons_and_columns(self):
         run = self.run("columns", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(12)))
-        self.refused(run, "12 of 12 rows are at fault", 'row 0 (from 0), dropped_no_field: {"id": 0, "content"',
-                     "these rows lack 'text' and have the columns 'content', 'id': name those in the keys `text`")
-        run = self.run("many", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(50)))
+        self.refused(run, "part-000.jsonl: no row has a column 'text', of 12 rows: they have content, id")
+        some = '{"id": 0}\n' * 3 + '{"id": 1, "text": "猫"}\n'
+        self.end(self.run("some", some))
+        self.refused(self.run("none", some, '{"id": 0}\n' * 3), "part-001.jsonl: no row has a column 'text', of 3 rows: they have id")
+        run = self.run("many", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(50)), more=', rules: "1"')
         self.refused(run, "50 of 50 rows are at fault", "have the columns 'content', 'id'")
         run = self.run("filtered", rows(12, lambda number: False), more="}\n  filter: { type: filter, input: lines, min_chars: 500")
         run.file.write_text(run.file.read_text().replace("normalize, input: lines", "normalize, input: filter"))

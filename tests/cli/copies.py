@@ -22,6 +22,7 @@ from scenarios import check, play, scenario
 from web_server import WebServer
 
 MIB = 1 << 20
+COMPARED = 64 << 10  # bytes that a download which goes on fetches again and compares
 READ = "storage.objects.read"
 CHUNK = "storage.objects.insert.chunk"
 
@@ -455,7 +456,7 @@ stages:
         more = self.stop_download(signal.SIGTERM, source, "d/big", 16 << 10, kept + 8 * MIB)
         check((self.root / "d").stat().st_nlink >= 2 and len(self.parts()) == 2, f"left: {self.parts()}")
         err, served = self.served_to("cp", source, "d/big")
-        check(served == len(data) - more, f"{served} bytes were sent again, {more} were here")
+        check(served == len(data) - more + COMPARED, f"{served} bytes were sent again, {more} were here")
         check("goes on behind them" in err, err)
         check((self.root / "d/big").read_bytes() == data and not self.parts(), f"left: {self.parts()}")
         check((self.root / "d/big").stat().st_nlink == 1, "the part is still there under another name")
@@ -481,15 +482,16 @@ stages:
             elif name == "journal":
                 Path(f"{part}.json").write_text("{", encoding="utf-8")
             else:
-                # Wrong bytes, and a journal that confirms them: the checksum of the object detects them.
+                # Wrong bytes, and a journal that confirms them: the bytes that are fetched again and compared detect them.
                 journal = self.part_of(name)[1]
                 part.write_bytes(bytes(4 * MIB))
                 journal.update(bytes=4 * MIB, crc32c=crc32c_of_zeros(4 * MIB))
                 Path(f"{part}.json").write_text(json.dumps(journal), encoding="utf-8")
-                more += len(data) - 4 * MIB
             served = self.served_to("cp", source, name)[1]
             check((self.root / name).read_bytes() == now, f"{name}: other bytes")
-            check(served == more, f"{name}: {served} bytes were sent, expected {more}; {kept} were kept")
+            # A transfer that is given up has sent some bytes more.
+            good = more <= served < more + len(data) - 4 * MIB if name == "stored" else served == more
+            check(good, f"{name}: {served} bytes were sent, expected {more}; {kept} were kept")
             check(not self.parts(), f"{name}: left {self.parts()}")
 
     @scenario
@@ -520,7 +522,7 @@ stages:
             return [first for method, first in server.requests if method == "GET"]
 
         kept = stop(signal.SIGKILL, "killed", '"1"')
-        check(kept >= 24 * MIB and begins("killed") == [kept], f"{server.requests}, and {kept} bytes were kept")
+        check(kept >= 24 * MIB and begins("killed") == [kept - COMPARED], f"{server.requests}, and {kept} bytes were kept")
         check(stop(signal.SIGTERM, "changed", '"1"') > 0, "nothing is kept")
         server.data, server.etag = data[::-1], '"2"'
         check(begins("changed") == [0], f"{server.requests}")

@@ -150,7 +150,7 @@ class Files(Sandbox):
         return self.run("-j2", *args, timeout=400)
 
     def published(self):
-        return [json.loads(line)["text"] for path in sorted(self.out.rglob("*.jsonl"))
+        return [json.loads(line)["text"] for path in sorted(self.out.glob("train*"))
                 for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 

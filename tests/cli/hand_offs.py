@@ -137,7 +137,7 @@ def labels_that_no_trainer_tells_apart():
         told.append(sandbox.refused("labels: 'good' and 'gone' have the same id", code=1))
     others = LABELS + "on_unknown_label: quarantine,"
     with Line(unigram("pipe") + packed("example", others), ROWS + "普通\tmeh\n", READ_LABELS) as sandbox:
-        check_says(sandbox.ok().out, "dropped_unknown_label 1")
+        check_says(sandbox.ok().err, "dropped_unknown_label 1")
         verified = subprocess.run([support.PIPE, "verify", sandbox.root / "out/w"], capture_output=True, text=True,
                                   check=False)
         check(verified.returncode == 0, verified.stdout)

@@ -526,7 +526,7 @@ def one_wrong_range_of_an_earlier_run(it):
     with open(part, "r+b") as file:
         file.seek(MIDDLE)
         file.write(bytes(64))
-    it.again(0, "fetched anew once")
+    it.again(0, "fetched anew")
 
 
 @case

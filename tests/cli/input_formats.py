@@ -89,9 +89,9 @@ def bad_rows():
     told = []
     bad_tsv = tsv(REVIEWS[:100]) + b"1\tno label\n" + tsv(REVIEWS[100:200])[18:]
     bad_csv = as_csv(REVIEWS[:100]) + b'1,stray " quote,0\r\n' + as_csv(REVIEWS[100:200])[19:]
-    bad_json = jsonl(REVIEWS[:100]) + b'{"label": 0}\n{"document": 1, "label": 0}\n{torn\n' + jsonl(REVIEWS[100:200])
+    bad_json = jsonl(REVIEWS[:100]) + b'{"document": 1, "label": 0}\n{"label": 0}\n{torn\n' + jsonl(REVIEWS[100:200])
     for name, table, reasons in (("a.tsv", bad_tsv, {"dropped_columns": 1}), ("b.csv", bad_csv, {"dropped_quotes": 1}),
-                                 ("c.jsonl", bad_json, {"dropped_no_field": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
+                                 ("c.jsonl", bad_json, {"absent_document": 1, "dropped_empty_text": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
         with Table(name, table) as sandbox:
             run = sandbox.ok()
             check_says(run.err, "200 out", *(f"{reason} {count}" for reason, count in reasons.items()))
@@ -121,7 +121,7 @@ def labels_nobody_named():
         run = sandbox.run()
         expect(run, 1, "its label 'maybe' is not among `labels`")
         sandbox.stages["text"]["on_unknown_label"] = "quarantine"
-        check_says(sandbox.ok().out, "dropped_unknown_label 1")
+        check_says(sandbox.ok().err, "dropped_unknown_label 1")
         del sandbox.stages["text"]["labels"]
         expect(sandbox.run(), 2, "the records have labels: name them")
         sandbox.stages["lines"]["label"] = "lable"

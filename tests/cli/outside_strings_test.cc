@@ -73,7 +73,7 @@ class SmallRun {
 name: small
 stages:
   source: { type: download, url: corpus.txt }
-  lines: { type: decompress, input: source, partition: 300 }
+  lines: { type: decompress, rules: "1", input: source, partition: 300 }
   good: { type: filter, input: lines, min_chars: 3 }
   docs: { type: split, input: good, splits: { train: rest, validation: 0.2 }, keep: true }
   rows: { type: write_jsonl, input: docs, shards: 1, out: out/rows }

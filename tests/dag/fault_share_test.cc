@@ -49,16 +49,18 @@ TEST(FaultShareTest, MoreThanAFewAreBoundedByTheKey) {
 }
 
 TEST(FaultShareTest, BytesCountBesideRows) {
-  EXPECT_TRUE(IsBroken(Counts(1000, 1, 1000, 500)));
-  EXPECT_FALSE(IsBroken(Counts(1000, 1, 1000, 499)));
-  EXPECT_FALSE(IsBroken(Counts(1000, 1, 1000, 500), 0.5));
-  EXPECT_TRUE(IsBroken(Counts(4000, 30, 1000, 11)));
-  EXPECT_FALSE(IsBroken(Counts(4000, 30, 1000, 10)));
+  EXPECT_TRUE(IsBroken(Counts(1000, 1, 100'000, 50'000)));
+  EXPECT_FALSE(IsBroken(Counts(1000, 1, 100'000, 49'900)));
+  EXPECT_FALSE(IsBroken(Counts(1000, 1, 100'000, 50'000), 0.5));
+  EXPECT_TRUE(IsBroken(Counts(4000, 30, 1'000'000, 11'000)));
+  EXPECT_FALSE(IsBroken(Counts(4000, 30, 1'000'000, 10'000)));
   // Those outside of the subset are none.
-  StageCounts subset = Counts(1000, 1, 1000, 100);
+  StageCounts subset = Counts(1000, 1, 100'000, 10'000);
   subset.Add("outside_subset", 900);
-  subset.AddSize("outside_subset", {801});
+  subset.AddSize("outside_subset", {80'100});
   EXPECT_TRUE(IsBroken(subset));
+  // A few short rows differ much in length.
+  EXPECT_FALSE(IsBroken(Counts(5, 2, 194, 109)));
   // Earlier versions counted no bytes.
   EXPECT_FALSE(IsBroken(Counts(1000, 1, 1000)));
 }
@@ -88,11 +90,11 @@ TEST(FaultShareTest, WordsAreThoseOfTheLargerShare) {
 }
 
 TEST(FaultShareTest, MainReasonIsThatOfMostRowsOrBytes) {
-  StageCounts counts = Counts(100, 5, 1000, 100);
+  StageCounts counts = Counts(100, 5, 100'000, 10'000);
   counts.Add("torn", 2);
   const FaultBound bound = Bound();
   EXPECT_EQ(FaultShare(bound, kReasons, counts).main_reason(), "bad");
-  counts.AddSize("torn", {600});
+  counts.AddSize("torn", {60'000});
   EXPECT_EQ(FaultShare(bound, kReasons, counts).main_reason(), "torn");
   EXPECT_EQ(FaultShare(bound, kReasons, Counts(9, 0)).main_reason(), "");
 }

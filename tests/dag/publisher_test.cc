@@ -591,17 +591,46 @@ TEST_F(BucketPublisherTest, WithoutItsLogShardsAreMadeAgainAndNotWritten) {
 }
 
 TEST_F(BucketPublisherTest, ALogThatIsTornOrOfOthersSaysNothing) {
-  MemoryStore out;
-  ASSERT_TRUE(Publish(out).ok());
-  for (const ObjectInfo& log : out.List(kLocationLogPrefix).value()) {
-    std::string text = ReadObject(out, log.name, 1 << 20).value();
-    ASSERT_TRUE(WriteObject(out, log.name, text.substr(0, text.size() - 3), Condition::ReplaceAny()).ok());
+  // A worker's unit is a group of shards and writes a segment; a run of all writes one at the end.
+  for (const std::size_t segments : {2u, 1u}) {
+    std::filesystem::remove(dir_ / "run.log");
+    MemoryStore out;
+    options_.mode = segments == 2 ? ExecutionMode::kOneUnit : ExecutionMode::kAll;
+    ASSERT_TRUE(Publish(out).ok());
+    options_.mode = ExecutionMode::kAll;
+    const std::vector<ObjectInfo> logs = out.List(kLocationLogPrefix).value();
+    EXPECT_EQ(logs.size(), segments);
+    for (const ObjectInfo& log : logs) {
+      std::string text = ReadObject(out, log.name, 1 << 20).value();
+      ASSERT_TRUE(WriteObject(out, log.name, text.substr(0, text.size() - 3), Condition::ReplaceAny()).ok());
+    }
+    ASSERT_TRUE(WriteObject(out, ".pipe/log/other.log", "hello\n", Condition::CreateOnly()).ok());
+    ASSERT_TRUE(out.Remove(kManifestName).ok());
+    std::size_t existing = 7;
+    ASSERT_TRUE(PublishElsewhere(out, &existing).ok());
+    EXPECT_EQ(existing, 3 - segments) << "the last line of each segment is torn";
   }
-  ASSERT_TRUE(WriteObject(out, ".pipe/log/other.log", "hello\n", Condition::CreateOnly()).ok());
-  ASSERT_TRUE(out.Remove(kManifestName).ok());
+}
+
+TEST_F(BucketPublisherTest, TheLogIsWrittenBehindTheLastGroupOfAStoppedRun) {
+  MemoryStore out;
+  std::stop_source stop;
+  hooks_.before_commit = [&stop](std::size_t shard) {
+    if (shard == 1) stop.request_stop();  // the last of its group, which ends well
+    return Status();
+  };
+  {
+    Result<std::unique_ptr<RunLog>> log = RunLog::Open(dir_ / "run.log");
+    ASSERT_TRUE(log.ok());
+    environment_.log = log->get();
+    Publisher publisher(scope_, out);
+    ASSERT_TRUE(publisher.Begin({}, 0, 1).ok());
+    ASSERT_TRUE(publisher.RunGroup(0, 0, stop.get_token()).ok());
+  }
+  hooks_.before_commit = nullptr;
   std::size_t existing = 7;
   ASSERT_TRUE(PublishElsewhere(out, &existing).ok());
-  EXPECT_EQ(existing, 1u) << "the last line of each of two segments is torn";
+  EXPECT_EQ(existing, 2u);
 }
 
 TEST_F(BucketPublisherTest, EveryPowerCutIsGoneOnFromElsewhereAndNothingIsWrittenTwice) {

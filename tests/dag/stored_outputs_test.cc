@@ -24,6 +24,7 @@ Snapshot::Published Publish(Store& store, std::string_view written, std::string_
   Manifest manifest;
   manifest.lineage = {LineageStage()};
   manifest.lineage.front().stage = "text";
+  manifest.lineage.front().config = Json::Object{};
   manifest.lineage.front().recipe = DigestOf("recipe");
   manifest.shards = {{"train", 0, 1, 1, Described(written)}};
   EXPECT_TRUE(WriteObject(store, "a.tfrecord", found, Condition::ReplaceAny()).ok());
@@ -34,6 +35,7 @@ Snapshot::Published Publish(Store& store, std::string_view written, std::string_
   };
   Result<Snapshot::Published> published = PublishedAt(environment, "gs://shelf/out");
   EXPECT_TRUE(published.ok()) << published.status().message();
+  EXPECT_TRUE(published->damaged.ok()) << published->damaged.message();
   return published.ok() ? *std::move(published) : Snapshot::Published();
 }
 

@@ -104,12 +104,13 @@ class Recorder:
     """Replaces Events: keeps the events."""
 
     def __init__(self):
-        self.step, self.told = 0, []
+        self.step, self.told, self.current_phase = 0, [], "init"
 
     def emit(self, kind, **members):
         self.told.append({"kind": kind, "step": self.step, **members})
 
     def phase(self, name):
+        self.current_phase = name
         self.emit("phase", name=name)
 
     def of(self, kind):

@@ -315,7 +315,7 @@ TEST(PipelineFileTest, EverythingWrongAtOnceIsReportedInOneGo) {
              "begins with "
              "a letter",
              "p.yaml:3:1: unknown key 'limit'; did you mean 'limits'?",
-             "p.yaml:4:14: there is no variable 'base'",
+             "p.yaml:4:14: there is no variable 'base'; there are 'out'",
              "p.yaml:6:31: stage 'source': 'url' must be a text, and this is a list",
              "p.yaml:7:30: stage 'clean' (map) reads records, but 'source' (fetch) gives files: put a lines "
              "stage between",

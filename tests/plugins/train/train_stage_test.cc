@@ -20,9 +20,10 @@ TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
   EXPECT_EQ(names,
             (std::vector<std::string>{"export/model.safetensors", "config.json", "job.json", "result.json"}));
   EXPECT_EQ(output->facts["final"]["bits_per_char"].AsDouble(), 4.5);
-  EXPECT_EQ(progress_, "20/20");
+  EXPECT_EQ(progress_, "20/0") << "an export has no pace of steps";
   EXPECT_EQ(said_.front(), "starting, step 0 of 20");
-  EXPECT_EQ(said_.at(1), "step 2 of 20, loss 6.667, 51.2 k tokens/s");
+  EXPECT_EQ(said_.at(1), "step 0 of 20");
+  EXPECT_EQ(said_.at(2), "step 2 of 20, loss 6.667, 51.2 k tokens/s");
   EXPECT_EQ(said_.back(), "exporting, step 20 of 20");
   EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets), 1000 held out, 400 pieces"), std::string::npos)
       << notes_;
@@ -371,9 +372,8 @@ TEST_F(TrainStageTest, TrainerThatIgnoresTheStopIsKilledWhenTheGraceIsOver) {
 }
 
 TEST_F(TrainStageTest, StopBeforeTheFirstStepLosesNothing) {
-  Does(R"([{"then": "hang_at_start"}])");
-  config_["patience"] = 1;
-  stop_on_ = "process";
+  Does(R"([{"steps": 0, "then": "ignore_term"}])");
+  stop_on_ = "warn";
   EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
   EXPECT_TRUE(Logged("train: no step had ended, nothing is lost")) << log_;
 }

@@ -17,9 +17,9 @@ namespace pipeline {
 namespace {
 
 std::string_view NameOf(ValueType type) {
-  constexpr std::array<std::string_view, 12> kNames = {"string", "integer", "number",  "boolean",
-                                                       "bytes",  "choice",  "strings", "splits",
-                                                       "range",  "shards",  "shuffle", "map"};
+  constexpr std::array<std::string_view, 13> kNames = {
+      "string", "integer", "number", "boolean", "bytes", "choice",         "strings",
+      "splits", "range",   "shards", "shuffle", "map",   "integer or auto"};
   return kNames.at(static_cast<std::size_t>(type));
 }
 std::string_view NameOf(Effect effect) {

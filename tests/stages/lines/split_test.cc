@@ -191,6 +191,12 @@ TEST(SplitTest, JudgeSaysWhenNoFractionWouldDo) {
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
   EXPECT_EQ(transform->CheckCounts(totals).message(),
             "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
+            "small for it; add text, lower min_documents, or leave the split out; 9 lines are 4 documents, "
+            "since in plain text only a blank line ends one: if each line is a document, write "
+            "`documents: line` in the stage that reads the text");
+  totals.splits["train"].records = 4;
+  EXPECT_EQ(transform->CheckCounts(totals).message(),
+            "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 3: the corpus is too "
             "small for it; add text, lower min_documents, or leave the split out");
   EXPECT_EQ(transform->CheckCounts(ArtifactTotals()).message(),
             "there are no documents to split: the input is empty, or the stages before left nothing of it");
@@ -203,7 +209,9 @@ TEST(SplitTest, JudgeAdvisesNoLowerMinimumThanOneDocument) {
   totals.splits["train"] = {.records = 9, .documents = 4, .bytes = 1};
   EXPECT_EQ(transform->CheckCounts(totals).message(),
             "split 'validation' has 0 of 4 documents (fraction 0.1) and needs 1: the corpus is too "
-            "small for it; add text, or leave the split out");
+            "small for it; add text, or leave the split out; 9 lines are 4 documents, since in plain text "
+            "only a blank line ends one: if each line is a document, write `documents: line` in the stage "
+            "that reads the text");
 }
 
 TEST(SplitTest, NoMinimumNoVerdict) {

@@ -34,11 +34,12 @@ std::vector<std::string> RowsOf(const Corpus& corpus, std::uint8_t split) {
 /// The shards of `rules` for `corpus`, cut naively.
 std::map<std::string, std::string, std::less<>> CutShards(const Corpus& corpus, std::uint32_t count) {
   std::map<std::string, std::string, std::less<>> shards;
-  for (std::uint8_t split = 0; split < kSplits.size(); ++split) {
+  for (std::uint8_t split = 0; split < kThreeSplits.size(); ++split) {
     const std::vector<std::string> rows = RowsOf(corpus, split);
     const std::size_t of = rows.empty() ? 1 : count;
     for (std::size_t shard = 0; shard < of; ++shard) {
-      std::string& bytes = shards[kSplits[split] + "." + std::to_string(shard) + "-of-" + std::to_string(of)];
+      std::string& bytes =
+          shards[kThreeSplits[split] + "." + std::to_string(shard) + "-of-" + std::to_string(of)];
       for (std::size_t row = shard * rows.size() / of; row < (shard + 1) * rows.size() / of; ++row)
         bytes += rows[row];
     }

@@ -62,10 +62,10 @@ TEST(ShardWriterTest, TheIndexCutsTheShardIntoItsRows) {
     MapStore out;
     const auto outputs = WriteAll(**plan, out, 20'000);
     ASSERT_TRUE(outputs.ok()) << outputs.status().message();
-    for (std::uint8_t split = 0; split < kSplits.size(); ++split) {
+    for (std::uint8_t split = 0; split < kThreeSplits.size(); ++split) {
       std::vector<std::string> rows;
       for (std::size_t shard = 0; shard < outputs->size(); ++shard) {
-        if ((*plan)->shards()[shard].split != kSplits[split]) continue;
+        if ((*plan)->shards()[shard].split != kThreeSplits[split]) continue;
         EXPECT_EQ((*outputs)[shard].index->name, (*plan)->shards()[shard].index);
         for (std::string& row : RowsOf(out, (*outputs)[shard])) rows.push_back(std::move(row));
       }

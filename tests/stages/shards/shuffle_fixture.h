@@ -28,7 +28,7 @@ struct Payload {
 };
 using Corpus = std::map<PartitionId, std::vector<Payload>>;
 
-inline const std::vector<std::string> kSplits = {"train", "validation", "test"};
+inline const std::vector<std::string> kThreeSplits = {"train", "validation", "test"};
 
 /// Payloads that name their origin, about one in ten of them in `validation`; none in `test`.
 inline Corpus RandomCorpus(std::uint32_t inputs, std::uint32_t partitions, std::size_t records,
@@ -49,7 +49,7 @@ inline Corpus RandomCorpus(std::uint32_t inputs, std::uint32_t partitions, std::
 
 inline ShardRules ShuffleRules(std::uint32_t shards) {
   ShardRules rules;
-  rules.splits = kSplits;
+  rules.splits = kThreeSplits;
   rules.shuffle_seed = 7;
   rules.shards = shards;
   rules.auto_shards = [](std::uint64_t bytes, std::uint64_t) {
@@ -76,7 +76,7 @@ inline PartitionOutput WriteOutput(const ShardedOutput& sharded, Store& artifact
       batch.heads.push_back({payloads[i].index, payloads[i].sub, 0, 0});
       batch.payload.Append(payloads[i].bytes);
       batch.split.push_back(payloads[i].split);
-      ArtifactTotals::Split& totals = output.splits[kSplits[payloads[i].split]];
+      ArtifactTotals::Split& totals = output.splits[kThreeSplits[payloads[i].split]];
       ++totals.records;
       totals.bytes += payloads[i].bytes.size();
     }
@@ -115,11 +115,11 @@ inline std::map<std::string, std::string, std::less<>> NaiveShards(const Corpus&
                                                                    const ShardRules& rules,
                                                                    std::uint32_t shards) {
   std::map<std::string, std::string, std::less<>> objects;
-  for (std::uint8_t split = 0; split < kSplits.size(); ++split) {
+  for (std::uint8_t split = 0; split < kThreeSplits.size(); ++split) {
     const std::vector<std::string> order = NaiveOrder(corpus, split, *rules.shuffle_seed);
     const std::uint32_t count = order.empty() ? 1 : shards;
     for (std::uint32_t shard = 0; shard < count; ++shard) {
-      std::string& bytes = objects[rules.object_name(kSplits[split], shard, count)];
+      std::string& bytes = objects[rules.object_name(kThreeSplits[split], shard, count)];
       for (std::size_t i = shard * order.size() / count; i < (shard + 1) * order.size() / count; ++i)
         bytes += order[i];
     }

@@ -411,6 +411,41 @@ TEST(DecompressTest, AReaderOfOnePartitionDecodesNothingBeforeItsMember) {
   EXPECT_GT(std::stoul(message.substr(at + words.size())), bytes.size() * 9 / 10) << "of the file";
 }
 
+// The last bytes in front of a partition do not show that its block or member begins behind a blank line.
+TEST(DecompressTest, ALongLineOfWhiteSpaceBehindABlockOrMemberDoesNotChangeAPartition) {
+  std::string text;
+  for (int document = 0; text.size() < 60'000; ++document)
+    text += std::to_string(document) + " words\n" + std::string(document % 30, ' ') + "\n";
+  Json config = SmallPartitions();
+  config["partition"] = Json(2000);
+  const Outcome whole = RunDecompress(config, TextRequest(text));
+  for (const std::size_t length : {41, 300, 1500})
+    for (std::string bytes : {InMembers(text, length, &GzipCompress), XzCompress(text, length)}) {
+      const std::optional<InputCuts> cuts = Scan(config, TextRequest(bytes));
+      ASSERT_TRUE(cuts) << length;
+      ASSERT_EQ(cuts->ends.size(), whole.partitions.size());
+      const auto partitions = static_cast<std::uint32_t>(cuts->ends.size());
+      const auto read = [&](std::uint32_t only) {
+        SourceRequest request = TextRequest(bytes);
+        request.wanted = [only](std::uint32_t partition) { return partition == only; };
+        request.last_wanted = only;
+        request.known_end = [&cuts](std::uint32_t each) { return std::optional(cuts->ends.at(each)); };
+        request.note = cuts->note;
+        return RunDecompress(config, std::move(request));
+      };
+      for (std::uint32_t only = 0; only < partitions; ++only) {
+        const Outcome outcome = read(only);
+        ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+        ASSERT_EQ(outcome.partitions.size(), 1u);
+        EXPECT_TRUE(outcome.partitions.at(only) == whole.partitions.at(only)) << only << " of " << length;
+      }
+      const std::size_t damage = bytes.size() / 2;
+      bytes[damage] = static_cast<char>(~bytes[damage]);
+      for (std::uint32_t only = partitions * 3 / 4; only < partitions; ++only)
+        EXPECT_TRUE(read(only).status.ok()) << "decodes far in front of " << only << " of " << length;
+    }
+}
+
 TEST(DecompressTest, ATextOfAnotherLengthThanItsCutsIsRefused) {
   const std::string text = Corpus(100'000);
   std::optional<InputCuts> cuts = Scan(SmallPartitions(), TextRequest(text));

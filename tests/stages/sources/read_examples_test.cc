@@ -117,7 +117,8 @@ TEST(ReadExamplesTest, FeaturesStayApartAsFields) {
                                     {{"a", TfBytesList{"\n"}}, {"b", TfBytesList{"x"}}}}));
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, Strings{"[one][two three four]"});
-  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_empty_field", 1}}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons,
+            (Reasons{{"blank_lines", 2}, {"dropped_empty_field", 1}}));
   config["markers"] = "wiki40b";
   EXPECT_NE(WhyRefused(config).find("columns: the marks of wiki40b"), std::string::npos);
 }

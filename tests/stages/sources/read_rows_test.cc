@@ -171,7 +171,8 @@ TEST(ReadRowsTest, AdviceSaysWhatTheFormOfAFileIs) {
   EXPECT_EQ(advice("{\"text\": null}\n"), "'text' is null, not a string");
   EXPECT_EQ(AbsentAdvice("{\"id\": 1, \"body\": \"a\"}\n", "boddy"),
             "they have body, id; did you mean 'body'?");
-  EXPECT_EQ(AbsentAdvice("{}\n", "boddy"), "they have no columns");
+  EXPECT_EQ(AbsentAdvice("{}\n{\"id\": 1}\n", "boddy"), "they have id");
+  EXPECT_EQ(AbsentAdvice("{}\n", "boddy"), "they have none");
 }
 
 Json Rules2(Json config) {
@@ -191,8 +192,7 @@ TEST(ReadRowsTest, AbsentNullAndEmptyColumnsAreTheSameAndLoseNothingElse) {
       outcome.partitions.at(0).counts.reasons,
       (Reasons{
           {"absent_text", 2}, {"absent_title", 2}, {"dropped_empty_text", 2}, {"dropped_wrong_type", 1}}));
-  EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 3u)
-      << "only the first row of a partition is a sample";
+  EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 7u) << "rows that lack a column are a sample";
   EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"title", "text"}), rows).partitions.at(0).counts.reasons,
             (Reasons{{"blank_lines", 1}, {"dropped_no_field", 3}, {"dropped_wrong_type", 3}}))
       << "rules 1";
@@ -291,10 +291,10 @@ TEST(ReadRowsTest, AHeaderThatIsNotUtf8IsSaidToBe) {
   EXPECT_EQ(why("\x8E\x81\x96\xBC,\x8F\x5A\x8F\x8A\n"),
             "a.csv: no column '\u6C0F\u540D' is in the header, which is not UTF-8 and fits shift_jis: set "
             "encoding");
-  EXPECT_EQ(
-      why("na\xEFve\xFF,b\n"),
-      "a.csv: no column '\u6C0F\u540D' is in the header, which is not UTF-8: set encoding if it is another "
-      "one, or convert the text to UTF-8");
+  EXPECT_EQ(why("na\xEFve\xFF,b\n"),
+            "a.csv: no column '\u6C0F\u540D' is in the header, which is not UTF-8 and fits windows-1252 or "
+            "one like "
+            "it, which is not read: convert the text to UTF-8");
 }
 
 TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
@@ -324,6 +324,7 @@ TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
 TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
   Json config = RowsConfig("csv", {"a"});
   config["max_record_bytes"] = 1024;
+  config["rules"] = "2";
   const std::string rows = "a\nshort\n\"" + std::string(2000, 'x') + "\n\"\nlast\n";
   const SourceOutcome outcome = ReadRowFile(config, rows);
   EXPECT_EQ(outcome.texts, (Strings{"short", "last"}));
@@ -343,13 +344,15 @@ TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
 }
 
 TEST(ReadRowsTest, NameThatPromisesCompressionNamesTheKeyOfTheStage) {
-  EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"text"}), "{}\n", "a.jsonl.gz").status.message(),
-            "a.jsonl.gz: is named .gz but holds no such data; fetch the file again, or set compression: plain "
-            "if it is text");
+  EXPECT_EQ(
+      ReadRowFile(RowsConfig("jsonl", {"text"}), "{}\n", "a.jsonl.gz").status.message(),
+      "a.jsonl.gz: is named .gz but holds no such data; fetch the file again, or set compression: plain "
+      "if it is text");
 }
 
 TEST(ReadRowsTest, QuoteThatNothingClosesCostsItsRowAlone) {
   Json config = RowsConfig("csv", {"text"});
+  config["rules"] = "2";
   std::string rows = "id,text\n";
   for (int row = 0; row < 300; ++row) rows += StrCat(row, row == 100 ? ",\"" : ",", "text\n");
   const SourceOutcome outcome = ReadRowFile(config, rows);

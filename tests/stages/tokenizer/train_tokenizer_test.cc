@@ -476,7 +476,7 @@ TEST_P(TrainingEngineTest, AutoTakesAsManyPiecesAsTheTextHas) {
   run.threads = 3, run.rows = 7;
   EXPECT_EQ(Train(SmallCorpus(), run).output.facts, chosen.output.facts) << "on any machine";
   run.config["vocab_size"] = most;
-  EXPECT_EQ(Train(SmallCorpus(), run).Object("tokenizer.model"), chosen.Object("tokenizer.model"))
+  EXPECT_EQ(Train(SmallCorpus(), run).Object("tokenizer.vocab"), chosen.Object("tokenizer.vocab"))
       << "as if the number were written";
 }
 

@@ -270,6 +270,7 @@ TEST_F(GcsStoreTest, UploadsOfTheDeadEndWhereverTheyWentAndNothingIsAskedIfThere
   };
   EXPECT_TRUE(StoreOpener(options).EndLeftUploads().ok());
   EXPECT_FALSE(std::filesystem::exists(spool / "s"));
+  fake.objects().SetBucket("other", {});
   const auto session = std::make_shared<FakeSession>();
   const std::string id = fake.uploads().Add(session);
   std::filesystem::create_directories(spool / "s");
