@@ -1,4 +1,4 @@
-// What ends the lines of a text: LF, or CR, too, in a text of an old Mac. Rules: formats/lines.md.
+// The line ends of a text: LF, and CR, too, in a text of an old Mac. Rules: formats/lines.md.
 #pragma once
 
 #include <cstddef>

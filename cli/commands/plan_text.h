@@ -27,7 +27,7 @@ void PrintUpToDate(const Graph& graph, const Plan& plan);
 /// Empty: there is nothing to say.
 std::string CountsText(const StageCounts& counts);
 
-/// What the stages up to `stage`, the last of its segment, have counted: a line for each that is not in
+/// Returns the counts of the stages up to `stage`, the last of its segment: a line for each that is not in
 /// `told`, which gets their names. For a segment that is complete.
 std::vector<std::string> CountLines(const Graph& graph, const Plan& plan, const Environment& environment,
                                     std::string_view stage, std::set<std::string>& told);

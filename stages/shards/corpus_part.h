@@ -1,4 +1,4 @@
-// What a partition has of one split where the order of the corpus is kept: IIII-PPPPP.SPLIT.shard, the
+// The part of a partition in one split, where the order of the corpus is kept: IIII-PPPPP.SPLIT.shard, the
 // payloads back to back, and IIII-PPPPP.SPLIT.index, if there is an index.
 #pragma once
 

@@ -62,8 +62,8 @@ class DecodedInput {
   /// The ends of the members that readers of a compressed file pass, if they can begin at one. Null: they
   /// cannot.
   const std::shared_ptr<MemberEnds>& member_ends() const { return member_ends_; }
-  /// Where a reader that begins at `raw` begins to decode: a block or a member, as far as readers have passed
-  /// it. Absent: at `raw` itself, or at the front.
+  /// The position at which a reader from `raw` on begins to decode: a block or a member, as far as readers
+  /// have passed it. Absent: at `raw` itself, or at the front.
   std::optional<StreamPosition> DecodedFrom(std::uint64_t raw) const;
   /// Bytes of the text, about as many if the file has members, if readers can begin inside. Absent: they
   /// cannot.

@@ -1,4 +1,4 @@
-// What a Source of lines or rows counts.
+// The reasons that a Source of lines or rows counts.
 #pragma once
 
 #include <string>

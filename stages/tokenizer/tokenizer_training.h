@@ -82,7 +82,7 @@ class TokenizerTraining {
   virtual Result<SentencePieceModel> Finish() = 0;
 
   const TrainingCounts& counts() const { return counts_; }
-  /// What a trainer that knows only one end at once found while it refused the wanted size.
+  /// The sizes that a trainer which knows only one end at once found while it refused the wanted size.
   const FoundSizes& found_sizes() const { return found_sizes_; }
 
  protected:
