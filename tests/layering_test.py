@@ -20,6 +20,8 @@ BESIDE = ("tests/", "bench/")  # may include every room
 MAX_LINES = {"header": 250, "source": 500, "test": 800}
 MAX_NOUNS_PER_ROOM = 40  # a header and its source count as one
 BUDGET_EXEMPTION = "// budget: flat table"  # the first line of a file that is one long table
+# The rooms and files that are larger, each with its reason. If absent: none is.
+SIZES_FILE = "tests/sizes.txt"
 
 
 @dataclass(frozen=True)
@@ -151,13 +153,14 @@ def check(root):
     rooms, named, found = read_rooms(root)
     names = sources(root)
     users = {vendor: [] for vendor in VENDORS}
+    sizes = []  # breaches that a row of the table allows
     for name in names:
         if room_of(name) not in rooms and not name.startswith((*BESIDE, TRAIN, HELLO)):
             found.append((name, 0, f"is in no room of {ROOMS_FILE}"))
             continue
         found += check_name(name)
         text = (root / name).read_text(encoding="utf-8")
-        found += check_size(name, text)
+        sizes += check_size(name, text)
         if name.endswith(".h") and "#pragma once" not in text:
             found.append((name, 1, "a header without #pragma once"))
         for number, line in enumerate(text.splitlines(), 1):
@@ -172,8 +175,9 @@ def check(root):
         for name, number in files[at_most:]:
             found.append((name, number, f"{vendor} is wrapped by {', '.join(file for file, _ in files[:at_most])} "
                                         f"already: one vendor, one file"))
-    found += check_trainer(root)
-    found += check_rooms(names, rooms)
+    found += check_trainer(root, sizes)
+    found += check_rooms(names, rooms, sizes)
+    found += check_exceptions(root, sizes)
     found += check_contributing(root, named)
     found += check_pages(root)
     return sorted(found)
@@ -251,13 +255,13 @@ def python_files(root):
     return [name for name in listed(root) if name.startswith(TRAINER) and name.endswith(".py")]
 
 
-def check_trainer(root):
-    """Checks the trainer's sizes and names, and that it imports only packages of its lock."""
+def check_trainer(root, sizes):
+    """Checks the trainer's names, and that it imports only packages of its lock; adds what is too long to `sizes`."""
     for name in python_files(root):
         text = (root / name).read_text(encoding="utf-8")
         yield from check_name(name)
         if text.count("\n") > MAX_LINES["source"]:
-            yield name, 0, f"{text.count(chr(10))} lines; a source has at most {MAX_LINES['source']}"
+            sizes.append((name, 0, f"{text.count(chr(10))} lines; a source has at most {MAX_LINES['source']}"))
         for number, line in enumerate(text.splitlines(), 1):
             if len(line) > MAX_PYTHON_WIDTH:
                 yield name, number, f"{len(line)} columns; at most {MAX_PYTHON_WIDTH}"
@@ -275,14 +279,31 @@ def check_trainer(root):
                     yield name, node.lineno, f"imports {top}, which is not in the lock of the trainer"
 
 
-def check_rooms(names, rooms):
+def check_exceptions(root, sizes):
+    """The breaches of sizes without a row in the table, and the rows that nothing needs."""
+    table = root / SIZES_FILE
+    rows = {}
+    for number, line in enumerate(table.read_text(encoding="utf-8").splitlines() if table.is_file() else (), 1):
+        if line.strip() and not line.startswith("#"):
+            name, _, reason = line.partition(" ")
+            rows[name] = number
+            if not reason.strip():
+                yield SIZES_FILE, number, f"{name} has no reason"
+    for name, line, what in sizes:
+        if rows.pop(name, None) is None:
+            yield name, line, f"{what}; cut it where its subject ends, or give the reason in {SIZES_FILE}"
+    for name, number in rows.items():
+        yield SIZES_FILE, number, f"{name} is not too large: the row is not needed"
+
+
+def check_rooms(names, rooms, sizes):
     folders = {}
     for name in names:
         if not name.startswith(BESIDE):
             folders.setdefault(room_of(name), set()).add(Path(name).stem)
     for folder, nouns in sorted(folders.items()):
         if len(nouns) > MAX_NOUNS_PER_ROOM:
-            yield folder, 0, f"{len(nouns)} nouns; a room has at most {MAX_NOUNS_PER_ROOM}"
+            sizes.append((folder, 0, f"{len(nouns)} nouns; a room has at most {MAX_NOUNS_PER_ROOM}"))
     for room in rooms:
         if room not in folders:
             yield ROOMS_FILE, 0, f"{room} holds no code"
@@ -369,6 +390,8 @@ GOOD = {
     "plugins/train/reader/row.c": '#include "plugins/train/reader/row.h"\n',
     "plugins/train/python/pipe_trainer/loop.py": "import json\nimport jax.numpy as jnp\nfrom . import model\n",
     "cli/main.cc": 'const char* home = std::getenv("HOME");\ntry {} catch (...) {}\n',
+    "base/whole.cc": "\n" * 501,
+    "tests/sizes.txt": "# NAME REASON\nbase/whole.cc one automaton\n",
     "tests/dag/segment_test.cc": "#include <gtest/gtest.h>\n#include <lzma.h>\n" + '#include "base/str.h"\n' * 500,
 }
 
@@ -411,6 +434,8 @@ BAD = (
     ({"tests/long_test.cc": "\n" * 801}, "tests/long_test.cc:", "801 lines; a test"),
     ({f"dag/f{number}.cc": "\n" for number in range(40)}, "dag:", "at most 40"),
     ({f"cli/f{number}.cc": "\n" for number in range(40)}, "cli:", "at most 40"),
+    ({"tests/sizes.txt": "base/str.h it is short\n"}, "tests/sizes.txt:1:", "not needed"),
+    ({"base/long.cc": "\n" * 501, "tests/sizes.txt": "base/long.cc\n"}, "tests/sizes.txt:1:", "no reason"),
     ({"base/str_util.cc": "\n"}, "base/str_util.cc:", '"util"'),
     ({"tests/common/a.cc": "\n"}, "tests/common/a.cc:", '"common"'),
     ({"base/a.cc": "class RunManager {\n"}, "base/a.cc:1:", '"manager" in RunManager'),
