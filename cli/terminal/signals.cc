@@ -22,10 +22,6 @@ using Time = std::chrono::steady_clock;
 /// so soon after each other two SIGTERM are one.
 constexpr std::chrono::milliseconds kOneTermination{1'000};
 
-/// A name lookup or a file system of a network may take minutes, and nothing can end it but the end of the
-/// program.
-constexpr std::chrono::milliseconds kMostEnding{7'000};
-
 /// As sigwait, until `end` at the latest. 0: no signal came.
 int WaitForSignal(const sigset_t& set, const std::optional<Time::time_point>& end) {
   int signal = 0;
@@ -51,7 +47,7 @@ sigset_t Watched() {
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
+SignalWatch::SignalWatch(std::chrono::milliseconds most_ending) : most_ending_(most_ending) {
   const sigset_t set = Watched();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // inherited by every thread that is made later
   signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write, not the end of the process
@@ -85,7 +81,7 @@ void SignalWatch::Loop() {
     if (exit_code_.exchange(code) != 0) _exit(code);
     first = Time::now();
     const bool finishes = finishing_ > 0;
-    if (!finishes) end = first + kMostEnding;
+    if (!finishes) end = first + most_ending_;
     LogInfo(finishes ? "stopping: finished work will be committed; a second signal ends the program at once"
                      : "stopping; a second signal ends the program at once");
     stop_.request_stop();

