@@ -18,9 +18,9 @@ from .throughput import peak_tflops
 # SHARE, which the scaling book calls reasonable.
 SHARES = {"v2": 0.34, "v3": 0.34, "v6e": 0.25}
 SHARE = 0.40
-# Of a step, however small: a dispatch, the wait for the first bytes of its exchanges, and a row that comes from the host.
+# Of a step, however small: a dispatch, the wait for the first bytes of its exchanges, rows that come from the host.
 LEAST_SECONDS = 0.002
-# The arithmetic of a device in a step, from which on such a share was measured; smaller steps wait for their beginnings.
+# The arithmetic of a device in a step, from which on such a share was measured; smaller steps mostly wait.
 MEASURED_TFLOP = 0.5
 NOT_FITTING = 1
 
