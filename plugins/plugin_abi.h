@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define PIPE_ABI_MAJOR 1u /* a plugin with another number is refused */
-#define PIPE_ABI_MINOR 8u /* raised for each new member of a struct or an answer, and each new extension */
+#define PIPE_ABI_MINOR 9u /* raised for each new member of a struct or an answer, and each new extension */
 
 #define PIPE_EXPORT __attribute__((visibility("default")))
 
@@ -191,7 +191,7 @@ typedef struct pipe_prepare_1 {
   uint32_t reserved;
   /* [any] Checks that this machine has all that `run` needs besides its inputs: programs, environments,
    * devices. Called before a run starts anything, with the request of `check`; may read, changes nothing.
-   * Since 1.4 the request has `dry_run` for `run -n`. */
+   * Since 1.4 the request has `dry_run` for `run -n`, and since 1.9 `stage` for `run`. */
   pipe_code (*prepare)(const pipe_call* call, pipe_text request);
 } pipe_prepare_1;
 

@@ -136,10 +136,10 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     return plugin->Prepare(PluginRequest(type, config), services);
   };
   JobKind& job = std::get<JobKind>(type.kind);
-  job.prepare_dry_run = [plugin, &type, &host](const Json& config, const Json& about) -> Status {
+  job.prepare_run = [plugin, &type, &host](const Json& config, const Json& about, bool dry_run) -> Status {
     const PluginServices services = {.log = host.log};
     Json request = PluginRequest(type, config);
-    request["dry_run"] = about;
+    request[dry_run ? "dry_run" : "stage"] = about;
     return plugin->Prepare(request, services);
   };
   job.find_position = [plugin, &type, &host](const Json& config) -> Result<JobPosition> {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/cat_reader.h"
@@ -26,6 +27,7 @@ struct CatOptions {
 };
 
 int Cat(const CatOptions& options) {
+  const Attendance attendance({});
   signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end of the process
   const Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
   if (!objects.ok()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
@@ -69,6 +70,7 @@ struct CleanOptions {
 
 int Clean(const CleanOptions& options) {
   SignalWatch signals;
+  const Attendance attendance(signals.token());
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   if (!loaded->spec.unseen.empty() && !options.all) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/counting_file.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -402,6 +403,7 @@ int Refuse(const SignalWatch& signals, const Status& why) {
 
 int Copy(const CpOptions& options) {
   SignalWatch signals;
+  std::optional<Attendance> attendance(std::in_place, signals.token());
   StatusDisplay display(false);
   const Result<Uri> to = Uri::Parse(options.to);
   if (!to.ok()) return Refuse(signals, to.status());
@@ -425,6 +427,7 @@ int Copy(const CpOptions& options) {
   if (const Status ready = Prepare(stores, *target, items->wanted); !ready.ok())
     return Refuse(signals, ready);
 
+  attendance.reset();
   Copying copying(stores, *target, items->wanted, options.replaces, items->left_out.size(),
                   std::move(incomplete), signals.token());
   copying.progress()->Say("");

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/enumeration.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -244,6 +245,7 @@ struct DoctorOptions {
 
 int Diagnose(const DoctorOptions& options) {
   SignalWatch signals;
+  const Attendance attendance(signals.token());
   std::vector<LocationUse> uses;
   std::unique_ptr<LoadedPipeline> loaded;
   for (const std::string& target : options.locations) {

@@ -122,6 +122,7 @@ class Following {
     RETURN_IF_ERROR(PrepareStages(request_, loaded_.graph, planned.plan));
     display_.Expect(StageLine(loaded_.spec.stages, loaded_.graph, planned.plan));
     display_.Start();
+    const SignalWatch::Finishing finishing(signals_);
     Status outcome =
         FollowJob(loaded_.graph, planned.plan, stage, workspace.environment(), options_, signals_.token());
     display_.Stop();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
@@ -46,6 +47,7 @@ struct LsOptions {
 
 int List(const LsOptions& options) {
   SignalWatch signals;
+  const Attendance attendance(signals.token());
   for (const std::string& target : options.locations)
     if (const Result<Uri> location = Uri::Parse(target); !location.ok()) {
       LogError(location.status().message());

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,9 +16,12 @@
 #include "cli/terminal/refuse.h"
 #include "cli/workspace/left_behind.h"
 #include "cli/workspace/work_result.h"
+#include "dag/forecast/disk_need.h"
 #include "dag/forecast/forecast.h"
 #include "dag/planner.h"
 #include "dag/unneeded_outputs.h"
+#include "storage/disk.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -56,6 +61,47 @@ bool PrintReports(const std::string& file, const Plan& plan) {
   return plan.left_out.empty() || !plan.nothing_to_do();
 }
 
+std::uint64_t BytesBelow(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::uint64_t bytes = 0;
+  std::error_code error, ignored;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    if (at->is_regular_file(ignored)) bytes += at->file_size(ignored);
+  return bytes;
+}
+
+/// Warns if the forecast is larger than what is free on a disk; a dry run does no more, because the run may
+/// be meant for another machine. kResourceExhausted: even half of what is to be made does not fit. `freed`:
+/// what the run removes first from the work directory.
+Status CheckDisk(const RunRequest& request, const PlannedRun& run, const Forecast& forecast,
+                 std::uint64_t freed) {
+  DiskPlaces places;
+  places.work = run.workspace->directory().path();
+  places.has_intermediates = !IsRemote(run.workspace->home());
+  places.is_known = request.pipeline.subset.empty();
+  places.same = [](const std::string& one, const std::string& other) {
+    const Result<bool> same = SameFileSystem(one, other);
+    return !same.ok() || *same;
+  };
+  places.held = BytesBelow;
+  for (const DiskNeed& need : DiskNeedsOf(run.plan, forecast, places)) {
+    const Result<std::uint64_t> found = FreeBytes(need.path);
+    if (!found.ok()) continue;  // the run tells
+    const std::uint64_t free = *found + (need.path == places.work ? freed : 0);
+    if (need.bytes <= free) continue;
+    const bool is_work = need.path == places.work;
+    std::string what = StrCat(need.path, ": this run takes about ", HumanBytes(need.bytes),
+                              " there at its peak, and ", HumanBytes(free), " are free; free some, or name ",
+                              is_work ? "a larger disk by --work" : "another `out`");
+    if (need.least > free && !request.dry_run)
+      return Status(
+          Code::kResourceExhausted,
+          StrCat(what, "; where stages drop most of the text, the `text_size` of the source may say less"));
+    LogWarning(what);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline& loaded, Progress& progress,
@@ -88,13 +134,14 @@ Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, co
   const Forecast forecast = ForecastOf(loaded.graph, run.plan, run.snapshot, options);
   if (request.dry_run || request.explain)
     PrintPlan(loaded.graph, run.plan, forecast, request.explain, request.dry_run);
-  if (request.dry_run && RemovesOutputs(options)) {
-    ASSIGN_OR_RETURN(const std::uint64_t bytes, OutputBytes(run.workspace->environment(), run.plan.unneeded));
-    if (bytes > 0)
-      std::printf("removes %s of intermediates that nothing unfinished needs\n", HumanBytes(bytes).c_str());
+  std::uint64_t removed = 0;
+  if (RemovesOutputs(options) && (request.dry_run || !IsRemote(run.workspace->home()))) {
+    ASSIGN_OR_RETURN(removed, OutputBytes(run.workspace->environment(), run.plan.unneeded));
+    if (request.dry_run && removed > 0)
+      std::printf("removes %s of intermediates that nothing unfinished needs\n", HumanBytes(removed).c_str());
   }
   const auto limit = loaded.spec.disk_limit;
-  if (!limit || forecast.peak_disk_bytes <= *limit) return {};
+  if (!limit || forecast.peak_disk_bytes <= *limit) return CheckDisk(request, run, forecast, removed);
   return Status(Code::kInvalidArgument,
                 StrCat("limits.disk of ", HumanBytes(*limit), " is too small: this run takes about ",
                        HumanBytes(forecast.peak_disk_bytes), " at its peak; raise it"));

@@ -27,7 +27,8 @@ struct PlannedRun {
 std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline& loaded, Progress& progress,
                                       const SignalWatch& signals);
 
-/// Prints the plan if it was asked for. kInvalidArgument: the run takes more disk than limits.disk.
+/// Prints the plan if it was asked for, and warns of disks that may run full. kInvalidArgument: the run takes
+/// more disk than limits.disk; kResourceExhausted: more than is free.
 Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,
                      const RunOptions& options);
 

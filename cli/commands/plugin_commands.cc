@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
@@ -90,6 +91,7 @@ CommandTable WithPluginCommands(CommandTable table) {
 
 int RunPluginCommand(const Call& call) {
   SignalWatch signals;
+  const Attendance attendance(signals.token());
   Plugins plugins;
   std::vector<std::string> refused, names;
   for (const std::string& path : plugins.loader().List()) {
@@ -115,6 +117,8 @@ int RunPluginCommand(const Call& call) {
       return StagesForPlugin(name, request);
     };
     services.stop = signals.token();
+    // The program that it started ends in its own time.
+    const SignalWatch::Finishing finishing(signals);
     const Result<int> code = (*plugin)->RunCommand(call.words, services);
     if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
     LogError(code.status().message());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/report/run_recorder.h"
@@ -37,6 +38,7 @@ std::string LastRecorded(const WorkDir& work, const std::vector<RunLine>& runs) 
 }
 
 int Report(const PipelineOptions& options) {
+  const Attendance attendance({});
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   const std::optional<Books> books = OpenBooks(WorkPlaceOf(options, loaded->spec));

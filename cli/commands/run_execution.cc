@@ -1,8 +1,10 @@
 #include "cli/commands/run_execution.h"
 
 #include <fstream>
+#include <optional>
 #include <set>
 
+#include "base/attendance.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -53,11 +55,14 @@ RunExecution::RunExecution(const std::string& file, LoadedPipeline& loaded, cons
       executor_(loaded.graph, run.plan, run.snapshot, environment_, options) {}
 
 int RunExecution::Run(const std::string& command_line, const SignalWatch& signals) {
+  std::optional<Attendance> attendance(std::in_place, signals.token());
   const Status marked = executor_.MarkLocations(signals.token());
   if (!marked.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(marked);
   KeptRun kept(*run_.workspace, recorder_);
   const Status begun = kept.Begin(command_line, loaded_, run_.plan, run_.snapshot, options_);
   if (!begun.ok()) return Refuse(begun);
+  attendance.reset();
+  const SignalWatch::Finishing finishing(signals);
   const RunOutcome outcome = Execute(kept.id(), signals);
   for (const UnitFailure& failure : outcome.failures)
     if (!FailsAgain(failure.why)) LogError(StrCat(failure.unit, ": ", failure.why.message()));

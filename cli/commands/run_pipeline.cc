@@ -1,11 +1,13 @@
 #include "cli/commands/run_pipeline.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/follow_run.h"
@@ -72,6 +74,7 @@ int RunPipeline(const RunRequest& request, const Call& call) {
     options.positions = std::move(*positions);
     if (Follows(options.positions)) return FollowRun(request, *loaded, options, display, signals);
   }
+  std::optional<Attendance> attendance(std::in_place, signals.token());
   std::variant<PlannedRun, int> planned = PlanRun(request, *loaded, display, signals);
   if (const int* const exit_code = std::get_if<int>(&planned)) return *exit_code;
   const PlannedRun& run = std::get<PlannedRun>(planned);
@@ -93,6 +96,7 @@ int RunPipeline(const RunRequest& request, const Call& call) {
     return kExitDone;
   }
   if (!ready.ok()) return Refuse(ready);
+  attendance.reset();
   const int exit_code = execution.Run(CommandLineOf(call), signals);
   if (exit_code == kExitDone) PrintNotRead(*run.workspace);
   return exit_code;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -100,6 +101,7 @@ struct RunsOptions {
 };
 
 int ListRuns(const RunsOptions& options) {
+  const Attendance attendance({});
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   const std::optional<Books> books = OpenBooks(WorkPlaceOf(options.pipeline, loaded->spec));

@@ -11,7 +11,7 @@ namespace pipeline {
 
 namespace {
 
-Json AboutDryRun(const PipelineOptions& options, const Graph& graph, NodeId node) {
+Json AboutRun(const PipelineOptions& options, const Graph& graph, NodeId node) {
   Json about = StageForPlugin(graph, node);
   about["file"] = options.file;
   about["set"] = Json(Json::Object{});
@@ -23,8 +23,8 @@ Status PrepareStage(const RunRequest& request, const Graph& graph, NodeId node) 
   const StageSpec& spec = *graph[node].spec;
   Status ready;
   const JobKind* const job = spec.type->job();
-  if (request.dry_run && job != nullptr && job->prepare_dry_run)
-    ready = job->prepare_dry_run(spec.config, AboutDryRun(request.pipeline, graph, node));
+  if (job != nullptr && job->prepare_run)
+    ready = job->prepare_run(spec.config, AboutRun(request.pipeline, graph, node), request.dry_run);
   else if (spec.type->prepare)
     ready = spec.type->prepare(spec.config);
   return std::move(ready).Annotate(StrCat("stage '", spec.name, "'"));

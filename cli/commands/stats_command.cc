@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/cat_target.h"
@@ -48,6 +49,7 @@ struct StatsOptions {
 };
 
 int PrintStats(const StatsOptions& options) {
+  const Attendance attendance({});
   signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end of the process
   Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
   if (!objects.ok()) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/attendance.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -297,6 +298,7 @@ bool IsShownWithStage(const std::map<std::string, StageStatus>& stages, const st
 }
 
 int PrintStatus(const StatusOptions& options) {
+  const Attendance attendance({});
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
   const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -113,6 +114,7 @@ std::string WhyNotCounted(const ArtifactLocation& location, const VerifyOptions&
 
 int Verify(const VerifyOptions& options) {
   SignalWatch signals;
+  std::optional<Attendance> attendance(std::in_place, signals.token());
   std::vector<ArtifactLocation> locations;
   for (const std::string& target : options.locations) {
     Result<ArtifactLocation> location = OpenArtifactLocation(target);
@@ -134,6 +136,7 @@ int Verify(const VerifyOptions& options) {
         LogError(StrCat(location.name, ": ", why));
         return kExitRefused;
       }
+  attendance.reset();
   const int threads = ThreadCount();
   int exit_code = kExitDone;
   for (const ArtifactLocation& location : locations) {

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/attendance.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -76,6 +77,7 @@ class Submitted {
       : signals_(signals), request_(request), loaded_(loaded), text_(std::move(text)) {}
 
   int Run() {
+    std::optional<Attendance> attendance(std::in_place, stop());
     if (const Status found = FindPlaces(); !found.ok()) return Refuse(found);
     Result<std::optional<Submission>> before = ReadSubmission(*package_, stop());
     if (!before.ok()) return RefuseSubmission(before.status());
@@ -88,10 +90,14 @@ class Submitted {
     if (submission_) {
       const Result<bool> attached = Attach();
       if (!attached.ok()) return RefuseSubmission(attached.status());
-      if (*attached) return Watch();
+      if (*attached) {
+        attendance.reset();
+        return Watch();
+      }
     }
     if (IsRemote(place_))
       if (const Status may = CheckRights(*package_, place_, stop()); !may.ok()) return Refuse(may);
+    attendance.reset();
     if (const std::optional<int> ended = Plan()) {
       if (claimed_) (void)RemoveSubmission(*package_, *submission_);
       return *ended;
@@ -277,6 +283,8 @@ class Submitted {
 
   Status Start() {
     RETURN_IF_ERROR(MakeDirectories(directory_));
+    // Workers that nobody knows of would go on.
+    const SignalWatch::Finishing finishing(signals_);
     const std::unique_ptr<Engine> engine = TheirEngine();
     RETURN_IF_ERROR(RemoveLeases());
     ASSIGN_OR_RETURN(submission_->job, engine->Start(Workers(), stop()));

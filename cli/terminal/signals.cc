@@ -4,7 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <ctime>
+#include <optional>
 
 #include "base/log.h"
 #include "cli/terminal/exit_code.h"
@@ -18,6 +21,17 @@ using Time = std::chrono::steady_clock;
 /// Schedulers signal every process of a job, and the script that started this one passes its own signal on:
 /// so soon after each other two SIGTERM are one.
 constexpr std::chrono::milliseconds kOneTermination{1'000};
+
+/// As sigwait, until `end` at the latest. 0: no signal came.
+int WaitForSignal(const sigset_t& set, const std::optional<Time::time_point>& end) {
+  int signal = 0;
+  if (!end) return sigwait(&set, &signal) == 0 ? signal : 0;
+  const auto left = std::max<std::chrono::nanoseconds>(*end - Time::now(), std::chrono::nanoseconds(0));
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
+  signal = sigtimedwait(&set, nullptr, &time);
+  return signal > 0 ? signal : 0;
+}
 
 sigset_t Watched() {
   sigset_t set;
@@ -33,7 +47,7 @@ sigset_t Watched() {
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
+SignalWatch::SignalWatch(std::chrono::milliseconds most_ending) : most_ending_(most_ending) {
   const sigset_t set = Watched();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // inherited by every thread that is made later
   signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write, not the end of the process
@@ -49,9 +63,14 @@ SignalWatch::~SignalWatch() {
 void SignalWatch::Loop() {
   const sigset_t set = Watched();
   Time::time_point first;
+  std::optional<Time::time_point> end;  // of the program; absent: work is finished first, or no signal came
   while (true) {
-    int signal = 0;
-    if (sigwait(&set, &signal) != 0) continue;
+    const int signal = WaitForSignal(set, end);
+    if (signal == 0) {
+      if (!end || Time::now() < *end) continue;
+      LogInfo("ended while it waited; what was finished before is kept");
+      _exit(exit_code_);
+    }
     if (signal == SIGUSR1) {
       if (ending_) return;
       continue;
@@ -61,7 +80,10 @@ void SignalWatch::Loop() {
     // Nothing unfinished counts, so an exit at once is safe; only work is lost.
     if (exit_code_.exchange(code) != 0) _exit(code);
     first = Time::now();
-    LogInfo("stopping: finished work will be committed; a second signal ends the program at once");
+    const bool finishes = finishing_ > 0;
+    if (!finishes) end = first + most_ending_;
+    LogInfo(finishes ? "stopping: finished work will be committed; a second signal ends the program at once"
+                     : "stopping; a second signal ends the program at once");
     stop_.request_stop();
   }
 }

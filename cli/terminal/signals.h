@@ -1,8 +1,11 @@
 // Turns Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) into a stop token: the first signal stops the
-// run gracefully, the second ends the program at once. Two SIGTERM within a second are one signal.
+// run gracefully, the second ends the program at once. Two SIGTERM within a second are one signal. While
+// nothing runs that is worth finishing, the program ends a few seconds after the first signal, whatever it
+// waits for.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <stop_token>
 #include <thread>
 
@@ -12,10 +15,25 @@ namespace pipeline {
 /// signal that was ignored at program start stays ignored, as `nohup` requires.
 class SignalWatch {
  public:
-  SignalWatch();
+  /// `most_ending`: from the first signal to the end of a program that has nothing to finish. A name lookup
+  /// or the file system of a network may take minutes, and only the end of the program ends it.
+  explicit SignalWatch(std::chrono::milliseconds most_ending = std::chrono::milliseconds(7'000));
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
+
+  /// Work runs that the first signal lets finish, however long that takes. A signal that came before ends the
+  /// program as if there were none.
+  class Finishing {
+   public:
+    explicit Finishing(const SignalWatch& signals) : signals_(signals) { ++signals_.finishing_; }
+    ~Finishing() { --signals_.finishing_; }
+    Finishing(const Finishing&) = delete;
+    Finishing& operator=(const Finishing&) = delete;
+
+   private:
+    const SignalWatch& signals_;
+  };
 
   std::stop_token token() const { return stop_.get_token(); }
   /// The exit code for the received signal; 0: none yet.
@@ -24,8 +42,10 @@ class SignalWatch {
  private:
   void Loop();
 
+  const std::chrono::milliseconds most_ending_;
   std::stop_source stop_;
   std::atomic<int> exit_code_{0};
+  mutable std::atomic<int> finishing_{0};  // number of Finishing
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };

@@ -44,6 +44,7 @@ int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalW
     return WorkerExitOf(run.status());
   }
   int code = kExitDone;
+  const SignalWatch::Finishing finishing(signals);
   for (const OfferedUnit& unit : units) {
     if (signals.token().stop_requested()) return kExitTryAgain;
     if (const std::string why = WhyUnfit(unit.needs, opened.room); !why.empty()) {

@@ -64,6 +64,7 @@ class NextUnits {
   NextUnits(const WorkerOptions& options, SignalWatch& signals, OpenedPackage& opened,
             std::chrono::milliseconds every)
       : options_(options),
+        signals_(signals),
         stop_(signals.token()),
         store_(*opened.store),
         loaded_(*opened.loaded),
@@ -161,6 +162,7 @@ class NextUnits {
       (void)queue_.Release();
       return Fail(opened);
     }
+    const SignalWatch::Finishing finishing(signals_);
     const auto begun = std::chrono::steady_clock::now();
     const UnitEnd end = run_->Run(
         unit,
@@ -311,6 +313,7 @@ class NextUnits {
   }
 
   const WorkerOptions& options_;
+  const SignalWatch& signals_;
   const std::stop_token stop_;
   Store& store_;
   LoadedPipeline& loaded_;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/random_name.h"
 #include "base/str.h"
@@ -160,6 +161,8 @@ std::optional<RunEnd> EndOf(const RunOutcome& outcome, const std::vector<std::st
 
 Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, LoadedPipeline& loaded,
                 StatusDisplay& display, const std::stop_token& stop) {
+  std::optional<Attendance> attendance;
+  if (request.present == nullptr) attendance.emplace(stop);
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(request.package));
   WorkPlace place = request.place ? *request.place : WorkPlaceOf(request.pipeline, loaded.spec);
   if (!place.is_remote()) place.home = std::filesystem::absolute(place.home).string();
@@ -203,6 +206,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   Executor executor(loaded.graph, plan, snapshot, workspace->environment(), run);
   RETURN_IF_ERROR(executor.Prepare());
   RETURN_IF_ERROR(executor.MarkLocations(stop));
+  attendance.reset();
   display.Start();
   RunOutcome outcome = executor.Run(stop);
   display.Stop();

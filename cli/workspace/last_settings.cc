@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/command_line.h"
@@ -61,6 +62,7 @@ std::vector<Setting> SettingsOf(const std::vector<RunLine>& runs) {
 
 Result<Call> WithLastSettings(const Call& call, PipelineOptions& options, bool needs_all) {
   if (!SettingsAmong(call.words).empty()) return call;
+  const Attendance attendance({});
   PipelineSpec spec;
   spec.name = NameOfPipeline(options.file);
   if (spec.name.empty()) return call;  // the mistake is told when the file is loaded

@@ -197,15 +197,14 @@ Status SourceFiles::CheckPin(const LocalInput& input, const Digest& digest, std:
 
 Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_token stop) {
   Remote remote{input, {}};
+  const std::optional<PartState> part = Journal(input);
   if (!input.checksum.empty()) {
     ASSIGN_OR_RETURN(remote, LookAtPinned(input, std::move(stop)));
   } else if (network_ == Network::kOffline) {
-    const std::optional<PartState> before = Journal(input);
-    if (!before)
+    if (!part)
       return Status(Code::kUnavailable,
                     StrCat(ShownUrl(input.path), ": was not asked for its size and version (--ask does)"));
-    remote.identity = before->identity;
-    remote.size = before->size;
+    remote.identity = part->identity, remote.size = part->size;
   } else {
     ASSIGN_OR_RETURN(const RemoteFile found, Ask(input, Patience::kPlan, std::move(stop)));
     remote.size = found.bytes->size();
@@ -214,6 +213,7 @@ Result<SourceFile> SourceFiles::LookAtRemote(const LocalInput& input, std::stop_
   const Digest digest =
       input.checksum.empty() ? DigestOfRemote(remote.identity) : DigestOfPinned(input.checksum);
   SourceFile file{input, remote.size, digest, remote.identity};
+  if (part && part->identity == remote.identity) file.here = part->bytes;
   const Lock lock(mutex_);
   const auto [known, is_new] = remotes_.try_emplace(input.path, remote);
   if (!is_new && known->second.input.checksum != input.checksum)

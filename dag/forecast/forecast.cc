@@ -41,6 +41,7 @@ class Forecaster {
 
   Forecast Make() {
     Forecast forecast;
+    forecast.removes_outputs = removes_outputs_;
     forecast.input_memory_bytes = MemoryOfInputs(plan_);
     for (const PlannedSegment& segment : plan_.segments) {
       const SegmentForecast made = Of(segment);
@@ -114,7 +115,7 @@ class Forecaster {
     if (!fetched_.insert(FilesStage(segment).name).second) return bytes;  // another segment has counted them
     if (const auto files = snapshot_.files.find(FilesStage(segment).name); files != snapshot_.files.end())
       for (const SourceFile& file : files->second.files)
-        if (IsRemote(file.input.path)) bytes += file.size;
+        if (IsRemote(file.input.path)) bytes += file.size - std::min(file.size, file.here);
     const StageSpec& reader = *graph_[segment.chain.front()].spec;
     const Result<Subset> subset = SubsetOf(reader.config);
     // If only the beginning is read, no more is downloaded than its text and the bytes that arrive meanwhile.

@@ -27,6 +27,7 @@ struct Forecast {
   /// The most that the run adds on this machine at one time: intermediates, local publications, downloads,
   /// and shards on their way to buckets.
   std::uint64_t peak_disk_bytes = 0;
+  bool removes_outputs = false;          // intermediates go as the run goes
   std::uint64_t spool_bytes = 0;         // shards on their way to buckets at the same time
   std::uint64_t input_memory_bytes = 0;  // kept of input files and partitions, part of limits.memory
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/attendance.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
@@ -102,6 +103,9 @@ LeaseKeeper::~LeaseKeeper() {
   if (thread_.joinable()) thread_.join();
   // A run must end even if the server does not answer. A lease that is not given back is taken over later.
   const TimeLimit limit(kMostGivingBack, {});
+  // A person who ends the program while it plans ends all requests but these.
+  std::optional<Attendance> last;
+  if (PresentWait()) last.emplace(std::stop_token(), AttendanceTimes{.patience = kMostGivingBack});
   for (const std::unique_ptr<Held>& held : held_) {
     if (!held->taken) continue;
     const Status given = held->lease->GiveBack(limit.token());

@@ -15,6 +15,7 @@ struct SourceFile {
   std::uint64_t size = 0;
   Digest digest;           // of its bytes
   std::string identity{};  // Environment::file_identity when it was hashed; empty: unknown
+  std::uint64_t here = 0;  // of a remote file: its bytes that were downloaded before
 };
 
 }  // namespace pipeline

@@ -91,9 +91,9 @@ struct JobKind {
   /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
   /// the incoming records. Empty: none are known.
   std::function<Json(const Json& config, const Schema& schema)> promises = {};
-  /// Replaces StageType::prepare in a dry run. `about` has the pipeline file and the stages that make the
-  /// inputs. Empty: `prepare` is called.
-  std::function<Status(const Json& config, const Json& about)> prepare_dry_run = {};
+  /// Replaces StageType::prepare before a run or, with `dry_run`, in a dry run. `about` has the pipeline file
+  /// and the stages that make the inputs. Empty: `prepare` is called.
+  std::function<Status(const Json& config, const Json& about, bool dry_run)> prepare_run = {};
   /// Finds the number of this machine among those that run the Job together, before the run takes a lease.
   /// Empty: one machine runs it.
   std::function<Result<JobPosition>(const Json& config)> find_position = {};

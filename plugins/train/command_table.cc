@@ -73,7 +73,7 @@ const std::vector<TrainCommand>& TrainCommands() {
            false,
            true},
           {"--stage", "NAME", "The stage `train` to try, if the file has several"},
-          {"--on", "SLICES", "The slices to try, such as v3-8,v5e-4"},
+          {"--on", "SLICES", "The slices to try, such as v3-8,v5e-4; cpu: this machine"},
           {"--price", "PER_HOUR", "The price of a slice; the answer then has the cost, too"},
           {"--environment", "DIR",
            "An environment with libtpu (default .pipe/trainer-tpu, else that of the stage)"}}}}},

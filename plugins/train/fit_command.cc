@@ -1,12 +1,17 @@
 #include "plugins/train/fit_command.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/str.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
+#include "plugins/train/config/cpu_time.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/input_check.h"
@@ -20,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTpuEnvironment = ".pipe/trainer-tpu";
+constexpr std::string_view kCpu = "cpu";
 
 Status WrongQuestion(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -69,10 +75,9 @@ Result<Json> OneStage(const Json& stages, const std::string& file, const std::st
 /// will have.
 void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
   const std::string out(stage["makers"]["data"]["out"].AsString());
-  if (out.empty()) return;
-  const Result<std::string> text = call.storage().Read(
-      out.starts_with("gs://") ? StrCat(out, "/packed.json") : fs::absolute(out + "/packed.json").string(),
-      kMostPacked);
+  if (out.empty() || out.find("://") != std::string::npos) return;  // no server is asked
+  const Result<std::string> text =
+      call.storage().Read(fs::absolute(out + "/packed.json").string(), kMostPacked);
   const Result<Json> packed = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
   if (!packed.ok()) return;
   const std::int64_t length = (*packed)["seq_len"].AsInt();
@@ -80,6 +85,30 @@ void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
   if (length < 1 || vocab < 1 || question["seq_len"].AsInt(length) != length) return;
   question["seq_len"] = length;
   question["vocab"] = vocab;
+}
+
+/// Takes `cpu` out of the slices of --on, and returns whether it was there.
+bool TakeCpu(std::string& slices) {
+  std::string others;
+  bool found = false;
+  for (std::size_t at = 0; at <= slices.size();) {
+    const std::size_t end = std::min(slices.find(',', at), slices.size());
+    const std::string one = slices.substr(at, end - at);
+    if (one == kCpu)
+      found = true;
+    else
+      others += StrCat(others.empty() ? "" : ",", one);
+    at = end + 1;
+  }
+  if (found) slices = std::move(others);
+  return found;
+}
+
+Status AnswerForCpu(const Json& question) {
+  const std::optional<CpuTime> time = CpuTimeOf(question, UsableCores());
+  if (!time) return Status(Code::kInternal, "the question lacks the shape of the rows");
+  std::fputs(CpuAnswer(*time, UsableCores()).c_str(), stdout);
+  return {};
 }
 
 /// The interpreter of an environment with libtpu: the one that the user named, else the one for this command,
@@ -108,11 +137,14 @@ Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
         StrCat(UsageOf(command, "pipe trainer "), "; FILE is a pipeline file, or the job.json of a run"));
   const std::string& file = words.alone.front();
   std::vector<std::string> asked = {"-m", "pipe_trainer.fit"};
+  std::string slices = words.Flag("--on", "");
+  const bool for_cpu = TakeCpu(slices);
   std::string input;
   std::string environment;
   if (file.ends_with(".json")) {
     if (!set.AsObject().empty() || words.flags.contains("--stage"))
       return WrongQuestion(StrCat(file, ": is no pipeline file, so --set and --stage mean nothing"));
+    if (for_cpu) return WrongQuestion(StrCat(file, ": --on cpu is answered for a pipeline file"));
     asked.push_back(fs::absolute(file).string());
   } else {
     ASSIGN_OR_RETURN(const Json stages, call.Stages(file, set));
@@ -132,10 +164,14 @@ Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
                              " of the rows is not known before they are made: run the pipeline as far "
                              "as ",
                              stage["stage"].AsString()));
+    if (for_cpu) {
+      RETURN_IF_ERROR(AnswerForCpu(question));
+      if (slices.empty()) return {};
+    }
     input = question.Dump();
     asked.insert(asked.end(), {"-", "--keep", fs::absolute(answers).string(), "--mark", FitMark()});
   }
-  if (words.flags.contains("--on")) asked.insert(asked.end(), {"--on", words.Flag("--on", "")});
+  if (words.flags.contains("--on")) asked.insert(asked.end(), {"--on", slices});
   if (words.flags.contains("--price")) asked.insert(asked.end(), {"--price", words.Flag("--price", "")});
   ASSIGN_OR_RETURN(const std::string python, PythonWithTpu(words.Flag("--environment", ""), environment));
   return PrintTrainer(python, std::move(asked), input, call);

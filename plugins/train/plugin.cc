@@ -11,6 +11,7 @@
 #include "plugins/plugin_abi.h"
 #include "plugins/train/commands.h"
 #include "plugins/train/config/check_config.h"
+#include "plugins/train/config/cpu_time.h"
 #include "plugins/train/description.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/external_training.h"
@@ -87,11 +88,24 @@ Status PrepareExternal(const Json& settings, const Json& dry_run, const HostCall
   return CheckProgram(EnvironmentOf(settings), external.command.front());
 }
 
+/// Names a training that takes years here, before it begins. `stage`: as in plugins/ABI.md, section 12; null:
+/// an older host does not tell.
+void WarnOfCpu(const Json& settings, const Json& stage, const HostCall& host) {
+  const std::string environment = EnvironmentOf(settings);
+  const std::string extra = ExtraOf(environment);
+  if (!stage.is_object() || IsSomebodysOwn(environment) || (extra != "cpu" && !extra.empty())) return;
+  const std::optional<CpuTime> time = CpuTimeOf(FitQuestion(stage), UsableCores());
+  const std::string warning = time ? CpuWarning(*time, UsableCores()) : std::string();
+  if (!warning.empty())
+    host.Log(Level::kWarning, StrCat("stage '", stage["stage"].AsString(), "': ", warning));
+}
+
 pipe_code Prepare(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(const Json asked, Json::Parse(ViewOf(request)));
     const Json& settings = asked["config"];
     if (IsExternal(settings)) return PrepareExternal(settings, asked["dry_run"], host);
+    WarnOfCpu(settings, asked["dry_run"].is_object() ? asked["dry_run"] : asked["stage"], host);
     if (asked["dry_run"].is_object()) {
       RETURN_IF_ERROR(TellPosition(settings, asked["dry_run"], host));
       for (const std::string& line : KeptFit(asked["dry_run"])) host.Log(Level::kInfo, line);

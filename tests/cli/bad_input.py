@@ -220,6 +220,9 @@ def a_full_disk():
                     sandbox.out.rename(sandbox.root / "out-1")
                     sandbox.out = disk / "out"
                     sandbox.stages["text"]["out"] = str(sandbox.out)
+                told.append(a_disk_without_room(sandbox, ballast, disk / name, "--work" if name == "work" else "`out`"))
+                # The file says that there is less text: the disk runs full on the way.
+                sandbox.stages["source"]["text_size"] = "100KB"
                 if name == "work":
                     # Less than a partition may need: the run does not begin.
                     ballast.write_bytes(b"x" * ((24 << 20) - (500 << 10)))
@@ -235,9 +238,24 @@ def a_full_disk():
                 sandbox.ok()
                 check(tree(sandbox.out) == want, "other bytes after the disk was full")
                 told.append(f"{name}: {run.err.splitlines()[0]}")
+                del sandbox.stages["source"]["text_size"]
                 if name == "work":
                     shutil.rmtree(sandbox.work)
         return "\n  " + "\n  ".join([*told, *limited_file_size()])
+
+
+def a_disk_without_room(sandbox, ballast, where, remedy):
+    """A run that cannot fit does not begin, a dry run says it, and nothing is said once there is room."""
+    ballast.write_bytes(b"x" * (22 << 20))
+    dry = sandbox.run("-n")
+    expect(dry, 0, str(where), "this run takes about ", "are free", remedy)
+    refused = sandbox.run("-j2")
+    expect(refused, 2, str(where), "this run takes about ", "are free", remedy)
+    check(not published(sandbox), refused.err)
+    ballast.unlink()
+    roomy = sandbox.run("-n")
+    check(roomy.code == 0 and "are free" not in roomy.err, roomy.err)
+    return f"before the run: {refused.err.strip().splitlines()[-1]}"
 
 
 def limited_file_size():

@@ -201,7 +201,8 @@ TEST(OutsideStringsOfPluginsTest, AnswersAndRequests) {
   add_request("check with makers",
               (*type)->check_promised(config, schema, {"data", "<type>", config, schema, config}));
   add_request("prepare", (*type)->prepare(config));
-  add_request("prepare of a dry run", (*type)->job()->prepare_dry_run(config, config));
+  add_request("prepare of a dry run", (*type)->job()->prepare_run(config, config, true));
+  add_request("prepare of a run", (*type)->job()->prepare_run(config, config, false));
 
   StageContext context;
   context.name = "<stage>";

@@ -421,6 +421,16 @@ class Command(unittest.TestCase):
         least = found["step_tflop"] / (8 * 61.5 * 0.34)
         self.assertTrue(least * 0.999 <= found["step_seconds"] <= least * again, found)
 
+    def test_a_small_step_has_a_floor_and_a_figure_that_nothing_measured_is_marked(self):
+        tiny = {"config": {"preset": "tiny"}, "seq_len": 1024, "vocab": 32000, "steps": 1000}
+        found = json.loads(self.asked(tiny, "--on", "v6e-8", "--json")[1])
+        self.assertEqual(found["step_seconds"], fit.LEAST_SECONDS)
+        self.assertLess(found["tokens_per_s"], 10e6)
+        for question, slice_, why in ((tiny, "v6e-8", "no step takes less than 0.002 s"),
+                                      ({**tiny, "config": {"preset": "ja-0.1b"}}, "v5e-8", "nothing was measured on v5e")):
+            self.assertIn(f"(extrapolated: {why})", self.asked(question, "--on", slice_)[1])
+        self.assertNotIn("extrapolated", self.asked(self.GOOD, "--on", "v3-8")[1])
+
     def test_slices_with_a_network_between_them(self):
         code, out, _ = self.asked(self.GOOD, "--on", "2xv5e-16")
         self.assertEqual(code, 0)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/str.h"
@@ -110,6 +111,9 @@ class ConfigCheck {
     if (mistakes_.empty()) return {};
     return Status(Code::kInvalidArgument, mistakes_);
   }
+
+  /// Call it after Run.
+  Json TakeValues() { return std::move(values_); }
 
  private:
   void Complain(std::string_view key, std::string_view what) {
@@ -252,6 +256,12 @@ Status CheckTrainerConfig(const Json& config, bool has_init) {
   if (!config.is_object() && !config.is_null())
     return Status(Code::kInvalidArgument, "config: must be a map, such as { preset: tiny }");
   return ConfigCheck(config, has_init).Run();
+}
+
+Json CompleteTrainerConfig(const Json& config) {
+  ConfigCheck check(config, true);
+  (void)check.Run();  // mistakes were told when the file was read
+  return check.TakeValues();
 }
 
 }  // namespace pipeline

@@ -11,4 +11,8 @@ namespace pipeline {
 /// family is not known here. The trainer checks the same again, and combinations of keys that are rare.
 Status CheckTrainerConfig(const Json& config, bool has_init);
 
+/// Returns the values of all sections that the trainer would have, as far as `config` is right: its preset,
+/// and what it changes.
+Json CompleteTrainerConfig(const Json& config);
+
 }  // namespace pipeline

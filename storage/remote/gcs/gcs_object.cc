@@ -1,7 +1,9 @@
 #include "storage/remote/gcs/gcs_object.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "base/attendance.h"
 #include "base/base64.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -13,9 +15,11 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMaxShown = 300;
+constexpr int kSameAnswers = 2;  // of a server that speaks another language
 
 Status NotOne(std::string_view what) {
-  return Status(Code::kUnavailable, StrCat("the answer is no ", what, " of Google Cloud Storage"));
+  return Status(Code::kUnavailable, StrCat("the answer is no ", what, " of Google Cloud Storage"))
+      .With(std::make_shared<SameAnswer>(kSameAnswers));
 }
 
 std::optional<std::uint32_t> ParseCrc(std::string_view text) {

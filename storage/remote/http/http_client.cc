@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "storage/remote/http/attended_request.h"
 #include "storage/remote/http/environment.h"
 #include "storage/remote/http/http_address.h"
 #include "storage/remote/http/http_transfer.h"
@@ -80,11 +81,13 @@ class Lease {
 
 class Exchange final : public HttpExchange {
  public:
-  explicit Exchange(Lease transfer) : transfer_(std::move(transfer)) {}
+  Exchange(std::unique_ptr<AttendedRequest> attended, Lease transfer)
+      : attended_(std::move(attended)), transfer_(std::move(transfer)) {}
   const HttpResponse& response() const override { return transfer_->response(); }
   Result<std::size_t> Read(std::span<char> out) override { return transfer_->ReadBody(out); }
 
  private:
+  const std::unique_ptr<AttendedRequest> attended_;  // owns the stop token of the transfer
   Lease transfer_;
 };
 
@@ -116,15 +119,19 @@ class Client final : public HttpClient {
   Result<std::unique_ptr<HttpExchange>> Start(const HttpRequest& request, std::stop_token stop) override {
     ASSIGN_OR_RETURN(const std::string first, HttpServerOf(request.url));
     const bool follows = request.redirects > 0 && (request.method == "GET" || request.method == "HEAD");
+    auto attended = std::make_unique<AttendedRequest>(std::move(stop));
     std::string url = request.url;
     for (int left = request.redirects;; --left) {
       ASSIGN_OR_RETURN(const std::string server, HttpServerOf(url));
       Lease transfer(pool_, server);
-      RETURN_IF_ERROR(transfer->Begin(request, url, server == first, stop));
+      RETURN_IF_ERROR(attended->Await(server, ShownUrl(url), [&] {
+        return transfer->Begin(request, url, server == first, attended->stop());
+      }));
       const HttpResponse& response = transfer->response();
       const std::optional<std::string_view> location = response.Header("location");
       if (!follows || !IsRedirect(response.status) || !location)
-        return std::unique_ptr<HttpExchange>(std::make_unique<Exchange>(std::move(transfer)));
+        return std::unique_ptr<HttpExchange>(
+            std::make_unique<Exchange>(std::move(attended), std::move(transfer)));
       if (left == 0)
         return Status(Code::kInvalidArgument,
                       StrCat(ShownUrl(request.url), ": redirects more than ", request.redirects,

@@ -20,7 +20,7 @@ struct KnownStatus {
 
 constexpr std::string_view kAsk = "the server requires a login, or does not let everybody read this";
 
-constexpr std::array<KnownStatus, 19> kKnown = {{
+constexpr std::array<KnownStatus, 21> kKnown = {{
     {400, Code::kInvalidArgument, "bad request", "check the address"},
     {401, Code::kPermissionDenied, "unauthorized", kAsk},
     {402, Code::kPermissionDenied, "payment required", {}},
@@ -37,9 +37,11 @@ constexpr std::array<KnownStatus, 19> kKnown = {{
     {429, Code::kUnavailable, "too many requests", {}},
     {451, Code::kPermissionDenied, "unavailable for legal reasons", {}},
     {500, Code::kUnavailable, "internal error", {}},
+    {501, Code::kUnimplemented, "not implemented", {}},
     {502, Code::kUnavailable, "bad gateway", {}},
     {503, Code::kUnavailable, "unavailable", {}},
     {504, Code::kUnavailable, "gateway timeout", {}},
+    {505, Code::kUnimplemented, "version of HTTP not supported", {}},
 }};
 
 const KnownStatus* Find(int status) {

@@ -12,8 +12,8 @@
 namespace pipeline {
 
 /// The code of an unsuccessful response: kNotFound for 404 and 410, kUnavailable for temporary failures
-/// (408, 429, 5xx), kPermissionDenied for 401, 403 and 407, kFailedPrecondition for 412, kInvalidArgument
-/// for the others.
+/// (408, 429, 5xx), kUnimplemented for 501 and 505, kPermissionDenied for 401, 403 and 407,
+/// kFailedPrecondition for 412, kInvalidArgument for the others.
 Code HttpCode(int status);
 
 /// "<url>: <what>: the server answers 403 (forbidden); <what to do>". `what` may be empty.

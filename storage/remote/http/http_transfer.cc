@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "storage/remote/http/attended_request.h"
 #include "storage/remote/http/http_address.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/uri.h"
@@ -27,6 +28,7 @@ constexpr std::size_t kMaxHeaders = 256 << 10;  // of one answer, with those of 
 constexpr long kMaxDiscarded = 64 << 10;
 constexpr std::chrono::milliseconds kDiscarding(100);
 constexpr long kMaxConnections = 4;  // of one handle
+constexpr int kSameRefusals = 3;     // of handshakes in a row; then the server refuses them for good
 
 }  // namespace
 
@@ -352,9 +354,11 @@ class HttpTransfer::Handle {
             "; check the address, the clock and the package ca-certificates; SSL_CERT_FILE names others");
       // For these errors curl's message contains no URL, header or body.
       case CURLE_COULDNT_RESOLVE_HOST:
+        return Fail(Code::kUnavailable, reason).With(std::make_shared<NoAddress>());
+      case CURLE_SSL_CONNECT_ERROR:
+        return Fail(Code::kUnavailable, reason).With(std::make_shared<SameAnswer>(kSameRefusals));
       case CURLE_COULDNT_CONNECT:
       case CURLE_OPERATION_TIMEDOUT:
-      case CURLE_SSL_CONNECT_ERROR:
       case CURLE_SEND_ERROR:
       case CURLE_RECV_ERROR:
       case CURLE_PARTIAL_FILE: return Fail(Code::kUnavailable, reason);

@@ -52,7 +52,8 @@ class Retry {
   /// Call after a failed attempt. Waits for a random time up to the current pause, or for `asked` if the
   /// server named a time, and returns OK to try again. Returns `failure`, with the number of attempts, if
   /// it is not kUnavailable, if the policy is exhausted, or if `asked` is longer than the policy allows; or
-  /// kCancelled.
+  /// kCancelled. While a person waits (base/attendance.h), it tells of failures and of the next attempt, ends
+  /// with that wait, too, and gives up after its patience, or at once with SameAnswer.
   Status Again(Status failure, std::optional<std::chrono::milliseconds> asked, std::stop_token stop);
 
  private:
@@ -63,6 +64,7 @@ class Retry {
   int failed_ = 0;
   std::chrono::nanoseconds since_;
   std::chrono::milliseconds paused_{0};  // since `since_`
+  std::chrono::milliseconds told_{0};    // of the last failure told, since `since_`; 0: none
 };
 
 }  // namespace pipeline

@@ -63,6 +63,11 @@ class Shop:
             check(part in run.stdout + run.stderr, f"{told}\nnot said: {part}")
         return json.loads(self.said.read_text()) if self.said.exists() else None
 
+    def told(self, *words):
+        run = subprocess.run([self.pipe, *words], cwd=self.root, capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "PIPE_PLUGINS": str(self.root / "plugins")})
+        return run.stdout + run.stderr
+
     def fit(self, *words, **more):
         return self.run("trainer", "fit", *words, **more)
 
@@ -80,6 +85,13 @@ def main():
                                     "stages.source.text_size=1MB --on v3-8")
         shop.fit("line.yaml", *SET, "--on", "v3-8", code=1,
                  says="pipe trainer setup --dir .pipe/trainer-tpu --extra tpu")
+        # This machine needs no libtpu, and no answer asks a bucket.
+        large = ("--set", "corpus=corpus.txt", "--set", "preset=ja-1b", "--on", "cpu")
+        shop.fit("line.yaml", *SET, *large[2:], code=0, says=["cpu (", " rows of 1024 ids a step", " for 20000 steps at best"])
+        shop.fit("line.yaml", *large, "--set", "out=gs://shelf/out", code=0, says=" for 20000 steps at best", STORAGE_EMULATOR_HOST="127.0.0.1:1")
+        shop.fit("line.yaml", *SET, "--on", "cpu,v3-8", code=1, says=["cpu (", "--extra tpu"])
+        shop.run(*dry, "--set", "preset=ja-1b", code=0, says=["stage 'train': on the CPU of this machine (", " at best, ", "take a smaller preset"])
+        check("on the CPU of this machine" not in shop.told(*dry, "--set", "preset=tiny"), "a small preset is named")
         shop.environment(".pipe/trainer-tpu")
 
         asked = shop.fit("line.yaml", *SET, "--on", "v3-8", "--price", "4.5", "--set=preset=ja-1b", code=0, says="v3-8 (8 dev")

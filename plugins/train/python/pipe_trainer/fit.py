@@ -18,6 +18,10 @@ from .throughput import peak_tflops
 # SHARE, which the scaling book calls reasonable.
 SHARES = {"v2": 0.34, "v3": 0.34, "v6e": 0.25}
 SHARE = 0.40
+# Of a step, however small: a dispatch, the wait for the first bytes of its exchanges, rows that come from the host.
+LEAST_SECONDS = 0.002
+# The arithmetic of a device in a step, from which on such a share was measured; smaller steps mostly wait.
+MEASURED_TFLOP = 0.5
 NOT_FITTING = 1
 
 
@@ -105,11 +109,20 @@ def answer(config, slice_, measure=compiled.elsewhere):
     candidate, figure = found.rungs[found.best], found.figures[found.best]
     whole, _ = candidates.operations(config)
     peak, share = peak_tflops(slices.GENERATIONS[slice_.generation].kind), SHARES.get(slice_.generation, SHARE)
-    seconds = candidates.seconds(config, candidate, peak, share)
+    seconds = max(candidates.seconds(config, candidate, peak, share), LEAST_SECONDS)
     return {**known, "fits": True, "choice": candidate.shown(), "shown": str(candidate), **figure.shown(),
             "step_tflop": whole / 1e12, "device_tflop": whole / 1e12 / slice_.devices, "peak_tflops": peak,
-            "share": share, "step_seconds": seconds,
+            "share": share, "step_seconds": seconds, "extrapolated": extrapolated(slice_, whole, seconds),
             "tokens_per_s": config.batch.rows * config.model.seq_len / seconds}
+
+
+def extrapolated(slice_, operations, seconds):
+    """Returns why no measurement stands behind a time; empty: one does."""
+    if seconds <= LEAST_SECONDS:
+        return f"no step takes less than {LEAST_SECONDS:g} s"
+    if operations / 1e12 / slice_.devices < MEASURED_TFLOP:
+        return f"no step below {MEASURED_TFLOP:g} TFLOP a device was measured, and small ones are slower"
+    return "" if slice_.generation in SHARES else f"nothing was measured on {slice_.generation}"
 
 
 def tried(candidate, figure):
@@ -135,7 +148,8 @@ def text_of(found, steps, per_hour):
     several = slices.parse(found["slice"]).slices > 1
     line("time", f"about {found['step_seconds']:.2g} s a step, {found['tokens_per_s']:,.0f} tokens/s, if it reaches "
                  f"{found['share']:.0%} of the published {found['peak_tflops']:g} TFLOP/s a device"
-                 + ", without the network between the slices" * several)
+                 + ", without the network between the slices" * several
+                 + f" (extrapolated: {found['extrapolated']})" * bool(found["extrapolated"]))
     if steps:
         line("run", f"about {hours(steps, found):,.1f} h for {steps:,} steps, without evaluations and checkpoints")
     if per_hour is not None:

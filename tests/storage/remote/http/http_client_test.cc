@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/attendance.h"
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -667,6 +668,41 @@ TEST_F(HttpClientTest, AsksThroughTheProxyOfTheEnvironmentButForCredentialsOfThe
   }
   ASSERT_EQ(unsetenv("http_proxy"), 0);
   EXPECT_EQ(asked, std::vector<std::string>{"http://somewhere.invalid/x"});
+}
+
+TEST_F(HttpClientTest, WhileAPersonWaitsASilentServerIsGivenUp) {
+  Serve([](ServedExchange& exchange) { exchange.Stall(milliseconds(20'000)); });
+  std::stop_source person;
+  const Attendance attendance(person.get_token(),
+                              {.silence = milliseconds(50), .patience = milliseconds(200)});
+  const auto begun = std::chrono::steady_clock::now();
+  const Status silent = Failure(Get("/x"));
+  EXPECT_EQ(silent.code(), Code::kUnavailable) << silent.message();
+  EXPECT_NE(silent.message().find("gives no answer"), std::string_view::npos) << silent.message();
+  EXPECT_EQ(Failure(Get("/y")).code(), Code::kUnavailable) << "nor has another request more patience";
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+}
+
+TEST_F(HttpClientTest, ThePersonEndsARequestThatHasNoStopOfItsOwn) {
+  Serve([](ServedExchange& exchange) { exchange.Stall(milliseconds(20'000)); });
+  std::stop_source person;
+  const Attendance attendance(person.get_token());
+  const std::jthread signal([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    person.request_stop();
+  });
+  EXPECT_EQ(Failure(Get("/x")).code(), Code::kCancelled);
+}
+
+TEST_F(HttpClientTest, ANameThatNoNameServerKnowsIsTheSameAnswerForAPersonOnly) {
+  const HttpRequest unknown{.url = "http://no-such-name.invalid/x"};
+  EXPECT_EQ(Failure(unknown).Detail<SameAnswer>(), nullptr);
+  const Attendance attendance({});
+  const Status told = Failure(unknown);
+  EXPECT_EQ(told.code(), Code::kUnavailable);
+  // A machine without name servers cannot know.
+  const bool knows = told.Detail<SameAnswer>() != nullptr;
+  EXPECT_EQ(told.message().find("check the address") != std::string_view::npos, knows) << told.message();
 }
 
 }  // namespace

@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "base/attendance.h"
+#include "base/log.h"
 #include "tests/support/counted_pause.h"
 
 namespace pipeline {
@@ -140,6 +145,70 @@ TEST(PauseTest, TheMachinesOwnPauseEndsWhenItIsTold) {
   const auto before = SystemClock().Monotonic();
   EXPECT_TRUE(SystemPause().For(milliseconds(5), {}).ok());
   EXPECT_GE(SystemClock().Monotonic() - before, milliseconds(5));
+}
+
+/// While a person waits.
+class AttendedRetryTest : public RetryTest {
+ protected:
+  AttendedRetryTest()
+      : before_(SetLogSink([this](Level, std::string_view line) { told_.emplace_back(line); })) {}
+  ~AttendedRetryTest() override { SetLogSink(std::move(before_)); }
+
+  std::vector<std::string> told_;
+  LogSink before_;
+  std::stop_source person_;
+  std::optional<Attendance> attendance_{std::in_place, person_.get_token()};
+};
+
+TEST_F(AttendedRetryTest, IsToldSoonAndGivenUpWithinAMinute) {
+  for (std::uint64_t seed = 1; seed < 200; ++seed) {
+    FakeClock clock;
+    CountedPause pause(&clock);
+    Retry retry({}, clock, pause, seed);
+    told_.clear();
+    milliseconds until_told(0);
+    for (;;) {
+      const Status again = retry.Again(Status(Code::kUnavailable, "gs://b/x: it broke"), {}, {});
+      if (told_.empty()) until_told = pause.Sum();
+      if (!again.ok()) {
+        EXPECT_EQ(again.code(), Code::kUnavailable);
+        break;
+      }
+    }
+    EXPECT_LE(pause.Sum(), seconds(60));
+    EXPECT_GE(pause.Sum(), seconds(30)) << "a server that restarts is waited for";
+    EXPECT_LE(until_told, seconds(5)) << "seed " << seed;
+    ASSERT_FALSE(told_.empty());
+    EXPECT_NE(told_[0].find("gs://b/x: it broke; next try in "), std::string::npos) << told_[0];
+    EXPECT_LE(told_.size(), 13u);
+  }
+}
+
+TEST_F(AttendedRetryTest, AnAnswerThatStaysTheSameIsNoReasonToAskAgain) {
+  const auto same = [](int attempts) {
+    return Status(Code::kUnavailable, "no such name").With(std::make_shared<SameAnswer>(attempts));
+  };
+  EXPECT_EQ(retry_.Again(same(1), {}, {}).code(), Code::kUnavailable);
+  EXPECT_TRUE(pause_.taken.empty());
+  Retry patient({}, clock_, pause_, 2);
+  EXPECT_TRUE(patient.Again(same(3), {}, {}).ok());
+  EXPECT_TRUE(patient.Again(same(3), {}, {}).ok());
+  EXPECT_FALSE(patient.Again(same(3), {}, {}).ok());
+  attendance_.reset();
+  Retry run({}, clock_, pause_, 3);
+  EXPECT_TRUE(run.Again(same(1), {}, {}).ok()) << "a run has the patience of before";
+}
+
+TEST_F(AttendedRetryTest, EndsWithThePerson) {
+  person_.request_stop();
+  EXPECT_EQ(retry_.Again(Status(Code::kUnavailable, "it broke"), {}, {}).code(), Code::kCancelled);
+}
+
+TEST_F(AttendedRetryTest, APauseThatAServerAsksForIsNotLongerThanThePatience) {
+  EXPECT_TRUE(retry_.Again(Status(Code::kUnavailable, "busy"), seconds(20), {}).ok());
+  const Status long_one = retry_.Again(Status(Code::kUnavailable, "busy"), seconds(50), {});
+  EXPECT_EQ(long_one.code(), Code::kUnavailable);
+  EXPECT_NE(long_one.message().find("left alone for 50 s"), std::string_view::npos) << long_one.message();
 }
 
 }  // namespace

@@ -1,0 +1,103 @@
+#include "base/attendance.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/str.h"
+
+namespace pipeline {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+class Wait final : public AttendedWait {
+ public:
+  Wait(std::stop_token stop, const AttendanceTimes& times) : stop_(std::move(stop)), times_(times) {}
+
+  std::stop_token stop() const override { return stop_; }
+  const AttendanceTimes& times() const override { return times_; }
+
+  std::optional<milliseconds> Silent(std::string_view server, std::string_view shown) override {
+    const nanoseconds now = SystemClock().Monotonic();
+    std::string line;
+    nanoseconds next{0};
+    {
+      const Lock lock(mutex_);
+      const auto [found, is_new] =
+          silent_.try_emplace(std::string(server), Silence{now, now + times_.silence});
+      Silence& silence = found->second;
+      const nanoseconds end = silence.since + times_.patience;
+      if (now >= end) return std::nullopt;
+      if (now >= silence.told_next) {
+        silence.told_next = now + times_.between_words;
+        line = StrCat(shown, ": no answer for ", Seconds(now - silence.since), " s; it is given up in ",
+                      Seconds(end - now), " s");
+      }
+      next = std::min(silence.told_next, end) - now;
+    }
+    if (!line.empty()) LogWarning(line);
+    return std::max(std::chrono::ceil<milliseconds>(next), milliseconds(1));
+  }
+
+  void Answers(std::string_view server) override {
+    const Lock lock(mutex_);
+    if (const auto found = silent_.find(server); found != silent_.end()) silent_.erase(found);
+  }
+
+ private:
+  struct Silence {
+    nanoseconds since;
+    nanoseconds told_next;
+  };
+
+  static std::int64_t Seconds(nanoseconds time) {
+    return std::chrono::round<std::chrono::seconds>(time).count();
+  }
+
+  const std::stop_token stop_;
+  const AttendanceTimes times_;
+  Mutex mutex_;
+  std::map<std::string, Silence, std::less<>> silent_ GUARDED_BY(mutex_);  // by server
+};
+
+struct Present {
+  Mutex mutex;
+  std::shared_ptr<AttendedWait> wait GUARDED_BY(mutex);  // null: nobody waits
+};
+
+Present& ThePresent() {
+  static Present present;
+  return present;
+}
+
+std::shared_ptr<AttendedWait> Exchange(std::shared_ptr<AttendedWait> wait) {
+  Present& present = ThePresent();
+  const Lock lock(present.mutex);
+  return std::exchange(present.wait, std::move(wait));
+}
+
+}  // namespace
+
+std::shared_ptr<AttendedWait> PresentWait() {
+  Present& present = ThePresent();
+  const Lock lock(present.mutex);
+  return present.wait;
+}
+
+Attendance::Attendance(std::stop_token stop, const AttendanceTimes& times)
+    : before_(Exchange(std::make_shared<Wait>(ends_.get_token(), times))) {
+  relay_.emplace(std::move(stop), Relay{ends_});
+}
+
+Attendance::~Attendance() {
+  relay_.reset();  // from here on, nothing stops the requests that still run
+  Exchange(before_);
+}
+
+}  // namespace pipeline

@@ -1,0 +1,88 @@
+// A person waits for this process, and no work runs that would be lost: while a plan is made, or a location
+// is listed. Such a wait for a server is told, is short, and ends at the first signal.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+
+namespace pipeline {
+
+struct AttendanceTimes {
+  std::chrono::milliseconds silence{3'000};         // of a server, until it is told
+  std::chrono::milliseconds patience{55'000};       // with a server that gives no answer
+  std::chrono::milliseconds longest_pause{8'000};   // between two attempts
+  std::chrono::milliseconds between_words{10'000};  // about one silent server
+};
+
+/// Detail of a failure: a server that has answered so `attempts` times in a row gives no other answer soon.
+struct SameAnswer final : StatusDetail {
+  explicit SameAnswer(int most) : attempts(most) {}
+  int attempts;
+};
+
+/// What all requests of the process share while a person waits. Safe from any thread.
+class AttendedWait {
+ public:
+  virtual ~AttendedWait() = default;
+  /// Stops with the token that Attendance was given.
+  virtual std::stop_token stop() const = 0;
+  virtual const AttendanceTimes& times() const = 0;
+  /// Call it while no answer of `server` comes; `shown` names the request. Tells of a long silence, and
+  /// returns the time until the next call. Absent: the patience with this server is over.
+  virtual std::optional<std::chrono::milliseconds> Silent(std::string_view server,
+                                                          std::string_view shown) = 0;
+  /// `server` gives a sign of life.
+  virtual void Answers(std::string_view server) = 0;
+};
+
+/// The present wait, or null: nobody waits. It may be kept after its Attendance has ended, and stops no more
+/// then.
+std::shared_ptr<AttendedWait> PresentWait();
+
+/// A person waits while it lives. One that is made meanwhile holds in place of it; the last one made ends
+/// first.
+class Attendance {
+ public:
+  explicit Attendance(std::stop_token stop, const AttendanceTimes& times = {});
+  ~Attendance();
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+
+ private:
+  struct Relay {
+    std::stop_source to;
+    void operator()() { to.request_stop(); }
+  };
+  std::stop_source ends_;
+  const std::shared_ptr<AttendedWait> before_;  // null: nobody waited
+  std::optional<std::stop_callback<Relay>> relay_;
+};
+
+/// Stops as soon as one of two tokens does.
+class EitherStop {
+ public:
+  EitherStop(std::stop_token one, std::stop_token other)
+      : one_(std::move(one), Relay{ends_}), other_(std::move(other), Relay{ends_}) {}
+  EitherStop(const EitherStop&) = delete;
+  EitherStop& operator=(const EitherStop&) = delete;
+
+  std::stop_token token() const { return ends_.get_token(); }
+  void Stop() { ends_.request_stop(); }
+
+ private:
+  struct Relay {
+    std::stop_source to;
+    void operator()() { to.request_stop(); }
+  };
+  std::stop_source ends_;
+  std::stop_callback<Relay> one_, other_;
+};
+
+}  // namespace pipeline
