@@ -207,7 +207,7 @@ class Reader:
         self.put(block, "page.yaml")
         self.home.must(block, "pipe validate page.yaml")
         self.home.must(block, "pipe run page.yaml --set out=out/page --set stages.docs.splits.validation=0.02 "
-                       "--set stages.tokenizer.vocab_size=auto --set stages.train.config.preset=tiny --set stages.train.steps=3")
+                       "--set stages.packed.seq_len=128 --set stages.tokenizer.vocab_size=auto --set stages.train.config.preset=tiny --set stages.train.steps=3")
         self.home.must(block, "pipe verify out/page/tokenizer out/page/packed out/page/cc100_ja/1.0.0")
 
     def part(self, block):
@@ -220,8 +220,10 @@ class Reader:
             frame = re.split(r"^  opinion:", (ROOT / frame).read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
         body = block.text
         body = "\n".join(line[min(len(line) - len(line.lstrip()) for line in body.splitlines() if line):] for line in body.splitlines())
+        head, stages = frame.split("\nstages:", 1)
         for stage in re.findall(r"^(\w+):", body, re.MULTILINE) if indentation == 2 else ():
-            frame = re.sub(rf"^  {stage}:.*\n", "", frame, flags=re.MULTILINE)
+            stages = re.sub(rf"^  {stage}:.*\n", "", stages, flags=re.MULTILINE)
+        frame = f"{head}\nstages:{stages}"
         text = frame.rstrip("\n") + "\n" + "".join(f"{' ' * indentation}{line}\n" for line in body.splitlines())
         data = self.home.root / "data/wiki40b/ja/1.3.0"
         if "/data/" in text and not data.exists():
@@ -310,7 +312,7 @@ def prepare(home, page):
     if page == "dag/home/home.md":
         (home.home / "mine.yaml").write_text(tables.TEXT, encoding="utf-8")
     if page == "plugins/train/README.md":
-        (home.home / "mine.yaml").write_text((ROOT / "pipelines/cc100_ja.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+        (home.home / "mine.yaml").write_text(tables.TEXT + tables.BUNDLED, encoding="utf-8")
 
 
 def main(pipe, fake_gcs, environment, day, *only):
