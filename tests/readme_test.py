@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A page NAME.md and its Japanese NAME.ja.md say the same: everything except prose is in both, in the same order.
+"""A page NAME.md and its Japanese NAME.ja.md or Korean NAME.ko.md say the same: everything except prose is in both, in
+the same order.
 
     readme_test.py              prints every difference; exit code 1 if there is one
     readme_test.py --self-test  shows that each kind of difference is found
@@ -12,11 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+LANGUAGES = {"ja": "Japanese", "ko": "Korean"}
+TRANSLATED = re.compile(r"\.(?:ja|ko)\.md\b")
+
+
 def page_pairs():
-    """(page, its Japanese page), as paths below ROOT, for each Japanese page."""
-    found = {path for depth in ("", "[a-z]*/", "[a-z]*/[a-z]*/") for path in ROOT.glob(f"{depth}*.ja.md")}
+    """(page, its translation), as paths below ROOT, for each translation."""
+    found = {path for depth in ("", "[a-z]*/", "[a-z]*/[a-z]*/") for path in ROOT.glob(f"{depth}*.md") if TRANSLATED.search(path.name)}
     for path in sorted(path.relative_to(ROOT) for path in found):
-        yield path.with_name(path.name.replace(".ja.md", ".md")), path
+        yield path.with_name(TRANSLATED.sub(".md", path.name)), path
 
 
 def blocks(page):
@@ -41,7 +46,7 @@ def links(page):
 
 def essence(page):
     """The content that must be equal, as a list of (kind, list)."""
-    page = page.replace(".ja.md", ".md")  # a Japanese page links Japanese pages if they exist
+    page = TRANSLATED.sub(".md", page)  # a translation links translations if they exist
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
     spans = re.findall(r"`([^`\n]+)`", prose)
     fenced = blocks(page)
@@ -57,8 +62,8 @@ def essence(page):
     ]
 
 
-def differences(english, japanese, names):
-    for (kind, ours), (_, theirs) in zip(essence(english), essence(japanese)):
+def differences(english, other_page, names):
+    for (kind, ours), (_, theirs) in zip(essence(english), essence(other_page)):
         for number, (one, other) in enumerate(zip(ours, theirs), 1):
             if one != other:
                 yield f"{kind}: number {number} is {one!r} in {names[0]} and {other!r} in {names[1]}"
@@ -70,7 +75,7 @@ def differences(english, japanese, names):
                 yield f"{kind}: {extra!r} is in {more} and not in {fewer}"
     # The page for beginners may explain more.
     for span in re.findall(r"`([\w.:/-]+)`", english, re.ASCII):
-        if f"`{span}`" not in japanese:
+        if f"`{span}`" not in other_page:
             yield f"names in the text: {span!r} is in {names[0]} and not in {names[1]}"
 
 
@@ -114,8 +119,11 @@ def self_test():
             missed.append(f"not found: {kind}")
     if not list(broken_links("see [this](nowhere.md)", ".")) or not list(broken_links("[this](commands.md)", ".")):
         missed.append("not found: a broken link")
-    if not list(found_in((Path("nowhere.md"), Path("README.ja.md")))):
-        missed.append("not found: a Japanese page alone")
+    for language, name in LANGUAGES.items():
+        if not list(found_in((Path("nowhere.md"), Path(f"README.{language}.md")))):
+            missed.append(f"not found: a {name} page alone")
+        if (Path("README.md"), Path(f"README.{language}.md")) not in page_pairs():
+            missed.append(f"README.md is not compared with its {name} page")
     print("\n".join(missed) or f"{len(breaches) + 2} differences looked for and found")
     return 1 if missed else 0
 
@@ -123,7 +131,7 @@ def self_test():
 def main():
     pairs = list(page_pairs())
     found = [what for names in pairs for what in found_in(names)]
-    print("\n".join(found) or f"{len(pairs)} pages and their Japanese pages say the same")
+    print("\n".join(found) or f"{len(pairs)} translations say the same as their pages")
     return 1 if found or not pairs else 0
 
 

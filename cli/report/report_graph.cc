@@ -21,7 +21,8 @@ constexpr int kGap = 82;                             // between columns; the cou
 constexpr int kRow = 78;                             // from one stage to the next in its column
 constexpr int kThread = 30;                          // the same for a line that only passes the column
 constexpr int kMargin = 14;                          // above and below
-constexpr std::size_t kBandColumns = 5;              // fit on a page; the others go below, like lines of text
+constexpr std::size_t kPageColumns = 5;              // fit on a page; the others go below, like lines of text
+constexpr std::size_t kPhoneColumns = 2;             // the same on a phone
 constexpr int kBandGap = 52;                         // between bands
 constexpr int kTurn = 18;  // room at the sides for lines that go on in the next band
 
@@ -63,18 +64,22 @@ std::string Fitted(std::string_view text, int columns) {
 
 class Drawing {
  public:
-  explicit Drawing(const RunRecord& record) : record_(record) {
+  /// `columns`: the most that fit beside each other.
+  Drawing(const RunRecord& record, std::size_t columns) : record_(record) {
     for (std::size_t at = 0; at < record.stages.size(); ++at)
       ids_.emplace(record.stages[at].name, column_.push_back(0));
     MakeColumns();
     Arrange();
-    Break();
+    Break(columns);
   }
 
-  std::string Svg() const {
+  std::size_t columns() const { return items_.size(); }
+
+  /// `kind`: its class beside `graph`.
+  std::string Svg(std::string_view kind) const {
     const std::size_t across = std::min(items_.size(), per_band_);
     const std::string width = Num(2 * side_ + static_cast<double>(across) * (kStageWidth + kGap) - kGap);
-    std::string svg = StrCat("<svg class=\"graph\" role=\"img\" width=\"", width, "\" height=\"",
+    std::string svg = StrCat("<svg class=\"graph ", kind, "\" role=\"img\" width=\"", width, "\" height=\"",
                              Num(bottom_), "\" viewBox=\"0 0 ", width, " ", Num(bottom_), "\" aria-label=\"",
                              record_.stages.size(), " stages and their inputs\">\n");
     for (const Edge& edge : edges_) svg += Line(edge);
@@ -134,8 +139,8 @@ class Drawing {
   }
 
   /// Cuts the columns into bands, one below the other.
-  void Break() {
-    const std::size_t bands = std::max<std::size_t>(1, (items_.size() + kBandColumns - 1) / kBandColumns);
+  void Break(std::size_t most) {
+    const std::size_t bands = std::max<std::size_t>(1, (items_.size() + most - 1) / most);
     per_band_ = std::max<std::size_t>(1, (items_.size() + bands - 1) / bands);
     side_ = bands > 1 ? kTurn : 1;
     for (const Edge& edge : edges_)
@@ -287,7 +292,10 @@ class Drawing {
 }  // namespace
 
 std::string GraphDrawing(const RunRecord& record) {
-  return record.stages.empty() ? std::string() : Drawing(record).Svg();
+  if (record.stages.empty()) return {};
+  const Drawing page(record, kPageColumns);
+  if (page.columns() <= kPhoneColumns) return page.Svg("small");
+  return page.Svg("broad") + Drawing(record, kPhoneColumns).Svg("narrow");
 }
 
 }  // namespace pipeline

@@ -75,6 +75,7 @@ ul.plain { list-style: none; padding: 0; margin: 0; }
 
 .wide { overflow-x: auto; }
 .graph { display: block; }
+.graph.narrow { display: none; max-width: 100%; height: auto; margin: 0 auto; }
 .graph a:hover { text-decoration: none; }
 .graph .edge { fill: none; stroke: var(--soft); stroke-opacity: .5; stroke-width: 1.25; }
 .graph .tip { fill: var(--soft); fill-opacity: .75; }
@@ -207,6 +208,7 @@ ol.notes time { color: var(--soft); font-variant-numeric: tabular-nums; }
   .pair.head { display: none; }
   .pair > div:last-child { margin-top: 6px; padding-left: 12px; border-left: 2px solid var(--line); }
   .wide { margin: 0 -18px; padding: 0 18px; }
+  .graph.broad { display: none; } .graph.narrow { display: block; }
 }
 @media print {
   :root { color-scheme: light; }
@@ -214,6 +216,7 @@ ol.notes time { color: var(--soft); font-variant-numeric: tabular-nums; }
   nav, .command button, .cursor { display: none; }
   section, .row, .pair, figure, tr { break-inside: avoid; } section.long { break-inside: auto; }
   .graph { max-width: 100%; height: auto; } .wide { overflow: visible; }
+  .graph.broad { display: block; } .graph.narrow { display: none; }
   i, b, .swatch, del, ins { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }

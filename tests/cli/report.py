@@ -6,6 +6,7 @@
 Leaves SCREENSHOTS/{light,dark,phone}.png for people to look at. Needs Debian's chromium.
 """
 
+import html
 import os
 import re
 import shutil
@@ -40,6 +41,9 @@ stages:
 EVIL = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">ｶﾞｷﾞｸﾞ\n"
 
 
+PHONE = 390  # pixels
+
+
 def browse(*options):
     """Chromium's standard output, and its console, which it writes to standard error."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -67,6 +71,21 @@ def shoot(page, name, shots, width, height, dark=False):
     if not picture.exists() or picture.stat().st_size < 20_000:
         fail(f"{name}: no picture, or an empty one")
     print(f"{picture}: {picture.stat().st_size} bytes")
+
+
+def check_phone(page, root):
+    """On a phone one graph is shown, and it goes on below instead of beyond the edge. A window cannot be as narrow as a
+    phone; a frame can."""
+    probe = root / "probe.html"
+    probe.write_text(f"""<!doctype html><iframe style="width:{PHONE}px;height:900px;border:0" srcdoc="{html.escape(page.read_text())}"></iframe>
+<script>onload = () => {{
+  const shown = [...frames[0].document.querySelectorAll("svg.graph")].map(graph => graph.getBoundingClientRect());
+  document.body.dataset.graphs = shown.filter(box => box.width).map(box => `${{box.left}} ${{box.right}}`).join(";");
+}};</script>""")
+    told = re.search(r'data-graphs="([^"]*)"', browse("--dump-dom", probe.as_uri())[0])
+    graphs = [tuple(map(float, box.split())) for box in told[1].split(";")] if told and told[1] else []
+    if len(graphs) != 1 or graphs[0][0] < 0 or graphs[0][1] > PHONE:
+        fail(f"on a phone of {PHONE} pixels the graphs are from and to {graphs}")
 
 
 def check_console_is_heard(root):
@@ -133,10 +152,10 @@ def main():
                 fail(f"{wanted} is not in the page")
         shoot(page, "light", shots, 1280, 5200)
         shoot(page, "dark", shots, 1280, 5200, dark=True)
-        # A window cannot be as narrow as a phone; a frame can.
+        check_phone(page, root)
         phone = root / "phone.html"
         phone.write_text(f'<!doctype html><body style="margin:0"><iframe src="{page.as_uri()}" '
-                         'style="width:390px;height:7200px;border:0"></iframe>')
+                         f'style="width:{PHONE}px;height:7200px;border:0"></iframe>')
         shoot(phone, "phone", shots, 500, 7200)
 
         before = page.read_bytes()

@@ -30,7 +30,7 @@ minutes_of() {
     help) echo 1 ;;
     dictionaries | lock-oracle | lock-trainer) echo 20 ;;
     build | lint) echo 60 ;;
-    quickstart | image) echo 90 ;;
+    quickstart | pictures | image) echo 90 ;;
     *) echo 180 ;;
   esac
 }
@@ -38,7 +38,7 @@ minutes_of() {
 # words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
-    help | build | dictionaries | quickstart | lint | clang | arm64 | oldest | lock-oracle | lock-trainer)
+    help | build | dictionaries | quickstart | pictures | lint | clang | arm64 | oldest | lock-oracle | lock-trainer)
       echo "./dev $1" ;;
     test | asan) echo "./dev $1 ^house" ;;
     fuzz) echo './dev fuzz 1' ;;

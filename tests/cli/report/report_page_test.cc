@@ -94,9 +94,11 @@ TEST(ReportPageTest, AsksForNothingOutsideItself) {
 TEST(ReportPageTest, EveryStageIsDrawnAndTold) {
   for (const std::size_t stages : {1u, 3u, 30u}) {
     const std::string page = ReportPage(LineOf(stages));
-    EXPECT_EQ(Occurrences(page, "<a href=\"#stage-"), stages);
+    const std::size_t drawings = stages > 2 ? 2 : 1;  // one of them for phones
+    EXPECT_EQ(Occurrences(page, "<svg class=\"graph "), drawings);
+    EXPECT_EQ(Occurrences(page, "<a href=\"#stage-"), drawings * stages);
     EXPECT_EQ(Occurrences(page, "<tr id=\"stage-"), stages);
-    EXPECT_EQ(Occurrences(page, "<path class=\"edge\""), stages - 1);
+    EXPECT_EQ(Occurrences(page, "<path class=\"edge\""), drawings * (stages - 1));
   }
 }
 
@@ -104,7 +106,7 @@ TEST(ReportPageTest, LinesGoAroundStagesThatTheyPass) {
   RunRecord record = LineOf(4);
   record.stages.back().inputs.push_back("stage0");  // passes two columns
   const std::string page = ReportPage(record);
-  EXPECT_EQ(Occurrences(page, "<path class=\"edge\""), 4u);
+  EXPECT_EQ(Occurrences(page, "<path class=\"edge\""), 8u);  // four in each drawing
   EXPECT_GE(Occurrences(page, "H"), 2u);
 }
 
