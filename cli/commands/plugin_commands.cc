@@ -10,9 +10,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/terminal/args.h"
 #include "cli/terminal/command_help.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/plugins.h"
 #include "dag/pipeline_file/mistake.h"
@@ -86,6 +88,21 @@ CommandTable WithPluginCommands(CommandTable table) {
       for (const PluginCommand& command : (*plugin)->description().commands)
         table.commands.push_back(EntryOf(command));
   return table;
+}
+
+Command HelpCommand() {
+  const auto command = std::make_shared<std::vector<std::string>>();
+  return {
+      .name = std::string(kHelpCommand),
+      .help = "Print all commands, or the words of one: pipe help run, pipe help trainer setup",
+      .words = {{.value = "COMMAND",
+                 .help = "A command, and behind it the command below it if it has such",
+                 .to = command.get()}},
+      .run =
+          [command](const Call& call) {
+            return PrintText(ProgramHelp(WithPluginCommands(CommandTableOf(call.commands))));
+          },
+  };
 }
 
 int RunPluginCommand(const Call& call) {

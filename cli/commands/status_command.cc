@@ -333,6 +333,7 @@ int PrintStatus(const StatusOptions& options) {
       else if (workers && IsAtWork(*workers, stage))
         stages[stage.name].state = "running";
     }
+  const bool nothing = !last && stages.empty() && !workers;
   if (options.json) {
     Json json;
     if (workers) json["workers"] = ToJson(*workers);
@@ -348,7 +349,7 @@ int PrintStatus(const StatusOptions& options) {
       if (status.logged || !status.state.empty()) json["stages"][stage.name] = ToJson(status);
     }
     std::printf("%s", json.DumpPretty().c_str());
-    return kExitDone;
+    return nothing ? kExitRefused : kExitDone;
   }
   std::printf("%s: %s %s\n", loaded->spec.name.c_str(), place.is_remote() ? "home" : "work directory",
               TerminalText(place.is_remote() ? place.home : directory.path()).c_str());
@@ -370,7 +371,7 @@ int PrintStatus(const StatusOptions& options) {
   if (workers)
     if (const std::string text = ToText(*workers); !text.empty())
       std::printf("%s\n", TerminalText(text).c_str());
-  if (stages.empty()) return kExitDone;
+  if (stages.empty()) return nothing ? kExitRefused : kExitDone;
   for (const StageSpec& stage : loaded->spec.stages) {
     std::printf("%s: %s\n", stage.name.c_str(), TerminalText(ToText(stages[stage.name])).c_str());
     if (!last || !last->now) continue;

@@ -372,7 +372,7 @@ class Submitted {
   int Cancel() {
     if (!submission_) {
       LogInfo(StrCat(place_, ": no workers to end"));
-      return kExitDone;
+      return kExitRefused;
     }
     const Status cancelled =
         submission_->job.empty() ? Status() : TheirEngine()->Cancel(submission_->job, stop());
