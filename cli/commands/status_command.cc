@@ -201,7 +201,7 @@ std::string ToText(const StageStatus& status) {
     add(StrCat("in one pass with '", status.passes_with, "'"));
   }
   if (text.empty()) text = status.logged ? "nothing done" : "not begun";
-  for (const auto& [unit, reason] : status.failures) text += StrCat("\n  failed: ", unit, ": ", reason);
+  for (const auto& [unit, reason] : status.failures) text += StrCat("\n  failed: ", WithUnit(reason, unit));
   return text;
 }
 
@@ -362,12 +362,11 @@ int PrintStatus(const StatusOptions& options) {
   if (last && last->record && last->record->end)
     for (const auto& [unit, why] : last->record->end->failures)
       if (!IsShownWithStage(stages, unit))
-        std::printf("  failed: %s\n", TerminalText(StrCat(unit, unit.empty() ? "" : ": ", why)).c_str());
+        std::printf("  failed: %s\n", TerminalText(WithUnit(why, unit)).c_str());
   // `pipe run` may have come after the workers, and its failures are in the log.
   if (workers && workers->view.end && (!last || last->by_workers))
     for (const RunEnd::Failure& failure : workers->view.end->failures)
-      std::printf("failed: %s\n",
-                  TerminalText(StrCat(failure.unit, failure.unit.empty() ? "" : ": ", failure.why)).c_str());
+      std::printf("failed: %s\n", TerminalText(WithUnit(failure.why, failure.unit)).c_str());
   if (workers)
     if (const std::string text = ToText(*workers); !text.empty())
       std::printf("%s\n", TerminalText(text).c_str());

@@ -34,6 +34,7 @@
 #include "cli/worker/planning.h"
 #include "cli/worker/worker_options.h"
 #include "cli/workspace/workspace.h"
+#include "dag/books/unit_id.h"
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
@@ -338,7 +339,7 @@ class Submitted {
       return kExitFailed;
     }
     for (const RunEnd::Failure& failure : outcome->ended->end->failures)
-      LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
+      LogError(WithUnit(failure.why, failure.unit));
     if (!outcome->ended->end->failures.empty()) return kExitFailed;
     LogInfo("everything is done");
     return kExitDone;
