@@ -128,13 +128,16 @@ int RunPluginCommand(const Call& call) {
     services.event = [&](const Json& event) {
       if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
     };
-    services.pipeline = [name = (*plugin)->name()](const Json& request) {
-      return StagesForPlugin(name, request);
+    bool told = false;  // the mistakes of a file, which the plugin would only count again
+    services.pipeline = [name = (*plugin)->name(), &told](const Json& request) {
+      Result<Json> stages = StagesForPlugin(name, request);
+      told = !stages.ok();
+      return stages;
     };
     services.stop = signals.token();
     const Result<int> code = (*plugin)->RunCommand(call.words, services);
     if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
-    LogError(code.status().message());
+    if (!told) LogError(code.status().message());
     return kExitRefused;
   }
   // A refused plugin may be the one with this command.

@@ -99,7 +99,7 @@ class Scenarios:
         out, err = self.pipe("ls", "here/nothing", "here/a.txt", code=2)
         check(out == "here/a.txt\n" and "here/nothing: there is no such file" in err, f"a directory: {err}")
         check("no such object, and none below it" in self.pipe("ls", f"gs://{self.bucket}/nowhere", code=2)[1], "a bucket")
-        check("gcloud storage buckets create gs://no-such-bucket" in self.pipe("ls", "gs://no-such-bucket", code=1)[1],
+        check("gcloud storage buckets create gs://no-such-bucket" in self.pipe("ls", "gs://no-such-bucket", code=2)[1],
               "no bucket")
         check("ftp" in self.pipe("ls", "here", "ftp://host/a", code=2)[1], "a scheme")
         self.buckets.make("empty-bucket")

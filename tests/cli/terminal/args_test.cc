@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/terminal/command_help.h"
 #include "cli/terminal/command_table.h"
 
 namespace pipeline {
