@@ -210,21 +210,21 @@ Status InputBounds::Check(std::uint64_t least_records) {
     // One record is no share of anything if there are others: all inputs together are checked.
     if (bounds_[at].is_row && share.records() == 1 && scope_.planned->keys.end_recipes.size() > 1) continue;
     return Status(Code::kDataLoss,
-                  StrCat(file_, ": ", share.Broken(),
-                         FirstFault(bounds_[at], first_[at], share.main_reason()), share.OrRaise()));
+                  StrCat(file_, ": ", share.Broken(), FirstFault(bounds_[at], first_[at], share)));
   }
   return {};
 }
 
 std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t partition,
-                                    std::string_view main_reason) const {
-  constexpr std::string_view kRemedy = "; mend it";
-  if (partition-- == 0) return std::string(kRemedy);
-  const FaultSample sample = SampleFaults(scope_, {number_, partition}, bound, main_reason);
+                                    const FaultShare& share) const {
+  constexpr std::string_view kMend = "; mend it";
+  if (partition-- == 0) return StrCat(kMend, share.OrRaise());
+  const FaultSample sample = SampleFaults(scope_, {number_, partition}, bound, share.main_reason());
   const std::optional<Quarantined>& first = sample.first;
-  const std::string remedy = bound.advice && first
-                                 ? StrCat("; ", bound.advice(main_reason, sample.of_main_reason))
-                                 : std::string(kRemedy);
+  const std::string remedy =
+      StrCat(bound.advice && first ? StrCat("; ", bound.advice(share.main_reason(), sample.of_main_reason))
+                                   : std::string(kMend),
+             share.OrRaise());
   if (!first)
     return StrCat(sample.read.ok() || sample.read.code() == Code::kNotFound
                       ? ""
@@ -240,7 +240,7 @@ std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t parti
     which = StrCat(bound.noun, " ", before + first->index);
   }
   return StrCat("; the first is ", which, " (from 0), ", first->reason, ": ", Shown(*first, kShownFaultBytes),
-                "; all are in ", QuarantineDirectory(scope_), " of the work directory", remedy);
+                remedy, "; all are in ", QuarantineDirectory(scope_), " of the work directory");
 }
 
 std::vector<std::string> TellFaults(const SegmentScope& scope, const std::vector<SourceFile>& files) {

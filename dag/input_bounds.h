@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dag/fault_share.h"
 #include "dag/pipeline_file/reason.h"
 #include "dag/records/source.h"
 #include "dag/segment_unit.h"
@@ -38,10 +39,9 @@ class InputBounds {
   Status Check(std::uint64_t least_records);
   /// Checks SourceStage::needed().
   Status CheckColumns() const;
-  /// Returns "; the first is …; mend it", as far as the quarantine has it. The first fault is in
-  /// `partition`, counted from 1; 0: there is none. The remedy is that of `main_reason`.
-  std::string FirstFault(const FaultBound& bound, std::uint32_t partition,
-                         std::string_view main_reason) const;
+  /// Returns "; the first is …; mend it; all are in …", as far as the quarantine has it. The first fault is
+  /// in `partition`, counted from 1; 0: there is none. The remedy is that of the main reason of `share`.
+  std::string FirstFault(const FaultBound& bound, std::uint32_t partition, const FaultShare& share) const;
 
   const SegmentScope& scope_;
   const std::uint32_t number_;

@@ -1,10 +1,12 @@
 #include "dag/stored_outputs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,11 +45,28 @@ Result<std::vector<std::string>> InTheWay(const LocationView& view) {
   return found;
 }
 
-/// Fails if a directory or a device has the name of the manifest: it is no object, and no manifest can
-/// replace it.
+/// Returns the file that stands where `path` needs a directory. Empty: there is none.
+std::string FileInPlaceOf(const std::string& path) {
+  for (std::filesystem::path above = path; !above.empty(); above = above.parent_path()) {
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(above, error);
+    if (std::filesystem::exists(status))
+      return std::filesystem::is_directory(status) ? std::string() : above.string();
+    if (above == above.parent_path()) break;
+  }
+  return {};
+}
+
+/// Fails if a file stands in place of the directory, or if a directory or a device has the name of the
+/// manifest: it is no object, and no manifest can replace it.
 Status InPlaceOfManifest(const std::string& uri) {
   const Result<Uri> location = Uri::Parse(uri);
   if (!location.ok() || !location->is_local()) return {};
+  if (const std::string file = FileInPlaceOf(location->path); !file.empty())
+    return Status(Code::kDataLoss,
+                  StrCat(file,
+                         ": is a file, and the stage needs a directory there; move it elsewhere, or name "
+                         "another place by `out`"));
   const Uri manifest = location->Join(kManifestName);
   if (IdentifyFile(manifest.path).status().code() != Code::kInvalidArgument) return {};
   return Status(Code::kDataLoss,

@@ -33,7 +33,7 @@ std::vector<Command> Commands() {
       StatusCommand(),     ReportCommand(), RunsCommand(),    ValidateCommand(), GraphCommand(),
       VerifyCommand(),     CatCommand(),    LsCommand(),      CpCommand(),       DoctorCommand(),
       StatsCommand(),      CleanCommand(),  PluginsCommand(), SchemaCommand(),   ReferenceCommand(),
-      CompletionCommand(), ManualCommand(), ProbeCommand(),
+      CompletionCommand(), ManualCommand(), HelpCommand(),    ProbeCommand(),
   };
 }
 

@@ -398,7 +398,8 @@ class Copying {
 int Refuse(const SignalWatch& signals, const Status& why) {
   if (signals.exit_code() != 0) return signals.exit_code();
   LogError(why.message());
-  return why.code() == Code::kInvalidArgument ? kExitRefused : kExitFailed;
+  const bool refused = why.code() == Code::kInvalidArgument || why.code() == Code::kNotFound;
+  return refused ? kExitRefused : kExitFailed;
 }
 
 int Copy(const CpOptions& options) {
@@ -419,6 +420,8 @@ int Copy(const CpOptions& options) {
     }
   Result<Items> items = FindItems(stores, options.from, options.recursive, signals.token());
   if (!items.ok()) return Refuse(signals, items.status());
+  if (items->wanted.empty() && items->left_out.empty())
+    return Refuse(signals, Status(Code::kNotFound, StrCat(options.from, ": holds nothing to copy")));
   Result<Target> target = OpenTarget(stores, options, items->wanted);
   if (!target.ok()) return Refuse(signals, target.status());
   Incomplete incomplete;

@@ -73,7 +73,10 @@ int List(const LsOptions& options) {
     if (!out.open()) break;
     if (listing.ok()) continue;
     LogError(listing.message());
-    exit_code = kExitFailed;
+    if (listing.code() != Code::kNotFound)
+      exit_code = kExitFailed;
+    else if (exit_code == kExitDone)
+      exit_code = kExitRefused;
   }
   const Status written = out.Finish();
   if (written.ok()) return exit_code;

@@ -11,9 +11,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/terminal/args.h"
 #include "cli/terminal/command_help.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/plugins.h"
 #include "dag/pipeline_file/mistake.h"
@@ -89,6 +91,21 @@ CommandTable WithPluginCommands(CommandTable table) {
   return table;
 }
 
+Command HelpCommand() {
+  const auto command = std::make_shared<std::vector<std::string>>();
+  return {
+      .name = std::string(kHelpCommand),
+      .help = "Print all commands, or the words of one: pipe help run, pipe help trainer setup",
+      .words = {{.value = "COMMAND",
+                 .help = "A command, and behind it the command below it if it has such",
+                 .to = command.get()}},
+      .run =
+          [command](const Call& call) {
+            return PrintText(ProgramHelp(WithPluginCommands(CommandTableOf(call.commands))));
+          },
+  };
+}
+
 int RunPluginCommand(const Call& call) {
   SignalWatch signals;
   const Attendance attendance(signals.token());
@@ -113,15 +130,18 @@ int RunPluginCommand(const Call& call) {
     services.event = [&](const Json& event) {
       if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
     };
-    services.pipeline = [name = (*plugin)->name()](const Json& request) {
-      return StagesForPlugin(name, request);
+    bool told = false;  // the mistakes of a file, which the plugin would only count again
+    services.pipeline = [name = (*plugin)->name(), &told](const Json& request) {
+      Result<Json> stages = StagesForPlugin(name, request);
+      told = !stages.ok();
+      return stages;
     };
     services.stop = signals.token();
     // The program that it started ends in its own time.
     const SignalWatch::Finishing finishing(signals);
     const Result<int> code = (*plugin)->RunCommand(call.words, services);
     if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
-    LogError(code.status().message());
+    if (!told) LogError(code.status().message());
     return kExitRefused;
   }
   // A refused plugin may be the one with this command.

@@ -1,4 +1,4 @@
-// The commands that plugins add.
+// The commands that plugins add, and the help of the program, which lists them.
 #pragma once
 
 #include "cli/terminal/command.h"
@@ -12,5 +12,7 @@ int RunPluginCommand(const Call& call);
 
 /// `table`, and behind it the commands of all plugins that are found.
 CommandTable WithPluginCommands(CommandTable table);
+
+Command HelpCommand();
 
 }  // namespace pipeline

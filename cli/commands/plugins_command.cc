@@ -42,7 +42,8 @@ int ListPlugins() {
   if (paths.empty()) LogInfo("no plugins are found; PIPE_PLUGINS names the directories that hold some");
   const Status printed = out.Finish();
   if (!printed.ok()) LogError(printed.message());
-  return all && printed.ok() ? kExitDone : kExitFailed;
+  if (!all || !printed.ok()) return kExitFailed;
+  return paths.empty() ? kExitRefused : kExitDone;
 }
 
 }  // namespace

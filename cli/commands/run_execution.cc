@@ -15,6 +15,7 @@
 #include "cli/terminal/event_file.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
+#include "dag/books/unit_id.h"
 #include "dag/unneeded_outputs.h"
 
 namespace pipeline {
@@ -65,7 +66,7 @@ int RunExecution::Run(const std::string& command_line, const SignalWatch& signal
   const SignalWatch::Finishing finishing(signals);
   const RunOutcome outcome = Execute(kept.id(), signals);
   for (const UnitFailure& failure : outcome.failures)
-    if (!FailsAgain(failure.why)) LogError(StrCat(failure.unit, ": ", failure.why.message()));
+    if (!FailsAgain(failure.why)) LogError(WithUnit(failure.why.message(), failure.unit));
   return outcome.status.ok() ? EndDone(outcome, kept) : EndUndone(outcome, kept, command_line, signals);
 }
 
@@ -105,7 +106,7 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
   const bool of_run = outcome.lost_lease || (outcome.failures.empty() && !cancelled);
   std::vector<std::string> to_change;
   for (const UnitFailure& failure : outcome.failures)
-    if (FailsAgain(failure.why)) to_change.push_back(StrCat(failure.unit, ": ", failure.why.message()));
+    if (FailsAgain(failure.why)) to_change.push_back(WithUnit(failure.why.message(), failure.unit));
   if (of_run && FailsAgain(outcome.status) && !outcome.lost_lease)
     to_change.emplace_back(outcome.status.message());
   else if (of_run)

@@ -132,7 +132,7 @@ int ListRuns(const RunsOptions& options) {
   }
   if (options.json) out.Write(all.DumpPretty());
   const Status written = out.Finish();
-  if (written.ok()) return kExitDone;
+  if (written.ok()) return runs.empty() ? kExitRefused : kExitDone;
   LogError(written.message());
   return kExitFailed;
 }

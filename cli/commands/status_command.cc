@@ -202,7 +202,7 @@ std::string ToText(const StageStatus& status) {
     add(StrCat("in one pass with '", status.passes_with, "'"));
   }
   if (text.empty()) text = status.logged ? "nothing done" : "not begun";
-  for (const auto& [unit, reason] : status.failures) text += StrCat("\n  failed: ", unit, ": ", reason);
+  for (const auto& [unit, reason] : status.failures) text += StrCat("\n  failed: ", WithUnit(reason, unit));
   return text;
 }
 
@@ -335,6 +335,7 @@ int PrintStatus(const StatusOptions& options) {
       else if (workers && IsAtWork(*workers, stage))
         stages[stage.name].state = "running";
     }
+  const bool nothing = !last && stages.empty() && !workers;
   if (options.json) {
     Json json;
     if (workers) json["workers"] = ToJson(*workers);
@@ -350,7 +351,7 @@ int PrintStatus(const StatusOptions& options) {
       if (status.logged || !status.state.empty()) json["stages"][stage.name] = ToJson(status);
     }
     std::printf("%s", json.DumpPretty().c_str());
-    return kExitDone;
+    return nothing ? kExitRefused : kExitDone;
   }
   std::printf("%s: %s %s\n", loaded->spec.name.c_str(), place.is_remote() ? "home" : "work directory",
               TerminalText(place.is_remote() ? place.home : directory.path()).c_str());
@@ -363,16 +364,15 @@ int PrintStatus(const StatusOptions& options) {
   if (last && last->record && last->record->end)
     for (const auto& [unit, why] : last->record->end->failures)
       if (!IsShownWithStage(stages, unit))
-        std::printf("  failed: %s\n", TerminalText(StrCat(unit, unit.empty() ? "" : ": ", why)).c_str());
+        std::printf("  failed: %s\n", TerminalText(WithUnit(why, unit)).c_str());
   // `pipe run` may have come after the workers, and its failures are in the log.
   if (workers && workers->view.end && (!last || last->by_workers))
     for (const RunEnd::Failure& failure : workers->view.end->failures)
-      std::printf("failed: %s\n",
-                  TerminalText(StrCat(failure.unit, failure.unit.empty() ? "" : ": ", failure.why)).c_str());
+      std::printf("failed: %s\n", TerminalText(WithUnit(failure.why, failure.unit)).c_str());
   if (workers)
     if (const std::string text = ToText(*workers); !text.empty())
       std::printf("%s\n", TerminalText(text).c_str());
-  if (stages.empty()) return kExitDone;
+  if (stages.empty()) return nothing ? kExitRefused : kExitDone;
   for (const StageSpec& stage : loaded->spec.stages) {
     std::printf("%s: %s\n", stage.name.c_str(), TerminalText(ToText(stages[stage.name])).c_str());
     if (!last || !last->now) continue;

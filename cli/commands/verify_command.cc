@@ -143,7 +143,10 @@ int Verify(const VerifyOptions& options) {
     const Result<VerifyReport> report = VerifyLocation(location, threads, *filter, signals.token());
     if (signals.exit_code() != 0) return signals.exit_code();
     if (!report.ok()) LogError(report.status().message());
-    if (!report.ok() || !PrintReport(location.name, *report)) exit_code = kExitFailed;
+    if (!report.ok() && report.status().code() == Code::kNotFound)
+      exit_code = exit_code == kExitDone ? kExitRefused : exit_code;
+    else if (!report.ok() || !PrintReport(location.name, *report))
+      exit_code = kExitFailed;
   }
   return exit_code;
 }

@@ -59,6 +59,12 @@ Command WorkerCommand() {
       .name = "worker",
       .help = "Run units of a work package",
       .wrong_words_exit = kExitUsage,
+      .exit_statuses =
+          "Exit status: 0 the unit is done, or with --next the run has ended; 1 the run has ended with\n"
+          "failures; 64 the command is wrong or the plan has no such unit; 65 data is damaged, or a stage\n"
+          "refuses it; 66 an input is missing, damaged or changed; 70 a bug; 75 start it again: stopped,\n"
+          "a place is out of reach, no space is left, or the time of --for is over; 77 permission denied;\n"
+          "78 plan, file, program and this machine do not fit together.",
       .words = {{.flags = {"--plan"},
                  .value = "PLACE",
                  .help = "The place of the work package, as given to pipe plan",

@@ -35,6 +35,7 @@
 #include "cli/worker/planning.h"
 #include "cli/worker/worker_options.h"
 #include "cli/workspace/workspace.h"
+#include "dag/books/unit_id.h"
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
@@ -346,7 +347,7 @@ class Submitted {
       return kExitFailed;
     }
     for (const RunEnd::Failure& failure : outcome->ended->end->failures)
-      LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
+      LogError(WithUnit(failure.why, failure.unit));
     if (!outcome->ended->end->failures.empty()) return kExitFailed;
     LogInfo("everything is done");
     return kExitDone;
@@ -380,7 +381,7 @@ class Submitted {
   int Cancel() {
     if (!submission_) {
       LogInfo(StrCat(place_, ": no workers to end"));
-      return kExitDone;
+      return kExitRefused;
     }
     const Status cancelled =
         submission_->job.empty() ? Status() : TheirEngine()->Cancel(submission_->job, stop());

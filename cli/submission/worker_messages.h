@@ -15,7 +15,7 @@ class WorkerMessages {
   explicit WorkerMessages(std::string directory);
 
   /// Returns the last error that each file has got since then, the same one once, at most `most`. If no
-  /// worker told one, as where its program is missing: the last lines.
+  /// worker told one, as where its program is missing: the last lines, but rather no warnings.
   std::vector<std::string> LastErrors(std::size_t most) const;
 
  private:

@@ -12,6 +12,7 @@
 #include "cli/report/html.h"
 #include "cli/terminal/counted.h"
 #include "cli/workspace/work_result.h"
+#include "dag/books/unit_id.h"
 #include "dag/package/work_results.h"
 #include "storage/remote/open_store.h"
 
@@ -247,7 +248,7 @@ std::string ToText(const WorkersStatus& status) {
                " of memory, and the largest has ", HumanBytes(status.LargestMemory())));
   for (const auto& [unit, attempts] : status.view.failed)
     for (const UnitAttempts::Attempt& attempt : attempts.attempts)
-      add(StrCat("  failed: ", unit, ": ", Shown(attempt.who), ": ", attempt.why));
+      add(StrCat("  failed: ", WithUnit(attempt.why, unit), ", by ", Shown(attempt.who)));
   return text;
 }
 

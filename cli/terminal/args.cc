@@ -85,6 +85,7 @@ void Define(CLI::App& app, const std::vector<Command>& commands, const std::func
   for (const Command& command : commands) {
     CLI::App* const parsed = app.add_subcommand(command.name, command.help);
     if (command.hidden) parsed->group("");
+    if (!command.exit_statuses.empty()) parsed->footer(command.exit_statuses);
     for (const Word& word : command.words) AddWord(*parsed, word, assignments);
   }
 }
@@ -141,19 +142,24 @@ std::string Assign(const AllAssignments& assignments) {
   return AssignFromFiles(assignments);
 }
 
+/// `pipe help COMMAND` and `pipe --help COMMAND` are `pipe COMMAND --help`, `pipe --help` is `pipe help`.
+std::vector<std::string> WithHelpAsked(std::vector<std::string> words) {
+  if (words.empty()) return words;
+  const bool flag = words.front() == "--help" || words.front() == "-h";
+  if (!flag && words.front() != kHelpCommand) return words;
+  const bool named = words.size() > 1 && !words[1].starts_with('-');
+  if (!named && flag) return {std::string(kHelpCommand)};
+  if (!named) return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
 }  // namespace
 
 std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands,
                                     const std::function<std::string()>& version, int argc, char** argv) {
-  std::string help_word = "--help";
-  std::vector<char*> asked = {argv[0]};  // `pipe help COMMAND` is `pipe COMMAND --help`
-  if (argc > 1 && std::string_view(argv[1]) == "help") {
-    asked.insert(asked.end(), argv + 2, argv + argc);
-    asked.push_back(help_word.data());
-    argc = static_cast<int>(asked.size());
-    argv = asked.data();
-  }
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> words = WithHelpAsked({argv + 1, argv + argc});
   const Command* const named = words.empty() ? nullptr : Find(commands, words.front());
   if (!words.empty() && !words.front().starts_with('-') && named == nullptr)
     return CallOfPlugin(commands, words);
@@ -162,7 +168,7 @@ std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands,
   CLI::App app{std::string(kProgramHelp)};
   Define(app, commands, version, assignments);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const int code = app.exit(error, out, err);

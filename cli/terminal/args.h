@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct Reply {
   std::string text;
   int exit_code = 0;  // 0: print the text on stdout; else on stderr
 };
+
+inline constexpr std::string_view kHelpCommand = "help";  // its command prints the help of the program
 
 /// `commands` outlives the call. `version` returns the text of --version.
 std::variant<Call, Reply> ParseArgs(const std::vector<Command>& commands,

@@ -63,7 +63,9 @@ struct Command {
   std::string help = {};
   bool hidden = false;                  // it is left out of help, completion and manual
   int wrong_words_exit = kExitRefused;  // the exit status if the words are wrong
-  std::vector<Word> words = {};         // in the order of the help
+  /// The exit statuses of this command, as its help names them; empty: those of the program.
+  std::string exit_statuses = {};
+  std::vector<Word> words = {};  // in the order of the help
   /// Runs the command and returns the exit status. The function owns the variables that receive the values of
   /// the words, so copies of a command share these variables.
   std::function<int(const Call&)> run;

@@ -40,4 +40,10 @@ std::string CommandHelp(const CommandEntry& command, const std::string& called) 
                 locations, "\nOptions:\n", options, commands.empty() ? "" : "\nSubcommands:\n", commands);
 }
 
+std::string ProgramHelp(const CommandTable& table) {
+  const CommandWord version{{"--version"}, {}, {}, "Display program version information and exit"};
+  const CommandEntry program{"pipe", table.help, {version}, table.commands};
+  return StrCat(CommandHelp(program, ""), "\n", table.footer, "\n");
+}
+
 }  // namespace pipeline

@@ -21,7 +21,7 @@ CommandTable CommandTableOf(const std::vector<Command>& commands) {
   CommandTable table{std::string(kProgramHelp), std::string(kProgramFooter), {}};
   for (const Command& command : commands) {
     if (command.hidden) continue;
-    CommandEntry entry{command.name, command.help, {}};
+    CommandEntry entry{command.name, command.help, {}, {}, command.exit_statuses};
     for (const bool positional : {true, false})
       for (const Word& word : command.words)
         if (word.flags.empty() == positional) entry.words.push_back(WordOf(word));

@@ -16,7 +16,8 @@ constexpr std::string_view kProgramHelp =
     "pipe turns raw text on the web into a trained language model: one file names the stages.";
 constexpr std::string_view kProgramFooter =
     "Exit status: 0 done, 1 a stage failed or verify found something, 2 the command or the file is wrong\n"
-    "and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted (SIGINT), 143 terminated (SIGTERM).";
+    "or there is nothing where it looks, and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted\n"
+    "(SIGINT), 143 terminated (SIGTERM).";
 constexpr std::size_t kHelpColumn = 34;  // --help: the column of the texts
 
 struct CommandWord {
@@ -33,6 +34,7 @@ struct CommandEntry {
   std::string help;
   std::vector<CommandWord> words;           // positional words first, in order
   std::vector<CommandEntry> commands = {};  // subcommands, as `setup` of `trainer`
+  std::string exit_statuses = {};           // empty: those of the program
 };
 
 struct CommandTable {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/str.h"
+#include "cli/terminal/args.h"
 
 namespace pipeline {
 
@@ -143,7 +144,7 @@ _pipe() {
                 cases.values, R"(  esac
   if ((COMP_CWORD == 1)); then
     words=')",
-                Joined(Names(table.commands), " "), R"( help --help --version'
+                Joined(Names(table.commands), " "), R"( --help --version'
   elif [[ -z $words && $word == -* ]]; then
     case $command in
 )",
@@ -160,6 +161,10 @@ std::string ZshCompletion(const CommandTable& table) {
   std::string commands, cases;
   for (const CommandEntry& command : table.commands) {
     commands += StrCat("    ", ShellQuoted(StrCat(command.name, ":", command.help)), "\n");
+    if (command.name == kHelpCommand) {
+      cases += StrCat("    ", command.name, ") _describe command commands ;;\n");
+      continue;
+    }
     if (command.commands.empty()) {
       cases += StrCat("    ", command.name, ") ", ZshArguments(command), " ;;\n");
       continue;
@@ -180,8 +185,7 @@ std::string ZshCompletion(const CommandTable& table) {
 _pipe() {
   local -a commands=(
 )",
-                commands, R"(    'help:Show the words of a command'
-  )
+                commands, R"(  )
   if ((CURRENT == 2)); then
     _describe command commands
     return
@@ -191,8 +195,7 @@ _pipe() {
   ((CURRENT--))
   case $command in
 )",
-                cases, R"(    help) _describe command commands ;;
-    *) _files ;;
+                cases, R"(    *) _files ;;
   esac
 }
 if [[ ${funcstack[1]} == _pipe ]]; then
@@ -206,8 +209,7 @@ fi
 std::string FishCompletion(const CommandTable& table) {
   std::string script =
       "# Completion of pipe for fish. To have it now: pipe completion fish | source\n"
-      "# For good: pipe completion fish > ~/.config/fish/completions/pipe.fish\n"
-      "complete -c pipe -n __fish_use_subcommand -f -a help -d 'Show the words of a command'\n";
+      "# For good: pipe completion fish > ~/.config/fish/completions/pipe.fish\n";
   for (const CommandEntry& command : table.commands) {
     script += StrCat("complete -c pipe -n __fish_use_subcommand -f -a ", command.name, " -d ",
                      FishQuoted(command.help), "\n");

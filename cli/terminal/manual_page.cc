@@ -50,6 +50,7 @@ std::string Section(const CommandEntry& command, std::string_view called) {
   page = StrCat(".SS ", Line(Usage(command, called)), Line(StrCat(command.help, ".")));
   for (const CommandWord& word : command.words)
     page += StrCat(".TP\n.B ", Line(Head(word)), Line(StrCat(word.help, ".")));
+  if (!command.exit_statuses.empty()) page += StrCat(".PP\n", Line(command.exit_statuses));
   return page;
 }
 

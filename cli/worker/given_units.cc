@@ -13,6 +13,7 @@
 #include "cli/terminal/threads.h"
 #include "cli/worker/opened_package.h"
 #include "cli/worker/package_run.h"
+#include "dag/books/unit_id.h"
 
 namespace pipeline {
 
@@ -48,7 +49,7 @@ int RunGivenUnits(const WorkerOptions& options, const GivenUnits& given, SignalW
   for (const OfferedUnit& unit : units) {
     if (signals.token().stop_requested()) return kExitTryAgain;
     if (const std::string why = WhyUnfit(unit.needs, opened.room); !why.empty()) {
-      LogError(StrCat(unit.unit, ": ", why));
+      LogError(WithUnit(why, unit.unit));
       code = kExitConfig;
       continue;
     }

@@ -21,6 +21,7 @@
 #include "cli/worker/planning.h"
 #include "cli/workspace/lease_period.h"
 #include "cli/workspace/work_result.h"
+#include "dag/books/unit_id.h"
 #include "dag/package/unit_queue.h"
 #include "storage/remove_objects.h"
 
@@ -120,7 +121,7 @@ class NextUnits {
   void Wait(const UnitQueue::Turn& turn) {
     if (!turn.unit.empty() && turn.unit != unfit_) {
       unfit_ = turn.unit;
-      LogWarning(StrCat(turn.unit, ": ", turn.why, "; it is left to other workers"));
+      LogWarning(WithUnit(StrCat(turn.why, "; it is left to other workers"), turn.unit));
     }
     WaitFor(turn.wait, stop_);
   }
@@ -128,15 +129,15 @@ class NextUnits {
   /// An engine that started this worker again would start it for ever.
   static int EndUnfit(const UnitQueue::Turn& turn) {
     LogError(
-        StrCat(turn.unit, ": ", turn.why,
-               "; nothing else is left, and no other worker shows a sign of life; give this one more, or "
-               "start a larger one"));
+        WithUnit(StrCat(turn.why,
+                        "; nothing else is left, and no other worker shows a sign of life; give this one "
+                        "more, or start a larger one"),
+                 turn.unit));
     return kExitConfig;
   }
 
   static int EndOfRun(const RunEnd& end) {
-    for (const RunEnd::Failure& failure : end.failures)
-      LogError(StrCat(failure.unit.empty() ? "" : StrCat(failure.unit, ": "), failure.why));
+    for (const RunEnd::Failure& failure : end.failures) LogError(WithUnit(failure.why, failure.unit));
     return end.failures.empty() ? kExitDone : kExitFailed;
   }
 

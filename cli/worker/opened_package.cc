@@ -70,9 +70,12 @@ int OpenPackage(const WorkerOptions& options, OpenedPackage& opened, const std::
   Result<WorkPackage> plan = ReadWorkPackage(*opened.store);
   if (!plan.ok()) {
     const Code code = plan.status().code();
-    return Fail(std::move(plan).status().Annotate(options.plan), code == Code::kNotFound      ? kExitUsage
-                                                                 : code == Code::kUnavailable ? kExitTryAgain
-                                                                                              : kExitConfig);
+    if (code == Code::kNotFound)
+      return Fail(Status(code, StrCat(options.plan, ": holds no work package; `pipe plan FILE -o ",
+                                      options.plan, "` makes one")),
+                  kExitUsage);
+    return Fail(std::move(plan).status().Annotate(options.plan),
+                code == Code::kUnavailable ? kExitTryAgain : kExitConfig);
   }
   opened.plan = std::move(*plan);
   if (IsRemote(options.plan))

@@ -261,7 +261,7 @@ UnitRecord PackageRun::RecordFor(const UnitLine& line) {
 }
 
 UnitEnd PackageRun::Fail(const std::string& unit, const Status& why, int code) const {
-  LogError(StrCat(unit, ": ", why.message()));
+  LogError(WithUnit(why.message(), unit));
   return {code, std::string(why.message())};
 }
 
@@ -274,8 +274,7 @@ UnitEnd PackageRun::NoSuchUnit(const std::string& unit) const {
 }
 
 UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, const Status& told) const {
-  for (const UnitFailure& failure : outcome.failures)
-    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  for (const UnitFailure& failure : outcome.failures) LogError(WithUnit(failure.why.message(), failure.unit));
   if (!outcome.failures.empty()) {
     const Status& why = outcome.failures.front().why;
     const auto* const changed = why.Detail<SourceChanged>();

@@ -19,6 +19,7 @@
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/work_result.h"
 #include "cli/workspace/workspace.h"
+#include "dag/books/unit_id.h"
 #include "dag/package/package_view.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/work_history.h"
@@ -210,8 +211,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   display.Start();
   RunOutcome outcome = executor.Run(stop);
   display.Stop();
-  for (const UnitFailure& failure : outcome.failures)
-    LogError(StrCat(failure.unit, ": ", failure.why.message()));
+  for (const UnitFailure& failure : outcome.failures) LogError(WithUnit(failure.why.message(), failure.unit));
   for (const std::string& line : outcome.faults) LogWarning(line);
   if (outcome.status.code() == Code::kCancelled) return outcome.status;
 

@@ -88,7 +88,8 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
   for (const UnseenStage& stage : loaded->spec.unseen)
     LogWarning(StrCat(options.file, ":", stage.at.line, ":", stage.at.column, ": stage '", stage.name,
                       "': is left out without --allow-plugin (", stage.why, ")"));
-  for (const std::string& warning : loaded->spec.warnings) LogWarning(StrCat(options.file, ": ", warning));
+  if (purpose != LoadPurpose::kWork)
+    for (const std::string& warning : loaded->spec.warnings) LogWarning(warning);
   std::vector<Mistake> mistakes;
   loaded->graph = Graph::Build(loaded->spec.stages, mistakes, &loaded->registry);
   for (const Mistake& mistake : mistakes) LogError(ToString(mistake, options.file));

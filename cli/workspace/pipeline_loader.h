@@ -28,7 +28,8 @@ struct LoadedPipeline {
 /// more than this machine has.
 enum class LoadPurpose : std::uint8_t {
   kRun,    // stages run here: loads these plugins; more memory is an error
-  kWork,   // units that fit this machine run here: loads these plugins; the memory does not matter
+  kWork,   // units that fit this machine run here: loads these plugins; the memory does not matter, and the
+           // command that made the plan has told the warnings
   kOffer,  // stages run elsewhere: loads these plugins; more memory is a warning
   kCheck,  // nothing runs: loads these plugins with --allow-plugin only; more memory is a warning
   kRead,   // as kCheck; the memory does not matter

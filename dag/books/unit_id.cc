@@ -84,4 +84,8 @@ std::optional<UnitId> ParseUnitId(std::string_view text) {
   return unit;
 }
 
+std::string WithUnit(std::string_view why, std::string_view unit) {
+  return unit.empty() ? std::string(why) : StrCat(why, " (unit ", unit, ")");
+}
+
 }  // namespace pipeline

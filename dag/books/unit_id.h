@@ -44,4 +44,8 @@ std::string ToString(const UnitId& unit);
 /// Absent: ToString never returns exactly this `text`.
 std::optional<UnitId> ParseUnitId(std::string_view text);
 
+/// For people: `why`, which begins with the place of the fault, and `unit` behind it. An empty `unit` adds
+/// nothing.
+std::string WithUnit(std::string_view why, std::string_view unit);
+
 }  // namespace pipeline

@@ -39,6 +39,11 @@ struct SeenLease {
 struct LostLease final : StatusDetail {};
 /// Returns kFailedPrecondition with LostLease.
 Status LeaseIsLost(std::string_view location, std::string_view why);
+
+/// Reasons of LeaseIsLost.
+inline constexpr std::string_view kTakenOver = "another run has taken it over";
+inline constexpr std::string_view kLeaseRemoved =
+    "the lease of this run was removed, alone or with all that is there";
 /// Returns the error for a run that finds another run at `location`.
 Status HeldByAnother(std::string_view location, std::string_view who);
 

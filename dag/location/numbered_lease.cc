@@ -140,10 +140,10 @@ Result<bool> NumberedLease::IsOurs(std::uint64_t number, const std::stop_token& 
 
 Status NumberedLease::FollowOwn(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
-  if (highest < number_) return LeaseIsLost(location_, "somebody removed the lease of this run");
+  if (highest < number_) return LeaseIsLost(location_, kLeaseRemoved);
   if (highest == number_) return {};
   ASSIGN_OR_RETURN(const bool ours, IsOurs(highest, stop));
-  if (!ours) return LeaseIsLost(location_, "another run has taken it over");
+  if (!ours) return LeaseIsLost(location_, kTakenOver);
   number_ = highest;
   return {};
 }
@@ -157,14 +157,14 @@ Status NumberedLease::CreateNext(std::string_view holder, const std::stop_token&
     if (created.ok()) break;
     if (created.code() != Code::kAlreadyExists) return created;
     ASSIGN_OR_RETURN(const bool ours, IsOurs(number_ + 1, stop));
-    if (!ours) return LeaseIsLost(location_, "another run has taken it over");
+    if (!ours) return LeaseIsLost(location_, kTakenOver);
     ++number_;  // our number, whose creation was stopped before its answer came
   }
   const std::uint64_t before = number_++;
   ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
   ASSIGN_OR_RETURN(const bool exists, Exists(before));
-  if (highest > number_) return LeaseIsLost(location_, "another run has taken it over");
-  if (highest < number_ || !exists) return LeaseIsLost(location_, "somebody removed the lease of this run");
+  if (highest > number_) return LeaseIsLost(location_, kTakenOver);
+  if (highest < number_ || !exists) return LeaseIsLost(location_, kLeaseRemoved);
   return {};
 }
 

@@ -49,8 +49,7 @@ Status VersionedLease::Renew(std::stop_token stop) {
   for (;;) {
     Status renewed = Write(terms_.holder, Condition::Replace(version_), stop);
     if (renewed.code() != Code::kFailedPrecondition) return renewed;
-    ASSIGN_OR_RETURN(const bool ours, FindOurs(stop));
-    if (!ours) return LeaseIsLost(location_, "another run has taken it over");
+    RETURN_IF_ERROR(FindOurs(stop));
     // An earlier renewal of this run, whose answer was lost. Others have waited since then, perhaps for long,
     // so only a change that is made now counts.
   }
@@ -59,16 +58,16 @@ Status VersionedLease::Renew(std::stop_token stop) {
 Status VersionedLease::GiveBack(std::stop_token stop) {
   Status given = Write({}, Condition::Replace(version_), stop);
   if (given.code() != Code::kFailedPrecondition) return given;
-  ASSIGN_OR_RETURN(const bool ours, FindOurs(stop));
-  return ours ? Write({}, Condition::Replace(version_), std::move(stop))
-              : LeaseIsLost(location_, "another run has taken it over");
+  RETURN_IF_ERROR(FindOurs(stop));
+  return Write({}, Condition::Replace(version_), std::move(stop));
 }
 
-Result<bool> VersionedLease::FindOurs(std::stop_token stop) {
+Status VersionedLease::FindOurs(std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, Look(std::move(stop)));
-  if (!seen || seen->holder != terms_.holder || seen->who != terms_.who) return false;
+  if (!seen) return LeaseIsLost(location_, kLeaseRemoved);
+  if (seen->holder != terms_.holder || seen->who != terms_.who) return LeaseIsLost(location_, kTakenOver);
   version_ = seen->version;
-  return true;
+  return {};
 }
 
 }  // namespace pipeline

@@ -29,8 +29,9 @@ class VersionedLease final : public Lease {
 
  private:
   Status Write(std::string_view holder, const Condition& condition, std::stop_token stop);
-  /// Returns whether the lease is ours in an unknown version: the answer to a renewal never came.
-  Result<bool> FindOurs(std::stop_token stop);
+  /// Finds our lease in an unknown version: the answer to a renewal never came. LeaseIsLost: it is not ours,
+  /// or not there.
+  Status FindOurs(std::stop_token stop);
 
   Store& out_;
   const std::string location_;

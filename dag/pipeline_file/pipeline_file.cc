@@ -228,7 +228,14 @@ class FileReader {
       return Complain(stages.at,
                       StrCat("'stages' must be a map of names to stages, and this is ", Describe(stages)));
     if (stages.entries.empty())
-      return Complain(stages.at, "'stages' is empty: a pipeline has at least one stage");
+      return Complain(
+          stages.at,
+          "'stages' is empty: a pipeline has at least one stage; the lines of its stages are indented "
+          "below it");
+    // No stage is a word, so these are the keys of one.
+    if (const YamlNode* const type = stages.Find("type"); type != nullptr && type->is_scalar())
+      return Complain(
+          type->at, "'type' stands where the names of stages do; indent the keys of a stage below its name");
     for (const YamlEntry& entry : stages.entries) ReadStage(entry);
     LeaveOutReaders();
     Graph::Build(spec_.stages, mistakes_, &registry_);

@@ -197,12 +197,77 @@ Mistake NeverClosed(std::string_view text, const LineMap& lines, const OpenQuote
           StrCat("the quote ", text.substr(quote.opens, 1), " that opens here is never closed")};
 }
 
+/// A line that is not blank and no comment.
+struct TextLine {
+  int number = 0;
+  std::size_t indent = 0;
+  std::string_view text;  // behind the indentation, without a comment
+};
+
+std::vector<TextLine> TextLines(std::string_view text) {
+  std::vector<TextLine> found;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    std::string_view line = text.substr(0, newline);
+    text = newline == text.npos ? std::string_view() : text.substr(newline + 1);
+    ++number;
+    line = line.substr(0, std::min(line.find(" #"), line.size()));
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent != line.npos && line[indent] != '#') found.push_back({number, indent, line.substr(indent)});
+  }
+  return found;
+}
+
+std::string Spaces(std::size_t count) { return StrCat(count, count == 1 ? " space" : " spaces"); }
+
+/// Returns whether a line is "KEY:VALUE", which YAML takes for a word. `key`: receives KEY.
+bool LacksSpace(std::string_view line, std::string_view& key) {
+  key = line.substr(
+      0, line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"));
+  return !key.empty() && key.size() + 1 < line.size() && line[key.size()] == ':' &&
+         line[key.size() + 1] != ' ' && !line.substr(key.size()).starts_with("://");
+}
+
+/// Returns the mistake of the line `at`, if it is one of the usual ones: the parser names their consequences.
+std::optional<Mistake> UsualMistake(std::string_view text, FilePosition at) {
+  std::vector<std::size_t> open;  // the indentations that enclose the line
+  const TextLine* before = nullptr;
+  const std::vector<TextLine> lines = TextLines(text);
+  for (const TextLine& line : lines) {
+    if (line.number > at.line) break;
+    const bool near = line.number == at.line || before == nullptr || line.number + 1 >= at.line;
+    if (std::string_view key; near && LacksSpace(line.text, key))
+      return Mistake{{line.number, static_cast<int>(line.indent + key.size()) + 1},
+                     StrCat("a space is missing behind the colon of '", key, "'")};
+    while (!open.empty() && open.back() > line.indent) open.pop_back();
+    const bool known = !open.empty() && open.back() == line.indent;
+    const bool deeper = before == nullptr || line.indent > before->indent;
+    if (line.number == at.line && before != nullptr && !known) {
+      const FilePosition here{line.number, static_cast<int>(line.indent) + 1};
+      const bool holds = before->text.ends_with(':') || before->text.starts_with("- ");
+      if (deeper && !holds)
+        return Mistake{here, StrCat("this line is indented by ", Spaces(line.indent), ", and line ",
+                                    before->number, ", which has its value already, by ", before->indent,
+                                    ": keys of one map begin in one column")};
+      if (!deeper)
+        return Mistake{here,
+                       StrCat("this line is indented by ", Spaces(line.indent), ", and line ", before->number,
+                              " by ", before->indent, ": keys of one map begin in one column")};
+    }
+    if (!known) open.push_back(line.indent);
+    before = &line;
+  }
+  return std::nullopt;
+}
+
 /// Returns the mistake that the parser found at `at`, or the quote before it that is its cause.
 Mistake NotYaml(std::string_view text, const LineMap& lines, FilePosition at, std::string_view why) {
   const std::optional<OpenQuote> quote = FindOpenQuote(text);
   const FilePosition opens = quote ? lines.At(quote->opens) : FilePosition();
   if (!quote || std::tie(at.line, at.column) < std::tie(opens.line, opens.column))
-    return {at, StrCat("not YAML: ", why)};
+    return UsualMistake(text, at).value_or(Mistake{at, StrCat("not YAML: ", why)});
   const std::string_view mark = text.substr(quote->opens, 1);
   if (!quote->closes) return NeverClosed(text, lines, *quote);
   const FilePosition closes = lines.At(*quote->closes);

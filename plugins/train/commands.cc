@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "base/str.h"
 #include "plugins/train/command_table.h"
@@ -32,6 +34,9 @@ Status SetUp(const CommandWords& words, const HostCall& call) {
 
 Status CheckEnvironment(const CommandWords& words) {
   const std::string directory = words.Flag("--dir", kDefaultEnvironment);
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error))
+    return Status(Code::kNotFound, std::string(FindPython(directory).status().message()));
   ASSIGN_OR_RETURN(const std::string python, FindPython(directory));
   std::printf("%s: right, its interpreter is %s\n", directory.c_str(), python.c_str());
   return {};
@@ -63,7 +68,8 @@ int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call,
   (void)std::fflush(stdout);
   if (done.ok()) return 0;
   if (done.code() != Code::kCancelled) why = done.message();
-  return done.code() == Code::kInvalidArgument ? 2 : 1;
+  // kNotFound: there is nothing that the command could work on.
+  return done.code() == Code::kInvalidArgument || done.code() == Code::kNotFound ? 2 : 1;
 }
 
 }  // namespace pipeline

@@ -1,9 +1,11 @@
 #include "plugins/train/trainer_environment.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRequirements = "requirements-";
 constexpr std::string_view kText = ".txt";
+constexpr std::uint64_t kLeastStack = 128 << 10;  // bytes; with less the interpreter dies of a signal
 
 std::string Content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -97,7 +100,17 @@ Result<std::string> MarkOf(const std::string& extra) {
   return StrCat(extra, " ", DigestOf(Content(path)).ToHex());
 }
 
+Status CheckStack() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeastStack) return {};
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat("the limit of the stack is ", HumanBytes(limit.rlim_cur), ", and Python needs ",
+             HumanBytes(kLeastStack), " at least; raise it in the shell that starts pipe: ulimit -s 8192"));
+}
+
 Result<std::string> FindPython(const std::string& directory) {
+  RETURN_IF_ERROR(CheckStack());
   const std::string python = Absolute(directory + "/bin/python");
   const bool there = access(python.c_str(), X_OK) == 0;
   std::error_code error;

@@ -29,6 +29,9 @@ std::vector<std::string> Extras();
 /// the existing extras.
 Result<std::string> MarkOf(const std::string& extra);
 
+/// kFailedPrecondition: the limit of the stack, with which a process begins, is too small for Python.
+Status CheckStack();
+
 /// The interpreter in the environment `directory`. kFailedPrecondition names the command that fixes it, if
 /// the environment is missing, unfinished or made from other requirements.
 Result<std::string> FindPython(const std::string& directory);

@@ -73,7 +73,7 @@ TrainerProcess::~TrainerProcess() {
 }
 
 void TrainerProcess::ReadEvents(const Take& take) {
-  std::array<char, 1 << 16> buffer;
+  std::vector<char> buffer(1 << 16);  // a stack may be smaller
   for (std::size_t all = 0; channel_.is_open() && all < kMostAtOnce;) {
     const ssize_t got = read(channel_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;

@@ -1,7 +1,13 @@
 #include "stages/lines/exec.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/str.h"
@@ -37,6 +43,43 @@ Status CheckExec(const Json& config, Schema& schema) {
     if (config["lines"].AsString() == "any" && schema.columns.count(column) != 0)
       return RefuseExec(StrCat("with `lines: any` the record of a line is unknown, so the column '", column,
                                "' is lost; put it in front of the stage that makes '", column, "'"));
+  return {};
+}
+
+bool IsInterpreter(std::string_view program) {
+  constexpr std::array<std::string_view, 9> kNames = {"bash",   "dash", "node", "perl",   "pypy3",
+                                                      "python", "ruby", "sh",   "Rscript"};
+  const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
+  return name.starts_with("python3") || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+/// Returns the file that `command` runs: a program with a path, or the script behind an interpreter. Empty:
+/// it is searched in PATH, or it is unknown, as behind options with a value.
+std::string_view FileOf(const std::vector<std::string>& command) {
+  if (command.front().find('/') != std::string::npos && !IsInterpreter(command.front()))
+    return command.front();
+  if (!IsInterpreter(command.front())) return {};
+  for (std::size_t at = 1; at < command.size(); ++at) {
+    const std::string_view word = command[at];
+    if (!word.starts_with('-')) return word;
+    if (word.size() != 2 || std::string_view("uBsEIOS").find(word[1]) == std::string_view::npos) return {};
+  }
+  return {};
+}
+
+/// Says that the command is absent before hours are spent on its input.
+Status PrepareExec(const Json& config) {
+  const std::vector<std::string> command = Texts(config["command"]);
+  const std::string file(FileOf(command));
+  if (file.empty()) return {};
+  std::error_code error;
+  if (!std::filesystem::exists(file, error))
+    return Status(Code::kNotFound, StrCat("command: ", file,
+                                          " is not there; a path counts from the directory in which "
+                                          "pipe is called: ",
+                                          std::filesystem::current_path(error).string()));
+  if (file == command.front() && access(file.c_str(), X_OK) != 0)
+    return RefuseExec(StrCat("command: ", file, " may not be run: chmod +x ", file));
   return {};
 }
 
@@ -86,6 +129,7 @@ StageType ExecType() {
   };
   type.reads = {"text"};
   type.check = CheckExec;
+  type.prepare = PrepareExec;
   type.files = [](const Json& config) -> Result<std::vector<StageFile>> {
     std::vector<StageFile> files;
     for (std::string& path : Texts(config["files"])) {

@@ -195,10 +195,10 @@ def package(program, root):
     # What a check refuses is refused again each time: the run ends as a failure that `pipe status` names.
     shared = new_run(Pulled, program, root / "check", write_corpora(root / "check_corpora", [b"line\n" * 1000], "plain"))
     shared.plan()
-    ends(shared, shared.pull(), FAILED, "text/-: stage 'text': split 'validation' has no records")
+    ends(shared, shared.pull(), FAILED, "error: stage 'text': split 'validation' has no records", "(unit text/-)")
     status = subprocess.run([program, "status", str(shared.file), "--work", str(shared.work), "--set",
                              f"out={shared.out}"], capture_output=True, text=True, timeout=60, check=True).stdout
-    if "failed: text/-: stage 'text': split" not in status:
+    if "failed: stage 'text': split" not in status or "(unit text/-)" not in status:
         fail(f"`pipe status` does not name the failure:\n{status}", shared)
 
     # The end of a plan that was replaced counts for nothing, and a foreign lease is that of a dead worker.

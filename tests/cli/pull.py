@@ -211,7 +211,7 @@ def failures(program, root):
         fail(f"the run ended with {end_of(shared)}", shared)
     if shared.log().done("docs/0002-") == 0 or shared.log().done("text/0000-") == 0:
         fail("the units of other inputs were not done", shared)
-    ends(shared, shared.pull(), FAILED, "docs/0001-*: ")  # a worker that comes late says the same
+    ends(shared, shared.pull(), FAILED, "(unit docs/0001-*)")  # a worker that comes late says the same
     # The file is mended, and the same plan goes on.
     inputs[1].write_bytes(good)
     if not shared.plan():
@@ -291,9 +291,9 @@ def failures(program, root):
         fail(f"units.txt has {rows}", shared)
     plan["units"][1]["scratch"] = 1 << 60
     (shared.package / "plan.json").write_text(json.dumps(plan))
-    ends(shared, shared.pull("--memory", "1MiB"), CONFIG, "warning: docs/0000-*: needs ", "error: docs/0000-*: needs ",
-         " of memory, and this worker has 1.00 MiB (--memory)")
-    ends(shared, shared.worker("docs/0001-*"), CONFIG, "docs/0001-*: needs 1024.0 PiB of scratch", str(shared.root))
+    ends(shared, shared.pull("--memory", "1MiB"), CONFIG, "warning: needs ", "error: needs ",
+         " of memory, and this worker has 1.00 MiB (--memory)", "(unit docs/0000-*)")
+    ends(shared, shared.worker("docs/0001-*"), CONFIG, "error: needs 1024.0 PiB of scratch", str(shared.root), "(unit docs/0001-*)")
     record = {"pipe_submit": 1, "engine": "local", "job": "", "directory": "", "host": "vm-2", "workers": 1, "memory": 1}
     (shared.package / "submit.json").write_text(json.dumps(record))
     status = [program, "status", str(shared.file), "--work", str(shared.work), "--set", f"out={shared.out}"]

@@ -400,7 +400,7 @@ def retry_runs_what_failed():
         failed = sandbox.run("-k", "9")
         check(failed.code == 1, f"exit {failed.code}")
         check(sorted(failed.failed) == ["more/0000-00006", "more/0000-00007"], failed.counted())
-        check_says(sandbox.ok(command="status").out, "failed: more/0000-00006")
+        check_says(sandbox.ok(command="status").out, "(unit more/0000-00006)")
         for path in blocked:
             path.rmdir()
         again = sandbox.ok(command="retry")

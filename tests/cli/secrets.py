@@ -166,7 +166,7 @@ def main():
                 buckets.fault(operation, "return-401")
         hush.pipe("ls", "gs://shelf/out", code=1)
         hush.pipe("run", *hush.words(out="refused", work=hush.artefacts / "refused"), code=2)
-        hush.pipe("ls", f"{hush.corpus.replace('.txt?', '.gz?')}", code=1)
+        hush.pipe("ls", f"{hush.corpus.replace('.txt?', '.gz?')}", code=2)
         hush.pipe("run", hush.file, "--set", f"corpus={hush.corpus.replace('.txt?', '.gz?')}", "--set", "out=o", code=2)
 
         check(hush.machine_token in buckets.secrets()[0], "the machine's token was not used")

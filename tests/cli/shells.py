@@ -23,10 +23,13 @@ TRIALS = (("pipe ver", {"verify"}), ("pipe run --log", {"--log-format"}), ("pipe
           ("pipe trainer ", {"setup", "check", "fit"}), ("pipe trainer setup --ext", {"--extra"}),
           ("pipe trainer setup --extra ", {"cpu", "cuda", "tpu"}), ("pipe trainer fit --pr", {"--price"}),
           ("pipe sample --prom", {"--prompt"}))
-# Commands of the plugin that trains.
+# Commands of the plugin that trains, which the help of the program lists behind its own.
 TRAINER = {"trainer setup": {"--dir", "--extra", "--python"}, "trainer check": {"--dir"},
            "trainer fit": {"--set", "--stage", "--on", "--price", "--environment"},
            "sample": {"--prompt", "--length", "--temperature", "--top-p", "--seed", "--environment", "--cache"}}
+
+
+PAGES_OF_WORKERS = [Path(__file__).parents[2] / "dag/package" / name for name in ("work_package.md", "work_queue.md")]
 
 
 def said(*command, **more):
@@ -94,6 +97,14 @@ def main(pipe):
     flags = commands_of(pipe)
     check(said(pipe, "help", "run") == said(pipe, "run", "--help"), "`pipe help run` is not `pipe run --help`")
     check(said(pipe, "help") == said(pipe, "--help"), "`pipe help` is not `pipe --help`")
+    for asked in (("--help",), ("-h",), ("help",)):
+        listed = set(re.findall(r"^  ([a-z]+) ", said(pipe, *asked).partition("Subcommands:")[2], re.MULTILINE))
+        missing = {"help", "trainer", "sample", "eval", "predict"} - listed
+        check(not missing, f"`pipe {asked[0]}` does not list {missing}")
+    check(said(pipe, "--help", "run") == said(pipe, "run", "--help"), "`pipe --help run` is not `pipe run --help`")
+    codes = {code for page in PAGES_OF_WORKERS for code in re.findall(r"^\| (\d+) \|", page.read_text("utf-8"), re.MULTILINE)}
+    told = said(pipe, "help", "worker").partition("Exit status:")[2]
+    check(codes == set(re.findall(r"\b\d+\b", told)), f"`pipe help worker` names the exit statuses {told}, its pages {codes}")
     for name, options in TRAINER.items():
         told = said(pipe, *name.split(), "--help")
         check(said(pipe, "help", *name.split()) == told == said(pipe, *name.split(), "-h"), f"`pipe help {name}` is another")

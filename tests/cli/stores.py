@@ -96,10 +96,10 @@ class Scenarios:
     @scenario
     def ls_says_what_is_not_there(self):
         self.fill()
-        out, err = self.pipe("ls", "here/nothing", "here/a.txt", code=1)
+        out, err = self.pipe("ls", "here/nothing", "here/a.txt", code=2)
         check(out == "here/a.txt\n" and "here/nothing: there is no such file" in err, f"a directory: {err}")
-        check("no such object, and none below it" in self.pipe("ls", f"gs://{self.bucket}/nowhere", code=1)[1], "a bucket")
-        check("gcloud storage buckets create gs://no-such-bucket" in self.pipe("ls", "gs://no-such-bucket", code=1)[1],
+        check("no such object, and none below it" in self.pipe("ls", f"gs://{self.bucket}/nowhere", code=2)[1], "a bucket")
+        check("gcloud storage buckets create gs://no-such-bucket" in self.pipe("ls", "gs://no-such-bucket", code=2)[1],
               "no bucket")
         check("ftp" in self.pipe("ls", "here", "ftp://host/a", code=2)[1], "a scheme")
         self.buckets.make("empty-bucket")
@@ -152,7 +152,7 @@ class Scenarios:
             check(self.buckets.get(self.bucket, made) == b"one\n", made)
         for source in ("here", f"{there}/there"):
             check("is a directory; -r copies" in self.pipe("cp", source, "w", code=2)[1], source)
-        check("no such" in self.pipe("cp", "here/none", "w", code=1)[1], "nothing to copy")
+        check("no such" in self.pipe("cp", "here/none", "w", code=2)[1], "nothing to copy")
         check("cannot be written to" in self.pipe("cp", "here/a.txt", "http://127.0.0.1:1/a", code=2)[1], "to the web")
 
     @scenario

@@ -113,7 +113,7 @@ def main():
         watch.kill()
         watch.wait()
         expect(run, run.submit("--cancel"), DONE)
-        expect(run, run.submit("--cancel"), DONE, "no workers to end")
+        expect(run, run.submit("--cancel"), REFUSED, "no workers to end")
         expect(run, run.on_local(), DONE)
         same(one, run)
 

@@ -215,7 +215,7 @@ def a_failure(sandbox):
     check(states == {"source": "done", "lines": "done", "shout": "failed", "docs": "stopped", "tokenizer": "not reached",
                      "tokens": "not reached", "packed": "not reached", "train": "not reached"}, states)
     text = status(sandbox)
-    check("failed: docs/0000-0000" in text and "cannot shout this" in text, text)
+    check("(unit docs/0000-0000" in text and "cannot shout this" in text, text)
     order = re.findall(r"^(\w+): ", text, re.M)[1:]  # after the name of the pipeline
     check(order == list(sandbox.stages), f"{order}\n{text}")
     check("tokenizer: not reached" in text, text)

@@ -54,7 +54,7 @@ def failures(program, root):
     hold(run.log().last_run() == {}, run, "somebody watched the run")
 
     shown, told, runs = run.looks()
-    for expected in (", `pipe submit ", "failed after ", "\nfailed: docs/0001-*: ", "workers: the run has ended", "docs: failed"):
+    for expected in (", `pipe submit ", "failed after ", "\nfailed: ", " (unit docs/0001-*)\n", "workers: the run has ended", "docs: failed"):
         hold(expected in shown, run, f"`pipe status` does not say {expected!r}:\n{shown}")
     hold(told["last_run"]["outcome"] == "failed" and not told["last_run"]["running"], run, f"`pipe status` tells {told}")
     hold([failure["unit"] for failure in told["workers"]["failures"]] == ["docs/0001-*"], run, f"`pipe status` tells {told}")

@@ -155,6 +155,18 @@ TEST(LeaseTest, IsGivenBackAlsoAfterARenewalWhoseAnswerWasLost) {
   EXPECT_EQ(Written(store)["holder"].AsString("?"), "");
 }
 
+TEST(LeaseTest, OneThatWasRemovedIsNotTakenOver) {
+  MemoryStore store;
+  const auto lease = TakeLease(store, "gs://bucket/out", TermsOf("ours"));
+  ASSERT_TRUE(lease.ok());
+  ASSERT_TRUE(store.RemoveAll(*store.List(""), [] { return true; }).ok());
+  for (const Status& lost : {(*lease)->Renew({}), (*lease)->GiveBack({})}) {
+    EXPECT_EQ(lost.code(), Code::kFailedPrecondition);
+    EXPECT_NE(lost.message().find("gs://bucket/out: the lease of this run was removed"), std::string::npos)
+        << lost.message();
+  }
+}
+
 TEST(LeaseTest, OneThatCannotBeReadIsHeld) {
   for (const std::string text : {"", "not JSON", "[]", R"({"holder":7})"}) {
     MemoryStore store;

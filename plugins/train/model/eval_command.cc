@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPackedInfo = "packed.json";
+constexpr std::uint64_t kMostInfo = 256 << 20;
 constexpr std::string_view kValidation = "validation";  // the split of the program if none is named
 
 /// Whether the rows of a split need this file.
@@ -34,6 +36,22 @@ Status NoRows(const std::string& place) {
                                         "published to"));
 }
 
+/// Checks that the rows in `directory` have the split. `place`: their place as a person knows it.
+Status CheckSplit(const std::string& directory, const std::string& place, const std::string& split,
+                  const HostCall& call) {
+  const std::string path = fs::absolute(directory).string() + "/" + std::string(kPackedInfo);
+  ASSIGN_OR_RETURN(const std::string text, call.storage().Read(path, kMostInfo));
+  const Result<Json> info = Json::Parse(text);
+  if (!info.ok()) return Status(Code::kDataLoss, StrCat(path, ": is not JSON: ", info.status().message()));
+  std::string all;
+  for (const auto& [name, rows] : (*info)["splits"].AsObject()) {
+    if (name == split) return {};
+    all += StrCat(all.empty() ? "" : ", ", name);
+  }
+  return Status(Code::kNotFound, StrCat(place, ": has no split '", split, "'; it has ",
+                                        all.empty() ? "none" : all, ": name one with --split"));
+}
+
 /// Brings the rows of one split here.
 Result<std::string> BringRows(const std::string& place, const std::string& split, const std::string& cache,
                               const HostCall& call) {
@@ -43,6 +61,7 @@ Result<std::string> BringRows(const std::string& place, const std::string& split
     return NoRows(place);
   std::erase_if(copy.files, [&](const FileFacts& file) { return !IsOfSplit(file.name, split); });
   RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
+  RETURN_IF_ERROR(CheckSplit(copy.directory, place, split, call));
   return copy.directory;
 }
 
@@ -55,6 +74,7 @@ Result<std::string> FindRows(std::string place, const CommandWords& words, const
   }
   std::error_code error;
   if (!fs::is_regular_file(fs::path(place) / kPackedInfo, error)) return NoRows(place);
+  RETURN_IF_ERROR(CheckSplit(place, place, split, call));
   const std::string remedy = StrCat("look at all of it with `pipe verify ", place, "`, and publish it again");
   RETURN_IF_ERROR(CheckFiles(
       place, [&](std::string_view name) { return IsOfSplit(name, split); }, "rows", remedy, call));

@@ -1,6 +1,7 @@
 #include "plugins/train/model/named_run.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -21,12 +22,55 @@ namespace fs = std::filesystem;
 constexpr const char* kFetched = ".pipe/fetched";
 constexpr const char* kExport = "export/";
 constexpr std::uint64_t kMostManifest = 256 << 20;
+/// The files of an export that each program about a model opens.
+constexpr std::string_view kModel = "export/model.safetensors";
+constexpr std::array<std::string_view, 3> kNeeded = {kModel, "export/pipe.json", "export/tokenizer.model"};
 
+Status Absent(std::string why) { return Status(Code::kNotFound, std::move(why)); }
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
 bool HoldsRun(const fs::path& directory) {
   std::error_code error;
   return fs::is_regular_file(directory / "job.json", error);
+}
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+Status Unfinished(const std::string& run) {
+  return Absent(StrCat(run, ": its training has not ended; `pipe run FILE` goes on with it"));
+}
+
+std::string ExportAgain(const std::string& run) {
+  return StrCat("remove ", run, "/result.json and run the pipeline: it is exported again");
+}
+
+/// Checks that the export in `directory` is there. `run`: the place as a person knows it.
+Status CheckExport(const std::string& directory, const std::string& run, bool ended) {
+  if (!ended && !IsFile(StrCat(directory, "/", kModel))) return Unfinished(run);
+  if (std::none_of(kNeeded.begin(), kNeeded.end(),
+                   [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); }))
+    return Absent(StrCat(run,
+                         ": its training has ended without an export; give the stage `train` "
+                         "`export: true` and run the pipeline"));
+  for (const std::string_view name : kNeeded)
+    if (!IsFile(StrCat(directory, "/", name)))
+      return Absent(StrCat(run, "/", name, ": is missing; ", ExportAgain(run)));
+  return {};
+}
+
+/// Brings the export of a run in a bucket here; returns the directory above it.
+Result<std::string> BringExport(const std::string& run, const std::string& cache, const HostCall& call) {
+  const Result<std::string> brought =
+      BringArtifact(run, run + "/MANIFEST.json", {kExport}, cache, "the model", call);
+  if (brought.ok()) return *brought;
+  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> objects, call.storage().List(run));
+  const bool ended = std::any_of(objects.begin(), objects.end(), [](const HostStorage::Object& object) {
+    return object.name == "MANIFEST.json";
+  });
+  return ended ? brought.status() : Unfinished(run);
 }
 
 }  // namespace
@@ -45,10 +89,11 @@ Result<std::string> FindRun(const std::string& place) {
     if (newest.empty() || time > at_newest) newest = at->path(), at_newest = time;
   }
   if (!newest.empty()) return newest.string();
-  return Status(Code::kNotFound,
-                StrCat(place,
-                       ": no run directory: neither job.json nor runs/*/job.json is there; name the "
-                       "location that a stage `train` published to"));
+  return Absent(fs::exists(place, error)
+                    ? StrCat(place,
+                             ": no run directory: neither job.json nor runs/*/job.json is there; name the "
+                             "location that a stage `train` published to")
+                    : StrCat(place, ": does not exist; name the location that a stage `train` published to"));
 }
 
 Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage& storage) {
@@ -65,11 +110,11 @@ Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage
   if (runs.size() == 1) return runs.front();
   std::string all;
   for (const std::string& run : runs) all += StrCat(all.empty() ? "" : ", ", run);
-  return runs.empty()
-             ? Status(Code::kNotFound, StrCat(place,
-                                              ": no run: neither job.json nor runs/*/job.json is there; name "
-                                              "the location that a stage `train` published to"))
-             : Wrong(StrCat(place, ": holds several runs; name one: ", all));
+  return runs.empty() ? Absent(StrCat(
+                            place,
+                            ": no run: neither job.json nor runs/*/job.json is there; name the location that "
+                            "a stage `train` published to"))
+                      : Wrong(StrCat(place, ": holds several runs; name one: ", all));
 }
 
 Status CheckFiles(const std::string& directory, const WantedFile& wanted, std::string_view what,
@@ -88,6 +133,8 @@ Status CheckFiles(const std::string& directory, const WantedFile& wanted, std::s
   ASSIGN_OR_RETURN(const std::vector<FileFacts> files, FilesOfManifest(*manifest, path));
   for (const FileFacts& file : files) {
     if (!wanted(file.name)) continue;
+    if (!IsFile(StrCat(directory, "/", file.name)))
+      return Absent(StrCat(directory, "/", file.name, ": is missing; ", remedy));
     ASSIGN_OR_RETURN(const FileFacts found,
                      MeasureFile(directory, file.name, [&] { return call.stopped(); }));
     if (found == file) continue;
@@ -103,17 +150,19 @@ Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, c
   const bool elsewhere = IsElsewhere(at);
   while (elsewhere && at.ends_with('/')) at.pop_back();
   ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(at, call.storage()) : FindRun(at));
-  ASSIGN_OR_RETURN(std::string python, FindPython(words.Flag("--environment", kDefaultEnvironment)));
+  if (!elsewhere) RETURN_IF_ERROR(CheckExport(run, run, IsFile(run + "/result.json")));
+  Result<std::string> python = FindPython(words.Flag("--environment", kDefaultEnvironment));
+  if (!python.ok()) return Absent(std::string(python.status().message()));
   if (elsewhere) {
-    ASSIGN_OR_RETURN(
-        run, BringArtifact(run, run + "/MANIFEST.json", {kExport}, CacheOf(words), "the model", call));
+    ASSIGN_OR_RETURN(const std::string brought, BringExport(run, CacheOf(words), call));
+    RETURN_IF_ERROR(CheckExport(brought, run, true));
+    run = brought;
   } else {
-    const std::string remedy =
-        StrCat("remove ", run, "/result.json and run the pipeline: it is exported again");
     RETURN_IF_ERROR(CheckFiles(
-        run, [](std::string_view name) { return name.starts_with(kExport); }, "export", remedy, call));
+        run, [](std::string_view name) { return name.starts_with(kExport); }, "export", ExportAgain(run),
+        call));
   }
-  return NamedRun{fs::absolute(run).string(), std::move(python)};
+  return NamedRun{fs::absolute(run).string(), *std::move(python)};
 }
 
 }  // namespace pipeline

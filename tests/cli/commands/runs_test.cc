@@ -70,7 +70,9 @@ class RunsTest : public testing::Test {
 
 TEST_F(RunsTest, NothingRanYet) {
   EXPECT_NE(Runs().out.find("nothing ran yet in"), std::string::npos);
-  EXPECT_EQ(Listed().AsArray().size(), 0u);
+  const Ran listed = Runs({"--json"});
+  EXPECT_EQ(listed.exit_code, 2);
+  EXPECT_EQ(listed.out, "[]\n");
 }
 
 TEST_F(RunsTest, NewestRunIsFirstWithTheNumbersOfItsRecord) {

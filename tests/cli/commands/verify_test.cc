@@ -152,7 +152,7 @@ TEST(VerifyTest, SaysWhatAPlaceWithoutManifestIs) {
             std::string::npos);
 
   const Ran nothing = RunPipe({"verify", dir.path().string()});
-  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_NE(nothing.err.find("no artifact: there is no MANIFEST.json in it"), std::string::npos)
       << nothing.err;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/terminal/command_help.h"
 #include "cli/terminal/command_table.h"
 
 namespace pipeline {
@@ -50,7 +51,8 @@ std::vector<Command> Table(Bound& bound) {
        .run = [](const Call&) { return 0; }},
       {.name = "hide", .help = "Hide", .hidden = true, .wrong_words_exit = 64, .run = [](const Call&) {
          return 3;
-       }}};
+       }},
+      {.name = "help", .help = "Help", .run = [](const Call&) { return 0; }}};
 }
 
 std::variant<Call, Reply> Parse(const std::vector<Command>& commands, std::vector<std::string> words) {
@@ -146,10 +148,23 @@ TEST(ArgsTest, HelpOfACommandNamesItsWords) {
     EXPECT_NE(help.text.find(text), std::string::npos) << text << " is not in " << help.text;
 }
 
-TEST(ArgsTest, AHiddenCommandIsNotInHelpAndRuns) {
-  EXPECT_EQ(ReplyTo({"--help"}).text.find("hide"), std::string::npos);
+TEST(ArgsTest, HelpOfTheProgramIsACommand) {
   Bound bound;
   const std::vector<Command> commands = Table(bound);
+  for (const char* asked : {"help", "--help", "-h"}) {
+    const std::variant<Call, Reply> parsed = Parse(commands, {asked});
+    ASSERT_TRUE(std::holds_alternative<Call>(parsed)) << asked;
+    EXPECT_EQ(std::get<Call>(parsed).command->name, "help") << asked;
+  }
+  EXPECT_EQ(ReplyTo({"--help", "shape"}).text, ReplyTo({"shape", "--help"}).text);
+}
+
+TEST(ArgsTest, AHiddenCommandIsNotInHelpAndRuns) {
+  Bound bound;
+  const std::vector<Command> commands = Table(bound);
+  const std::string help = ProgramHelp(CommandTableOf(commands));
+  EXPECT_NE(help.find("shape"), std::string::npos) << help;
+  EXPECT_EQ(help.find("hide"), std::string::npos) << help;
   const std::variant<Call, Reply> parsed = Parse(commands, {"hide"});
   ASSERT_TRUE(std::holds_alternative<Call>(parsed));
   EXPECT_EQ(std::get<Call>(parsed).command->run(std::get<Call>(parsed)), 3);

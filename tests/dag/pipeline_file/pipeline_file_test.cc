@@ -117,8 +117,14 @@ TEST(PipelineFileTest, LimitsAreSizesAboveZero) {
 }
 
 TEST(PipelineFileTest, StagesAreAMapOfMaps) {
-  EXPECT_EQ(MistakesIn("pipe: 1\nname: n\nstages:\n"),
-            (Lines{"p.yaml:3:1: 'stages' is empty: a pipeline has at least one stage"}));
+  EXPECT_EQ(
+      MistakesIn("pipe: 1\nname: n\nstages:\n"),
+      (Lines{"p.yaml:3:1: 'stages' is empty: a pipeline has at least one stage; the lines of its stages are "
+             "indented below it"}));
+  EXPECT_EQ(
+      MistakesIn("pipe: 1\nname: n\nstages:\n  a:\n  type: fetch\n  url: u\n"),
+      (Lines{"p.yaml:5:9: 'type' stands where the names of stages do; indent the keys of a stage below its "
+             "name"}));
   EXPECT_EQ(MistakesIn("pipe: 1\nname: n\nstages: [a]\n"),
             (Lines{"p.yaml:3:9: 'stages' must be a map of names to stages, and this is a list"}));
   EXPECT_EQ(MistakesIn(FakeFile("  a: fetch\n  B: { type: fetch, url: u }\n  c:\n  a: {}\n")),

@@ -88,6 +88,25 @@ TEST(YamlTest, SyntaxErrorsHaveTheirPlace) {
   EXPECT_EQ(MistakeIn("a: @x\n"), "f:1:4: not YAML: unknown token");
 }
 
+TEST(YamlTest, AMistakeOfIndentationNamesBothLines) {
+  const std::string column = ": keys of one map begin in one column";
+  EXPECT_EQ(MistakeIn("pipe: 1\nstages:\n  source:\n    type: download\n   url: a\n"),
+            "f:5:4: this line is indented by 3 spaces, and line 4 by 4" + column);
+  const std::string valued = ", which has its value already, by ";
+  EXPECT_EQ(MistakeIn("pipe: 1\n name: x\n"),
+            "f:2:2: this line is indented by 1 space, and line 1" + valued + "0" + column);
+  EXPECT_EQ(MistakeIn("stages:\n  a: {type: x}  # comment\n\n   b: {type: y}\n"),
+            "f:4:4: this line is indented by 3 spaces, and line 2" + valued + "2" + column);
+  EXPECT_EQ(MistakeIn("a:\n  b: c\n    d: e\n"),
+            "f:3:5: this line is indented by 4 spaces, and line 2" + valued + "2" + column);
+}
+
+TEST(YamlTest, AColonWithoutASpaceIsNamed) {
+  EXPECT_EQ(MistakeIn("pipe: 1\nname:x\nstages: 2\n"),
+            "f:2:5: a space is missing behind the colon of 'name'");
+  EXPECT_EQ(MistakeIn("a: b: http://x\n"), "f:1:5: not YAML: illegal map value");
+}
+
 TEST(YamlTest, AQuoteThatIsNotClosedIsNamedWhereItOpens) {
   EXPECT_EQ(MistakeIn("a: 1\nb: \"${c}\nd: 2\n"), "f:2:4: the quote \" that opens here is never closed");
   EXPECT_EQ(MistakeIn("a: [1, 'x]\nb: 1\n"), "f:1:8: the quote ' that opens here is never closed");

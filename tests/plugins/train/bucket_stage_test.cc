@@ -10,7 +10,8 @@ TEST_F(BucketStageTest, PublishesAndKeepsItsCheckpointsThere) {
   std::vector<std::string> names;
   for (const StoredObject& object : output->objects) names.push_back(object.name);
   EXPECT_EQ(names,
-            (std::vector<std::string>{"export/model.safetensors", "config.json", "job.json", "result.json"}));
+            (std::vector<std::string>{"export/model.safetensors", "export/pipe.json",
+                                      "export/tokenizer.model", "config.json", "job.json", "result.json"}));
   EXPECT_EQ(Object("export/model.safetensors"), "weights at 20");
   EXPECT_EQ(Newest(), 20);
   EXPECT_LE(Kept().size(), 3u);

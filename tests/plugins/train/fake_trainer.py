@@ -384,6 +384,9 @@ class Trainer:
             with open(os.path.join(self.run, "export", "model.safetensors"), "w") as file:
                 best = [step for step in self.steps() if "best" in self.pins(step).get("pinned", [])]
                 file.write(f"weights at {best[0] if best else self.step}")
+            for name in ("pipe.json", "tokenizer.model"):
+                with open(os.path.join(self.run, "export", name), "w") as file:
+                    file.write("{}")
         self.result(exported)
         self.say("bye", summary={"goodput": {"step": 0.9, "eval": 0.06, "init": 0.04}})
 

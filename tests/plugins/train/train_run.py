@@ -9,6 +9,7 @@ of somebody else as the trainer.
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def changes(sandbox, train):
     check(trained(sandbox, first) == 20 and attempts(first) == 1, first)
     manifest = json.loads((first / "MANIFEST.json").read_text())
     check([entry["object"] for entry in manifest["sidecars"]] ==
-          ["export/model.safetensors", "config.json", "job.json", "result.json"], manifest["sidecars"])
+          ["export/model.safetensors", "export/pipe.json", "export/tokenizer.model", "config.json", "job.json", "result.json"], manifest["sidecars"])
     check(manifest["facts"]["steps"] == 20 and manifest["continues"]["steps"] == 20, manifest)
     check(f"published {first}" in run.err, run.err)
     check(len(run.out.splitlines()) <= 10, run.out)
@@ -233,10 +234,31 @@ def commands(sandbox, first):
                         (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
                         (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
         check(part in pipe(*words, code=2), f"{words}: not said: {part}")
-    check("neither job.json nor" in pipe("sample", str(sandbox.root), code=1), "no run directory")
+    check("neither job.json nor" in pipe("sample", str(sandbox.root), code=2), "no run directory")
     for words in (("trainer", "check"), ("sample", str(first))):
-        check("make it with: pipe trainer setup\n" in pipe(*words, code=1), words)
-    check("is right" not in pipe("trainer", "check", "--dir", "nowhere", code=1), "nothing is right")
+        check("make it with: pipe trainer setup\n" in pipe(*words, code=2), words)
+    check("is right" not in pipe("trainer", "check", "--dir", "nowhere", code=2), "nothing is right")
+    absences(sandbox, first, pipe, environment)
+
+
+def absences(sandbox, first, pipe, environment):
+    """Each thing that `sample` needs and lacks is a line with its remedy, before Python starts."""
+    copy = sandbox.root / "a-copy"
+    result, export = copy / "result.json", copy / "export"
+
+    def says(*parts):
+        said = pipe("sample", str(copy), "--environment", environment, code=2)
+        check(said.count("\n") == 1 and all(part in said for part in parts), f"not said: {parts}: {said}")
+
+    says(f"{copy}: does not exist; name the location that a stage `train` published to")
+    shutil.copytree(first, copy)
+    (export / "tokenizer.model").unlink()
+    says(f"{copy}/export/tokenizer.model: is missing; remove {result} and run the pipeline: it is exported again")
+    shutil.rmtree(export)
+    says(f"{copy}: its training has ended without an export; give the stage `train` `export: true`")
+    result.unlink()
+    says(f"{copy}: its training has not ended; `pipe run FILE` goes on with it")
+    shutil.rmtree(copy)
 
 
 class Said:
@@ -280,8 +302,9 @@ def scores(sandbox, first):
                               ((str(first), str(packed), "--rows", "0"), 2, "--rows: '0' is no whole number from 1"),
                               ((str(first), str(packed), "--split="), 2, "--split: must name a split"),
                               ((str(first), str(packed), "--json", "no/where.json"), 2, "has no directory yet"),
-                              ((str(first), str(sandbox.out), "--rows", "1"), 1, "packed.json is not there"),
-                              ((str(packed), str(packed)), 1, "neither job.json nor")):
+                              ((str(first), str(sandbox.out), "--rows", "1"), 2, "packed.json is not there"),
+                              ((str(first), str(packed), "--split", "tests"), 2, "has no split 'tests'; it has train, validation: "),
+                              ((str(packed), str(packed)), 2, "neither job.json nor")):
         said = pipe(*words, code=code)
         check(part in said.err, f"{words}: not said: {part}: {said}")
 
@@ -310,8 +333,8 @@ def answers(sandbox, first):
     check(out.read_text() == f"{answer('-')} 猫\n", out.read_text())
     check(sorted(path.name for path in sandbox.root.glob("answers*")) == [out.name], "a temporary is left")
     for words, code, part in (((), 2, "pipe predict RUN [FILE]"),
-                              ((str(first), "nowhere.txt"), 1, "nowhere.txt: is no file"),
-                              ((str(first), str(sandbox.root)), 1, "is no file; name one with a text on each line"),
+                              ((str(first), "nowhere.txt"), 2, "nowhere.txt: is no file"),
+                              ((str(first), str(sandbox.root)), 2, "is no file; name one with a text on each line"),
                               ((str(first), "--out", str(sandbox.root)), 2, "is there and no file to replace"),
                               ((str(first), "--out", "/dev/null"), 2, "is there and no file to replace"),
                               ((str(first), "--length", "many"), 2, "--length: 'many' is no whole number from 1")):

@@ -18,7 +18,8 @@ TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
   std::vector<std::string> names;
   for (const StoredObject& object : output->objects) names.push_back(object.name);
   EXPECT_EQ(names,
-            (std::vector<std::string>{"export/model.safetensors", "config.json", "job.json", "result.json"}));
+            (std::vector<std::string>{"export/model.safetensors", "export/pipe.json",
+                                      "export/tokenizer.model", "config.json", "job.json", "result.json"}));
   EXPECT_EQ(output->facts["final"]["bits_per_char"].AsDouble(), 4.5);
   EXPECT_EQ(progress_, "20/0") << "an export has no pace of steps";
   EXPECT_EQ(said_.front(), "starting, step 0 of 20");

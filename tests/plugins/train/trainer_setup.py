@@ -135,7 +135,7 @@ def main():
         setup = ("setup", "--python", str(shop.python))
         made = shop.root / ".pipe/trainer/made-from"
 
-        shop.run("check", code=1, says="there is no environment for the trainer; make it with: pipe trainer setup\n")
+        shop.run("check", code=2, says="there is no environment for the trainer; make it with: pipe trainer setup\n")
         said = shop.run(*setup, code=0, says=".pipe/trainer: made")
         check(said[0] == "-m venv .pipe/trainer", said)
         check(said[1].startswith("-m pip install") and "--require-hashes --no-deps -r" in said[1] and

@@ -205,6 +205,26 @@ TEST(ExecTest, MissingProgramIsNamed) {
                 {"stage 'upper', partition 0000-00003", "no-such-program-here"});
 }
 
+TEST(ExecTest, AnAbsentScriptIsToldBeforeAnythingRuns) {
+  const TempDir dir;
+  const std::string script = dir / "drop.py";
+  const auto told = [](const std::vector<std::string>& command) {
+    Json config;
+    for (const std::string& word : command) config["command"].Append(Json(word));
+    return std::string(ExecType().prepare(config).message());
+  };
+  for (const auto& command : std::vector<std::vector<std::string>>{
+           {"python3", script}, {"/usr/bin/python3", "-u", script, "-x"}, {"sh", script}, {script}})
+    EXPECT_TRUE(told(command).starts_with(StrCat("command: ", script, " is not there; ")))
+        << command.front() << ": " << told(command);
+  for (const auto& command : std::vector<std::vector<std::string>>{
+           {"python3", "-m", "drop"}, {"sh", "-c", "python3 drop.py"}, {"ssh", "host", "drop.py"}, {"cat"}})
+    EXPECT_EQ(told(command), "") << command.front();
+  WriteFile(script, "");
+  EXPECT_EQ(told({"python3", script}), "");
+  EXPECT_EQ(told({script}), StrCat("command: ", script, " may not be run: chmod +x ", script));
+}
+
 TEST(ExecTest, FailureCarriesExitCodeAndLastWords) {
   ExpectFailure(Drive(Shell("read x; echo \"$x\"; echo 'model.bin: no such file' >&2; exit 3"), Many(1000)),
                 Code::kInvalidArgument,
