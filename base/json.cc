@@ -310,8 +310,21 @@ Result<Json> Json::ParseMembers(std::string_view text, std::span<const std::stri
   return json;
 }
 
+// The library copies a string twice, with six bytes for some: a text may have a GiB, so it gets parts of it.
 void AppendJsonString(std::string& out, std::string_view text) {
-  out += Library(text).dump(-1, ' ', false, Library::error_handler_t::replace);
+  constexpr std::size_t kPart = 64 << 10;
+  out.push_back('"');
+  do {
+    std::size_t size = std::min(text.size(), kPart);
+    // A part ends between two characters; bytes that are none become U+FFFD wherever it ends.
+    if (size < text.size())
+      for (int tail = 0; tail < 3 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80; ++tail) --size;
+    const std::string part =
+        Library(text.substr(0, size)).dump(-1, ' ', false, Library::error_handler_t::replace);
+    out.append(part, 1, part.size() - 2);
+    text.remove_prefix(size);
+  } while (!text.empty());
+  out.push_back('"');
 }
 
 }  // namespace pipeline

@@ -31,6 +31,8 @@ Arena::~Arena() = default;
 
 namespace {
 
+constexpr std::size_t kKeptBytes = 2 << 20;  // of a column of a batch that is used again
+
 /// Adds the time of its scope to a counter.
 class Stopwatch {
  public:
@@ -122,7 +124,7 @@ class SegmentRun {
             }) & tbb::make_filter<Batch*, void>(filter_mode::serial_in_order, [this](Batch* batch) {
               const CpuWatch watch(progress_.cpu_ns);
               Collect(*batch);
-              batches_.Return(std::unique_ptr<Batch>(batch));
+              Return(std::unique_ptr<Batch>(batch));
             }));
       });
     });
@@ -135,7 +137,7 @@ class SegmentRun {
     while (std::unique_ptr<Batch> batch = Read()) {
       Process(*batch);
       Collect(*batch);
-      batches_.Return(std::move(batch));
+      Return(std::move(batch));
     }
     return std::move(outcome_);
   }
@@ -162,10 +164,18 @@ class SegmentRun {
       batch->status = std::move(more).status();
     } else if (!*more) {
       source_ended_ = true;
-      batches_.Return(std::move(batch));
+      Return(std::move(batch));
       return nullptr;
     }
     return batch;
+  }
+
+  /// Gives the batch to the next records. The memory of one that had a long record is freed, because it would
+  /// stay as long as the segment.
+  void Return(std::unique_ptr<Batch> batch) {
+    batch->quarantine.clear();
+    if (batch->text.bytes() <= kKeptBytes && batch->payload.bytes() <= kKeptBytes)
+      batches_.Return(std::move(batch));
   }
 
   void Process(Batch& batch) {

@@ -28,10 +28,11 @@ class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
   /// all records. `bounds` checks the input. Null: it has no bounds. `group` commits the partitions. Null:
-  /// each is committed on its own. `check_first` is called before each commit; may be empty.
+  /// each is committed on its own. `check_first` is called before each commit; may be empty. `source` tells
+  /// the next run how to begin behind a partition; null: nothing.
   Committer(const UnitContext& unit, std::function<Digest(PartitionId)> content, std::size_t whole_from,
             InputBounds* bounds = nullptr, InputGroup* group = nullptr,
-            std::function<Status()> check_first = {})
+            std::function<Status()> check_first = {}, const Source* source = nullptr)
       : scope_(unit.scope),
         content_(std::move(content)),
         whole_from_(whole_from),
@@ -40,6 +41,7 @@ class Committer final : public SegmentOutput {
         bounds_(bounds),
         group_(group),
         check_first_(std::move(check_first)),
+        source_(source),
         directory_(group ? group->directory() : *unit.scope.directory),
         work_(group ? group->work() : *unit.scope.work) {}
 
@@ -79,6 +81,7 @@ class Committer final : public SegmentOutput {
     line.location = scope_.planned->directory;
     line.splits = partition.splits;
     line.end = partition.end;
+    if (source_ != nullptr) line.note = source_->note_before(partition.end.raw_end);
     for (const auto& [reason, count] : output->reasons) partition.counts.back().Add(reason, count);
     for (std::size_t stage = 0; stage < partition.counts.size(); ++stage)
       RETURN_IF_ERROR(CheckDeclared(scope_, stage, partition.counts[stage]));
@@ -161,6 +164,7 @@ class Committer final : public SegmentOutput {
   InputBounds* const bounds_;
   InputGroup* const group_;
   const std::function<Status()> check_first_;
+  const Source* const source_;
   Store& directory_;
   Store& work_;
   Mutex mutex_;
@@ -187,10 +191,12 @@ class ExistingEnds {
  public:
   explicit ExistingEnds(const OutputsOfInput& outputs) {
     for (const auto& [partition, existing] : outputs.existing) ends_.emplace(partition, existing.end);
-    for (std::uint32_t first = 0; !Lacks(first); ++first) front_ = EndOf(first)->raw_end;
+    for (; !Lacks(first_); ++first_) front_ = EndOf(first_)->raw_end;
   }
   /// Bytes of text before the first partition that is lacking.
   std::uint64_t front() const { return front_; }
+  /// The first partition that is lacking.
+  std::uint32_t first_lacking() const { return first_; }
   bool Lacks(std::uint32_t partition) const { return !ends_.contains(partition); }
   std::optional<PartitionEnd> EndOf(std::uint32_t partition) const {
     const auto found = ends_.find(partition);
@@ -199,8 +205,16 @@ class ExistingEnds {
 
  private:
   std::map<std::uint32_t, PartitionEnd> ends_;
+  std::uint32_t first_ = 0;
   std::uint64_t front_ = 0;
 };
+
+/// The note of the line about a partition. Absent: there is none, as in lines of earlier versions.
+std::optional<std::string> NoteOf(const SegmentScope& scope, PartitionId id) {
+  const UnitLine* const line =
+      scope.environment->log->FindDone(ToString(UnitId{scope.planned->keys.stage, id}));
+  return line == nullptr || line->note.empty() ? std::nullopt : std::optional(line->note);
+}
 
 /// When the source of an input is checked: once it is read, or also before each commit. The first will do
 /// where the next run reads on at the last partition that was committed, and so compares the bytes around its
@@ -216,8 +230,8 @@ Result<std::optional<InputEnd>> ReadPartitions(const UnitContext& unit, const Op
   // The input of a stream has no digest before its end: recipe and content key are the same.
   Committer committer(
       unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds,
-      input.group,
-      checks == SourceChecks::kBeforeCommits ? input.check_unchanged : std::function<Status()>());
+      input.group, checks == SourceChecks::kBeforeCommits ? input.check_unchanged : std::function<Status()>(),
+      input.group ? nullptr : &input.source);  // a small input is soon read again
   scope.environment->progress->Started(input.running);
   SegmentProgress& counters = input.running->counters;
   Status outcome = input.group
@@ -344,7 +358,10 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
   request.last_wanted = part.made.last_missing();
   request.known_end = [&ends](std::uint32_t partition) { return ends.EndOf(partition); };
   // The note of a scan that has not ended says nothing about later bytes.
-  if (part.made.cuts && part.made.cuts->end) request.note = part.made.cuts->note;
+  if (part.made.cuts && part.made.cuts->end)
+    request.note = part.made.cuts->note;
+  else if (ends.first_lacking() > 0)
+    request.note = NoteOf(scope, {part.number, ends.first_lacking() - 1});
   request.batch_bytes = scope.options->batch_bytes;
   request.decoder_threads = scope.options->threads;
   request.decoder_memory = scope.decoder_memory;

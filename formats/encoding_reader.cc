@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "text/encoding_guess.h"
 
@@ -61,7 +62,7 @@ class Utf16Order {
   Half before_ = Half::kNone;
 };
 
-class EncodingReader : public ByteReader {
+class EncodingReader : public RepeatingReader {
  public:
   EncodingReader(std::unique_ptr<ByteReader> input, const EncodingRules& rules, std::uint64_t offset,
                  std::shared_ptr<EncodingChoice> choice)
@@ -82,17 +83,10 @@ class EncodingReader : public ByteReader {
     }
   }
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (!failure_.ok()) return failure_;
-    Result<std::size_t> got = ReadText(out);
-    if (!got.ok()) failure_ = got.status();
-    return got;
-  }
-
  private:
   enum class State : std::uint8_t { kFront, kAscii, kDeciding, kUtf8, kDecoding, kDecoded };
 
-  Result<std::size_t> ReadText(std::span<char> out) {
+  Result<std::size_t> ReadSome(std::span<char> out) override {
     while (true) {
       if (given_ < ready_.size()) {
         const std::size_t bytes = std::min(out.size(), ready_.size() - given_);
@@ -224,7 +218,6 @@ class EncodingReader : public ByteReader {
   std::uint64_t decoded_ = 0;  // bytes of the text; with Encoding::kUtf16Le and kUtf16Be
   bool ended_ = false;
   Result<std::size_t> end_ = std::size_t{0};  // result of the input's end; valid with ended_
-  Status failure_;
 };
 
 }  // namespace

@@ -41,10 +41,8 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
     if (step.ok()) {
       ended_ = *step;
     } else if (step.status().code() == Code::kDataLoss) {
-      failure_ =
-          Status(Code::kDataLoss,
-                 StrCat("damaged ", format_, " data at byte ", taken_, ": ", step.status().message(),
-                        foreign_ ? "; cut it off there, or fetch the file again" : "; fetch the file again"));
+      failure_ = Status(Code::kDataLoss, StrCat("damaged ", format_, " data at byte ", taken_, ": ",
+                                                step.status().message(), "; ", remedy_));
     } else {
       failure_ = std::move(step).status().Annotate(StrCat(format_, " data at byte ", taken_));
     }
@@ -57,19 +55,21 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
 
 Result<bool> StreamDecoder::PassPadding(std::string_view& in, bool last, bool (*is_front)(std::string_view)) {
   const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
-  padded_ = padded_ || zeros > 0;
+  padding_ += zeros;
   in.remove_prefix(zeros);
   if (in.empty()) return false;
-  if (padded_) return Foreign(in);
-  if (is_front(in)) return true;
-  short_ = in.size() < kFrontBytes && !last;
+  const bool begins = is_front(in);
+  if (begins && padding_ == 0) return true;
+  short_ = !begins && in.size() < kFrontBytes && !last;
   if (short_) return false;
-  return Foreign(in);
+  return Behind(in, begins);
 }
 
-// "3 bytes that are no gzip follow the end". `in` is not consumed: they begin at taken_.
-Status StreamDecoder::Foreign(std::string_view in) {
-  foreign_ = true;
+// "3 bytes that are no gzip follow the end". `in` is not consumed: they begin at taken_. `begins`: a stream
+// begins there, which xz alone may have behind zeros, and passes them itself.
+Status StreamDecoder::Behind(std::string_view in, bool begins) {
+  remedy_ = begins ? "cut out these zeros, or cut the file off in front of them"
+                   : "cut it off there, or fetch the file again";
   std::uint64_t bytes = in.size();
   std::string more(kDecoderInputBytes, '\0');
   while (bytes <= kMostCounted) {
@@ -77,11 +77,15 @@ Status StreamDecoder::Foreign(std::string_view in) {
     if (!got.ok() || *got == 0) break;
     bytes += *got;
   }
+  const bool one = bytes == 1;
+  const std::string size =
+      bytes > kMostCounted ? std::string("more than 1 MiB") : StrCat(bytes, one ? " byte" : " bytes");
+  if (begins)
+    return Status(Code::kDataLoss, StrCat("another ", format_, " begins behind the end and ", padding_,
+                                          padding_ == 1 ? " byte" : " bytes", " of zeros, and has ", size));
   return Status(Code::kDataLoss,
-                StrCat(bytes > kMostCounted ? std::string("more than 1 MiB")
-                                            : StrCat(bytes, bytes == 1 ? " byte" : " bytes"),
-                       bytes == 1 ? " that is no " : " that are no ", format_,
-                       bytes == 1 ? " follows" : " follow", " the end", padded_ ? " and its padding" : ""));
+                StrCat(size, one ? " that is no " : " that are no ", format_, one ? " follows" : " follow",
+                       " the end", padding_ > 0 ? " and its padding" : ""));
 }
 
 }  // namespace pipeline

@@ -42,11 +42,14 @@ class StreamDecoder : public ByteReader {
 
   /// Call after a whole stream. Skips the zero bytes with which tapes and block devices fill a file. Returns
   /// whether another stream begins at `in`, which `is_front` says of its first bytes; false: the input ends
-  /// with `in`, or the next Step will have more of it. kDataLoss: other bytes follow.
+  /// with `in`, or the next Step will have more of it. kDataLoss: other bytes follow, or a stream behind
+  /// zeros.
   Result<bool> PassPadding(std::string_view& in, bool last, bool (*is_front)(std::string_view));
 
  private:
-  Status Foreign(std::string_view in);
+  static constexpr std::string_view kFetch = "fetch the file again";
+
+  Status Behind(std::string_view in, bool begins);
 
   const std::string_view format_;
   const std::unique_ptr<ByteReader> input_;
@@ -57,10 +60,10 @@ class StreamDecoder : public ByteReader {
   std::shared_ptr<MemberEnds> ends_;
   bool member_ended_ = false;  // in this step
   bool short_ = false;         // the next step needs more than pending_
-  bool foreign_ = false;       // other bytes follow the end, which is at taken_
-  bool hungry_ = true;         // the last step left room in its output, so it held nothing back
+  std::string_view remedy_ = kFetch;
+  bool hungry_ = true;  // the last step left room in its output, so it held nothing back
   bool input_ended_ = false;
-  bool padded_ = false;
+  std::uint64_t padding_ = 0;  // zero bytes behind the end
   bool ended_ = false;
   Status failure_;
 };

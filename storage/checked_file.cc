@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/repeating_reader.h"
+
 namespace pipeline {
 
 namespace {
@@ -32,37 +34,29 @@ RangeDigests RangeHasher::Finish() {
   return std::move(digests_);
 }
 
-class CheckedFile::Reader final : public ByteReader {
+class CheckedFile::Reader final : public RepeatingReader {
  public:
   Reader(const CheckedFile& file, std::unique_ptr<ByteReader> input, std::uint64_t offset,
          std::stop_token stop)
       : file_(file), input_(std::move(input)), offset_(offset), stop_(std::move(stop)) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (failed_.ok()) {
-      Result<std::size_t> got = ReadSome(out);
-      if (got.ok()) return got;
-      failed_ = std::move(got).status();
-    }
-    return failed_;
-  }
-
  private:
-  Result<std::size_t> ReadSome(std::span<char> out) {
+  Result<std::size_t> ReadSome(std::span<char> out) override {
     if (offset_ >= file_.size()) return input_->Read(out);
     const std::uint64_t range = offset_ / kCheckedRange, end = file_.EndOf(range);
     if (range != range_) {
-      file_.Begin(range);
       range_ = range;
       hasher_.reset();
       if (offset_ == range * kCheckedRange) hasher_.emplace();
     }
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end - offset_));
     ASSIGN_OR_RETURN(const std::size_t got, input_->Read(out.first(most)));
+    // Not before: bytes that change after a comparison and are read then have to be compared once more.
+    file_.Begin(range);
     if (hasher_) hasher_->Update(std::string_view(out.data(), got));
     offset_ += got;
     if (offset_ == end)
-      RETURN_IF_ERROR(hasher_ ? file_.Settle(range, hasher_->Finish()) : file_.Compare(range, stop_));
+      RETURN_IF_ERROR(hasher_ ? file_.Settle(range, hasher_->Finish(), true) : file_.Compare(range, stop_));
     return got;
   }
 
@@ -72,7 +66,6 @@ class CheckedFile::Reader final : public ByteReader {
   const std::stop_token stop_;
   std::optional<std::uint64_t> range_;  // absent: none is begun
   std::optional<Hasher> hasher_;        // of all bytes of the range so far; absent: its front was not read
-  Status failed_;
 };
 
 CheckedFile::CheckedFile(std::unique_ptr<const ByteFile> file, RangeDigests digests, Watch watch)
@@ -93,7 +86,7 @@ Status CheckedFile::CompareRest(std::stop_token stop) const {
     const Lock lock(mutex_);
     RETURN_IF_ERROR(failed_);
     for (std::uint64_t range = 0; range < states_.size(); ++range)
-      if (states_[range] == State::kBegun) begun.push_back(range);
+      if (states_[range] == State::kBegun || states_[range] == State::kComparing) begun.push_back(range);
   }
   for (const std::uint64_t range : begun) RETURN_IF_ERROR(Compare(range, stop));
   return {};
@@ -108,11 +101,11 @@ void CheckedFile::Begin(std::uint64_t range) const {
   states_[range] = State::kBegun;
 }
 
-Status CheckedFile::Settle(std::uint64_t range, const Digest& found) const {
+Status CheckedFile::Settle(std::uint64_t range, const Digest& found, bool hashed_by_reader) const {
   if (found == digests_[range]) {
     watch_.same(range);
     const Lock lock(mutex_);
-    states_[range] = State::kCompared;
+    if (states_[range] != State::kBegun || hashed_by_reader) states_[range] = State::kCompared;
     return failed_;
   }
   Status differs = watch_.differs(range * kCheckedRange, EndOf(range));
@@ -121,11 +114,13 @@ Status CheckedFile::Settle(std::uint64_t range, const Digest& found) const {
   return failed_;
 }
 
-/// Reads the whole range beside the readers, unless that was done since one of them began it.
+/// Reads the whole range beside the readers, unless that was done since one of them read in it. If one of
+/// them reads in it meanwhile, it remains to be compared.
 Status CheckedFile::Compare(std::uint64_t range, std::stop_token stop) const {
   {
     const Lock lock(mutex_);
     if (!failed_.ok() || states_[range] == State::kCompared) return failed_;
+    states_[range] = State::kComparing;
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
                    file_->Open(range * kCheckedRange, std::move(stop)));
@@ -139,7 +134,7 @@ Status CheckedFile::Compare(std::uint64_t range, std::stop_token stop) const {
     hasher.Update(std::string_view(some.data(), some.size()));
     left -= some.size();
   }
-  return Settle(range, hasher.Finish());
+  return Settle(range, hasher.Finish(), false);
 }
 
 }  // namespace pipeline

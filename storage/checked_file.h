@@ -55,17 +55,19 @@ class CheckedFile final : public ByteFile {
   std::uint64_t size() const override { return file_->size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
 
-  /// Compares each range that a reader has begun and none has left at its end. Call it when reading has
-  /// ended. Not OK: the failure of `differs`, of reading, or kCancelled.
+  /// Compares each range in which bytes were read since it was compared, unless the reader left it at its
+  /// end. Call it when reading has ended, or before bytes that were read so far are relied on. Not OK: the
+  /// failure of `differs`, of reading, or kCancelled.
   Status CompareRest(std::stop_token stop) const;
 
  private:
   class Reader;
-  enum class State : std::uint8_t { kUnread, kBegun, kCompared };
+  /// kBegun: bytes were read since it was compared. kComparing: none were since its comparison began.
+  enum class State : std::uint8_t { kUnread, kBegun, kComparing, kCompared };
 
   std::uint64_t EndOf(std::uint64_t range) const;
   void Begin(std::uint64_t range) const;
-  Status Settle(std::uint64_t range, const Digest& found) const;
+  Status Settle(std::uint64_t range, const Digest& found, bool hashed_by_reader) const;
   Status Compare(std::uint64_t range, std::stop_token stop) const;
 
   const std::unique_ptr<const ByteFile> file_;

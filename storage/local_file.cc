@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "storage/local_error.h"
@@ -30,22 +31,13 @@ Result<FileIdentity> Identify(const std::string& path, const struct stat& found)
                       std::uint64_t{found.st_ino}, InNs(found.st_ctim)};
 }
 
-class LocalReader final : public ByteReader {
+class LocalReader final : public RepeatingReader {
  public:
   LocalReader(const LocalFile& file, std::uint64_t offset, std::stop_token stop)
       : file_(file), offset_(offset), stop_(std::move(stop)) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (failed_.ok()) {
-      Result<std::size_t> got = ReadSome(out);
-      if (got.ok()) return got;
-      failed_ = std::move(got).status();
-    }
-    return failed_;
-  }
-
  private:
-  Result<std::size_t> ReadSome(std::span<char> out) {
+  Result<std::size_t> ReadSome(std::span<char> out) override {
     const std::string& path = file_.identity().path;
     if (stop_.stop_requested()) return Status(Code::kCancelled, StrCat(path, ": reading was stopped"));
     const std::uint64_t left = file_.size() - std::min(offset_, file_.size());
@@ -65,7 +57,6 @@ class LocalReader final : public ByteReader {
   const LocalFile& file_;
   std::uint64_t offset_;
   std::stop_token stop_;
-  Status failed_;
 };
 
 }  // namespace

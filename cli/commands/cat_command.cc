@@ -57,7 +57,7 @@ Command CatCommand() {
       .words = {{.value = "WHAT",
                  .help =
                      "Directory of an artifact or quarantine; a shard; a .part, .spill, .jsonl or run.log of "
-                     "a work directory; text, compressed or not; anywhere",
+                     "a work directory; any text that a run reads; anywhere",
                  .required = true,
                  .to = &options->target},
                 {.flags = {"--json"},

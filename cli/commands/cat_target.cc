@@ -10,7 +10,6 @@
 #include "dag/books/manifest.h"
 #include "dag/books/quarantine.h"
 #include "dag/records/partition_output.h"
-#include "formats/compression.h"
 #include "stages/all/export_formats.h"
 #include "stages/verify/example_reader.h"
 #include "stages/verify/text_lines.h"
@@ -18,7 +17,7 @@
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
-#include "text/utf8.h"
+#include "text/encoding.h"
 
 namespace pipeline {
 
@@ -65,16 +64,6 @@ std::optional<ObjectKind> KindByFront(std::string_view front) {
   return std::nullopt;
 }
 
-std::string LooksLike(std::string_view front, std::string_view name) {
-  if (front.empty()) return "it is empty";
-  const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), name);
-  if (!compression.ok()) return std::string(compression.status().message());
-  if (!compression->is_plain()) return StrCat("it looks like ", compression->name());
-  // The end of `front` may cut the last character.
-  if (CleanUtf8Prefix(front) + 4 > front.size()) return "it looks like plain text";
-  return "its first bytes are those of no format that is known here";
-}
-
 Result<std::string> ReadFront(const ByteFile& file) {
   std::string front(std::min<std::uint64_t>(file.size(), kFrontBytes), '\0');
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
@@ -88,7 +77,9 @@ CatObject ObjectOf(std::string path, const std::shared_ptr<Store>& store, std::s
   object.path = std::move(path);
   object.name = name;
   object.open = [store, name = std::move(name)] { return store->Open(name); };
-  if (kind == ObjectKind::kText) object.reader = std::make_shared<TextReader>();
+  if (kind == ObjectKind::kText)
+    object.reader =
+        std::make_shared<TextReader>(store != nullptr ? std::optional(Encoding::kUtf8) : std::nullopt);
   if (kind == ObjectKind::kQuarantine) {
     object.partition = ParseOutputName(LastPart(object.path));
     object.stage = StageOfDirectory(object.path);
@@ -159,12 +150,16 @@ Result<std::vector<CatObject>> ObjectOfFile(const std::string& path) {
   std::shared_ptr<const ExportReader> reader;
   if (!kind) reader = MakeFileReader(ExportFormats(), {*file, name, front, beside});
   if (reader != nullptr) kind = ObjectKind::kShard;
-  if (!kind && IsTextFile(*file, front, name)) kind = ObjectKind::kText;
-  if (!kind)
-    return Status(
-        Code::kInvalidArgument,
-        StrCat(shown, ": not an object of this program: ", LooksLike(front, name),
-               "; name an artifact, a shard, a partition, a spill, a quarantine, a tokenizer or a run.log"));
+  if (!kind) {
+    Status text = CheckTextFile(*file, name);
+    if (text.code() == Code::kNotFound)
+      return Status(Code::kInvalidArgument,
+                    StrCat(shown, ": not an object of this program: ", text.message(),
+                           "; name an artifact, a shard, a partition, a spill, a quarantine, a tokenizer, a "
+                           "run.log or a text"));
+    if (!text.ok()) return std::move(text).Annotate(shown);
+    kind = ObjectKind::kText;
+  }
   std::vector<CatObject> objects;
   CatObject& object = objects.emplace_back(ObjectOf(shown, nullptr, std::string(name), *kind));
   if (reader != nullptr) object.reader = std::move(reader);

@@ -40,7 +40,7 @@ struct UnitLine {
   std::uint64_t documents = 0;                             // end, cuts
   std::map<std::string, StageCounts, std::less<>> counts;  // by stage; end, cuts: those outside of partitions
   std::vector<PartitionEnd> cuts;                          // cuts: the end of each partition known
-  std::string note;                                        // cuts: of the Source, for itself
+  std::string note;                                        // done, cuts: of the Source, for itself
   std::string whole_from;  // done, partitions: the first stage whose counts are complete in this line
   std::string continues;   // done, jobs: JSON of the keys with Effect::kContinue
   std::string facts;       // done, jobs: JSON of JobOutput::facts

@@ -40,6 +40,9 @@ class Source {
   /// would otherwise have to look for in the bytes before it. For SourceRequest::note of the same type and
   /// configuration.
   virtual std::string note() const { return {}; }
+  /// The same about the text before `raw_end`, where a partition that Next has closed ends; the same for any
+  /// reader of the input. Empty: a reader that begins there has nothing to look for. Safe from any thread.
+  virtual std::string note_before(std::uint64_t) const { return {}; }
 };
 
 /// The ends of the first partitions of an input, which a Source has passed over.

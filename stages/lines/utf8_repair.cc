@@ -20,6 +20,8 @@ bool IsClean(const BytesColumn& text) {
   return true;
 }
 
+constexpr std::size_t kKeptBytes = 2 << 20;  // by a worker: the memory of a longer record is freed
+
 /// Bytes of `text` that became U+FFFD in `repaired`.
 std::uint64_t ReplacedBytes(std::string_view text, std::string_view repaired, const Utf8Damage& damage) {
   constexpr std::uint64_t kReplacementBytes = 3;
@@ -47,28 +49,35 @@ class RepairWorker : public Worker {
                                "; repair the text, or set invalid_utf8: replace"));
         }
         const bool dropped = policy_ == InvalidUtf8::kQuarantine;
-        repaired_.clear();
-        const Utf8Damage damage = RepairUtf8(text, repaired_);
+        std::string& rows = text_.open_row();  // a repaired record may have three times the bytes: no copy
+        const std::size_t begin = rows.size();
+        const Utf8Damage damage = RepairUtf8(text, rows);
+        const std::uint64_t replaced = ReplacedBytes(text, std::string_view(rows).substr(begin), damage);
         // A record counts once, because these counts become shares of records.
         const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
         const std::string counted = dropped ? StrCat("dropped_", reason) : std::string(reason);
         counts.Add(counted);
-        counts.AddSize(counted, {dropped ? text.size() : ReplacedBytes(text, repaired_, damage)});
+        counts.AddSize(counted, {dropped ? text.size() : replaced});
         batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});
-        if (dropped) continue;
+        if (dropped) {
+          rows.resize(begin);
+          continue;
+        }
+        text_.CloseRow();
+      } else {
+        text_.Append(text);
       }
-      text_.Append(clean < text.size() ? std::string_view(repaired_) : text);
       kept_.push_back(static_cast<std::uint32_t>(row));
     }
     batch.KeepBesideText(kept_);
     batch.text.Swap(text_);
+    if (text_.bytes() > kKeptBytes) text_ = {};
     return {};
   }
 
  private:
   const InvalidUtf8 policy_;
   BytesColumn text_;
-  std::string repaired_;
   std::vector<std::uint32_t> kept_;
 };
 

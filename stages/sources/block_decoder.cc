@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/repeating_reader.h"
 
 namespace pipeline {
 
@@ -62,27 +63,22 @@ class HeldBytes : public ByteReader {
 };
 
 /// Decodes one block after the other on the thread of the caller, and holds none of them.
-class BlockStream : public ByteReader {
+class BlockStream : public RepeatingReader {
  public:
   BlockStream(const ByteFile& file, const XzIndex& index, std::uint64_t raw_offset, std::stop_token stop)
       : index_(index), stop_(std::move(stop)), file_(file, stop_), next_(XzBlockAt(index, raw_offset)) {
     if (next_ < index.blocks.size()) pass_ = raw_offset - index.blocks[next_].raw_offset;
   }
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    while (failure_.ok()) {
-      if (!block_ && next_ == index_.blocks.size()) return std::size_t{0};
-      const Result<std::size_t> got = Decode(out);
-      if (!got.ok()) {
-        failure_ = got.status();
-      } else if (*got > 0) {
-        return got;
-      }
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
+    while (block_ || next_ < index_.blocks.size()) {
+      ASSIGN_OR_RETURN(const std::size_t got, Decode(out));
+      if (got > 0) return got;
     }
-    return failure_;
+    return std::size_t{0};
   }
 
- private:
   // Returns the next bytes; 0: none are wanted of those that were decoded now, or the block has ended.
   Result<std::size_t> Decode(std::span<char> out) {
     if (stop_.stop_requested()) return Status(Code::kCancelled, "stopped");
@@ -109,7 +105,6 @@ class BlockStream : public ByteReader {
   std::uint64_t pass_ = 0;  // bytes of the first block before the wanted ones
   std::string passed_;
   std::optional<XzBlockReader> block_;  // that is being decoded
-  Status failure_;
 };
 
 /// Decodes several blocks at the same time, each on a thread of its own.

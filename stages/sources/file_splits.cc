@@ -34,6 +34,7 @@ class SplitSource final : public Source {
   bool decodes_on_one_thread() const override { return source_->decodes_on_one_thread(); }
   std::optional<std::uint64_t> bytes_to_cut() const override { return source_->bytes_to_cut(); }
   std::string note() const override { return source_->note(); }
+  std::string note_before(std::uint64_t raw_end) const override { return source_->note_before(raw_end); }
 
  private:
   const std::unique_ptr<Source> source_;

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/line_reasons.h"
+#include "stages/sources/member_pieces.h"
 #include "stages/sources/read_ahead.h"
 #include "stages/sources/scan_note.h"
 
@@ -60,9 +61,10 @@ class LineSource : public Source {
     if (reader == nullptr) {
       ASSIGN_OR_RETURN(reader, input_.Read({0, LastByte()}, std::nullopt, choice_, stop_.get_token()));
     }
-    text_ = std::make_unique<ReadAhead>(
+    auto ahead = std::make_unique<ReadAhead>(
         std::move(reader), stop_,
         request_.is_small ? ReadAhead::Where::kCallersThread : ReadAhead::Where::kOwnThread);
+    text_ = std::make_unique<MemberPieces>(std::move(ahead), input_.members());
     return {};
   }
 
@@ -81,6 +83,13 @@ class LineSource : public Source {
   std::string note() const override {
     return ToString(
         ScanNote{made_ ? std::optional(made_->offset) : std::nullopt, positions_, cutter_.ends()});
+  }
+  std::string note_before(std::uint64_t raw_end) const override {
+    const std::optional<EncodingChoice::Made> made = choice_->made();
+    if (fixed_ || !input_.seekable() || (made && made->encoding != Encoding::kUtf8)) return {};
+    std::optional<std::uint64_t> offset = before_ ? before_->offset : std::nullopt;
+    if (!offset && made) offset = made->offset;
+    return ToString(ScanNote{offset && *offset < raw_end ? offset : std::nullopt, {}, cutter_.ends()});
   }
 
  private:
@@ -354,29 +363,20 @@ class LineSource : public Source {
       cutter_.FinishInput();
       return {};
     }
-    if (pending_.empty()) {
-      ASSIGN_OR_RETURN(pending_, text_->Next());
+    ASSIGN_OR_RETURN(MemberPieces::Piece piece, text_->Next());
+    if (piece.border) {
+      next_member_ = *std::move(piece.border);
+      cutter_.EndSection();
+      return {};
     }
-    std::size_t bytes = pending_.size();
-    if (MemberBorders* const members = input_.members().get()) {
-      // A border is known before the first byte behind it is.
-      if (std::optional<MemberBorders::Border> border = members->Take(fed_)) {
-        next_member_ = *std::move(border);
-        cutter_.EndSection();
-        return {};
-      }
-      if (const std::optional<std::uint64_t> next = members->next())
-        bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, *next - fed_));
-    }
-    if (bytes == 0) {
+    if (piece.bytes.empty()) {
       cutter_.FinishInput();
       return {};
     }
     if (!made_) FindChoice();
     if (splits_ && fed_ == member_.offset) ++of_splits_[member_.split].members;
-    cutter_.Feed(pending_.substr(0, bytes));
-    pending_.remove_prefix(bytes);
-    fed_ += bytes;
+    cutter_.Feed(piece.bytes);
+    fed_ += piece.bytes.size();
     return {};
   }
 
@@ -453,7 +453,6 @@ class LineSource : public Source {
   std::uint64_t outside_subset_ = 0;  // records, since then
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> stop_with_;
-  std::string_view pending_;           // lent by text_, not yet fed
   std::uint64_t fed_ = 0;              // since the beginning, which is 0 in an archive
   MemberBorders::Border member_;       // of the archive, whose text is cut; without name outside of archives
   MemberBorders::Border next_member_;  // valid until the section in front of it has ended
@@ -465,7 +464,7 @@ class LineSource : public Source {
   bool begins_inside_ = false;
   bool done_ = false;
   std::optional<InputEnd> end_;
-  std::unique_ptr<ReadAhead> text_;  // last: it reads from input_, perhaps on a thread of its own
+  std::unique_ptr<MemberPieces> text_;  // last: it reads from input_, perhaps on a thread of its own
 };
 
 }  // namespace

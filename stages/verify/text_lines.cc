@@ -1,65 +1,159 @@
 #include "stages/verify/text_lines.h"
 
+#include <algorithm>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+
 #include "base/str.h"
-#include "formats/compression.h"
+#include "stages/sources/decoded_input.h"
+#include "stages/sources/member_pieces.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 256 << 10;
 constexpr std::size_t kMaxLine = 64 << 20;
 constexpr std::size_t kFrontBytes = 4096;  // of decoded bytes that must be text
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+/// A file that the caller keeps.
+class LentFile final : public ByteFile {
+ public:
+  explicit LentFile(const ByteFile& file) : file_(file) {}
+  std::uint64_t size() const override { return file_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    return file_.Open(offset, std::move(stop));
+  }
+
+ private:
+  const ByteFile& file_;
+};
+
+/// Markup is shown as its lines: a source reads it so with `content: text`.
+Result<DecodedInput> OpenInput(const ByteFile& file, std::string_view name,
+                               std::optional<Encoding> encoding) {
+  InputRules rules;
+  rules.encoding = encoding;
+  rules.markup_is_text = rules.archive.markup_is_text = true;
+  return DecodedInput::Open({std::string(LastPart(name)), std::make_shared<LentFile>(file)}, rules, 1, 0, {});
+}
+
+/// Returns the first decoded bytes, those before a damage, too; it fails if there are none.
+Result<std::string> DecodedFront(const ByteFile& file, std::string_view name) {
+  ASSIGN_OR_RETURN(const DecodedInput input, OpenInput(file, name, std::nullopt));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
+                   input.Read({0, kFrontBytes}, std::nullopt, nullptr, {}));
+  std::string front(kFrontBytes, '\0');
+  std::size_t filled = 0;
+  while (filled < front.size()) {
+    Result<std::size_t> got = reader->Read(std::span(front).subspan(filled));
+    if (!got.ok() && filled == 0) return std::move(got).status();
+    if (!got.ok() || *got == 0) break;
+    filled += *got;
+  }
+  front.resize(filled);
+  return front;
+}
+
+/// Whether fewer than half of the lines at the front of a text are at fault. A run bears no more.
+bool IsMostlyClean(std::string_view front) {
+  std::size_t lines = 0, bad = 0;
+  while (!front.empty()) {
+    const std::string_view line = front.substr(0, front.find_first_of("\r\n"));
+    // The end of the read bytes may cut the last character.
+    const std::size_t cut = line.size() == front.size() ? 3 : 0;
+    ++lines;
+    const bool has_nul = line.find('\0') != std::string_view::npos;
+    bad += has_nul || CleanUtf8Prefix(line) + cut < line.size() ? 1 : 0;
+    front.remove_prefix(std::min(front.size(), line.size() + 1));
+  }
+  return 2 * bad < lines || lines == 0;
+}
+
 }  // namespace
 
-TextLines::TextLines(std::unique_ptr<ByteReader> reader)
-    : reader_(std::move(reader)), buffer_(kPieceBytes, '\0') {}
+TextLines::TextLines(std::unique_ptr<const DecodedInput> input, std::unique_ptr<MemberPieces> text)
+    : input_(std::move(input)), text_(std::move(text)), feed_(0), rows_('\0', kMaxLine, false) {}
+TextLines::~TextLines() = default;
+TextLines::TextLines(TextLines&& other) noexcept = default;
 
-Result<TextLines> TextLines::Open(const ByteFile& file, std::string_view name) {
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file.Open(0, {}));
-  ASSIGN_OR_RETURN(const std::string front, ReadFront(*input, kMagicBytes));
-  ASSIGN_OR_RETURN(const Compression compression, DetectCompression(front, LastPart(name)));
-  ASSIGN_OR_RETURN(input, file.Open(0, {}));
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, compression.Decode(std::move(input)));
-  return TextLines(std::move(reader));
+Result<TextLines> TextLines::Open(const ByteFile& file, std::string_view name,
+                                  std::optional<Encoding> encoding) {
+  ASSIGN_OR_RETURN(DecodedInput opened, OpenInput(file, name, encoding));
+  auto input = std::make_unique<const DecodedInput>(std::move(opened));
+  const std::stop_source stop;
+  ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
+                   input->Read({0, kNoLimit}, std::nullopt, nullptr, stop.get_token()));
+  auto ahead = std::make_unique<ReadAhead>(std::move(reader), stop, ReadAhead::Where::kCallersThread);
+  auto text = std::make_unique<MemberPieces>(std::move(ahead), input->members());
+  return TextLines(std::move(input), std::move(text));
 }
 
 Result<std::optional<std::string_view>> TextLines::Next() {
-  line_.clear();
-  for (;;) {
-    const std::string_view rest(buffer_.data() + begin_, end_ - begin_);
-    const std::size_t length = rest.find('\n');
-    line_.append(rest.substr(0, length));
-    if (line_.size() > kMaxLine)
-      return Status(Code::kInvalidArgument, StrCat("line ", number_ + 1, " is longer than ",
-                                                   HumanBytes(kMaxLine), ": this is no text of lines"));
-    if (length != std::string_view::npos) {
-      begin_ += length + 1;
-      break;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool begun, BeginSection());
+    if (begun && feed_.rest().empty() && feed_.finished()) {
+      if (!feed_.BeginNextSection()) return std::optional<std::string_view>();
+      ends_ = {};
+      knows_ends_ = false;
+      continue;
     }
-    begin_ = end_ = 0;
-    ASSIGN_OR_RETURN(end_, reader_->Read(buffer_));
-    if (end_ > 0) continue;
-    if (line_.empty()) return std::optional<std::string_view>();
-    break;
+    if (FoundRow row; begun && !feed_.rest().empty() && rows_.Find(feed_.rest(), feed_.finished(), row)) {
+      if (!row.fits)
+        return Status(Code::kInvalidArgument, StrCat("line ", number_ + 1, " is longer than ",
+                                                     HumanBytes(kMaxLine), ": this is no text of lines"));
+      rows_.EndRow();
+      rows_.Consume(row.size);
+      feed_.Consume(row.size);
+      ++number_;
+      return std::optional<std::string_view>(row.content);
+    }
+    if (feed_.LookFurther()) continue;
+    feed_.Carry();
+    RETURN_IF_ERROR(FeedMore());
   }
-  ++number_;
-  return std::optional<std::string_view>(line_);
 }
 
-bool IsTextFile(const ByteFile& file, std::string_view front, std::string_view name) {
-  const Result<Compression> compression = DetectCompression(front.substr(0, kMagicBytes), LastPart(name));
-  Result<std::unique_ptr<ByteReader>> reader = file.Open(0, {});
-  if (!compression.ok() || !reader.ok() || front.empty()) return false;
-  Result<std::unique_ptr<ByteReader>> decoder = compression->Decode(std::move(reader).value());
-  const Result<std::string> text =
-      decoder.ok() ? ReadFront(**decoder, kFrontBytes) : Result<std::string>(decoder.status());
-  // The last character may be cut by the end of the read bytes.
-  return text.ok() && text->find('\0') == std::string::npos && CleanUtf8Prefix(*text) + 4 > text->size();
+// Finds the line ends of a section and passes its byte order mark. False: it needs more input.
+Result<bool> TextLines::BeginSection() {
+  if (feed_.mark_passed()) return true;
+  if (!knows_ends_) {
+    const std::optional<LineEnds> ends = ends_.In(feed_.rest(), feed_.finished());
+    if (!ends) return false;
+    rows_.SetEnds(*ends);
+    knows_ends_ = true;
+  }
+  std::uint64_t marks = 0;
+  return feed_.PassMark(marks);
+}
+
+Status TextLines::FeedMore() {
+  ASSIGN_OR_RETURN(const MemberPieces::Piece piece, text_->Next());
+  if (piece.border)
+    feed_.EndSection();
+  else if (piece.bytes.empty())
+    feed_.FinishInput();
+  else
+    feed_.Feed(piece.bytes);
+  return {};
+}
+
+Status CheckTextFile(const ByteFile& file, std::string_view name) {
+  if (file.size() == 0) return Status(Code::kNotFound, "it is empty");
+  Result<std::string> front = DecodedFront(file, name);
+  if (front.ok() && IsMostlyClean(*front)) return {};
+  if (front.ok()) return Status(Code::kNotFound, "its first bytes are those of no format that is known here");
+  switch (front.status().code()) {
+    case Code::kDataLoss:
+    case Code::kUnimplemented:
+    case Code::kResourceExhausted:
+      return Status(Code::kInvalidArgument, std::string(front.status().message()));
+    default: return std::move(front).status();
+  }
 }
 
 }  // namespace pipeline

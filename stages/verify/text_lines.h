@@ -1,41 +1,57 @@
-// The lines of a text file, plain or compressed as in formats/compression.md.
+// The lines of a text file, as a source reads them: from any container, archive and encoding. Rules:
+// formats/compression.md, formats/archive.md, text/encodings.md, formats/lines.md.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "formats/row_finder.h"
+#include "formats/section_feed.h"
+#include "text/encoding.h"
 
 namespace pipeline {
+
+class DecodedInput;
+class MemberPieces;
 
 /// One thread at a time.
 class TextLines {
  public:
-  /// `file` must outlive the lines. `name`: its path or the last part of it.
-  static Result<TextLines> Open(const ByteFile& file, std::string_view name);
+  /// `file` must outlive the lines. `name`: its path or the last part of it. `encoding`: of the text; absent:
+  /// the bytes decide. Fails as a source of text fails.
+  static Result<TextLines> Open(const ByteFile& file, std::string_view name,
+                                std::optional<Encoding> encoding = std::nullopt);
+  ~TextLines();
+  TextLines(TextLines&& other) noexcept;
 
-  /// Returns the next line without its LF, valid until the next call; absent: the end. kInvalidArgument: a
-  /// line is so long that this is no text.
+  /// Returns the next line in UTF-8 without its end, valid until the next call; absent: the end. A byte order
+  /// mark belongs to no line, blank lines are lines, and bytes that are no UTF-8 stay. kInvalidArgument: a
+  /// line is so long that this is no text, or the text has an encoding that is not read.
   Result<std::optional<std::string_view>> Next();
   /// The number of the line that Next returned, from 1.
   std::uint64_t number() const { return number_; }
 
  private:
-  explicit TextLines(std::unique_ptr<ByteReader> reader);
+  TextLines(std::unique_ptr<const DecodedInput> input, std::unique_ptr<MemberPieces> text);
+  Result<bool> BeginSection();
+  Status FeedMore();
 
-  std::unique_ptr<ByteReader> reader_;
-  std::string buffer_;
-  std::size_t begin_ = 0, end_ = 0;  // of the bytes in the buffer that no line has
-  std::string line_;
+  std::unique_ptr<const DecodedInput> input_;  // text_ reads from it
+  std::unique_ptr<MemberPieces> text_;
+  SectionFeed feed_;
+  RowFinder rows_;
+  LineEndSearch ends_;
+  bool knows_ends_ = false;
   std::uint64_t number_ = 0;
 };
 
-/// True if the file that begins with `front` is text once it is decoded.
-bool IsTextFile(const ByteFile& file, std::string_view front, std::string_view name);
+/// Ok: `file` is text that a source reads. kInvalidArgument: a source refuses it; the message is the
+/// source's. kNotFound: it is empty, or its bytes are those of no format that is known; the message says
+/// which. Other codes: it cannot be read now.
+Status CheckTextFile(const ByteFile& file, std::string_view name);
 
 }  // namespace pipeline

@@ -116,6 +116,20 @@ TEST(JsonTest, BytesThatAreNoTextBecomeReplacementCharacters) {
   EXPECT_EQ(out, "x\"a\xef\xbf\xbd\\n\"");
 }
 
+TEST(JsonTest, ALongStringIsEscapedAsAShortOne) {
+  for (const std::string_view unit :
+       {"猫", "𝄞", "a\n\"", "é\x01", "\xff", "\x80\x80\x80\x80\x80", "\xe7\x8c"}) {
+    std::string unit_out, out, expected = "\"", text;
+    AppendJsonString(unit_out, unit);
+    for (int i = 0; i < 70'000; ++i) {
+      text += unit;
+      expected.append(unit_out, 1, unit_out.size() - 2);
+    }
+    AppendJsonString(out, text);
+    EXPECT_TRUE(out == expected + "\"") << unit_out;
+  }
+}
+
 TEST(JsonTest, ParseMembersKeepsWhatIsNamed) {
   const std::vector<std::string> names = {"text", "label"};
   const auto row = Json::ParseMembers(

@@ -268,6 +268,11 @@ TEST(CompressionTest, BytesBehindTheEndAreCounted) {
                 StrCat("damaged ", compression.name(), " data at byte ", whole.size() + 5,
                        ": 2 bytes that are no ", compression.name(),
                        " follow the end and its padding; cut it off there, or fetch the file again"));
+      const std::string more = Compressed(compression, "more");
+      EXPECT_EQ(why(std::string(5, '\0') + more, chunk),
+                StrCat("damaged ", compression.name(), " data at byte ", whole.size() + 5, ": another ",
+                       compression.name(), " begins behind the end and 5 bytes of zeros, and has ",
+                       more.size(), " bytes; cut out these zeros, or cut the file off in front of them"));
     }
     EXPECT_NE(why(std::string(3 << 20, 'x'), 1 << 20).find("more than 1 MiB that are no"), std::string::npos);
   }

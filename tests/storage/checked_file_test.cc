@@ -126,6 +126,17 @@ TEST_F(CheckedFileTest, ARangeThatIsNotReadToItsEndIsComparedAtTheEndOfReading) 
   EXPECT_EQ(Rest(), StrCat("1-", 2 * kCheckedRange));
 }
 
+TEST_F(CheckedFileTest, BytesThatAReaderTakesAfterAComparisonAreComparedOnceMore) {
+  const std::unique_ptr<ByteReader> reader = file_.Open(100, {}).value();
+  std::string piece(10, '\0');
+  ASSERT_TRUE(reader->Read(piece).ok());
+  EXPECT_EQ(Rest(), "") << "a partition is committed here, and the range is compared for it";
+  bytes_.changed = 115;
+  EXPECT_EQ(Rest(), "") << "nothing was read since";
+  ASSERT_EQ(reader->Read(piece).value(), piece.size());
+  EXPECT_EQ(Rest(), StrCat("0-", kCheckedRange)) << "the next partition has the changed byte";
+}
+
 TEST_F(CheckedFileTest, TheLastRangeIsShorter) {
   bytes_.changed = kSize - 1;
   EXPECT_EQ(Read(2 * kCheckedRange, kSize).message(), StrCat("2-", kSize));

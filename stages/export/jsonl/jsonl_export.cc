@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "stages/export/jsonl/verify_jsonl.h"
 #include "stages/export/jsonl/write_jsonl.h"
-#include "stages/verify/text_lines.h"
 #include "stages/verify/text_reader.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 
@@ -35,12 +35,11 @@ Result<std::string> TextOfRow(std::string_view line) {
 class JsonlReader final : public TextReader {
  public:
   Status Count(const ShardFile& shard, RecordStatistics& statistics) const override {
-    ASSIGN_OR_RETURN(TextLines lines, TextLines::Open(shard.bytes, shard.name));
+    ASSIGN_OR_RETURN(TextLines lines, Open(shard));
     for (;;) {
-      ASSIGN_OR_RETURN(std::optional<std::string_view> line, lines.Next());
+      ASSIGN_OR_RETURN(const std::optional<std::string_view> line, lines.Next());
       if (!line) return {};
-      if (line->ends_with('\r')) line->remove_suffix(1);
-      if (line->find_first_not_of(" \t") == std::string_view::npos) continue;
+      if (IsBlankLine(*line)) continue;
       Result<std::string> text = TextOfRow(*line);
       if (!text.ok()) return std::move(text).status().Annotate(StrCat("line ", lines.number()));
       statistics.AddText(*text);
@@ -51,7 +50,7 @@ class JsonlReader final : public TextReader {
 std::unique_ptr<const ExportReader> ReadJsonl(const OpenBeside&) { return std::make_unique<JsonlReader>(); }
 
 bool IsJsonlFile(const NamedFile& file) {
-  return file.name.find(".json") != std::string_view::npos && IsTextFile(file.bytes, file.front, file.name);
+  return file.name.find(".json") != std::string_view::npos && CheckTextFile(file.bytes, file.name).ok();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/crc32c.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/http_facts.h"
@@ -28,27 +29,23 @@ constexpr std::uint64_t kTail = std::uint64_t{1} << 20;
 
 }  // namespace
 
-class ArrivingFile::Reader final : public ByteReader {
+class ArrivingFile::Reader final : public RepeatingReader {
  public:
   Reader(const ArrivingFile& file, std::uint64_t offset, std::stop_token stop)
       : file_(file), offset_(offset), stop_(std::move(stop)) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (failed_.ok()) {
-      Result<std::size_t> got = ReadSome(out.first(std::min(out.size(), kArrivingPiece)));
-      if (got.ok()) {
-        offset_ += *got;
-        return got;
-      }
-      failed_ = std::move(got).status();
-      if (failed_.Detail<StatusDetail>() == nullptr)
-        failed_ = std::move(failed_).With(std::make_shared<NotArrived>());
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
+    Result<std::size_t> got = ReadPiece(out.first(std::min(out.size(), kArrivingPiece)));
+    if (got.ok()) {
+      offset_ += *got;
+      return got;
     }
-    return failed_;
+    if (got.status().Detail<StatusDetail>() != nullptr) return got;
+    return std::move(got).status().With(std::make_shared<NotArrived>());
   }
 
- private:
-  Result<std::size_t> ReadSome(std::span<char> out) {
+  Result<std::size_t> ReadPiece(std::span<char> out) {
     if (stop_.stop_requested()) return Stopped();
     if (offset_ >= file_.size() || file_.download_.whole_first || file_.download_.pin) {
       RETURN_IF_ERROR(file_.WaitUntilWhole(stop_));
@@ -92,7 +89,6 @@ class ArrivingFile::Reader final : public ByteReader {
   std::stop_token stop_;
   // Reads the remote file at `offset_`; null: no reader runs ahead of the download.
   std::unique_ptr<ByteReader> ahead_;
-  Status failed_;
 };
 
 Result<std::unique_ptr<ArrivingFile>> ArrivingFile::Begin(std::shared_ptr<const ByteFile> remote,

@@ -13,6 +13,7 @@
 #include "storage/local_store.h"
 #include "tests/cli/run_pipe.h"
 #include "tests/stages/verify/small_artifact.h"
+#include "tests/support/compress.h"
 
 namespace pipeline {
 namespace {
@@ -261,11 +262,11 @@ TEST(CatTest, RefusesWhatIsNotOursAndSaysWhatItIs) {
     EXPECT_EQ(ran.out, "");
     return ran.err;
   };
-  EXPECT_NE(refusal("\x1f\x8b\x08 and so on").find("it looks like gzip"), std::string::npos);
+  EXPECT_NE(refusal("\x1f\x8b\x08 and so on").find("damaged gzip data"), std::string::npos);
   EXPECT_NE(refusal(std::string_view("\xFD"
                                      "7zXZ\0 and so on",
                                      17))
-                .find("it looks like xz"),
+                .find("damaged xz data"),
             std::string::npos);
   EXPECT_NE(refusal(std::string_view("name\0 of a tar", 14)).find("no format that is known here"),
             std::string::npos);
@@ -284,6 +285,21 @@ TEST(CatTest, PrintsTextLineByLine) {
   EXPECT_EQ(RunPipe({"cat", dir / "text", "--json"}).out,
             "{\"line\":1,\"text\":\"日本語の文章\"}\n{\"line\":2,\"text\":\"\"}\n"
             "{\"line\":3,\"text\":\"end\"}\n");
+}
+
+TEST(CatTest, TextIsPrintedAsARunReadsIt) {
+  const TempDir dir;
+  std::string shift_jis;  // "猫が鳴く。"
+  for (int line = 0; line < 3; ++line) shift_jis += "\x94\x4c\x82\xaa\x96\xc2\x82\xad\x81\x42\r\n";
+  WriteFile(dir / "text.txt.gz", GzipCompress(shift_jis));
+  EXPECT_EQ(RunPipe({"cat", dir / "text.txt.gz"}).out, "猫が鳴く。\n猫が鳴く。\n猫が鳴く。\n");
+  WriteFile(dir / "old-mac", "\xEF\xBB\xBF一\r二\r");
+  EXPECT_EQ(RunPipe({"cat", dir / "old-mac"}).out, "一\n二\n");
+  WriteFile(dir / "report.pdf", "%PDF-1.4\n");
+  const Ran refused = RunPipe({"cat", dir / "report.pdf"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("report.pdf: is a PDF document"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.err.find("no object"), std::string::npos) << refused.err;
 }
 
 TEST(CatTest, TextThatIsDamagedFurtherOnIsPrintedUpToThere) {

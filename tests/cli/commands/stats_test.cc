@@ -98,6 +98,17 @@ TEST(StatsTest, LinesOfTextAreRecordsAndBlankOnesEndDocuments) {
   EXPECT_EQ(Stats(dir / "a.txt.gz"), stats);
 }
 
+TEST(StatsTest, TextIsCountedAsARunReadsIt) {
+  const TempDir dir;
+  // Shift_JIS: "猫が鳴く。", a line of U+3000, and "猫が鳴く。" once more.
+  const std::string cat = "\x94\x4c\x82\xaa\x96\xc2\x82\xad\x81\x42\n";
+  WriteFile(dir / "a.txt", cat + "\x81\x40\n" + cat);
+  const Json stats = Stats(dir / "a.txt");
+  EXPECT_EQ(stats["records"].AsInt(), 2);
+  EXPECT_EQ(stats["documents"].AsInt(), 2);
+  EXPECT_EQ(stats["characters"]["sum"].AsInt(), 10);
+}
+
 TEST(StatsTest, JsonLinesCountTheirTexts) {
   const TempDir dir;
   WriteFile(dir / "a.jsonl",

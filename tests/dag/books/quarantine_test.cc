@@ -200,6 +200,28 @@ TEST(QuarantineTest, ALineThatCannotBeReadIsNamed) {
   EXPECT_EQ(ReadAll(store, "none").status().code(), Code::kNotFound);
 }
 
+TEST(QuarantineTest, ALongRecordIsWrittenInPartsAndReadAsItsFront) {
+  std::string mixed;
+  while (mixed.size() < 3 << 20) mixed += "猫\"\\\x01x𝄞";
+  for (const std::string& bytes :
+       {std::string(3 << 20, '\0'), mixed, "x" + mixed, mixed + "\xff", std::string(3 << 20, '"')}) {
+    SmallStore store;
+    ASSERT_TRUE(
+        WriteQuarantine(store, kChain, {2, 3}, {{1, 5, 0, "nul", bytes}, {1, 6, 0, "nul", "b"}}).ok());
+    const std::string& lines = store.objects[kCleanName];
+    const std::optional<Quarantined> whole = ParseQuarantineLine(lines.substr(0, lines.find('\n')));
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_TRUE(whole->bytes == bytes);
+    const Result<std::vector<Quarantined>> read = ReadAll(store, kCleanName);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    ASSERT_EQ(read->size(), 2u);
+    EXPECT_TRUE(bytes.starts_with(read->front().bytes));
+    EXPECT_GT(read->front().bytes.size(), 100u << 10);
+    EXPECT_LT(read->front().bytes.size(), 1u << 20);
+    EXPECT_EQ(read->back().bytes, "b");
+  }
+}
+
 TEST(QuarantineTest, TheTakerCanEndTheReading) {
   SmallStore store;
   store.objects["q"] = kExampleLines;

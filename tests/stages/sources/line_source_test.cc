@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -157,6 +158,91 @@ TEST(ScanNoteTest, TheLineEndsStandBehindThePositions) {
   }
   EXPECT_EQ(ToString(ScanNote{}), "-") << "as earlier versions wrote it";
   EXPECT_EQ(ToString(ScanNote{{}, {}, LineEnds::kCr}), "- cr");
+}
+
+/// Counts the bytes that are read of a file.
+class CountedFile final : public ByteFile {
+ public:
+  CountedFile(std::shared_ptr<ByteFile> file, std::uint64_t& read) : file_(std::move(file)), read_(read) {}
+  std::uint64_t size() const override { return file_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file_->Open(offset, std::move(stop)));
+    return std::unique_ptr<ByteReader>(std::make_unique<Reader>(std::move(input), read_));
+  }
+
+ private:
+  class Reader final : public ByteReader {
+   public:
+    Reader(std::unique_ptr<ByteReader> input, std::uint64_t& read) : input_(std::move(input)), read_(read) {}
+    Result<std::size_t> Read(std::span<char> out) override {
+      ASSIGN_OR_RETURN(const std::size_t got, input_->Read(out));
+      read_ += got;
+      return got;
+    }
+
+   private:
+    const std::unique_ptr<ByteReader> input_;
+    std::uint64_t& read_;
+  };
+  const std::shared_ptr<ByteFile> file_;
+  std::uint64_t& read_;
+};
+
+TEST(LineSourceTest, AReaderBehindAPartitionWithANoteReadsNothingInFrontOfIt) {
+  Json config = LinesConfig("2");
+  config["partition"] = 256 << 10;
+  std::mt19937 random(7);
+  std::string ascii, tail;
+  while (ascii.size() < 2 << 20) ascii += std::to_string(random()) + "\n\n";
+  while (tail.size() < 1 << 20) tail += "猫" + std::to_string(random()) + "\n\n";
+  for (const std::string& text : {ascii, ascii + tail})
+    for (const std::string& bytes : {text, XzCompress(text, 256 << 10)}) {
+      const auto stage = DecompressType().source()->make({"lines", config, {}});
+      // The notes of one that reads all, asked for as each partition ends.
+      std::vector<std::string> notes;
+      std::vector<PartitionEnd> ends;
+      const auto whole = (*stage)->Open(RequestFor(bytes, "a.txt")).value();
+      Batch batch;
+      for (batch.Clear(1); whole->Next(batch).value(); batch.Clear(1)) {
+        if (!batch.closes) continue;
+        ends.push_back(batch.end);
+        notes.push_back(whole->note_before(batch.end.raw_end));
+      }
+      for (std::size_t before = 0; before < ends.size(); ++before)
+        EXPECT_EQ(notes[before], ends[before].raw_end > ascii.size() ? std::to_string(ascii.size()) : "-");
+      const auto last = static_cast<std::uint32_t>(ends.size()) - 1;
+      std::uint64_t read = 0;
+      SourceRequest request = RequestFor(bytes, "a.txt");
+      request.input.file = std::make_shared<CountedFile>(request.input.file, read);
+      request.is_small = true;  // it does not read ahead
+      request.wanted = [last](std::uint32_t partition) { return partition >= last; };
+      request.known_end = [&](std::uint32_t partition) {
+        return partition < last ? std::optional(ends[partition]) : std::nullopt;
+      };
+      request.note = notes[last - 1];
+      const auto source = (*stage)->Open(std::move(request)).value();
+      for (batch.Clear(1); source->Next(batch).value(); batch.Clear(1)) {
+        if (!batch.closes) continue;
+        EXPECT_EQ(batch.partition.partition, last);
+        EXPECT_EQ(batch.end.raw_end, ends[last].raw_end);
+        EXPECT_EQ(source->note_before(batch.end.raw_end), notes[last]) << "as of the one that read all";
+      }
+      EXPECT_LT(read, bytes.size() / 2) << "a front, the index, and the last block";
+    }
+}
+
+TEST(LineSourceTest, ATextThatIsNoUtf8HasNoNoteOfItsPartitions) {
+  Json config = LinesConfig("2");
+  std::string text;  // "猫が鳴く。" in Shift_JIS
+  for (int line = 0; line < 1'000; ++line) text += "\x94\x4c\x82\xaa\x96\xc2\x82\xad\x81\x42\n\n";
+  for (const std::string& bytes :
+       {text, GzipCompress(std::string(9'000, 'a') + "\n\n" + std::string(9'000, 'b'))}) {
+    const auto stage = DecompressType().source()->make({"lines", config, {}});
+    const auto source = (*stage)->Open(RequestFor(bytes, "a.txt")).value();
+    Batch batch;
+    for (batch.Clear(1); source->Next(batch).value(); batch.Clear(1))
+      EXPECT_EQ(batch.closes ? source->note_before(batch.end.raw_end) : "", "");
+  }
 }
 
 }  // namespace
