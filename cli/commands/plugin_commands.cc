@@ -92,15 +92,11 @@ CommandTable WithPluginCommands(CommandTable table) {
 }
 
 Command HelpCommand() {
-  const auto command = std::make_shared<std::vector<std::string>>();
   return {
       .name = std::string(kHelpCommand),
       .help = "Print all commands, or the words of one: pipe help run, pipe help trainer setup",
-      .words = {{.value = "COMMAND",
-                 .help = "A command, and behind it the command below it if it has such",
-                 .to = command.get()}},
       .run =
-          [command](const Call& call) {
+          [](const Call& call) {
             return PrintText(ProgramHelp(WithPluginCommands(CommandTableOf(call.commands))));
           },
   };
@@ -125,12 +121,15 @@ int RunPluginCommand(const Call& call) {
       return kExitDone;
     }
     PluginServices services;
-    services.log = plugins.host().log;
+    // The mistakes of a file were told where it was read; the plugin would only say that there are some.
+    bool told = false;
+    services.log = [&told, log = plugins.host().log](Level level, std::string_view line) {
+      if (level != Level::kError || !told) log(level, line);
+    };
     services.open_store = plugins.host().open_store;
     services.event = [&](const Json& event) {
       if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
     };
-    bool told = false;  // the mistakes of a file, which the plugin would only count again
     services.pipeline = [name = (*plugin)->name(), &told](const Json& request) {
       Result<Json> stages = StagesForPlugin(name, request);
       told = !stages.ok();
@@ -141,7 +140,7 @@ int RunPluginCommand(const Call& call) {
     const SignalWatch::Finishing finishing(signals);
     const Result<int> code = (*plugin)->RunCommand(call.words, services);
     if (code.ok()) return signals.exit_code() != 0 ? signals.exit_code() : *code;
-    if (!told) LogError(code.status().message());
+    LogError(code.status().message());
     return kExitRefused;
   }
   // A refused plugin may be the one with this command.

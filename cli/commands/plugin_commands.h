@@ -13,6 +13,8 @@ int RunPluginCommand(const Call& call);
 /// `table`, and behind it the commands of all plugins that are found.
 CommandTable WithPluginCommands(CommandTable table);
 
+/// ParseArgs turns `help COMMAND` into `COMMAND --help`, so this command prints the help of the program
+/// alone.
 Command HelpCommand();
 
 }  // namespace pipeline

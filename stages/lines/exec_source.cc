@@ -8,7 +8,6 @@
 #include "base/digest.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "dag/books/unit_id.h"
 #include "stages/lines/command_run.h"
 #include "text/utf8.h"
 
@@ -79,8 +78,8 @@ class Unanswered {
 /// The records that the writing thread has read so far.
 struct FeedState {
   Mutex mutex;
-  StageCounts origin GUARDED_BY(mutex);         // counts of stage 0 that Next has not forwarded yet
-  std::uint64_t records GUARDED_BY(mutex) = 0;  // given to the command, or about to be
+  StageCounts origin GUARDED_BY(mutex);             // counts of stage 0 that Next has not forwarded yet
+  std::uint64_t records GUARDED_BY(mutex) = 0;      // given to the command, or about to be
   std::uint64_t new_records GUARDED_BY(mutex) = 0;  // those that Next has not counted yet
   std::uint64_t new_bytes GUARDED_BY(mutex) = 0;    // their text
   std::optional<PartitionEnd> end GUARDED_BY(mutex);
@@ -250,8 +249,8 @@ class ExecSource final : public Source {
     if (origin_failed_ || status.code() == Code::kCancelled) return status;
     const std::string said = run_->said().empty() ? std::string("; it wrote nothing to stderr")
                                                   : StrCat("; the end of its stderr: ", run_->said());
-    std::string words = StrCat("stage '", rule_.stage, "', partition ", PartitionName(request_.partition),
-                               ", command `", Shown(rule_.command), "`: ", status.message(), said);
+    std::string words =
+        StrCat("stage '", rule_.stage, "', command `", Shown(rule_.command), "`: ", status.message(), said);
     return std::move(status).Reword(std::move(words));
   }
 

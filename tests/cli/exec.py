@@ -95,7 +95,7 @@ def failing_partition_fails_alone():
                             "    sys.exit('cannot stand chapter 70')\nsys.stdout.write(text)\n")
         with sandbox_with(["python3", str(path)]) as sandbox:
             run = sandbox.run("-k", "100")
-            expect(run, 1, "stage 'upper', partition 0000-0000", "python3", "exit code 1", "cannot stand chapter 70")
+            expect(run, 1, "stage 'upper', command `python3", "(unit text/0000-0000", "exit code 1", "cannot stand chapter 70")
             check(len(run.failed) == 1 and run.failed[0].startswith("text/0000-"), run.counted())
             count = partitions(sandbox)
             check(run.of("partitions", "text") == count - 1, run.counted())
@@ -108,7 +108,7 @@ def failing_partition_fails_alone():
 def commands_that_misbehave():
     told = []
     for command, keys, *parts in (
-            (["no-such-program"], {}, "no-such-program", "partition 0000-00000"),
+            (["no-such-program"], {}, "no-such-program", "(unit text/0000-00000)"),
             (["sh", "-c", "sleep 1000"], {"timeout": 0.3}, "neither read nor wrote for 300 ms"),
             (["yes"], {}, "`lines: same` wants a line for each"),
             (["yes"], {"lines": "any", "max_output": "1MiB"}, "more than 1.00 MiB for one partition"),

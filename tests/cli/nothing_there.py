@@ -84,10 +84,20 @@ def programs(place):
         check(not is_told or "stage 'drop': command: " in said and "drop.py is not there; " in said, said)
 
 
+def a_warning(place):
+    """A warning names the file once, and the workers of a run do not repeat it."""
+    place.write("warned.yaml", FILE.replace("name: mine\n", "name: warned\nvars: {rate: 1}\n").replace("out: out}", "out: warned}"))
+    warning = "warning: warned.yaml:3:8: nothing uses the variable 'rate'"
+    check(place.ends("validate warned.yaml", DONE).count("warned.yaml:3:8") == 1, "the file is named twice")
+    check(warning in place.ends("plan warned.yaml -o package", DONE), "the plan tells no warning")
+    said = place.ends("worker --plan package --next", DONE)
+    check("nothing uses" not in said, f"a worker repeats the warning: {said}")
+
+
 def main(pipe):
     with tempfile.TemporaryDirectory() as root:
         place = Place(pipe, root)
-        for scene in (where_nothing_ran, where_nothing_is, what_is_done, what_is_in_the_way, programs):
+        for scene in (where_nothing_ran, where_nothing_is, what_is_done, what_is_in_the_way, programs, a_warning):
             scene(place)
     print("one exit status where nothing is")
     return 0

@@ -40,6 +40,7 @@ class RayCases(Cases):
         never, wrong = self.start("never", starts=1), self.start("wrong", workers=1)
         self.ends("never", never, 75, "was started again 1 times: it is given up", starts=2)
         self.ends("wrong", wrong, 65, "worker 0: ended with 65 on host-", "first line\nthe last line\n", starts=1)
+        check("\x1b" not in wrong.messages(), f"colours of a terminal are in a file: {wrong.messages()!r}")
         missing = self.start("missing", ["/no/such/pipe"])
         self.ends("missing", missing, 78, "No such file or directory: '/no/such/pipe'", starts=0)
         self.say("75 and a signal start a worker again, at most as often as asked; 65 ends it and shows its last lines")
