@@ -23,23 +23,24 @@ class Wait final : public AttendedWait {
   std::stop_token stop() const override { return stop_; }
   const AttendanceTimes& times() const override { return times_; }
 
-  std::optional<milliseconds> Silent(std::string_view server, std::string_view shown) override {
+  std::optional<milliseconds> Silent(std::string_view server, std::string_view shown,
+                                     nanoseconds begun) override {
     const nanoseconds now = SystemClock().Monotonic();
     std::string line;
     nanoseconds next{0};
     {
       const Lock lock(mutex_);
-      const auto [found, is_new] =
-          silent_.try_emplace(std::string(server), Silence{now, now + times_.silence});
-      Silence& silence = found->second;
+      Silence& silence = silent_.try_emplace(std::string(server), Silence{begun, begun}).first->second;
       const nanoseconds end = silence.since + times_.patience;
       if (now >= end) return std::nullopt;
-      if (now >= silence.told_next) {
-        silence.told_next = now + times_.between_words;
+      // An attempt that fails soon is no silence: who tries again tells of it.
+      nanoseconds told_next = std::max<nanoseconds>(silence.told_next, begun + times_.silence);
+      if (now >= told_next) {
+        silence.told_next = told_next = now + times_.between_words;
         line = StrCat(shown, ": no answer for ", Seconds(now - silence.since), " s; it is given up in ",
                       Seconds(end - now), " s");
       }
-      next = std::min(silence.told_next, end) - now;
+      next = std::min(told_next, end) - now;
     }
     if (!line.empty()) LogWarning(line);
     return std::max(std::chrono::ceil<milliseconds>(next), milliseconds(1));

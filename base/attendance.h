@@ -34,10 +34,11 @@ class AttendedWait {
   /// Stops with the token that Attendance was given.
   virtual std::stop_token stop() const = 0;
   virtual const AttendanceTimes& times() const = 0;
-  /// Call it while no answer of `server` comes; `shown` names the request. Tells of a long silence, and
-  /// returns the time until the next call. Absent: the patience with this server is over.
-  virtual std::optional<std::chrono::milliseconds> Silent(std::string_view server,
-                                                          std::string_view shown) = 0;
+  /// Call it while no answer of `server` comes to a request of the time `begun`; `shown` names the request.
+  /// Tells of a long silence, and returns the time until the next call. Absent: the patience with this server
+  /// is over.
+  virtual std::optional<std::chrono::milliseconds> Silent(std::string_view server, std::string_view shown,
+                                                          std::chrono::nanoseconds begun) = 0;
   /// `server` gives a sign of life.
   virtual void Answers(std::string_view server) = 0;
 };

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace pipeline {
@@ -58,16 +59,29 @@ TEST_F(AttendanceTest, ASilentServerIsToldOnceAndThenGivenUpForAllRequests) {
       {.silence = milliseconds(20), .patience = milliseconds(120), .between_words = milliseconds(10'000)});
   const std::shared_ptr<AttendedWait> wait = PresentWait();
   int looks = 0;
-  while (const auto next = wait->Silent("http://deaf:80", "http://deaf/x")) {
+  const std::chrono::nanoseconds begun = SystemClock().Monotonic();
+  while (const auto next = wait->Silent("http://deaf:80", "http://deaf/x", begun)) {
     ASSERT_LT(++looks, 100);
     std::this_thread::sleep_for(*next);
   }
   ASSERT_EQ(told_.size(), 1u);
   EXPECT_NE(told_[0].find("http://deaf/x: no answer for "), std::string::npos) << told_[0];
-  EXPECT_FALSE(wait->Silent("http://deaf:80", "http://deaf/y")) << "another request waits no longer";
-  EXPECT_TRUE(wait->Silent("http://well:80", "http://well/"));
+  EXPECT_FALSE(wait->Silent("http://deaf:80", "http://deaf/y", SystemClock().Monotonic()))
+      << "another request waits no longer";
+  EXPECT_TRUE(wait->Silent("http://well:80", "http://well/", SystemClock().Monotonic()));
   wait->Answers("http://deaf:80");
-  EXPECT_TRUE(wait->Silent("http://deaf:80", "http://deaf/z"));
+  EXPECT_TRUE(wait->Silent("http://deaf:80", "http://deaf/z", SystemClock().Monotonic()));
+}
+
+TEST_F(AttendanceTest, AttemptsThatFailSoonAreNoSilence) {
+  const Attendance attendance({}, {.silence = milliseconds(500)});
+  const std::shared_ptr<AttendedWait> wait = PresentWait();
+  std::chrono::nanoseconds begun = SystemClock().Monotonic() - milliseconds(400);
+  for (int attempt = 0; attempt < 3; ++attempt, begun += milliseconds(300)) {
+    EXPECT_TRUE(wait->Silent("http://closed:80", "http://closed/", begun));
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_TRUE(told_.empty());
 }
 
 TEST_F(AttendanceTest, EitherOfTwoTokensStops) {

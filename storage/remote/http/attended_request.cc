@@ -53,7 +53,9 @@ class AttendedRequest::Silence::Watch {
     if (begun.ok()) request_.wait_->Answers(server_);
     const auto spent = SystemClock().Monotonic() - begun_;
     if (begun.code() == Code::kCancelled && is_over_)
-      return Status(Code::kUnavailable, StrCat(shown_, ": gives no answer"));
+      begun = Status(Code::kUnavailable, StrCat(shown_, ": gives no answer"));
+    if (begun.code() == Code::kUnavailable && !request_.wait_->Silent(server_, shown_, begun_))
+      return std::move(begun).With(std::make_shared<SameAnswer>(1));
     if (begun.Detail<NoAddress>() == nullptr || spent >= kSoon || !IsUnknownName(HostOf(server_)))
       return begun;
     std::string words = StrCat(begun.message(), ": name servers do not know this name; check the address");
@@ -63,7 +65,7 @@ class AttendedRequest::Silence::Watch {
  private:
   void Loop(const std::stop_token& done) {
     for (;;) {
-      const auto next = request_.wait_->Silent(server_, shown_);
+      const auto next = request_.wait_->Silent(server_, shown_, begun_);
       if (!next) {
         is_over_ = true;
         request_.either_->Stop();

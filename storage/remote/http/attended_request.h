@@ -25,7 +25,7 @@ class AttendedRequest {
   /// Stops with the token that was given, and with the person's wait. Works as long as this lives.
   std::stop_token stop() const { return either_ ? either_->token() : stop_; }
   /// Runs `begin`, which asks `server` (as HttpServerOf) and returns at the beginning of its answer; `shown`
-  /// names the request. kUnavailable in place of kCancelled: the patience with this server is over.
+  /// names the request. kUnavailable with SameAnswer: the patience with this server is over.
   template <class Begin>
   Status Await(const std::string& server, const std::string& shown, const Begin& begin) {
     if (!wait_) return begin();
