@@ -23,7 +23,8 @@ constexpr std::string_view kDocument = "convert it to plain text first, or leave
 constexpr std::string_view kUnpack = "unpack it first";
 constexpr std::string_view kNoText = "it holds no text: leave it out";
 constexpr std::string_view kOfMac =
-    "it holds no text: leave it out; tar --exclude='._*' packs an archive without such files";
+    "it holds no text: leave it out; tar --exclude='._*', or zip -x '*._*' '__MACOSX*', packs an archive "
+    "without such files";
 constexpr std::string_view kMarkup =
     "take the text out of it first, or set content: text to read its lines as they are";
 

@@ -172,8 +172,9 @@ TEST(ArchiveTest, MemberThatIsNoTextNamesRemediesThatExist) {
   EXPECT_EQ(
       ReadArchive(Tar({{"LC/._a.txt", "\0\5\x16\7\0\2\0\0Mac OS X"s}})).status.message(),
       "member 'LC/._a.txt': is a file that macOS keeps beside another (._NAME), not plain text; it holds "
-      "no text: leave it out; tar --exclude='._*' packs an archive without such files; `members` says "
-      "which are read, and a * of its patterns takes names that begin with a dot, too");
+      "no text: leave it out; tar --exclude='._*', or zip -x '*._*' '__MACOSX*', packs an archive without "
+      "such files; `members` says which are read, and a * of its patterns takes names that begin with a dot, "
+      "too");
 }
 
 TEST(ArchiveTest, ArchivesInArchivesAreRefused) {

@@ -8,10 +8,12 @@
 #include <thread>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "stages/lines/exec_line.h"
 #include "stages/lines/exec_source.h"
 #include "tests/stages/batches.h"
+#include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
