@@ -36,7 +36,7 @@ DAYS = {
     "bucket": ["storage/remote/README.md", "plugins/train/README.md", "plugins/train/python/labels.md"],
 }
 MOST_PARSED = 10
-PATIENCE = 900  # seconds for one command
+PATIENCE = 500  # seconds for one command
 
 
 class Mistake(Exception):
@@ -71,8 +71,11 @@ class Home:
 
     def run(self, command):
         began = time.monotonic()
-        done = subprocess.run(["bash", "-c", command], cwd=self.home, env=self.environ, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=self.patience, check=False)
+        try:
+            done = subprocess.run(["bash", "-c", command], cwd=self.home, env=self.environ, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=self.patience, check=False)
+        except subprocess.TimeoutExpired as slow:
+            raise Mistake(f"`{command}` takes more than {self.patience} s") from slow
         print(f"  {time.monotonic() - began:5.1f} s  {command}", flush=True)
         return done
 
