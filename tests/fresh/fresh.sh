@@ -38,7 +38,7 @@ minutes_of() {
 # words_of COMMAND: the command with the arguments that make it short; empty: this script does not know it.
 words_of() {
   case $1 in
-    help | build | dictionaries | quickstart | pictures | lint | clang | arm64 | oldest | lock-oracle | lock-trainer)
+    help | build | check | dictionaries | quickstart | pictures | lint | clang | arm64 | oldest | lock-oracle | lock-trainer)
       echo "./dev $1" ;;
     test | asan) echo "./dev $1 ^house" ;;
     fuzz) echo './dev fuzz 1' ;;

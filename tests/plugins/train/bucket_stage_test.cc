@@ -142,7 +142,7 @@ TEST_F(BucketStageTest, WhatStandsIsNotTrainedAgainAnywhere) {
     config_["steps"] = steps;
     const Result<JobOutput> output = Run();
     ASSERT_TRUE(output.ok()) << output.status().message();
-    EXPECT_EQ(output->objects.size(), 4u);
+    EXPECT_EQ(output->objects.size(), 6u);
     EXPECT_EQ(output->facts["steps"].AsInt(), 20);
   }
   EXPECT_EQ(events_["hello"], 0);
