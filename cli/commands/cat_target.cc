@@ -236,7 +236,8 @@ Result<std::vector<CatObject>> FindCatObjects(const std::string& what) {
   Result<Manifest> manifest = ReadManifestOf(location, {});
   const std::shared_ptr<Store> store = std::move(location.store);
   if (manifest.ok()) return ObjectsOfArtifact(location.name, store, *manifest);
-  if (manifest.status().code() != Code::kNotFound) return std::move(manifest).status();
+  if (const Code why = manifest.status().code(); why != Code::kNotFound && why != Code::kFailedPrecondition)
+    return std::move(manifest).status();
   ASSIGN_OR_RETURN(std::vector<CatObject> outputs, ObjectsOfOutputs(location.name, store));
   if (outputs.empty()) return std::move(manifest).status();
   return outputs;

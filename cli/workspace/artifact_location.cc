@@ -71,8 +71,10 @@ Result<Manifest> ReadManifestOf(const ArtifactLocation& location, std::stop_toke
   };
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> marker, location.store->Stat(kMarkerName));
   if (marker)
-    return missing(StrCat("unfinished: ", StageOf(ReadObject(*location.store, kMarkerName, kMaxMarkerBytes)),
-                          " began to write here and has no ", kManifestName, " yet; run its pipeline again"));
+    return Status(Code::kFailedPrecondition,
+                  StrCat(location.name,
+                         ": unfinished: ", StageOf(ReadObject(*location.store, kMarkerName, kMaxMarkerBytes)),
+                         " began to write here and has no ", kManifestName, " yet; run its pipeline again"));
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> log, location.store->Stat("run.log"));
   if (log) return missing("a work directory: name its run.log, or a directory below artifacts or quarantine");
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.store->List(""));

@@ -19,7 +19,8 @@ struct ArtifactLocation {
 /// kNotFound if nothing exists there; kInvalidArgument for a file and for text that is not a location.
 Result<ArtifactLocation> OpenArtifactLocation(const std::string& location);
 
-/// kNotFound if there is no manifest; the message says whether an artifact was begun there.
+/// kFailedPrecondition: a stage has begun an artifact there and has not published it. kNotFound: there is no
+/// manifest for another reason, which the message says.
 Result<Manifest> ReadManifestOf(const ArtifactLocation& location, std::stop_token stop);
 
 }  // namespace pipeline

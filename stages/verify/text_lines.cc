@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "formats/compression.h"
 #include "stages/sources/decoded_input.h"
 #include "stages/sources/member_pieces.h"
 #include "text/utf8.h"
@@ -146,7 +147,13 @@ Status CheckTextFile(const ByteFile& file, std::string_view name) {
   if (file.size() == 0) return Status(Code::kNotFound, "it is empty");
   Result<std::string> front = DecodedFront(file, name);
   if (front.ok() && IsMostlyClean(*front)) return {};
-  if (front.ok()) return Status(Code::kNotFound, "its first bytes are those of no format that is known here");
+  const Status unknown(Code::kNotFound, "its first bytes are those of no format that is known here");
+  if (front.ok()) return unknown;
+  if (front.status().code() == Code::kInvalidArgument) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
+    ASSIGN_OR_RETURN(const std::string raw, ReadFront(*reader, kFrontBytes));
+    if (raw.find('\0') != std::string::npos) return unknown;  // a text in UTF-16 is known
+  }
   switch (front.status().code()) {
     case Code::kDataLoss:
     case Code::kUnimplemented:

@@ -182,7 +182,7 @@ TEST_F(MadeUpSchemeTest, HasAStoreAndAList) {
   EXPECT_EQ(Output({"ls", "mem://shelf", "mem://shelf/b"}, 0),
             "mem://shelf/b/\nmem://shelf/f\nmem://shelf/b/a\nmem://shelf/b/c/\nmem://shelf/b/e\n");
   EXPECT_NE(Output({"ls", "-l", "mem://shelf/b/a"}, 0).find("\tmem://shelf/b/a\n"), std::string::npos);
-  EXPECT_NE(Output({"ls", "mem://shelf/none"}, 1).find("there is no such object, and none below it"),
+  EXPECT_NE(Output({"ls", "mem://shelf/none"}, 2).find("there is no such object, and none below it"),
             std::string::npos);
 }
 

@@ -49,9 +49,11 @@ std::vector<Command> Table(Bound& bound) {
              .to = &bound.choice},
             {.flags = {"--set"}, .value = "NAME=VALUE", .help = "Set", .to = &bound.set}},
        .run = [](const Call&) { return 0; }},
-      {.name = "hide", .help = "Hide", .hidden = true, .wrong_words_exit = 64, .run = [](const Call&) {
-         return 3;
-       }},
+      {.name = "hide",
+       .help = "Hide",
+       .hidden = true,
+       .wrong_words_exit = 64,
+       .run = [](const Call&) { return 3; }},
       {.name = "help", .help = "Help", .run = [](const Call&) { return 0; }}};
 }
 
@@ -184,7 +186,8 @@ TEST(ArgsTest, AnUnknownCommandIsLeftToPlugins) {
 TEST(CommandTableTest, HasPositionalWordsFirstAndNoHiddenCommand) {
   Bound bound;
   const CommandTable table = CommandTableOf(Table(bound));
-  ASSERT_EQ(table.commands.size(), 1u);
+  ASSERT_EQ(table.commands.size(), 2u);
+  EXPECT_EQ(table.commands.back().name, "help");
   const std::vector<CommandWord>& words = table.commands.front().words;
   ASSERT_EQ(words.size(), 7u);
   EXPECT_TRUE(words[0].flags.empty());

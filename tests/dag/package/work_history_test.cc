@@ -48,7 +48,7 @@ WorkHistory Read(Store& place) {
 
 TEST(WorkHistoryTest, IsWrittenAsTheDocumentSays) {
   const std::string page = ReadFile(std::filesystem::path(SourceDir()) / "dag" / "package" / "work_queue.md");
-  EXPECT_NE(page.find("```\n" + EncodeWorkHistory(ExampleHistory()) + "\n```"), std::string::npos);
+  EXPECT_NE(page.find("```json\n" + EncodeWorkHistory(ExampleHistory()) + "\n```"), std::string::npos);
   const Result<WorkHistory> back = ParseWorkHistory(EncodeWorkHistory(ExampleHistory()));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(*back, ExampleHistory());

@@ -45,7 +45,7 @@ UnitRecord Record(UnitState state, std::string unit, std::string_view bytes) {
 TEST(WorkPackageTest, IsWrittenAsTheDocumentSays) {
   const std::string page =
       ReadFile(std::filesystem::path(SourceDir()) / "dag" / "package" / "work_package.md");
-  EXPECT_NE(page.find("```\n" + EncodeWorkPackage(ExamplePackage()) + "\n```"), std::string::npos);
+  EXPECT_NE(page.find("```json\n" + EncodeWorkPackage(ExamplePackage()) + "\n```"), std::string::npos);
   const Result<WorkPackage> back = ParseWorkPackage(EncodeWorkPackage(ExamplePackage()));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(*back, ExamplePackage());

@@ -19,6 +19,7 @@ import threading
 import time
 
 os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # equal lines of two workers are two lines
+os.environ.setdefault("RAY_COLOR_PREFIX", "0")  # the messages are a file
 import ray  # noqa: E402
 
 TRY_AGAIN, WRONG = 75, 78
