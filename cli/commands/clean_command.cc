@@ -114,8 +114,9 @@ int Clean(const CleanOptions& options) {
     total += bytes;
   }
   if (removed.empty() && (*workspace)->log().Runs().empty())
-    return Refuse(Status(Code::kNotFound, StrCat("nothing ran yet, so that there is nothing to remove; `pipe run ",
-                                                 options.pipeline.file, "` begins")));
+    return Refuse(
+        Status(Code::kNotFound, StrCat("nothing ran yet, so that there is nothing to remove; `pipe run ",
+                                       options.pipeline.file, "` begins")));
   std::printf("%s in all\n", HumanBytes(total).c_str());
   return kExitDone;
 }

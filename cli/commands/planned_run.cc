@@ -116,10 +116,11 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
   if (request.only_failed) {
     selection.failed = FailedStages((*workspace)->log());
     if (selection.failed.empty()) {
-      return Refuse(Status(
-          Code::kNotFound, (*workspace)->log().Runs().empty()
-                               ? StrCat("nothing ran yet; `pipe run ", request.pipeline.file, "` begins")
-                               : std::string("nothing failed in the last run; `pipe run` goes on where it was")));
+      return Refuse(
+          Status(Code::kNotFound,
+                 (*workspace)->log().Runs().empty()
+                     ? StrCat("nothing ran yet; `pipe run ", request.pipeline.file, "` begins")
+                     : std::string("nothing failed in the last run; `pipe run` goes on where it was")));
     }
   }
   if (request.check) (*workspace)->ReadAllSources();

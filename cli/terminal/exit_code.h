@@ -4,10 +4,10 @@
 namespace pipeline {
 
 enum ExitCode : int {
-  kExitDone = 0,         // done, also by an earlier run
-  kExitFailed = 1,       // a stage failed, or `verify` found something
-  // Bad command or file, lock held, limits too small, or there is nothing that the command could show, remove,
-  // verify, copy or run again: nothing ran.
+  kExitDone = 0,    // done, also by an earlier run
+  kExitFailed = 1,  // a stage failed, or `verify` found something
+  // Bad command or file, lock held, limits too small, or there is nothing that the command could show,
+  // remove, verify, copy or run again: nothing ran.
   kExitRefused = 2,
   kExitHangup = 129,     // SIGHUP
   kExitInterrupt = 130,  // SIGINT
