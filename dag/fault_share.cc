@@ -57,6 +57,8 @@ FaultShare::FaultShare(const FaultBound& bound, const std::vector<Reason>& reaso
     most_records = std::max(most_records, {faults, name});
     most_bytes = std::max(most_bytes, {static_cast<double>(size.bytes), name});
   }
+  // A line may be cut, and each of its parts may be at fault.
+  faults_ = std::min(faults_, static_cast<double>(records_));
   of_records_ = Ratio(faults_, records_);
   if (bad_bytes >= kLeastBytes) of_bytes_ = Ratio(static_cast<double>(bad_bytes), bytes);
   if (any()) main_reason_ = tells_bytes() ? most_bytes.second : most_records.second;

@@ -17,7 +17,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMaxLine = 64 << 20;
-constexpr std::size_t kFrontBytes = 4096;  // of decoded bytes that must be text
+constexpr std::size_t kFrontBytes = 64 << 10;  // of decoded bytes that must be text
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -33,7 +33,8 @@ from readme import readme_on_own_text  # noqa: E402
 DAYS = {
     "readme": ["README.md"],
     "classifier": ["pipelines/README.md"],
-    "bucket": ["storage/remote/README.md", "plugins/train/README.md", "plugins/train/python/labels.md"],
+    "bucket": ["storage/remote/README.md", "plugins/train/README.md"],
+    "labels": ["plugins/train/python/labels.md"],
 }
 MOST_PARSED = 10
 PATIENCE = 500  # seconds for one command
