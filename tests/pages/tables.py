@@ -20,7 +20,7 @@ PROGRAMS_OF_OTHERS = {
     "gcloud": "Google Cloud; the test starts the workers of the job instead",
     "kubectl": "Kubernetes; the test starts the workers of the job instead",
 }
-RUN = {"pipe", "cc", "python"}
+RUN = {"pipe", "cc", "python", "tests/golden/make.sh"}
 # These start the workers of a job that the command before has printed.
 STARTS_WORKERS = {"gcloud", "kubectl"}
 
@@ -33,8 +33,7 @@ PARSED = {
     ("plugins/train/external/presets.md", "train:"): ("validate", "needs sources of another project: plugins.preset_run"),
     ("plugins/train/external/presets.md", "inputs:"): ("validate", "the same"),
     ("plugins/train/external/external.md", "command: [torchrun"): ("validate", "needs PyTorch on several hosts: plugins.hosts_run"),
-    ("tests/golden/README.md", "python3 tests/cli/released_work.py"): ("compile", "makes files by a program of an earlier commit"),
-    ("tests/golden/README.md", "python3 tests/cli/released_package.py"): ("compile", "the same"),
+    ("tests/golden/README.md", "tests/golden/make.sh"): ("bash -n", "makes files by a program of an earlier commit"),
 }
 NEVER_PARSED = ("README.md",)
 
