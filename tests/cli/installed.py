@@ -45,7 +45,7 @@ def main(build):
             sys.exit(f"--version says {lines}")
         expect(run(pipe, "plugins", cwd=root), "train", str(prefix))
         # The trainer's requirements are found beside the plugin.
-        expect(run(pipe, "trainer", "check", "--dir", "absent", cwd=root, code=1), "pipe trainer setup")
+        expect(run(pipe, "trainer", "check", "--dir", "absent", cwd=root, code=2), "pipe trainer setup")
         # A run through the whole program.
         (root / "text.txt").write_text("".join(f"{number}匹の猫が鳴く。\n犬も鳴く。\n\n" for number in range(200)),
                                        encoding="utf-8")

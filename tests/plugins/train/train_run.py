@@ -70,7 +70,7 @@ def changes(sandbox, train):
     check(manifest["facts"]["steps"] == 20 and manifest["continues"]["steps"] == 20, manifest)
     check(f"published {first}" in run.err, run.err)
     check(len(run.out.splitlines()) <= 10, run.out)
-    for told in (f"train: 20 steps, 4 objects, ", f", in {first}\n", f"check it: pipe verify {sandbox.out}/tokenizer {sandbox.out}/packed {first}\n",
+    for told in (f"train: 20 steps, 6 objects, ", f", in {first}\n", f"check it: pipe verify {sandbox.out}/tokenizer {sandbox.out}/packed {first}\n",
                  f"let it write: pipe sample {first} --prompt TEXT\n",
                  "the model of 'train' has 4.500 bits for a character of text that it has not seen, where counts of which token "
                  "follows which need 5.250 (lower is better)\n"):
