@@ -80,7 +80,7 @@ class Shop:
             (clone / "plugins" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / "plugins" / name, clone / "plugins" / name)
         page = (ROOT / "plugins" / "ABI.md").read_text(encoding="utf-8")
-        line = next(line for line in page.splitlines() if line.startswith("    cc "))
+        line = next(line for line in page.splitlines() if line.startswith("cc "))
         subprocess.run(shlex.split(line), cwd=clone, check=True, timeout=60)
         return Path(shutil.move(clone / "pipe_hello.so", self.plugin_directory))
 

@@ -385,7 +385,7 @@ def names_of_splits_count_where_records_lie_between():
 def retry_runs_what_failed():
     with Sandbox() as sandbox:
         with_second_reader(sandbox)
-        check_says(sandbox.run(command="retry").err, "nothing failed")
+        check_says(sandbox.run(command="retry").err, "nothing ran yet")
         sandbox.run("--until", "docs")
         sandbox.ok("--only", "text")
         # Directories in the way of two spills: their commits fail, also for root.

@@ -188,7 +188,7 @@ class Scenarios:
             check(self.pipe("cp", f"{server.url}?{SECRET}", target)[0].endswith("1 object was there already\n"), target)
         check((self.root / "w/corpus.bin").read_bytes() == data, "a directory")
         check(self.buckets.get(self.bucket, "w/corpus.bin") == data, "a bucket")
-        check("not found" in self.pipe("cp", f"{server.url}.gz?{SECRET}", "w/", code=1)[1], "what is not there")
+        check("not found" in self.pipe("cp", f"{server.url}.gz?{SECRET}", "w/", code=2)[1], "what is not there")
         server.stop()
 
     @scenario

@@ -157,7 +157,7 @@ def main(pipe):
         waits.append(pool.submit(stopped, pipe, root, "a source", mute, signal.SIGINT, *run, source=f"{mute}/text.txt",
                                  out="out"))
         waits.append(pool.submit(refused, pipe, root, "a page in place of a bucket", login, *run,
-                                 why="is no object of Google Cloud Storage"))
+                                 why="the answer is no list of Google Cloud Storage"))
         waits.append(pool.submit(refused, pipe, root, "https where http is spoken", login.replace("http:", "https:"), *run,
                                  why="tried 3 times"))
         for wait in waits:
