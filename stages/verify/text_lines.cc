@@ -17,7 +17,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMaxLine = 64 << 20;
-constexpr std::size_t kFrontBytes = 64 << 10;  // of decoded bytes that must be text
+constexpr std::size_t kFrontBytes = 4096;  // of decoded bytes that must be text
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -58,6 +58,15 @@ Result<std::string> DecodedFront(const ByteFile& file, std::string_view name) {
   }
   front.resize(filled);
   return front;
+}
+
+/// Whether more than one byte in sixteen is a control character, as in no text, whatever its encoding is.
+bool IsBinary(std::string_view bytes) {
+  constexpr std::string_view kOfText = "\t\n\v\f\r\x1b";  // the last one begins the shifts of ISO-2022
+  const auto controls = std::count_if(bytes.begin(), bytes.end(), [&](char byte) {
+    return static_cast<unsigned char>(byte) < 0x20 && kOfText.find(byte) == std::string_view::npos;
+  });
+  return 16 * static_cast<std::size_t>(controls) > bytes.size();
 }
 
 /// Whether fewer than half of the lines at the front of a text are at fault. A run bears no more.
@@ -146,13 +155,13 @@ Status TextLines::FeedMore() {
 Status CheckTextFile(const ByteFile& file, std::string_view name) {
   if (file.size() == 0) return Status(Code::kNotFound, "it is empty");
   Result<std::string> front = DecodedFront(file, name);
-  if (front.ok() && IsMostlyClean(*front)) return {};
+  if (front.ok() && !IsBinary(*front) && IsMostlyClean(*front)) return {};
   const Status unknown(Code::kNotFound, "its first bytes are those of no format that is known here");
   if (front.ok()) return unknown;
   if (front.status().code() == Code::kInvalidArgument) {
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, {}));
     ASSIGN_OR_RETURN(const std::string raw, ReadFront(*reader, kFrontBytes));
-    if (raw.find('\0') != std::string::npos) return unknown;  // a text in UTF-16 is known
+    if (IsBinary(raw)) return unknown;
   }
   switch (front.status().code()) {
     case Code::kDataLoss:
