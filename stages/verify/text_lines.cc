@@ -60,13 +60,13 @@ Result<std::string> DecodedFront(const ByteFile& file, std::string_view name) {
   return front;
 }
 
-/// Whether more than one byte in sixteen is a control character, as in no text, whatever its encoding is.
+/// Whether more than one byte in four is a control character, as in no text, whatever its encoding is.
 bool IsBinary(std::string_view bytes) {
   constexpr std::string_view kOfText = "\t\n\v\f\r\x1b";  // the last one begins the shifts of ISO-2022
   const auto controls = std::count_if(bytes.begin(), bytes.end(), [&](char byte) {
     return static_cast<unsigned char>(byte) < 0x20 && kOfText.find(byte) == std::string_view::npos;
   });
-  return 16 * static_cast<std::size_t>(controls) > bytes.size();
+  return 4 * static_cast<std::size_t>(controls) > bytes.size();
 }
 
 /// Whether fewer than half of the lines at the front of a text are at fault. A run bears no more.
