@@ -201,6 +201,9 @@ Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environm
     }
     if (!location.empty()) snapshot.published.emplace(spec.name, std::move(published));
   }
+  const std::string whole = ToString(UnitId{"", JobId{}});
+  for (const std::string& unit : environment.log->FailedUnits(""))
+    if (unit.ends_with(whole)) snapshot.refused.insert(unit.substr(0, unit.size() - whole.size()));
   CollectRecipes(*environment.log, snapshot);
   return snapshot;
 }

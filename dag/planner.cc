@@ -425,7 +425,7 @@ class Planner {
       segment.because.push_back(StrCat("`out` is new: copied from ", other->second.location));
       return {};
     }
-    if (!segment.publishes && segment.outputs.complete()) {
+    if (!segment.publishes && segment.outputs.complete() && !snapshot_.refused.contains(segment.keys.stage)) {
       segment.state = PlannedSegment::State::kUpToDate;
       segment.because.push_back("all its partitions exist");
       return {};

@@ -74,6 +74,8 @@ struct Snapshot {
     std::string continues;
   };
   std::map<std::string, LastJob> jobs;  // by stage
+  /// By OutputKeys::stage: the last run made all partition outputs, and did not accept them as a whole.
+  std::set<std::string> refused;
 };
 
 }  // namespace pipeline

@@ -410,6 +410,20 @@ def retry_runs_what_failed():
         return f"failed: {failed.counted()}; retry: {again.counted()}"
 
 
+def records_that_were_not_accepted_are_no_finished_work():
+    with Sandbox() as sandbox:
+        sandbox.stages["docs"]["splits"] = {"train": "rest", "validation": 0.000001}
+        for command, *words in (("run",), ("retry",), ("run", "--until", "docs"), ("retry",)):
+            run = sandbox.run(*words, command=command)
+            check(run.code == 1, f"pipe {command} {words}: exit {run.code}\n{run.err}")
+            check_says(run.err, "split 'validation' has 0 of")
+        check(run.of("partitions") == 0, f"partitions were made again: {run.counted()}")
+        sandbox.stages["docs"]["splits"]["validation"] = 0.1
+        sandbox.ok()
+        nothing(sandbox)
+        return "failed four times, in no partition"
+
+
 def keep_going_makes_the_others():
     with Sandbox() as sandbox:
         _, partitions = finished(sandbox)
@@ -503,7 +517,8 @@ SCENARIOS = [
     intermediates_that_nobody_needs_may_go, a_second_reader_feeds_itself_alone, a_lost_shard_is_made_again,
     an_edited_intermediate_is_made_again, damage_without_a_source_is_a_failure, the_source_counts_by_its_bytes, the_selection_chooses_segments,
     names_of_splits_count_where_records_lie_between,
-    retry_runs_what_failed, keep_going_makes_the_others, a_dry_run_writes_nothing_but_digests,
+    retry_runs_what_failed, records_that_were_not_accepted_are_no_finished_work, keep_going_makes_the_others,
+    a_dry_run_writes_nothing_but_digests,
 ]
 
 if __name__ == "__main__":
