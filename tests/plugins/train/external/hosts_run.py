@@ -122,7 +122,7 @@ def dies_and_hangs(place):
 def stop(place):
     """One host is stopped: the programs of both save; it comes back on an empty disk, and both go on. Later, one host
     with an empty disk takes more steps alone."""
-    slice_ = Slice(place, "stop", *[[{"steps": 12, "then": "wait"}, {"steps": 16, "then": "wait"}, {}]] * 2)
+    slice_ = Slice(place, "stop", *[[{"steps": 12, "then": "wait"}, {"steps": 16, "then": "wait"}, {}]] * 2, grace=6)
     first, second = slice_.hosts
 
     def both_take(steps):
