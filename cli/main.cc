@@ -1,3 +1,6 @@
+#include <pthread.h>
+
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <variant>
@@ -15,8 +18,25 @@
 #include "stages/tokenizer/training_child.h"
 #include "storage/remote/remote_schemes.h"
 
+namespace {
+
+/// `ulimit -s` is the size of the threads' stacks, too, and a small one overflows without a word.
+void GiveThreadsRoom() {
+  constexpr std::size_t kLeast = 1 << 20, kUsual = 8 << 20;
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) != 0) return;
+  std::size_t size = 0;
+  if (pthread_attr_getstacksize(&attributes, &size) == 0 && size < kLeast &&
+      pthread_attr_setstacksize(&attributes, kUsual) == 0)
+    pthread_setattr_default_np(&attributes);  // on failure the threads have what they would have had
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace pipeline;
+  GiveThreadsRoom();
   PrepareProcess();
   InstallSchemes();
   SayLastWords(kExitFailed);
