@@ -194,6 +194,19 @@ def no_thread_is_a_line():
     return f"exit codes {ended}"
 
 
+def a_small_stack_is_enough():
+    want = wanted()
+    with small(Sandbox()) as sandbox:
+        for kibibytes in (48, 64, 128):
+            limit = kibibytes << 10
+            run = sandbox.run("-j4", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, limit)))
+            check(run.code == 0, f"a stack of {kibibytes} KiB: exit code {run.code}\n{run.err}")
+            recovers(sandbox, want)
+            support.shutil.rmtree(sandbox.work)
+            support.shutil.rmtree(sandbox.out)
+    return "48, 64 and 128 KiB"
+
+
 def no_memory_is_a_line():
     want, ended = wanted(), []
     with small(Sandbox()) as sandbox:
@@ -269,8 +282,9 @@ def a_reader_that_goes_away_is_none():
 
 SCENARIOS = (the_end_of_the_terminal_stops, what_was_ignored_at_the_start_stays_ignored,
              the_group_of_a_command_ends_with_its_leader, the_group_of_a_command_ends_with_a_killed_program,
-             a_call_that_a_signal_broke_off_is_made_again, no_thread_is_a_line, no_memory_is_a_line,
-             a_file_that_may_not_grow_is_a_line, a_full_output_is_a_line, a_reader_that_goes_away_is_none)
+             a_call_that_a_signal_broke_off_is_made_again, no_thread_is_a_line, a_small_stack_is_enough,
+             no_memory_is_a_line, a_file_that_may_not_grow_is_a_line, a_full_output_is_a_line,
+             a_reader_that_goes_away_is_none)
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))
