@@ -92,12 +92,11 @@ std::shared_ptr<AttendedWait> PresentWait() {
 }
 
 Attendance::Attendance(std::stop_token stop, const AttendanceTimes& times)
-    : before_(Exchange(std::make_shared<Wait>(ends_.get_token(), times))) {
-  relay_.emplace(std::move(stop), Relay{ends_});
-}
+    : stop_(std::in_place, std::move(stop), std::stop_token()),
+      before_(Exchange(std::make_shared<Wait>(stop_->token(), times))) {}
 
 Attendance::~Attendance() {
-  relay_.reset();  // from here on, nothing stops the requests that still run
+  stop_.reset();  // from here on, nothing stops the requests that still run
   Exchange(before_);
 }
 

@@ -27,7 +27,7 @@ struct SameAnswer final : StatusDetail {
   int attempts;
 };
 
-/// What all requests of the process share while a person waits. Safe from any thread.
+/// All requests of the process share it while a person waits. Safe from any thread.
 class AttendedWait {
  public:
   virtual ~AttendedWait() = default;
@@ -47,25 +47,6 @@ class AttendedWait {
 /// then.
 std::shared_ptr<AttendedWait> PresentWait();
 
-/// A person waits while it lives. One that is made meanwhile holds in place of it; the last one made ends
-/// first.
-class Attendance {
- public:
-  explicit Attendance(std::stop_token stop, const AttendanceTimes& times = {});
-  ~Attendance();
-  Attendance(const Attendance&) = delete;
-  Attendance& operator=(const Attendance&) = delete;
-
- private:
-  struct Relay {
-    std::stop_source to;
-    void operator()() { to.request_stop(); }
-  };
-  std::stop_source ends_;
-  const std::shared_ptr<AttendedWait> before_;  // null: nobody waited
-  std::optional<std::stop_callback<Relay>> relay_;
-};
-
 /// Stops as soon as one of two tokens does.
 class EitherStop {
  public:
@@ -84,6 +65,20 @@ class EitherStop {
   };
   std::stop_source ends_;
   std::stop_callback<Relay> one_, other_;
+};
+
+/// A person waits while it lives. One that is made meanwhile holds in place of it; the last one made ends
+/// first.
+class Attendance {
+ public:
+  explicit Attendance(std::stop_token stop, const AttendanceTimes& times = {});
+  ~Attendance();
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+
+ private:
+  std::optional<EitherStop> stop_;              // of the token that was given, alone
+  const std::shared_ptr<AttendedWait> before_;  // null: nobody waited
 };
 
 }  // namespace pipeline

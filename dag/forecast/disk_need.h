@@ -11,7 +11,7 @@
 
 namespace pipeline {
 
-/// What a run will add on one file system at its peak.
+/// The bytes that a run adds on one file system at its peak.
 struct DiskNeed {
   std::string path;         // on it: the work directory, or the location of an artifact
   std::uint64_t bytes = 0;  // the forecast
@@ -30,7 +30,7 @@ struct DiskPlaces {
   std::function<std::uint64_t(const std::string&)> held;
 };
 
-/// What exists already is no need: outputs that count, bytes at the locations, and downloads.
+/// Existing data are no need: outputs that count, bytes at the locations, and downloads.
 std::vector<DiskNeed> DiskNeedsOf(const Plan& plan, const Forecast& forecast, const DiskPlaces& places);
 
 }  // namespace pipeline
