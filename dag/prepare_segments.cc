@@ -90,6 +90,7 @@ struct MemoryNeeds {
 
 struct UnitLimits {
   std::size_t tokens = 0;              // batches of one unit
+  std::uint64_t text_bytes = 0;        // text of these batches together, as it is read
   std::size_t waiting_partitions = 0;  // partitions of one unit that may wait to be committed
   std::uint64_t decoder_memory = 0;    // bytes for decoded text of one unit that waits to be cut
 };
@@ -118,7 +119,8 @@ Result<UnitLimits> LimitsOfUnit(const MemoryNeeds& needs) {
     const std::uint64_t more = left / 4 / units / std::max<std::uint64_t>(per_batch, 1);
     const std::uint64_t most = 4 * static_cast<std::uint64_t>(needs.threads);
     return UnitLimits{static_cast<std::size_t>(std::min(least_tokens + more, std::max(most, least_tokens))),
-                      waiting, left / 2 / units};
+                      least_tokens * needs.batch_bytes + left / 4 / units / kGrowth, waiting,
+                      left / 2 / units};
   }
   const bool of_inputs = needs.inputs > least - needs.inputs;
   return Status(
@@ -182,6 +184,7 @@ Status DivideMemory(const Graph& graph, int streams, SegmentScope& scope) {
   }
   if (!limits.ok()) return std::move(limits).status().Annotate(stage);
   scope.tokens = limits->tokens;
+  scope.text_bytes = limits->text_bytes;
   scope.waiting_partitions = limits->waiting_partitions;
   scope.decoder_memory = limits->decoder_memory;
   return {};

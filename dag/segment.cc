@@ -24,6 +24,7 @@ struct Arena::State {
         arena(slots) {}
   tbb::global_control control;
   tbb::task_arena arena;
+  Mutex alone;  // held while a batch runs alone, so units that run at the same time have one such batch
 };
 
 Arena::Arena(int slots) : state_(std::make_unique<State>(slots)) {}
@@ -32,6 +33,7 @@ Arena::~Arena() = default;
 namespace {
 
 constexpr std::size_t kKeptBytes = 2 << 20;  // of a column of a batch that is used again
+constexpr int kBatchesBeforeMore = 16;       // that need no smaller number of tokens, before it grows
 
 /// Adds the time of its scope to a counter.
 class Stopwatch {
@@ -96,7 +98,9 @@ class SegmentRun {
         stop_(std::move(stop)),
         priority_(source.decodes_on_one_thread() ? ThreadPriority::kLow : ThreadPriority::kNormal),
         batches_(scratch.state_->batches),
-        worker_sets_(scratch.state_->worker_sets) {}
+        worker_sets_(scratch.state_->worker_sets),
+        tokens_(spec.tokens),
+        least_fitting_(spec.tokens) {}
 
   Status Run(Arena& arena) {
     for (std::size_t i = 0; i < spec_.tokens; ++i) batches_.Return(std::make_unique<Batch>());
@@ -106,43 +110,91 @@ class SegmentRun {
           return output_.Commit(std::move(partition));
         },
         spec_.waiting_partitions);
-    arena.state_->arena.execute([this] {
-      tbb::this_task_arena::isolate([this] {
-        using tbb::filter_mode;
-        tbb::parallel_pipeline(
-            spec_.tokens,
-            tbb::make_filter<void, Batch*>(filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
-              const CpuWatch watch(progress_.cpu_ns);
-              std::unique_ptr<Batch> batch = Read();
-              if (!batch) flow.stop();
-              return batch.release();
-            }) & tbb::make_filter<Batch*, Batch*>(filter_mode::parallel, [this](Batch* batch) {
-              const CpuWatch watch(progress_.cpu_ns);
-              SetThreadPriority(priority_);
-              Process(*batch);
-              return batch;
-            }) & tbb::make_filter<Batch*, void>(filter_mode::serial_in_order, [this](Batch* batch) {
-              const CpuWatch watch(progress_.cpu_ns);
-              Collect(*batch);
-              Return(std::unique_ptr<Batch>(batch));
-            }));
-      });
-    });
+    do {
+      if (held_ && tokens_ == 1)
+        RunAlone(arena);
+      else
+        arena.state_->arena.execute([this] { tbb::this_task_arena::isolate([this] { RunTogether(); }); });
+    } while (held_);
     RETURN_IF_ERROR(committer_->Finish());
     return std::move(outcome_);
   }
 
   Status RunHere() {
     const CpuWatch watch(progress_.cpu_ns);
-    while (std::unique_ptr<Batch> batch = Read()) {
-      Process(*batch);
-      Collect(*batch);
-      Return(std::move(batch));
-    }
+    while (std::unique_ptr<Batch> batch = Read()) RunBatch(std::move(batch));
     return std::move(outcome_);
   }
 
  private:
+  /// Runs batches through the chain until the Source ends, or until one of them changes `tokens_`: that one
+  /// is held. All batches before it are collected then.
+  void RunTogether() {
+    using tbb::filter_mode;
+    tbb::parallel_pipeline(
+        tokens_,
+        tbb::make_filter<void, Batch*>(filter_mode::serial_in_order, [this](tbb::flow_control& flow) {
+          const CpuWatch watch(progress_.cpu_ns);
+          std::unique_ptr<Batch> batch = Next();
+          if (!batch) flow.stop();
+          return batch.release();
+        }) & tbb::make_filter<Batch*, Batch*>(filter_mode::parallel, [this](Batch* batch) {
+          const CpuWatch watch(progress_.cpu_ns);
+          SetThreadPriority(priority_);
+          Process(*batch);
+          return batch;
+        }) & tbb::make_filter<Batch*, void>(filter_mode::serial_in_order, [this](Batch* batch) {
+          const CpuWatch watch(progress_.cpu_ns);
+          Collect(*batch);
+          Return(std::unique_ptr<Batch>(batch));
+        }));
+  }
+
+  /// Null: the end, or the next batch is held.
+  std::unique_ptr<Batch> Next() {
+    if (held_) return std::move(held_);
+    std::unique_ptr<Batch> batch = Read();
+    if (batch && ChangesTokens(*batch)) held_ = std::move(batch);
+    return batch;
+  }
+
+  /// Runs the held batch, then those behind it until one changes `tokens_`: that one is held.
+  void RunAlone(Arena& arena) {
+    while (held_) {
+      {
+        const Lock lock(arena.state_->alone);
+        arena.state_->arena.execute([this] {
+          const CpuWatch watch(progress_.cpu_ns);
+          RunBatch(std::move(held_));
+        });
+      }
+      const CpuWatch watch(progress_.cpu_ns);
+      held_ = Read();
+      if (held_ && ChangesTokens(*held_)) return;
+    }
+  }
+
+  void RunBatch(std::unique_ptr<Batch> batch) {
+    Process(*batch);
+    Collect(*batch);
+    Return(std::move(batch));
+  }
+
+  /// Sees each batch once, in the order of the Source. If the text of `tokens_` batches of this size is more
+  /// than spec.text_bytes, fewer are alive from this batch on. If none of the last batches needs that, more
+  /// are.
+  bool ChangesTokens(const Batch& batch) {
+    const std::uint64_t fit = spec_.text_bytes / std::max<std::uint64_t>(batch.text.bytes(), 1);
+    const auto fitting = static_cast<std::size_t>(std::clamp<std::uint64_t>(fit, 1, spec_.tokens));
+    least_fitting_ = std::min(least_fitting_, fitting);
+    const bool fewer = fitting < tokens_;
+    if (!fewer && ++seen_ < kBatchesBeforeMore) return false;
+    const std::size_t tokens = fewer ? fitting : least_fitting_;
+    seen_ = 0;
+    least_fitting_ = spec_.tokens;
+    return std::exchange(tokens_, tokens) != tokens;
+  }
+
   /// Null: the end.
   std::unique_ptr<Batch> Read() {
     if (source_ended_ || ending_.load(std::memory_order_relaxed)) return nullptr;
@@ -325,7 +377,12 @@ class SegmentRun {
   SegmentScratch::State::Pool<Batch>& batches_;
   SegmentScratch::State::Pool<WorkerSet>& worker_sets_;
 
-  // Touched by the in-order source filter alone.
+  // Touched by the in-order source filter and, between two pipelines, by the thread of Run.
+  std::size_t tokens_;         // batches alive at the same time
+  std::size_t least_fitting_;  // of the last `seen_` batches, see ChangesTokens
+  int seen_ = 0;               // batches since `tokens_` was last looked at
+  std::unique_ptr<Batch>
+      held_;  // the first batch of the next pipeline; null after a pipeline: the Source ended
   std::uint64_t next_sequence_ = 0;
   bool source_ended_ = false;
 

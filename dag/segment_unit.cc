@@ -180,6 +180,7 @@ Status ChangedSource(const std::string& path) {
 SegmentSpec SpecOf(const SegmentScope& scope) {
   SegmentSpec spec = scope.assembly.spec;
   spec.tokens = scope.tokens;
+  spec.text_bytes = scope.text_bytes;
   spec.waiting_partitions = scope.waiting_partitions;
   spec.watch = scope.environment->watch;
   spec.names = scope.assembly.stages;

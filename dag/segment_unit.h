@@ -52,6 +52,7 @@ struct SegmentScope {
   std::vector<QuarantineStage> chain;  // the stages that count, as Assembly::stages
   std::uint32_t log_segment = 0;       // number of its `segment` line; 0: it has none yet
   std::size_t tokens = 4;
+  std::uint64_t text_bytes = 0;  // see SegmentSpec
   std::size_t waiting_partitions = 2;
   std::uint64_t decoder_memory = 0;          // bytes for the buffers of the Source of one unit
   std::uint64_t source_partition_bytes = 0;  // largest amount of text in one partition

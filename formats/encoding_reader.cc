@@ -7,60 +7,13 @@
 #include "base/repeating_reader.h"
 #include "base/str.h"
 #include "text/encoding_guess.h"
+#include "text/utf16_check.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::size_t kInputBlock = 64 << 10;
-
-/// Finds where a byte was lost or added in UTF-16: the characters behind it come from halves of two others.
-class Utf16Order {
- public:
-  /// `decoded` is the next part of the text; it ends with a character.
-  bool Breaks(std::string_view decoded) {
-    for (std::size_t i = 0; i < decoded.size(); ++i) {
-      const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(decoded[i + k]); };
-      ++bytes_;
-      if (byte(0) >= 0xC0 || byte(0) < 0x80) PassHalves(decoded.substr(i));
-      if (decoded[i] == '\n') {
-        *this = {};
-      } else if (decoded[i] == kIllegalSequence) {
-        ++illegal_;
-      } else if (byte(0) == 0xE0 && byte(1) >= 0xA8 && byte(1) <= 0xAB) {  // U+0A00 to 0AFF
-        ++swapped_;
-        if (byte(1) == 0xA8 && byte(2) == 0x80) ++illegal_;  // no character: LF beside ASCII
-      }
-      if (swapped_ > 0 && illegal_ > 1 && illegal_ * kMostBytes > bytes_) return true;
-      if (line_ends_ > 1) return true;
-    }
-    return false;
-  }
-
- private:
-  enum class Half : std::uint8_t { kNone, kLineFeed, kNul };
-
-  /// A line end beside a lost byte becomes two characters: one of U+0A00 to 0AFF has its 0A, and the one
-  /// beside that ends in its 00.
-  void PassHalves(std::string_view character) {
-    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
-    Half half = Half::kNone;
-    if (byte(0) == 0xE0 && byte(1) >= 0xA8 && byte(1) <= 0xAB)
-      half = Half::kLineFeed;
-    else if (byte(0) >= 0xE0 ? byte(0) < 0xF0 && (byte(1) & 3) == 0 && byte(2) == 0x80
-                             : byte(0) >= 0xC0 && (byte(0) & 3) == 0 && byte(1) == 0x80)
-      half = Half::kNul;
-    if (half != Half::kNone && before_ != Half::kNone && half != before_) ++line_ends_;
-    before_ = half;
-  }
-
-  static constexpr std::uint64_t kMostBytes = 1000;  // for each illegal one
-  std::uint64_t bytes_ = 0;                          // since the last line end
-  std::uint64_t illegal_ = 0;
-  std::uint64_t swapped_ = 0;
-  std::uint64_t line_ends_ = 0;  // in the other byte order
-  Half before_ = Half::kNone;
-};
 
 class EncodingReader : public RepeatingReader {
  public:
@@ -192,11 +145,14 @@ class EncodingReader : public RepeatingReader {
     const std::size_t bytes = std::min(held_.size(), kInputBlock);
     const bool last = bytes == held_.size() && ended_;
     RETURN_IF_ERROR(decoder_->Decode(std::string_view(held_).substr(0, bytes), last, ready_));
-    if ((encoding_ == Encoding::kUtf16Le || encoding_ == Encoding::kUtf16Be) && byte_order_.Breaks(ready_))
-      return Status(Code::kInvalidArgument,
-                    StrCat("is no ", EncodingName(encoding_), " from about byte ", decoded_,
-                           " on: surrogates have no pair, and line ends come in the other byte order; a byte "
-                           "was lost or added there; mend the text"));
+    if (encoding_ == Encoding::kUtf16Le || encoding_ == Encoding::kUtf16Be) {
+      std::string_view raw = std::string_view(held_).substr(0, bytes);
+      if (decoded_ == 0 && (raw.starts_with("\xFF\xFE") || raw.starts_with("\xFE\xFF"))) raw.remove_prefix(2);
+      const std::string_view fault = utf16_.Fault(raw, ready_, last && decoded_ == 0);
+      if (!fault.empty())
+        return Status(Code::kInvalidArgument, StrCat("is no ", EncodingName(encoding_), " from about byte ",
+                                                     decoded_, " on: ", fault));
+    }
     decoded_ += bytes;
     held_.erase(0, bytes);
     if (last) state_ = State::kDecoded;
@@ -214,7 +170,7 @@ class EncodingReader : public RepeatingReader {
   const std::shared_ptr<EncodingChoice> choice_;
   Encoding encoding_ = Encoding::kUtf8;
   std::optional<EncodingDecoder> decoder_;
-  Utf16Order byte_order_;
+  Utf16Check utf16_;
   std::uint64_t decoded_ = 0;  // bytes of the text; with Encoding::kUtf16Le and kUtf16Be
   bool ended_ = false;
   Result<std::size_t> end_ = std::size_t{0};  // result of the input's end; valid with ended_

@@ -336,6 +336,24 @@ Result<bool> IsIn(Encoding encoding, std::string_view ascii) {
          static_cast<double>(makeup.low) >= kOtherLanguage * static_cast<double>(makeup.others);
 }
 
+/// kInvalidArgument: of `lines` lines in UTF-8 too many switch to a set of characters of ISO-2022.
+Status CheckEscapes(std::string_view sample, std::uint64_t lines) {
+  std::uint64_t switching = 0;
+  for (std::size_t at = 0; (at = sample.find("\x1B$", at)) != std::string_view::npos; ++at) {
+    const std::string_view here = sample.substr(at);
+    const auto begins = [here](std::string_view escape) { return here.starts_with(escape); };
+    if (!std::any_of(kEscapesOfJp.begin(), kEscapesOfJp.end(), begins) &&
+        !std::any_of(kEscapesOfJp2.begin(), kEscapesOfJp2.end(), begins))
+      continue;
+    ++switching;
+    at = std::min(sample.find('\n', at), sample.size() - 1);
+  }
+  if (switching * kLinesPerDamaged <= lines) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat("is UTF-8, but ", switching, " of its first ", lines,
+                       " lines have text in iso-2022-jp; split it where it changes, or convert these lines"));
+}
+
 }  // namespace
 
 std::size_t FindDecidingByte(std::string_view bytes, bool nul) {
@@ -377,7 +395,10 @@ Result<Encoding> GuessEncoding(std::string_view sample, bool by_letters) {
     return Encoding::kIso2022Kr;
   if (seven_bit && by_letters && HasOne(sample, kEscapesOfCn)) return IsNotRead(Encoding::kIso2022Cn);
   const Damage damage = DamageOf(sample);
-  if (IsUtf8Enough(damage)) return Encoding::kUtf8;
+  if (IsUtf8Enough(damage)) {
+    if (by_letters) RETURN_IF_ERROR(CheckEscapes(sample, damage.lines));
+    return Encoding::kUtf8;
+  }
   if (by_letters) return GuessByLetters(sample, damage);
   ASSIGN_OR_RETURN(const std::vector<Fit> fits, FitsOfBytes(sample));
   return Best(fits);

@@ -25,6 +25,9 @@ class NumberSource final : public Source {
     std::uint64_t per_batch = 7;
     std::uint64_t fails_at = UINT64_MAX;  // a record that cannot be read
     bool decodes_on_one_thread = false;
+    std::uint64_t long_from = 0;  // records from here to long_until have long_bytes more
+    std::uint64_t long_until = 0;
+    std::size_t long_bytes = 0;
   };
   explicit NumberSource(Shape shape) : shape_(shape) {}
 
@@ -37,7 +40,8 @@ class NumberSource final : public Source {
     for (std::uint64_t i = 0; i < shape_.per_batch && next_ < border; ++i, ++next_) {
       if (next_ == shape_.fails_at) return Status(Code::kDataLoss, StrCat("record ", next_, " is damaged"));
       batch.heads.push_back({next_ % shape_.per_partition, 0, next_ / 10, 0});
-      batch.text.Append(StrCat("r", next_));
+      const bool is_long = next_ >= shape_.long_from && next_ < shape_.long_until;
+      batch.text.Append(StrCat("r", next_, std::string(is_long ? shape_.long_bytes : 0, '.')));
     }
     if (next_ == border) batch.closes = true, batch.end = {next_, next_ / 10};
     return true;
@@ -158,7 +162,8 @@ struct Outcome {
 };
 
 /// 0 threads: as a small input, on the calling thread.
-Outcome RunOnce(NumberSource::Shape shape, const Shout& shout, int threads, std::size_t tokens) {
+Outcome RunOnce(NumberSource::Shape shape, const Shout& shout, int threads, std::size_t tokens,
+                std::uint64_t text_bytes = UINT64_MAX) {
   Arena arena(std::max(threads, 1));
   NumberSource source(shape);
   Memory memory;
@@ -167,6 +172,7 @@ Outcome RunOnce(NumberSource::Shape shape, const Shout& shout, int threads, std:
   spec.stages = 2;
   spec.splits = {"train"};
   spec.tokens = tokens;
+  spec.text_bytes = text_bytes;
   SegmentProgress progress(2);
   SegmentScratch scratch;
   Outcome outcome;
@@ -194,6 +200,31 @@ TEST(SegmentTest, SameLinesForAnyThreadsTokensAndBatchSizes) {
             << threads << " threads, " << tokens << " tokens, batches of " << per_batch;
         EXPECT_EQ(other.quarantine, reference.quarantine);
       }
+}
+
+TEST(SegmentTest, SameLinesIfLongRecordsLeaveRoomForFewBatchesOrOne) {
+  Shout shout;
+  shout.drops = "r310";
+  const NumberSource::Shape shape{.per_batch = 1, .long_from = 250, .long_until = 400, .long_bytes = 1000};
+  const Outcome reference = RunOnce(shape, shout, 0, 1);
+  ASSERT_TRUE(reference.status.ok()) << reference.status.message();
+  for (const int threads : {1, 4})
+    for (const std::size_t tokens : {1u, 8u})
+      for (const std::uint64_t text_bytes : {0u, 1u, 30u, 1500u, 2500u, 5000u}) {
+        const Outcome other = RunOnce(shape, shout, threads, tokens, text_bytes);
+        EXPECT_EQ(other.lines, reference.lines)
+            << threads << " threads, " << tokens << " tokens, " << text_bytes << " bytes";
+        EXPECT_EQ(other.quarantine, reference.quarantine);
+      }
+}
+
+TEST(SegmentTest, AFailureAmongLongRecordsEndsAsAmongShortOnes) {
+  const Shout shout;
+  const NumberSource::Shape shape{
+      .per_batch = 1, .fails_at = 750, .long_from = 700, .long_until = 800, .long_bytes = 1000};
+  const Outcome outcome = RunOnce(shape, shout, 4, 8, 1000);
+  EXPECT_EQ(outcome.status.message(), "record 750 is damaged");
+  EXPECT_EQ(outcome.lines.size(), 2u);
 }
 
 TEST(SegmentTest, TheLowestFailingRecordIsReportedWhateverTheTiming) {
@@ -269,6 +300,64 @@ TEST(SegmentTest, ABlockedSinkHoldsTheSourceBackAtTheNumberOfTokens) {
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(written.load(), 1000u);
   EXPECT_LE(most_ahead, kTokens);
+}
+
+TEST(SegmentTest, LongRecordsAreAliveInFewerBatchesAndShortOnesBehindThemInAllAgain) {
+  constexpr std::uint64_t kLongFrom = 300, kLongUntil = 600;
+  for (const std::uint64_t together : {1u, 2u}) {
+    Arena arena(4);
+    NumberSource source({.per_partition = 1000,
+                         .per_batch = 1,
+                         .long_from = kLongFrom,
+                         .long_until = kLongUntil,
+                         .long_bytes = 1000});
+    Memory memory;
+    std::atomic<std::uint64_t> written{0};
+    std::uint64_t most_long = 0;
+    std::uint64_t most_behind = 0;
+    memory.on_write = [&] {
+      const std::uint64_t now = written++;
+      for (int spin = 0; spin < 50; ++spin) std::this_thread::yield();
+      const std::uint64_t alive = source.batches.load() - now;  // with one that is read and held
+      if (now >= kLongFrom && now < kLongUntil) most_long = std::max(most_long, alive);
+      if (now >= kLongUntil + 100) most_behind = std::max(most_behind, alive);
+    };
+    SegmentSpec spec;
+    spec.splits = {"train"};
+    spec.tokens = 8;
+    spec.text_bytes = together * 1010;
+    SegmentProgress progress(1);
+    ASSERT_TRUE(RunSegment(arena, source, spec, memory, progress, {}).ok());
+    EXPECT_EQ(written.load(), 1000u);
+    EXPECT_LE(most_long, together == 1 ? 1 : together + 1);
+    EXPECT_GT(most_behind, together + 1);
+  }
+}
+
+TEST(SegmentTest, UnitsOfOneArenaRunTheirLongRecordsOneAtATime) {
+  Arena arena(4);
+  std::atomic<int> writing{0};
+  std::atomic<bool> together{false};
+  const auto run = [&] {
+    NumberSource source({.records = 200, .per_batch = 1, .long_until = 200, .long_bytes = 1000});
+    Memory memory;
+    memory.on_write = [&] {
+      if (++writing > 1) together = true;
+      for (int spin = 0; spin < 50; ++spin) std::this_thread::yield();
+      --writing;
+    };
+    SegmentSpec spec;
+    spec.splits = {"train"};
+    spec.tokens = 4;
+    spec.text_bytes = 1;
+    SegmentProgress progress(1);
+    EXPECT_TRUE(RunSegment(arena, source, spec, memory, progress, {}).ok());
+    EXPECT_EQ(memory.lines.size(), 1u);
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  EXPECT_FALSE(together.load());
 }
 
 TEST(SegmentTest, AStopKeepsWhatClosedAndSaysCancelled) {

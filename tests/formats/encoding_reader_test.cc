@@ -110,21 +110,58 @@ TEST(EncodingReaderTest, ACharacterThatTheTextEndsInIsIllegal) {
   EXPECT_EQ(ReadAsUtf8(Times(kSjis, 5) + "\x93").utf8, Times(kUtf8, 5) + "\xFF");
 }
 
+std::string Wide(std::u16string_view text, bool big) {
+  std::string bytes;
+  for (const char16_t c : text) {
+    const char low = static_cast<char>(c & 0xFF), high = static_cast<char>(c >> 8);
+    bytes += big ? high : low;
+    bytes += big ? low : high;
+  }
+  return bytes;
+}
+
+TEST(EncodingReaderTest, Utf8BehindUtf16IsFoundWhereverItBegins) {
+  const std::string ascii = Times("2026-11-29 a line of a log\n", 10);
+  for (const bool big : {false, true})
+    for (const std::string& mark : {big ? "\xFE\xFF"s : "\xFF\xFE"s, ""s})
+      for (const std::size_t lines : {1u, 40u, 7000u}) {
+        const std::string good = mark + Times(Wide(u"ヘビがリスを見るミミズの話。\n", big), lines);
+        ASSERT_TRUE(ReadAsUtf8(good).status.ok()) << lines;
+        for (const std::string& behind : {ascii, Times(kUtf8, 30), ascii + good}) {
+          const Status status = ReadAsUtf8(good + behind).status;
+          if (mark.empty() && lines < 7000) continue;  // the sample is not UTF-16, and its NULs are faults
+          EXPECT_EQ(status.code(), Code::kInvalidArgument);
+          EXPECT_NE(status.message().find(" on: these bytes are UTF-8 or ASCII"), std::string::npos)
+              << status.message();
+        }
+      }
+}
+
+TEST(EncodingReaderTest, Utf8BehindAMarkOfUtf16IsNoUtf16) {
+  for (const char* const mark : {"\xFF\xFE", "\xFE\xFF"})
+    for (const std::string& text :
+         {"一行だけの短い文。\n"s, "a short line of ASCII\r\nand another\n"s, Times(kUtf8, 3000)})
+      EXPECT_EQ(ReadAsUtf8(mark + text).status.code(), Code::kInvalidArgument) << text.substr(0, 60);
+}
+
+TEST(EncodingReaderTest, Utf16WithManyBytesOfUtf8IsUtf16) {
+  // Hiragana up to U+307E, and 上, are bytes of ASCII; LF beside them has a NUL.
+  const std::u16string one_line = u"このはなのかたちはこのうえにかいたとおりである上";
+  for (const bool big : {false, true}) {
+    std::u16string text;
+    for (int line = 0; line < 200; ++line) text += one_line + u"《\n";
+    const Utf8Text read = ReadAsUtf8(Wide(text, big), {big ? Encoding::kUtf16Be : Encoding::kUtf16Le, {}});
+    EXPECT_TRUE(read.status.ok()) << read.status.message();
+    EXPECT_EQ(std::count(read.utf8.begin(), read.utf8.end(), '\n'), 200);
+  }
+}
+
 TEST(EncodingReaderTest, ALostByteOfUtf16IsFound) {
-  const auto wide = [](std::u16string_view text, bool big) {
-    std::string bytes;
-    for (const char16_t c : text) {
-      const char low = static_cast<char>(c & 0xFF), high = static_cast<char>(c >> 8);
-      bytes += big ? high : low;
-      bytes += big ? low : high;
-    }
-    return bytes;
-  };
   for (const std::u16string_view line :
        {u"ヘビがリスを見るミミズの話。\n"sv, u"맛있는 망고를 맞은편 가게에서 샀다.\n"sv,
         u"plain text of one line\n"sv})
     for (const bool big : {false, true}) {
-      const std::string good = Times(wide(line, big), 40);
+      const std::string good = Times(Wide(line, big), 40);
       const EncodingRules rules = {big ? Encoding::kUtf16Be : Encoding::kUtf16Le, {}};
       EXPECT_TRUE(ReadAsUtf8(good + good, rules).status.ok());
       for (const std::string& bad : {good + "x" + good, good + good.substr(1)}) {
@@ -135,8 +172,8 @@ TEST(EncodingReaderTest, ALostByteOfUtf16IsFound) {
       }
     }
   // Surrogates alone in many lines, and a language whose letters are U+0A00 to 0AFF, are none.
-  const std::string alone = Times(wide(u"\xD83D\xD83D\n\xDE00 あ\n", false), 40),
-                    gujarati = Times(wide(u"કેમ છો\n", false), 40);
+  const std::string alone = Times(Wide(u"\xD83D\xD83D\n\xDE00 あ\n", false), 40),
+                    gujarati = Times(Wide(u"કેમ છો\n", false), 40);
   for (const std::string& text : {alone, gujarati})
     EXPECT_TRUE(ReadAsUtf8(text, {Encoding::kUtf16Le, {}}).status.ok());
 }

@@ -168,6 +168,20 @@ TEST(EncodingGuessTest, TwoThatFitAlikeAreNamed) {
             "is no UTF-8, and fits cp949 and euc-jp alike; set encoding: to the one that it has");
 }
 
+TEST(EncodingGuessTest, JisBehindUtf8IsNoUtf8) {
+  const std::string good = "昨日は友達と駅の近くの寺に行きました。\n", jis = "\x1B$B$\"$$\x1B(B\n";
+  for (const std::string& text :
+       {good + jis, jis + good, Times(good, 30) + Times(jis, 30), Times(jis, 300) + good}) {
+    const auto guess = GuessEncoding(text);
+    EXPECT_EQ(guess.status().code(), Code::kInvalidArgument);
+    EXPECT_NE(guess.status().message().find("lines have text in iso-2022-jp"), std::string::npos)
+        << guess.status().message();
+    EXPECT_EQ(*GuessEncoding(text, false), Encoding::kUtf8);  // rules 1 of reading
+  }
+  EXPECT_EQ(Guess(Times(good, 300) + jis), Encoding::kUtf8);  // a line that quotes some
+  EXPECT_EQ(Guess(good + "\x1B$ls\n\x1B[31mred\x1B[0m\n"), Encoding::kUtf8);
+}
+
 testing::AssertionResult Says(const std::string& message, std::string_view part) {
   if (message.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << message;
