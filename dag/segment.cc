@@ -381,8 +381,8 @@ class SegmentRun {
   std::size_t tokens_;         // batches alive at the same time
   std::size_t least_fitting_;  // of the last `seen_` batches, see ChangesTokens
   int seen_ = 0;               // batches since `tokens_` was last looked at
-  std::unique_ptr<Batch>
-      held_;  // the first batch of the next pipeline; null after a pipeline: the Source ended
+  // The first batch of the next pipeline. Null behind a pipeline: the Source ended.
+  std::unique_ptr<Batch> held_;
   std::uint64_t next_sequence_ = 0;
   bool source_ended_ = false;
 

@@ -73,8 +73,8 @@ struct SegmentSpec {
   std::uint32_t source_stage = 0;          // the stage that the Source's time is counted for
   std::vector<std::string> splits;         // names for Batch::split; one name if no stage splits
   std::size_t tokens = 4;                  // batches alive at the same time; this bounds the memory
-  std::uint64_t text_bytes =
-      UINT64_MAX;                      // text of the batches alive; long records: fewer batches, down to one
+  // Text of all batches alive, as the Source gives it. Long records: fewer batches are alive, down to one.
+  std::uint64_t text_bytes = UINT64_MAX;
   std::size_t waiting_partitions = 2;  // partitions that may wait for the committer thread
   RecordObserver* watch = nullptr;     // null: no record is watched
   std::vector<std::string> names;      // of the stages by number, for the watch
