@@ -158,20 +158,18 @@ class SegmentRun {
     return batch;
   }
 
-  /// Runs the held batch, then those behind it until one changes `tokens_`: that one is held.
+  /// Runs the held batch while no other is alive in this unit, and holds the next one.
   void RunAlone(Arena& arena) {
-    while (held_) {
-      {
-        const Lock lock(arena.state_->alone);
-        arena.state_->arena.execute([this] {
-          const CpuWatch watch(progress_.cpu_ns);
-          RunBatch(std::move(held_));
-        });
-      }
-      const CpuWatch watch(progress_.cpu_ns);
-      held_ = Read();
-      if (held_ && ChangesTokens(*held_)) return;
+    {
+      const Lock lock(arena.state_->alone);
+      arena.state_->arena.execute([this] {
+        const CpuWatch watch(progress_.cpu_ns);
+        RunBatch(std::move(held_));
+      });
     }
+    const CpuWatch watch(progress_.cpu_ns);
+    held_ = Read();
+    if (held_) ChangesTokens(*held_);
   }
 
   void RunBatch(std::unique_ptr<Batch> batch) {

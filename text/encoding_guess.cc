@@ -195,6 +195,7 @@ bool HasOne(std::string_view sample, std::span<const std::string_view> escapes) 
 
 constexpr std::array kEscapesOfJp = {"\x1B$@"sv, "\x1B$B"sv, "\x1B$(D"sv, "\x1B(I"sv};
 constexpr std::array kEscapesOfJp2 = {"\x1B$A"sv, "\x1B$(C"sv, "\x1B.A"sv, "\x1B.F"sv};
+constexpr std::array kEscapesOfKr = {"\x1B$)C"sv};
 constexpr std::array kEscapesOfCn = {"\x1B$)A"sv, "\x1B$)G"sv, "\x1B$*H"sv};
 
 /// Removes an incomplete character from the end.
@@ -208,11 +209,19 @@ std::string_view WithoutTorn(std::string_view sample) {
 }
 
 struct Damage {
-  std::uint64_t lines = 0;          // that are not empty
-  std::uint64_t damaged_lines = 0;  // part of `lines`
-  std::uint64_t characters = 0;     // of several bytes
-  std::uint64_t places = 0;         // that are not UTF-8
+  std::uint64_t lines = 0;            // that are not empty
+  std::uint64_t damaged_lines = 0;    // part of `lines`
+  std::uint64_t switching_lines = 0;  // part of `lines`; they have characters of ISO-2022
+  std::uint64_t characters = 0;       // of several bytes
+  std::uint64_t places = 0;           // that are not UTF-8
 };
+
+/// In ISO-2022-KR and CN one line has the escape, and each line behind it has SO.
+bool HasIso2022(std::string_view line, bool shifts) {
+  if (shifts && line.find('\x0E') != std::string_view::npos) return true;
+  return line.find('\x1B') != std::string_view::npos &&
+         (HasOne(line, kEscapesOfJp) || HasOne(line, kEscapesOfJp2));
+}
 
 Damage DamageOf(std::string_view sample) {
   Damage damage;
@@ -221,11 +230,13 @@ Damage DamageOf(std::string_view sample) {
     return static_cast<std::uint64_t>(std::count_if(
         text.begin(), text.end(), [](char byte) { return static_cast<unsigned char>(byte) >= 0xC0; }));
   };
+  const bool shifts = HasOne(sample, kEscapesOfCn) || HasOne(sample, kEscapesOfKr);
   for (std::string_view rest = WithoutTorn(sample); !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.empty()) continue;
     ++damage.lines;
+    if (HasIso2022(line, shifts)) ++damage.switching_lines;
     if (IsCleanUtf8(line)) {
       damage.characters += leads_of(line);
       continue;
@@ -336,22 +347,13 @@ Result<bool> IsIn(Encoding encoding, std::string_view ascii) {
          static_cast<double>(makeup.low) >= kOtherLanguage * static_cast<double>(makeup.others);
 }
 
-/// kInvalidArgument: of `lines` lines in UTF-8 too many switch to a set of characters of ISO-2022.
-Status CheckEscapes(std::string_view sample, std::uint64_t lines) {
-  std::uint64_t switching = 0;
-  for (std::size_t at = 0; (at = sample.find("\x1B$", at)) != std::string_view::npos; ++at) {
-    const std::string_view here = sample.substr(at);
-    const auto begins = [here](std::string_view escape) { return here.starts_with(escape); };
-    if (!std::any_of(kEscapesOfJp.begin(), kEscapesOfJp.end(), begins) &&
-        !std::any_of(kEscapesOfJp2.begin(), kEscapesOfJp2.end(), begins))
-      continue;
-    ++switching;
-    at = std::min(sample.find('\n', at), sample.size() - 1);
-  }
-  if (switching * kLinesPerDamaged <= lines) return {};
+/// kInvalidArgument: too many lines of a text that is not in ISO-2022 have characters of ISO-2022.
+Status CheckEscapes(const Damage& damage) {
+  if (damage.switching_lines * kLinesPerDamaged <= damage.lines) return {};
   return Status(Code::kInvalidArgument,
-                StrCat("is UTF-8, but ", switching, " of its first ", lines,
-                       " lines have text in iso-2022-jp; split it where it changes, or convert these lines"));
+                StrCat(damage.switching_lines, " of its first ", damage.lines,
+                       " lines have text in ISO-2022 (escape sequences), which the text as a whole is not; "
+                       "split it where it changes, or convert these lines"));
 }
 
 }  // namespace
@@ -391,14 +393,11 @@ Result<Encoding> GuessEncoding(std::string_view sample, bool by_letters) {
     ASSIGN_OR_RETURN(const Makeup makeup, MakeupAs(Encoding::kIso2022Jp, sample));
     if (makeup.others > 0 && makeup.illegal * 100 <= makeup.others) return Encoding::kIso2022Jp;
   }
-  if (seven_bit && by_letters && sample.find("\x1B$)C") != std::string_view::npos)
-    return Encoding::kIso2022Kr;
+  if (seven_bit && by_letters && HasOne(sample, kEscapesOfKr)) return Encoding::kIso2022Kr;
   if (seven_bit && by_letters && HasOne(sample, kEscapesOfCn)) return IsNotRead(Encoding::kIso2022Cn);
   const Damage damage = DamageOf(sample);
-  if (IsUtf8Enough(damage)) {
-    if (by_letters) RETURN_IF_ERROR(CheckEscapes(sample, damage.lines));
-    return Encoding::kUtf8;
-  }
+  if (by_letters) RETURN_IF_ERROR(CheckEscapes(damage));
+  if (IsUtf8Enough(damage)) return Encoding::kUtf8;
   if (by_letters) return GuessByLetters(sample, damage);
   ASSIGN_OR_RETURN(const std::vector<Fit> fits, FitsOfBytes(sample));
   return Best(fits);

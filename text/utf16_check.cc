@@ -1,5 +1,7 @@
 #include "text/utf16_check.h"
 
+#include <array>
+
 #include "text/encoding.h"
 
 namespace pipeline {
@@ -15,13 +17,25 @@ unsigned char Byte(std::string_view character, std::size_t at) {
   return static_cast<unsigned char>(character[at]);
 }
 
-/// Returns the continuation bytes behind `lead`; -1: it begins no character of a text in UTF-8.
-int ContinuationsOf(unsigned char lead) {
-  if (lead < 0x80)
-    return (lead >= 0x20 && lead != 0x7F) || lead == '\t' || lead == '\n' || lead == '\r' ? 0 : -1;
-  if (lead < 0xC2 || lead > 0xF4) return -1;
-  return lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
-}
+constexpr std::int8_t kBehindLead = -1, kImpossible = -2;
+
+/// By the first byte of a character of a text in UTF-8: the continuation bytes behind it.
+constexpr std::array<std::int8_t, 256> kContinuations = [] {
+  std::array<std::int8_t, 256> behind{};
+  const auto fill = [&](int first, int last, std::int8_t value) {
+    for (int byte = first; byte <= last; ++byte) behind[static_cast<std::size_t>(byte)] = value;
+  };
+  fill(0x00, 0x1F, kImpossible);
+  for (const int byte : {'\t', '\n', '\r'}) fill(byte, byte, 0);
+  fill(0x7F, 0x7F, kImpossible);
+  fill(0x80, 0xBF, kBehindLead);
+  fill(0xC0, 0xC1, kImpossible);
+  fill(0xC2, 0xDF, 1);
+  fill(0xE0, 0xEF, 2);
+  fill(0xF0, 0xF4, 3);
+  fill(0xF5, 0xFF, kImpossible);
+  return behind;
+}();
 
 bool IsOf0AXX(std::string_view character) {
   return Byte(character, 0) == 0xE0 && Byte(character, 1) >= 0xA8 && Byte(character, 1) <= 0xAB;
@@ -39,38 +53,42 @@ std::string_view Utf16Check::Fault(std::string_view raw, std::string_view decode
 }
 
 bool Utf16Check::BecomesUtf8(std::string_view raw, bool whole) {
+  Utf8Run run = run_;  // a copy that stays in registers
   for (const char each : raw) {
     const auto byte = static_cast<unsigned char>(each);
-    if (continuations_ > 0 && (byte & 0xC0) == 0x80) {
-      --continuations_;
-      ++run_;
-    } else if (const int behind = ContinuationsOf(byte); behind < 0 || continuations_ > 0) {
-      run_ = behind < 0 ? 0 : 1;
-      run_has_line_end_ = run_ > 0 && byte == '\n';
-      continuations_ = behind < 0 ? 0 : behind;
-    } else {
-      continuations_ = behind;
-      ++run_;
-      run_has_line_end_ = run_has_line_end_ || byte == '\n';
+    const int behind = kContinuations[byte];
+    if (run.lacks > 0 && behind == kBehindLead) {
+      --run.lacks;
+      ++run.bytes;
+      continue;
     }
-    if (run_ >= kUtf8Run && run_has_line_end_) return true;
+    if (run.lacks > 0 || behind < 0) run = {};
+    if (behind < 0) continue;
+    run.lacks = behind;
+    ++run.bytes;
+    run.has_line_end = run.has_line_end || byte == '\n';
+    if (run.bytes >= kUtf8Run && run.has_line_end) return true;
   }
-  return whole && run_ == raw.size() && run_ >= kUtf8Text && raw.back() == '\n';
+  run_ = run;
+  return whole && run.bytes == raw.size() && run.bytes >= kUtf8Text && raw.back() == '\n';
 }
 
 bool Utf16Check::LostAByte(std::string_view decoded) {
   for (std::size_t i = 0; i < decoded.size(); ++i) {
-    const std::string_view rest = decoded.substr(i);
+    const unsigned char first = Byte(decoded, i);
     ++bytes_;
-    if (Byte(rest, 0) >= 0xC0 || Byte(rest, 0) < 0x80) PassHalves(rest);
-    if (rest[0] == '\n') {
+    if (first >= 0x80 && first < 0xC0) continue;  // inside a character: nothing new
+    const std::string_view character = decoded.substr(i);
+    PassHalves(character);
+    if (first == '\n') {
       bytes_ = illegal_ = swapped_ = line_ends_ = 0;
       before_ = Half::kNone;
-    } else if (rest[0] == kIllegalSequence) {
+    } else if (decoded[i] == kIllegalSequence) {
       ++illegal_;
-    } else if (IsOf0AXX(rest)) {
+    } else if (IsOf0AXX(character)) {
       ++swapped_;
-      if (Byte(rest, 1) == 0xA8 && Byte(rest, 2) == 0x80) ++illegal_;  // no character: LF beside ASCII
+      if (Byte(character, 1) == 0xA8 && Byte(character, 2) == 0x80)
+        ++illegal_;  // no character: LF beside ASCII
     }
     if (swapped_ > 0 && illegal_ > 1 && illegal_ * kMostBytes > bytes_) return true;
     if (line_ends_ > 1) return true;

@@ -22,10 +22,13 @@ class Utf16Check {
   bool LostAByte(std::string_view decoded);
   void PassHalves(std::string_view character);
 
-  // Bytes before here that are UTF-8 with no control character but TAB, LF and CR.
-  std::size_t run_ = 0;
-  bool run_has_line_end_ = false;
-  int continuations_ = 0;  // bytes that the last character of the run lacks
+  /// Bytes before here that are UTF-8 with no control character but TAB, LF and CR.
+  struct Utf8Run {
+    std::size_t bytes = 0;
+    bool has_line_end = false;
+    int lacks = 0;  // continuation bytes of the last character
+  };
+  Utf8Run run_;
 
   // The last line.
   std::uint64_t bytes_ = 0;      // decoded

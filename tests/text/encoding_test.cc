@@ -168,13 +168,13 @@ TEST(EncodingGuessTest, TwoThatFitAlikeAreNamed) {
             "is no UTF-8, and fits cp949 and euc-jp alike; set encoding: to the one that it has");
 }
 
-TEST(EncodingGuessTest, JisBehindUtf8IsNoUtf8) {
+TEST(EncodingGuessTest, Iso2022BesideAnotherEncodingIsNeither) {
   const std::string good = "昨日は友達と駅の近くの寺に行きました。\n", jis = "\x1B$B$\"$$\x1B(B\n";
   for (const std::string& text :
        {good + jis, jis + good, Times(good, 30) + Times(jis, 30), Times(jis, 300) + good}) {
     const auto guess = GuessEncoding(text);
     EXPECT_EQ(guess.status().code(), Code::kInvalidArgument);
-    EXPECT_NE(guess.status().message().find("lines have text in iso-2022-jp"), std::string::npos)
+    EXPECT_NE(guess.status().message().find("lines have text in ISO-2022"), std::string::npos)
         << guess.status().message();
     EXPECT_EQ(*GuessEncoding(text, false), Encoding::kUtf8);  // rules 1 of reading
   }
