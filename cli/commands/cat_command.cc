@@ -1,5 +1,3 @@
-#include "cli/commands/cat_command.h"
-
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include "base/str.h"
 #include "cli/commands/cat_reader.h"
 #include "cli/commands/cat_target.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
 

@@ -1,5 +1,3 @@
-#include "cli/commands/clean_command.h"
-
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"

@@ -1,8 +1,7 @@
-#include "cli/commands/completion_command.h"
-
 #include <memory>
 #include <string>
 
+#include "cli/commands/commands.h"
 #include "cli/commands/plugin_commands.h"
 #include "cli/terminal/completion.h"
 #include "cli/terminal/standard_output.h"

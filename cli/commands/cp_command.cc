@@ -1,5 +1,3 @@
-#include "cli/commands/cp_command.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -20,6 +18,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/doctor_command.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"

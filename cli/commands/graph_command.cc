@@ -1,8 +1,7 @@
-#include "cli/commands/graph_command.h"
-
 #include <memory>
 #include <string>
 
+#include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/ls_command.h"
-
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +8,7 @@
 #include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"

@@ -1,5 +1,4 @@
-#include "cli/commands/manual_command.h"
-
+#include "cli/commands/commands.h"
 #include "cli/commands/plugin_commands.h"
 #include "cli/terminal/manual_page.h"
 #include "cli/terminal/standard_output.h"

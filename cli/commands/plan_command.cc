@@ -1,5 +1,3 @@
-#include "cli/commands/plan_command.h"
-
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -7,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/plugins_command.h"
-
 #include <unistd.h>
 
 #include <memory>
@@ -8,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
 #include "cli/workspace/plugins.h"

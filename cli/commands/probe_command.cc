@@ -1,10 +1,9 @@
-#include "cli/commands/probe_command.h"
-
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "base/terminal_text.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
 #include "plugins/loader.h"
 

@@ -1,5 +1,4 @@
-#include "cli/commands/reference_command.h"
-
+#include "cli/commands/commands.h"
 #include "cli/terminal/standard_output.h"
 #include "dag/pipeline_file/reference.h"
 #include "stages/all/builtin.h"

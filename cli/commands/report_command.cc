@@ -1,5 +1,3 @@
-#include "cli/commands/report_command.h"
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -9,6 +7,7 @@
 #include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/workers_run.h"
 #include "cli/report/write_report.h"

@@ -1,7 +1,6 @@
-#include "cli/commands/retry_command.h"
-
 #include <memory>
 
+#include "cli/commands/commands.h"
 #include "cli/commands/run_pipeline.h"
 #include "cli/terminal/refuse.h"
 #include "cli/workspace/last_settings.h"

@@ -1,8 +1,7 @@
-#include "cli/commands/run_command.h"
-
 #include <memory>
 #include <vector>
 
+#include "cli/commands/commands.h"
 #include "cli/commands/run_pipeline.h"
 
 namespace pipeline {

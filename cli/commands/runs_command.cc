@@ -1,5 +1,3 @@
-#include "cli/commands/runs_command.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/report/html.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/workers_run.h"

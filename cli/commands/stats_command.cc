@@ -1,5 +1,3 @@
-#include "cli/commands/stats_command.h"
-
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/cat_target.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/count_object.h"
 #include "cli/commands/export_stats.h"
 #include "cli/terminal/exit_code.h"

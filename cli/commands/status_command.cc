@@ -1,5 +1,3 @@
-#include "cli/commands/status_command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -13,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/commands/commands.h"
 #include "cli/live/run_now.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/stage_state.h"

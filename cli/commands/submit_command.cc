@@ -1,5 +1,3 @@
-#include "cli/commands/submit_command.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -9,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/submission/submission_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"

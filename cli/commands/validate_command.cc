@@ -1,11 +1,10 @@
-#include "cli/commands/validate_command.h"
-
 #include <cstddef>
 #include <memory>
 #include <string>
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"

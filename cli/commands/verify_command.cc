@@ -1,5 +1,3 @@
-#include "cli/commands/verify_command.h"
-
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -11,6 +9,7 @@
 #include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/print_line.h"
 #include "cli/report/length_loss.h"
 #include "cli/terminal/counted.h"

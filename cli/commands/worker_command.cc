@@ -1,17 +1,14 @@
-#include "cli/commands/worker_command.h"
-
-#include <algorithm>
-#include <limits>
 #include <memory>
 #include <string>
 
 #include "base/log.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/last_words.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
 #include "cli/terminal/time_word.h"
-#include "cli/worker/given_units.h"
+#include "cli/worker/given_unit.h"
 #include "cli/worker/next_units.h"
 #include "cli/workspace/pipeline_words.h"
 #include "dag/pipeline_file/config.h"
@@ -22,17 +19,15 @@ namespace {
 
 struct WorkerWords {
   WorkerOptions options;
-  GivenUnits given;
+  std::string unit;  // for tests; empty: not given
   bool next = false;
-  int index = -1;         // -1: not given
   std::string most_time;  // of --for; empty: not given
   std::string memory;     // the same
 };
 
 int Work(WorkerWords& words) {
-  const int ways = (words.given.unit.empty() ? 0 : 1) + (words.next ? 1 : 0) + (words.index >= 0 ? 1 : 0);
-  if (ways != 1) {
-    LogError("pipe worker: give one of --next, --unit and --index");
+  if (words.next != words.unit.empty()) {
+    LogError("pipe worker: --next is required");
     return kExitUsage;
   }
   if (!words.next && !words.most_time.empty()) {
@@ -46,22 +41,20 @@ int Work(WorkerWords& words) {
     if (!words.most_time.empty()) words.options.most_time = *ParseTimeWord(words.most_time);
     return RunNextUnits(words.options, signals);
   }
-  words.given.index = std::max(words.index, 0);
-  return RunGivenUnits(words.options, words.given, signals);
+  return RunGivenUnit(words.options, words.unit, signals);
 }
 
 }  // namespace
 
 Command WorkerCommand() {
   const auto words = std::make_shared<WorkerWords>();
-  constexpr int kMost = std::numeric_limits<int>::max();
   return {
       .name = "worker",
       .help = "Run units of a work package",
       .wrong_words_exit = kExitUsage,
       .exit_statuses =
           "Exit status: 0 the unit is done, or with --next the run has ended; 1 the run has ended with\n"
-          "failures; 64 the command is wrong or the plan has no such unit; 65 data is damaged, or a stage\n"
+          "failures; 64 the command is wrong; 65 data is damaged, or a stage\n"
           "refuses it; 66 an input is missing, damaged or changed; 70 a bug; 75 start it again: stopped,\n"
           "a place is out of reach, no space is left, or the time of --for is over; 77 permission denied;\n"
           "78 plan, file, program and this machine do not fit together.",
@@ -80,18 +73,9 @@ Command WorkerCommand() {
                  .to = &words->most_time},
                 {.flags = {"--unit"},
                  .value = "UNIT",
-                 .help = "The unit, as the plan names it, or its line in units.txt",
-                 .to = &words->given.unit},
-                {.flags = {"--index"},
-                 .value = "N",
-                 .help = "The Nth unit of the plan, counted from 0; with --count the Nth group of units",
-                 .range = WordRange{0, kMost},
-                 .to = &words->index},
-                {.flags = {"--count"},
-                 .value = "K",
-                 .help = "With --index: the number of units in a group",
-                 .range = WordRange{1, kMost},
-                 .to = &words->given.count},
+                 .help = "The one unit to run, as the plan names it",
+                 .hidden = true,
+                 .to = &words->unit},
                 {.flags = {"--scratch"},
                  .value = "DIR",
                  .help = "Directory for temporary files",

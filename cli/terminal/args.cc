@@ -66,6 +66,7 @@ CLI::Option* AddOption(CLI::App& command, const Word& word, AllAssignments& assi
 void AddWord(CLI::App& command, const Word& word, AllAssignments& assignments) {
   CLI::Option* const option = AddOption(command, word, assignments);
   option->required(word.required);
+  if (word.hidden) option->group("");
   if (!word.flags.empty() && !std::holds_alternative<bool*>(word.to)) option->type_name(word.value);
   if (!word.environment.empty()) option->envname(word.environment);
   if (!word.choices.empty()) option->check(CLI::IsMember(word.choices));

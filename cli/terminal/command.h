@@ -38,6 +38,7 @@ struct Word {
   std::string value = {};               // the name of its value in help: "N", "FILE"; empty: no name
   std::string help;
   bool required = false;
+  bool hidden = false;                            // it is left out of help, completion and manual
   std::vector<std::string> choices = {};          // all allowed values; empty: any value
   std::optional<WordRange> range = std::nullopt;  // of a number; if absent: any number
   bool positive = false;                          // of a number: above 0

@@ -24,7 +24,7 @@ CommandTable CommandTableOf(const std::vector<Command>& commands) {
     CommandEntry entry{command.name, command.help, {}, {}, command.exit_statuses};
     for (const bool positional : {true, false})
       for (const Word& word : command.words)
-        if (word.flags.empty() == positional) entry.words.push_back(WordOf(word));
+        if (!word.hidden && word.flags.empty() == positional) entry.words.push_back(WordOf(word));
     table.commands.push_back(std::move(entry));
   }
   return table;

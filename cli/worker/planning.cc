@@ -76,8 +76,6 @@ Status Write(Store& store, WorkPackage work_package, const Result<WorkPackage>& 
   ASSIGN_OR_RETURN(work_package.log, CopyLog(store, log_path));
   logs.insert(work_package.log);
   RETURN_IF_ERROR(
-      WriteObject(store, "units.txt", UnitTable(work_package.units), Condition::ReplaceAny()).status());
-  RETURN_IF_ERROR(
       WriteObject(store, kWorkPackageName, EncodeWorkPackage(work_package), Condition::ReplaceAny())
           .status());
   // The results are in the log of this plan.

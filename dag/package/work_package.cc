@@ -18,19 +18,6 @@ std::string Shown(const std::string& file) { return IsRemote(file) ? ShownUrl(fi
 
 }  // namespace
 
-std::string UnitTable(const std::vector<OfferedUnit>& units) {
-  std::string table;
-  for (const OfferedUnit& unit : units) {
-    table += unit.unit;
-    for (const auto& [name, need] : kUnitNeeds) {
-      table += '\t';
-      table += unit.needs.*need ? StrCat(*(unit.needs.*need)) : "-";
-    }
-    table += '\n';
-  }
-  return table;
-}
-
 std::string EncodeWorkPackage(const WorkPackage& work_package) {
   Json json;
   json["pipe_plan"] = kPackageFormVersion;

@@ -59,7 +59,7 @@ struct WorkPackage {
   bool operator==(const WorkPackage&) const = default;
 };
 
-/// The name and the member of each of a unit's needs, in the order of units.txt.
+/// The name and the member of each of a unit's needs.
 struct NamedNeed {
   std::string_view name;
   std::optional<std::uint64_t> UnitNeeds::*need;
@@ -68,9 +68,6 @@ inline constexpr NamedNeed kUnitNeeds[] = {
     {"memory", &UnitNeeds::memory},       {"cores", &UnitNeeds::cores},
     {"seconds", &UnitNeeds::seconds},     {"bytes_in", &UnitNeeds::bytes_in},
     {"bytes_out", &UnitNeeds::bytes_out}, {"scratch", &UnitNeeds::scratch}};
-
-/// Returns the text of units.txt.
-std::string UnitTable(const std::vector<OfferedUnit>& units);
 
 std::string EncodeWorkPackage(const WorkPackage& work_package);
 /// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong; the message

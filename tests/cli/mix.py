@@ -4,6 +4,7 @@
     mix.py PIPE
 """
 
+import json
 import shutil
 import subprocess
 import sys
@@ -80,8 +81,8 @@ class Scenarios:
             rounds += 1
             if rounds > 10:
                 fail(f"plans go on and on: {planned.stderr[-3000:]}")
-            for unit in (package / "units.txt").read_text(encoding="utf-8").splitlines():
-                subprocess.run([self.program, "worker", "--plan", str(package), "--unit", unit, "--scratch",
+            for unit in json.loads((package / "plan.json").read_text(encoding="utf-8"))["units"]:
+                subprocess.run([self.program, "worker", "--plan", str(package), "--unit", unit["unit"], "--scratch",
                                 str(self.root)], timeout=100, check=True, capture_output=True)
         self.same(run, f"workers, {rounds} plans")
 

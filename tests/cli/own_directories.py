@@ -4,6 +4,7 @@
     own_directories.py PIPE
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -63,7 +64,7 @@ class Scenarios:
         planned = subprocess.run([self.pipe, "plan", "line.yaml", "-o", "plan"], cwd=self.root, capture_output=True,
                                  text=True, timeout=60, check=False)
         check(planned.returncode == 0, planned.stdout + planned.stderr)
-        unit = (self.root / "plan/units.txt").read_text().splitlines()[0]
+        unit = json.loads((self.root / "plan/plan.json").read_text())["units"][0]["unit"]
         # The worker's directory has its process id in its name: the shell has that id before it becomes the worker.
         begin = 'rm -rf tmp elsewhere; mkdir tmp elsewhere; path=$PWD/tmp/pipe-worker-$$; '
         go_on = 'echo "$path"; exec "$0" worker --plan plan --unit "$1" --scratch tmp'

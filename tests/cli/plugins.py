@@ -169,7 +169,7 @@ def only_what_runs_loads_what_a_file_names(shop):
         for path in (sandbox.work, sandbox.out, sandbox.root / "greeting", sandbox.root / "again"):
             support.shutil.rmtree(path)
         loads("plan", "-o", str(sandbox.root / "plan"))
-        unit = support.read(sandbox.root / "plan/units.txt").split()[0]
+        unit = json.loads(support.read(sandbox.root / "plan/plan.json"))["units"][0]["unit"]
         subprocess.run([shop.pipe, "worker", "--plan", sandbox.root / "plan", "--unit", unit], cwd=sandbox.root,
                        check=True, capture_output=True, timeout=60)
         check(ran.exists(), "`pipe worker` did not load it")

@@ -105,7 +105,7 @@ def taken_over(program, root):
     run = new_run(Looked, program, root / "taken_over", inputs)
     subprocess.run([program, "plan", str(run.file), "-o", str(run.package("")), "--work", str(run.work), "--set",
                     f"out={run.out}"], check=True, capture_output=True, timeout=60)
-    unit = run.package("units.txt").read_text().splitlines()[-1].split("\t")[0]
+    unit = json.loads(run.package("plan.json").read_text())["units"][-1]["unit"]
     lease = run.package(f"lease/{unit}.json")
     lease.parent.mkdir(parents=True)
     lease.write_text('{"pipe_unit_lease":1,"who":"vm-9, process 7"}')
@@ -134,7 +134,7 @@ def coming_back(program, root):
     hold(run.pull(kill_at="shard.committed:1").wait(timeout=60) == KILLED, run, "a worker was not killed in a shard")
     before = run.leases()
     expect(run, run.on_local("-o", str(run.package), "--program", "/nonexistent/pipe"), FAILED, "all workers ended before")
-    offered = {line.split("\t")[0] for line in (run.package / "units.txt").read_text().splitlines()}
+    offered = {unit["unit"] for unit in json.loads((run.package / "plan.json").read_text())["units"]}
     hold(before & offered and before - offered, run, f"open and finished units: {before}, offered: {offered}")
     hold(run.leases() == before - offered - {"-"}, run, f"of the leases {before} with {offered} offered stay {run.leases()}")
     expect(run, run.on_local("-o", str(run.package), environment={"PIPE_LEASE": "0.2"}), DONE, "everything is done")
