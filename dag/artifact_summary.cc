@@ -133,7 +133,8 @@ Status CheckExpectations(const Graph& graph, const std::vector<NodeId>& chain, c
                                : MetricOf(*spec.type, expected.metric, totals.counts);
       if (value >= expected.low && value <= expected.high) continue;
       fail(StrCat("stage '", spec.name, "': ", expected.is_reason ? "the share of " : "", expected.metric,
-                  " is ", Number(value), ", expected ", Number(expected.low), " to ", Number(expected.high)));
+                  " is ", Number(value), ", and its `expect` asks for ", Number(expected.low), " to ",
+                  Number(expected.high)));
     }
   }
   if (failures.empty()) return {};

@@ -227,7 +227,12 @@ std::string FormOfNoObject(std::string_view row, bool front) {
   TakeSpaces(rest);
   if (rest.starts_with('['))
     return "begins with `[`: a JSON array, not one object a line; `jq -c '.[]' FILE` makes lines of it";
-  if (!rest.starts_with('{')) return {};
+  if (rest.starts_with('\x1e')) return "begins with the byte 1E: `tr -d '\\036' < FILE` removes it";
+  if (!rest.starts_with('{')) return "does not begin with `{`";
+  std::string_view inside = rest.substr(1);
+  TakeSpaces(inside);
+  if (inside.starts_with('\''))
+    return "names stand in single quotes, as Python prints them: write the rows with `json.dumps`";
   if (!TakeValue(rest)) {
     if (const std::string_view list = ListOfObjectsIn(row); !list.empty()) return ListAdvice(list);
     if (front) return {};
@@ -245,7 +250,11 @@ std::string FormOfNoObject(std::string_view row, bool front) {
         "behind the object at byte ", at,
         " a comma stands, as in an array; `sed 's/,[[:space:]]*$//' FILE` removes it at the ends of "
         "lines");
-  return rest.empty() ? std::string() : StrCat("behind the object at byte ", at, " other text stands");
+  if (!rest.empty()) return StrCat("behind the object at byte ", at, " other text stands");
+  const bool has_control =
+      std::any_of(row.begin(), row.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
+  return has_control ? "a TAB or another control character stands in it, which JSON writes as \\t or \\u0009"
+                     : std::string();
 }
 
 std::string_view ListOfObjectsIn(std::string_view row) {

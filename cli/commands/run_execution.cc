@@ -104,11 +104,11 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
                             const SignalWatch& signals) {
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
   const bool of_run = outcome.lost_lease || (outcome.failures.empty() && !cancelled);
-  std::vector<std::string> to_change;
+  FailedUnits to_change;
   for (const UnitFailure& failure : outcome.failures)
-    if (FailsAgain(failure.why)) to_change.push_back(WithUnit(failure.why.message(), failure.unit));
+    if (FailsAgain(failure.why)) AddFailedUnit(failure.why.message(), failure.unit, to_change);
   if (of_run && FailsAgain(outcome.status) && !outcome.lost_lease)
-    to_change.emplace_back(outcome.status.message());
+    AddFailedUnit(outcome.status.message(), {}, to_change);
   else if (of_run)
     LogError(outcome.status.message());
   kept.End(cancelled ? "cancelled" : "failed", outcome, samples_);
@@ -118,7 +118,7 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
     LogInfo(StrCat(kept_work, ": `", command_line, "` goes on from there"));
   else
     LogInfo(StrCat(kept_work, ", and `", command_line, "` fails again until this is changed:"));
-  for (const std::string& change : to_change) LogError(change);
+  for (const auto& [why, units] : to_change) LogError(WithUnit(why, units));
   return cancelled ? signals.exit_code() : kExitFailed;
 }
 

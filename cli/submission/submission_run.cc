@@ -346,8 +346,10 @@ class Submitted {
                       " here, and that one has ended; the same command continues with this one"));
       return kExitFailed;
     }
+    FailedUnits failed;
     for (const RunEnd::Failure& failure : outcome->ended->end->failures)
-      LogError(WithUnit(failure.why, failure.unit));
+      AddFailedUnit(failure.why, failure.unit, failed);
+    for (const auto& [why, units] : failed) LogError(WithUnit(why, units));
     if (!outcome->ended->end->failures.empty()) return kExitFailed;
     LogInfo("everything is done");
     return kExitDone;

@@ -137,7 +137,9 @@ class NextUnits {
   }
 
   static int EndOfRun(const RunEnd& end) {
-    for (const RunEnd::Failure& failure : end.failures) LogError(WithUnit(failure.why, failure.unit));
+    FailedUnits failed;
+    for (const RunEnd::Failure& failure : end.failures) AddFailedUnit(failure.why, failure.unit, failed);
+    for (const auto& [why, units] : failed) LogError(WithUnit(why, units));
     return end.failures.empty() ? kExitDone : kExitFailed;
   }
 

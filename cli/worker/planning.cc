@@ -209,7 +209,10 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   display.Start();
   RunOutcome outcome = executor.Run(stop);
   display.Stop();
-  for (const UnitFailure& failure : outcome.failures) LogError(WithUnit(failure.why.message(), failure.unit));
+  FailedUnits failed;
+  for (const UnitFailure& failure : outcome.failures)
+    AddFailedUnit(failure.why.message(), failure.unit, failed);
+  for (const auto& [why, units] : failed) LogError(WithUnit(why, units));
   for (const std::string& line : outcome.faults) LogWarning(line);
   if (outcome.status.code() == Code::kCancelled) return outcome.status;
 

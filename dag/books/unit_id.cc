@@ -1,5 +1,6 @@
 #include "dag/books/unit_id.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/str.h"
@@ -86,6 +87,15 @@ std::optional<UnitId> ParseUnitId(std::string_view text) {
 
 std::string WithUnit(std::string_view why, std::string_view unit) {
   return unit.empty() ? std::string(why) : StrCat(why, " (unit ", unit, ")");
+}
+
+void AddFailedUnit(std::string_view why, std::string_view unit, FailedUnits& failed) {
+  const auto same =
+      std::find_if(failed.begin(), failed.end(), [why](const auto& one) { return one.first == why; });
+  if (same == failed.end())
+    failed.emplace_back(why, unit);
+  else
+    same->second += StrCat(", ", unit);
 }
 
 }  // namespace pipeline

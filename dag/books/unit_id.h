@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "dag/records/batch.h"
 
@@ -47,5 +49,10 @@ std::optional<UnitId> ParseUnitId(std::string_view text);
 /// For people: `why`, which begins with the place of the fault, and `unit` behind it. An empty `unit` adds
 /// nothing.
 std::string WithUnit(std::string_view why, std::string_view unit);
+
+/// For people: reasons, each with the units that failed for it, "a/-, b/-". In the order of the first of them.
+using FailedUnits = std::vector<std::pair<std::string, std::string>>;
+/// Two units fail for one reason if both read a stage whose counts are refused: the reason is told once.
+void AddFailedUnit(std::string_view why, std::string_view unit, FailedUnits& failed);
 
 }  // namespace pipeline

@@ -133,10 +133,10 @@ class Split final : public Transform {
     }
     if (failures.empty()) return {};
     if (all < kFewDocuments && all < records)
-      failures +=
-          StrCat("; ", records, " lines are ", all, all == 1 ? " document" : " documents",
-                 ", since in plain text only a blank line ends one: if each line is a document, write ",
-                 "`documents: line` in the stage that reads the text");
+      failures += StrCat(
+          "; ", records, " lines are ", all, all == 1 ? " document" : " documents",
+          ": a row of a table is one, and in plain text only a blank line ends one; if each line of a text ",
+          "is a document, write `documents: line` in the stage that reads it");
     return Status(Code::kFailedPrecondition, failures);
   }
 

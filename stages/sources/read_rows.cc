@@ -140,10 +140,11 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
     if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
   }
   ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  const auto advice = [rules = text, most = rules.max_record_bytes](std::string_view reason,
-                                                                    std::string_view rows) {
+  const auto advice = [rules = text, columns, most = rules.max_record_bytes](std::string_view reason,
+                                                                             std::string_view rows) {
     if (rules.json) return MembersAdvice(rows, rules);
-    return reason == "dropped_quotes" ? QuotesAdvice(rows, most) : std::string("mend it");
+    if (reason == "dropped_quotes") return QuotesAdvice(rows, most);
+    return reason == "dropped_columns" ? WidthAdvice(*columns) : std::string("mend it");
   };
   std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()}, advice)};
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));

@@ -80,6 +80,14 @@ std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes) {
   return "a quote stands where none may: mend it, or set quoting: none if quotes mean nothing";
 }
 
+std::string WidthAdvice(const ColumnRules& rules) {
+  const std::string_view delimiter = rules.delimiter == ',' ? "comma" : "TAB";
+  return StrCat(rules.header ? "they have more or fewer fields than the header" : "they have too few fields",
+                ": a ", delimiter,
+                rules.quotes ? " in a field needs quotes around the field" : " in a field makes two of it",
+                ", and one behind the last field begins another");
+}
+
 RowColumns::RowColumns(const ColumnRules& rules) : rules_(rules), row_(rules.delimiter, rules.quotes) {
   if (rules_.header) return;
   const auto take = [this](const std::string& column) {

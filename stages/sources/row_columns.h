@@ -40,6 +40,8 @@ std::optional<std::size_t> ColumnPosition(std::string_view text);
 
 /// Advice about rows whose quotes are wrong. `rows`: some of them, one after the other.
 std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes);
+/// Advice about rows with another number of fields.
+std::string WidthAdvice(const ColumnRules& rules);
 /// Returns "they have body, id; did you mean 'body'?" about a column that is not among the `names` of rows.
 std::string ColumnsAdvice(const std::string& column, const std::vector<std::string_view>& names);
 

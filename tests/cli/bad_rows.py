@@ -223,9 +223,9 @@ class Scenarios:
     def expectations_of_reasons(self):
         text = rows(2000, lambda number: number % 200 == 5)  # 10 bad rows
         run = self.run("reason", text, more=", expect: { reasons: {dropped_json: [0, 0.004]}, dropped: [0, 0.05] }")
-        self.refused(run, "stage 'lines': the share of dropped_json is 0.005, expected 0 to 0.004")
+        self.refused(run, "stage 'lines': the share of dropped_json is 0.005, and its `expect` asks for 0 to 0.004")
         run = self.run("dropped", text, more=", expect: { reasons: {dropped_json: [0, 0.005]}, dropped: [0.006, 0.05] }")
-        self.refused(run, "stage 'lines': dropped is 0.005, expected 0.006 to 0.05")
+        self.refused(run, "stage 'lines': dropped is 0.005, and its `expect` asks for 0.006 to 0.05")
         self.end(self.run("kept", text, more=", expect: { reasons: {dropped_json: [0, 0.005], crlf: [0, 0]}, dropped: [0, 0.005] }"))
         for name, more, words in (
                 ("typo", "expect: { reasons: {dropped_jsn: [0, 1]} }", "never counts 'dropped_jsn'; did you mean 'dropped_json'?"),

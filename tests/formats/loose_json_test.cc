@@ -76,7 +76,14 @@ TEST(LooseJsonTest, TheFormOfARowThatIsNoObjectIsTold) {
   EXPECT_EQ(form(R"({"version": 1, "all data": [ {"text": "a"}, {"te)"),
             "'all data' is a list of objects: `jq -c '.[\"all data\"][]' FILE` makes lines of it");
   EXPECT_EQ(FormOfNoObject(R"({"text": "a long)", true), "");
-  for (const std::string_view row : {"", "text", "\"a\"", "}", "{nan}"}) EXPECT_EQ(form(row), "") << row;
+  for (const std::string_view row : {"", "text", "\"a\"", "}"})
+    EXPECT_EQ(form(row), "does not begin with `{`") << row;
+  EXPECT_EQ(form("{'text': 'a'}"),
+            "names stand in single quotes, as Python prints them: write the rows with `json.dumps`");
+  EXPECT_EQ(form("\x1e{\"text\": 1}"), "begins with the byte 1E: `tr -d '\\036' < FILE` removes it");
+  EXPECT_EQ(form("{\"text\": \"a\tb\"}"),
+            "a TAB or another control character stands in it, which JSON writes as \\t or \\u0009");
+  EXPECT_EQ(form("{nan}"), "");
 }
 
 TEST(LooseJsonTest, AMemberThatListsObjectsIsFound) {

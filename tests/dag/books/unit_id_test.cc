@@ -57,5 +57,14 @@ TEST(UnitIdTest, PartitionNamesAreExact) {
   EXPECT_FALSE(ParsePartitionName("7-8").has_value());
 }
 
+TEST(UnitIdTest, AReasonIsToldOnceWithAllItsUnits) {
+  FailedUnits failed;
+  AddFailedUnit("too few rows", "a/-", failed);
+  AddFailedUnit("no space", "b/-", failed);
+  AddFailedUnit("too few rows", "c/-", failed);
+  EXPECT_EQ(failed, (FailedUnits{{"too few rows", "a/-, c/-"}, {"no space", "b/-"}}));
+  EXPECT_EQ(WithUnit(failed[0].first, failed[0].second), "too few rows (unit a/-, c/-)");
+}
+
 }  // namespace
 }  // namespace pipeline

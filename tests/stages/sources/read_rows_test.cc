@@ -147,7 +147,7 @@ TEST(ReadRowsTest, AdviceNamesTheColumnsThatRowsHave) {
             "these rows lack 'label', 'text' and have no columns: name those in the keys `text` and `label`, "
             "or mend the "
             "rows");
-  EXPECT_EQ(MembersAdvice("5\nnull", rules), "mend it");
+  EXPECT_EQ(MembersAdvice("5\nnull", rules), "does not begin with `{`");
 }
 
 TEST(ReadRowsTest, AdviceSaysWhatTheFormOfAFileIs) {
