@@ -1,12 +1,12 @@
 #include "storage/directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <vector>
 
+#include "base/file_lock.h"
 #include "base/uninterrupted.h"
 #include "storage/local_error.h"
 
@@ -61,7 +61,7 @@ Status SyncDirectory(const std::string& path) {
 Result<DirectoryLock> DirectoryLock::Acquire(const std::string& path) {
   FileDescriptor directory = OpenDirectory(path);
   if (!directory.is_open()) return LocalError(path, "cannot open this directory", errno);
-  (void)Uninterrupted([&] { return flock(directory.get(), LOCK_EX); });
+  WaitForLock(directory);
   return DirectoryLock(std::move(directory));
 }
 

@@ -1,7 +1,6 @@
 #include "storage/kept_part.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/file_lock.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "storage/directory.h"
@@ -29,11 +29,6 @@ Status Taken(const std::string& path) {
 FileDescriptor OpenAt(const std::string& path, int flags) {
   return FileDescriptor(Uninterrupted(
       [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666); }));
-}
-
-bool IsStillAt(const struct stat& found, const std::string& path) {
-  struct stat named;
-  return lstat(path.c_str(), &named) == 0 && found.st_dev == named.st_dev && found.st_ino == named.st_ino;
 }
 
 Status Unlink(const std::string& path) {
@@ -58,11 +53,11 @@ Result<FileDescriptor> OpenKeptPart(const std::string& path) {
     FileDescriptor file = OpenAt(path, O_CREAT);
     const bool is_not_ours = errno == EACCES || errno == EPERM || errno == ELOOP || errno == EISDIR;
     if (!file.is_open()) return is_not_ours ? Taken(path) : LocalError(path, "cannot open", errno);
-    if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) return Taken(path);
+    if (TryLock(file, LockKind::kAlone) != FileLock::kHeld) return Taken(path);
     struct stat found;
     if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
     if (!S_ISREG(found.st_mode) || found.st_uid != geteuid()) return Taken(path);
-    if (!IsStillAt(found, path)) continue;
+    if (!IsStillAt(file, path)) continue;
     if (found.st_nlink == 1) return file;
     RETURN_IF_ERROR(Unlink(path));  // another file has these bytes too, so nobody may write to them
   }
@@ -73,10 +68,7 @@ Status RemoveKeptPart(const std::string& path) {
   const FileDescriptor file = OpenAt(path, 0);
   // Another error: the part is not ours.
   if (!file.is_open()) return errno == ENOENT ? Unlink(StrCat(path, kJournalSuffix)) : Status();
-  if (Uninterrupted([&] { return flock(file.get(), LOCK_EX | LOCK_NB); }) != 0 && errno == EWOULDBLOCK)
-    return {};
-  struct stat found;
-  if (fstat(file.get(), &found) != 0 || !IsStillAt(found, path)) return {};
+  if (TryLock(file, LockKind::kAlone) == FileLock::kTaken || !IsStillAt(file, path)) return {};
   // The journal goes first, because a part without a journal counts for nothing.
   RETURN_IF_ERROR(Unlink(StrCat(path, kJournalSuffix)));
   return Unlink(path);

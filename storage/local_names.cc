@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <fstream>
 
 #include "base/digest.h"
+#include "base/machine.h"
 #include "base/result.h"
 #include "base/str.h"
 #include "storage/object_name.h"
@@ -24,13 +24,11 @@ constexpr std::size_t kDigestLength = 16;
 /// Bytes of the object's name; the rest of the form takes at most 46 more.
 constexpr std::size_t kMaxNamed = 200, kMinCut = kMaxNamed - 3;
 
-const std::string& BootId() {
-  static const std::string id = [] {
-    std::string line;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> line;
-    return line.size() < kBootLength ? std::string(kBootLength, '0') : line.substr(0, kBootLength);
-  }();
-  return id;
+/// As long as names need it; zeros: the machine has none.
+const std::string& BootInNames() {
+  static const std::string boot =
+      BootId().size() < kBootLength ? std::string(kBootLength, '0') : BootId().substr(0, kBootLength);
+  return boot;
 }
 
 std::optional<std::uint64_t> ParseDecimal(std::string_view digits) {
@@ -70,7 +68,7 @@ Status CheckLocalName(std::string_view name) {
 
 std::string NewTemporaryName(std::string_view object) {
   static std::atomic<std::uint64_t> next{0};
-  return StrCat('.', CutName(object), kTemporaryMark, BootId(), '-', getpid(), '-', next.fetch_add(1));
+  return StrCat('.', CutName(object), kTemporaryMark, BootInNames(), '-', getpid(), '-', next.fetch_add(1));
 }
 
 std::optional<TemporaryName> ParseTemporaryName(std::string_view name) {
@@ -121,7 +119,7 @@ bool MayBelongTo(std::string_view named, std::string_view above, std::string_vie
 }
 
 bool WriterIsGone(const TemporaryName& name) {
-  if (name.boot != BootId()) return true;
+  if (name.boot != BootInNames()) return true;
   struct stat ignored;
   return stat(StrCat("/proc/", name.pid).c_str(), &ignored) != 0;
 }

@@ -1,11 +1,10 @@
 #include "storage/temporary_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 
+#include "base/file_lock.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "storage/directory.h"
@@ -14,20 +13,6 @@
 namespace pipeline {
 
 namespace {
-
-enum class FileLock : std::uint8_t { kHeld, kTaken, kUnsupported };
-
-FileLock TryLock(const FileDescriptor& file, int kind) {
-  if (Uninterrupted([&] { return flock(file.get(), kind | LOCK_NB); }) == 0) return FileLock::kHeld;
-  return errno == EWOULDBLOCK ? FileLock::kTaken : FileLock::kUnsupported;
-}
-
-bool IsStillAt(const FileDescriptor& file, const std::string& path) {
-  struct stat open_file;
-  struct stat named;
-  return fstat(file.get(), &open_file) == 0 && lstat(path.c_str(), &named) == 0 &&
-         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
-}
 
 std::string NewPathBeside(const std::string& target) {
   const std::string object = target.substr(target.rfind('/') + 1);
@@ -51,7 +36,7 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
       RETURN_IF_ERROR(MakeDirectories(ParentDirectory(target)));
       continue;
     }
-    if (TryLock(file, LOCK_SH) != FileLock::kTaken && IsStillAt(file, path))
+    if (TryLock(file, LockKind::kShared) != FileLock::kTaken && IsStillAt(file, path))
       return TemporaryFile(path, std::move(file));
   }
   return Status(Code::kUnavailable,
@@ -62,7 +47,7 @@ std::optional<TemporaryFile> TemporaryFile::Link(const std::string& target, cons
   // A second descriptor holds the lock, because the lock must end with this writer and not with `file`.
   FileDescriptor again(
       Uninterrupted([&] { return open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (!again.is_open() || TryLock(again, LOCK_SH) == FileLock::kTaken) return std::nullopt;
+  if (!again.is_open() || TryLock(again, LockKind::kShared) == FileLock::kTaken) return std::nullopt;
   std::string path = NewPathBeside(target);
   if (linkat(AT_FDCWD, PathOf(again.get()).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
     return std::nullopt;
@@ -80,7 +65,7 @@ Status RemoveAbandoned(const std::string& path, const TemporaryName& name) {
     const bool not_ours = errno == EACCES || errno == EPERM || errno == EROFS;
     return errno == ENOENT || not_ours ? Status() : LocalError(path, "cannot open", errno);
   }
-  const FileLock lock = TryLock(file, LOCK_EX);
+  const FileLock lock = TryLock(file, LockKind::kAlone);
   if (lock == FileLock::kTaken || (lock == FileLock::kUnsupported && !WriterIsGone(name))) return {};
   // Another sweep may have removed the file, and a writer with the same pid may have created a new one.
   if (!IsStillAt(file, path)) return {};

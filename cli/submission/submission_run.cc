@@ -16,6 +16,7 @@
 #include "base/attendance.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/str.h"
 #include "base/wait.h"
 #include "cli/live/status_display.h"
@@ -268,7 +269,7 @@ class Submitted {
   /// Two calls at once: one of them plans and starts the workers, perhaps of another state of the file.
   Status Claim() {
     Submission mine{request_.engine,   "",
-                    directory_,        NameOfWorker(),
+                    directory_,        NameOfProcess(),
                     Workers().workers, std::min(MostMemory(), loaded_.spec.memory_limit)};
     if (submission_) mine.version = submission_->version;
     const Status written = WriteSubmission(*package_, mine, stop());

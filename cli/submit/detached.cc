@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/machine.h"
 #include "base/str.h"
 
 extern char** environ;
@@ -28,12 +28,6 @@ namespace {
 // Stays when the group gets a signal, and tells how the program ended.
 constexpr const char* kKeeper =
     R"(trap : TERM INT HUP; "$@"; code=$?; echo "$code" >"$0.part" && mv "$0.part" "$0")";
-
-std::string HostName() {
-  std::array<char, 256> name = {};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string CodeFile(const std::string& directory, const std::string& name) {
   return StrCat(directory, "/", name, ".code");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/threads.h"
@@ -19,7 +20,7 @@ int RunGivenUnit(const WorkerOptions& options, const std::string& unit, SignalWa
   StatusDisplay display(false);
   Result<std::unique_ptr<PackageRun>> run = PackageRun::Open(
       *opened.store, opened.plan, *opened.loaded, opened.scratch->path(), ThreadCount(options.threads),
-      *opened.room.memory, display, NameOfWorker(), signals.token());
+      *opened.room.memory, display, NameOfProcess(), signals.token());
   if (!run.ok()) {
     LogError(run.status().message());
     return WorkerExitOf(run.status());

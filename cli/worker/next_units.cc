@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "base/wait.h"
@@ -72,7 +73,7 @@ class NextUnits {
         scratch_(*opened.scratch),
         room_(opened.room),
         plan_(opened.plan),
-        who_(NameOfWorker()),
+        who_(NameOfProcess()),
         most_missing_(6 * every),
         queue_(*opened.store, TermsOf(who_, every, room_), SystemClock()) {}
 

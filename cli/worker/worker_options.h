@@ -15,7 +15,4 @@ struct WorkerOptions {
   std::chrono::milliseconds most_time{0};  // of `--next`: no unit is taken later; 0: no bound
 };
 
-/// Returns the name of this process for people: "vm-2, process 4711".
-std::string NameOfWorker();
-
 }  // namespace pipeline

@@ -1,7 +1,5 @@
 #include "cli/workspace/workspace.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
@@ -19,7 +18,6 @@
 #include "dag/home/scratch.h"
 #include "dag/lineages.h"
 #include "dag/location/held_store.h"
-#include "dag/location/host.h"
 #include "stages/lines/partition_file.h"
 #include "storage/cache/cached_store.h"
 #include "storage/checked_file.h"
@@ -77,10 +75,8 @@ Status CheckShared(const WorkPackage& work_package) {
 Result<LeaseTerms> LeaseTermsOf(Store& work) {
   LeaseTerms terms;
   ASSIGN_OR_RETURN(terms.holder, HolderOf(work));
-  char host[256] = "?";
-  if (gethostname(host, sizeof host - 1) != 0) host[0] = '?';
-  terms.host = HostId();
-  terms.who = StrCat(host, ", process ", getpid());
+  terms.host = BootId();
+  terms.who = NameOfProcess();
   ASSIGN_OR_RETURN(terms.every, LeasePeriodFromEnvironment());
   return terms;
 }

@@ -2,30 +2,23 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "base/file_lock.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 
 namespace pipeline {
 
 namespace {
-
-std::string BootId() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  in >> id;
-  return id;
-}
 
 /// The words that an owner wrote. Empty: the text has no such word.
 struct Owner {
@@ -62,21 +55,19 @@ Status WriteText(int fd, std::string_view text) {
 
 }  // namespace
 
-WorkLock::WorkLock(int fd, std::string text) : fd_(fd), text_(std::move(text)) {}
+WorkLock::WorkLock(FileDescriptor file, std::string text) : file_(std::move(file)), text_(std::move(text)) {}
 
 WorkLock::~WorkLock() {
-  const Status written = WriteText(fd_, StrCat(text_, "ended\n"));
+  const Status written = WriteText(file_.get(), StrCat(text_, "ended\n"));
   if (!written.ok()) LogWarning(written.message());
-  ::flock(fd_, LOCK_UN);  // a forked child may hold the descriptor open
-  ::close(fd_);
+  Unlock(file_);
 }
 
 bool WorkLock::IsHeld(const std::string& work_dir) {
   const std::string path = work_dir + "/lock";
-  const int fd = Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (fd < 0) return false;
-  const Owner owner = ReadOwner(fd);
-  ::close(fd);
+  const FileDescriptor file(Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file.is_open()) return false;
+  const Owner owner = ReadOwner(file.get());
   if (owner.state != "running" || owner.boot != BootId()) return false;
   const long pid = std::strtol(owner.pid.c_str(), nullptr, 10);
   return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
@@ -84,26 +75,24 @@ bool WorkLock::IsHeld(const std::string& work_dir) {
 
 Result<std::unique_ptr<WorkLock>> WorkLock::Take(const std::string& work_dir, const Clock& clock) {
   const std::string path = work_dir + "/lock";
-  const int fd = Uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-  if (fd < 0) return SystemError(path, errno);
-  if (Uninterrupted([fd] { return ::flock(fd, LOCK_EX | LOCK_NB); }) != 0) {
-    const int error = errno;
-    const Owner owner = ReadOwner(fd);
-    ::close(fd);
-    if (error != EWOULDBLOCK) return SystemError(StrCat("locking ", path), error);
+  FileDescriptor file(
+      Uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); }));
+  if (!file.is_open()) return SystemError(path, errno);
+  if (const FileLock lock = TryLock(file, LockKind::kAlone); lock != FileLock::kHeld) {
+    if (lock == FileLock::kUnsupported) return SystemError(StrCat("locking ", path), errno);
+    const Owner owner = ReadOwner(file.get());
     return Status(Code::kFailedPrecondition, StrCat("another run (", Shown(owner), ") works in ", work_dir,
                                                     "; wait for it or use another --work"));
   }
-  const std::string boot = BootId();
-  const Owner last = ReadOwner(fd);
+  const Owner last = ReadOwner(file.get());
   if (last.state == "running")
     LogInfo(StrCat(work_dir, ": the last run (", Shown(last), ") ",
-                   last.boot == boot ? "was killed" : "ended with its machine",
+                   last.boot == BootId() ? "was killed" : "ended with its machine",
                    "; this run continues from its finished work"));
   std::string text =
-      StrCat("pid=", ::getpid(), " boot=", boot, " since=", Iso8601(clock.UnixMillis()), " state=");
-  std::unique_ptr<WorkLock> lock(new WorkLock(fd, std::move(text)));
-  RETURN_IF_ERROR(WriteText(fd, StrCat(lock->text_, "running\n")));
+      StrCat("pid=", ::getpid(), " boot=", BootId(), " since=", Iso8601(clock.UnixMillis()), " state=");
+  std::unique_ptr<WorkLock> lock(new WorkLock(std::move(file), std::move(text)));
+  RETURN_IF_ERROR(WriteText(lock->file_.get(), StrCat(lock->text_, "running\n")));
   return lock;
 }
 

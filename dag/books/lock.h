@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "base/result.h"
 
 namespace pipeline {
@@ -28,8 +29,8 @@ class WorkLock {
   WorkLock& operator=(const WorkLock&) = delete;
 
  private:
-  WorkLock(int fd, std::string text);
-  int fd_;
+  WorkLock(FileDescriptor file, std::string text);
+  FileDescriptor file_;
   std::string text_;  // without the state
 };
 

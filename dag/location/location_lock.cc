@@ -1,7 +1,6 @@
 #include "dag/location/location_lock.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/file_lock.h"
 #include "base/str.h"
 #include "dag/location/lease.h"
 #include "storage/directory.h"
@@ -53,12 +53,9 @@ Result<std::unique_ptr<LocationLock>> LocationLock::Take(const std::string& dire
     FileDescriptor file = OpenLock(path);
     if (!file.is_open() && errno == ENOENT) continue;  // somebody removed the directory
     if (!file.is_open()) return LocalError(path, "cannot open", errno);
-    int locked = 0;
-    do {
-      locked = flock(file.get(), LOCK_EX | LOCK_NB);
-    } while (locked != 0 && errno == EINTR);
-    if (locked != 0) {
-      if (errno != EWOULDBLOCK) return std::unique_ptr<LocationLock>();
+    const FileLock lock = TryLock(file, LockKind::kAlone);
+    if (lock == FileLock::kUnsupported) return std::unique_ptr<LocationLock>();
+    if (lock == FileLock::kTaken) {
       const std::string holder = HolderIn(file);
       if (holder == who)
         return Status(
@@ -74,8 +71,6 @@ Result<std::unique_ptr<LocationLock>> LocationLock::Take(const std::string& dire
   return Status(Code::kUnavailable, StrCat(path, ": others keep removing it"));
 }
 
-LocationLock::~LocationLock() {
-  flock(file_.get(), LOCK_UN);  // a forked child may hold the descriptor open
-}
+LocationLock::~LocationLock() { Unlock(file_); }
 
 }  // namespace pipeline

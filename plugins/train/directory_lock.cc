@@ -1,7 +1,6 @@
 #include "plugins/train/directory_lock.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <cerrno>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/file_lock.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 
@@ -18,22 +18,23 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 
-Result<FileDescriptor> LockFile(const std::string& directory, const char* name, int how) {
+Result<FileDescriptor> LockFile(const std::string& directory, const char* name, LockKind kind) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return SystemError(StrCat("making the directory ", directory), error.value());
   const std::string lock = StrCat(directory, "/", name);
   FileDescriptor file(Uninterrupted([&] { return open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); }));
   if (!file.is_open()) return SystemError(lock, errno);
-  if (Uninterrupted([&] { return flock(file.get(), how | LOCK_NB); }) == 0) return file;
-  if (errno != EWOULDBLOCK) return SystemError(lock, errno);
+  const FileLock outcome = TryLock(file, kind);
+  if (outcome == FileLock::kHeld) return file;
+  if (outcome == FileLock::kUnsupported) return SystemError(lock, errno);
   return Status(Code::kUnavailable, StrCat(directory, ": another run has it; wait for it or stop it"));
 }
 
 Result<FileDescriptor> WaitForFile(const std::string& directory, const char* name,
                                    const std::function<bool()>& stopped) {
   while (true) {
-    Result<FileDescriptor> lock = LockFile(directory, name, LOCK_EX);
+    Result<FileDescriptor> lock = LockFile(directory, name, LockKind::kAlone);
     if (lock.ok() || lock.status().code() != Code::kUnavailable) return lock;
     if (stopped()) return Status(Code::kCancelled, "stopped");
     std::this_thread::sleep_for(kBetweenLooks);
@@ -46,7 +47,7 @@ constexpr const char* kUsed = "used";
 }  // namespace
 
 Result<FileDescriptor> LockDirectory(const std::string& directory) {
-  return LockFile(directory, kLock, LOCK_EX);
+  return LockFile(directory, kLock, LockKind::kAlone);
 }
 
 Result<FileDescriptor> WaitForDirectory(const std::string& directory, const std::function<bool()>& stopped) {
@@ -54,7 +55,7 @@ Result<FileDescriptor> WaitForDirectory(const std::string& directory, const std:
 }
 
 Result<FileDescriptor> UseDirectory(const std::string& directory) {
-  return LockFile(directory, kUsed, LOCK_SH);
+  return LockFile(directory, kUsed, LockKind::kShared);
 }
 
 Result<FileDescriptor> WaitForUsers(const std::string& directory, const std::function<bool()>& stopped) {

@@ -1,7 +1,6 @@
 #include "storage/cache/object_cache.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/file_lock.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "storage/disk.h"
@@ -230,7 +230,7 @@ void ObjectCache::Trim() {
   const Lock lock(trimming_, std::adopt_lock);
   const FileDescriptor mutex(
       ::open(StrCat(directory_, "/", kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (mutex.is_open() && ::flock(mutex.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (mutex.is_open() && TryLock(mutex, LockKind::kAlone) == FileLock::kTaken)
     return;  // another process does it
   std::vector<Held> files = FilesIn(directory_);
   std::uint64_t bytes = SumOf(files);

@@ -62,7 +62,8 @@ class Machines:
         """Starts a run as on a machine named after its recipe."""
         recipe = run.file.parent.name
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIPE_")}
-        environment.update(PIPE_LEASE=str(LEASE), LD_PRELOAD=str(self.shim), OTHER_HOST_BOOT=f"boot of {recipe}\n",
+        boot = f"{RECIPES.index(recipe) + 1:08x}-0000-4000-8000-000000000000\n"
+        environment.update(PIPE_LEASE=str(LEASE), LD_PRELOAD=str(self.shim), OTHER_HOST_BOOT=boot,
                            OTHER_HOST_ROOT=shared or str(run.out), OTHER_HOST_SEED=str(self.chance.randrange(10**6)))
         with open(run.root / "messages", "ab") as messages:
             return subprocess.Popen([self.program, "run", str(run.file), "--work", str(run.work), "--set",

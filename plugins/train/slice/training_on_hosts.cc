@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/machine.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "plugins/train/bucket_run.h"
@@ -39,13 +39,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{500};
 constexpr std::uint64_t kMostManifest = 256 << 20;
-
-std::string BootId() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
 
 /// The published result of the run, asked for often.
 class Published {

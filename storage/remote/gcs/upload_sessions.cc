@@ -1,7 +1,6 @@
 #include "storage/remote/gcs/upload_sessions.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file_descriptor.h"
+#include "base/file_lock.h"
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
@@ -101,8 +101,7 @@ Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
     file = open_it();
   }
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
-  (void)Uninterrupted(
-      [&] { return flock(file.get(), LOCK_EX); });  // it may have no locks: one process is usual
+  WaitForLock(file);  // it may have no locks: one process is usual
   if (fchmod(file.get(), 0600) != 0) return LocalError(path, "cannot keep it private", errno);
   return file;
 }

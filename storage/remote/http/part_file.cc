@@ -1,7 +1,6 @@
 #include "storage/remote/http/part_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "base/crc32c.h"
+#include "base/file_lock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
@@ -130,7 +130,7 @@ Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string i
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   // A part that is being closed in this process releases its lock at the very end, so this waits. If the file
   // system has no locks, only this wait is lost.
-  (void)Uninterrupted([&] { return flock(file.get(), LOCK_EX); });
+  WaitForLock(file);
   return OpenAt(std::move(file), std::move(path), std::move(identity), size, false);
 }
 
