@@ -41,9 +41,9 @@ NEVER_PARSED = ("README.md",)
 SMALLER = {
     "pipelines/cc100_ja.yaml": {"corpus": "ja.txt.xz", "validation": "0.02", "vocab_size": "auto", "preset": "tiny",
                                "seq_len": "128", "steps": "3"},
-    "pipelines/ttt_tweets.yaml": {"vocab_size": "auto", "pretrain": "3", "steps": "3"},
-    "pipelines/nsmc.yaml": {"vocab": "auto", "pretrain": "3", "tune": "3"},
-    "pipelines/kc_moe_nsmc.yaml": {"vocab_size": "auto", "pretrain": "3", "tune": "3"},
+    "pipelines/ttt_tweets.yaml": {"vocab_size": "auto", "rows": "8", "pretrain": "3", "steps": "3"},
+    "pipelines/nsmc.yaml": {"vocab": "auto", "rows": "8", "pretrain": "3", "tune": "3"},
+    "pipelines/kc_moe_nsmc.yaml": {"vocab_size": "auto", "rows": "8", "pretrain": "3", "tune": "3"},
     "mine.yaml": {"steps": "3"},
     "page.yaml": {"steps": "3"},
 }
