@@ -24,7 +24,7 @@ constexpr std::size_t kDigestLength = 16;
 /// Bytes of the object's name; the rest of the form takes at most 46 more.
 constexpr std::size_t kMaxNamed = 200, kMinCut = kMaxNamed - 3;
 
-/// As long as names need it; zeros: the machine has none.
+/// The front of the boot id, as names have it. Zeros: the machine has none.
 const std::string& BootInNames() {
   static const std::string boot =
       BootId().size() < kBootLength ? std::string(kBootLength, '0') : BootId().substr(0, kBootLength);
