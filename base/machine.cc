@@ -23,7 +23,7 @@ const std::string& BootId() {
 }
 
 std::string HostName() {
-  char host[256] = "?";
+  char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0) return "?";
   return host;
 }

@@ -201,6 +201,20 @@ bool TakeValue(std::string_view& text) {
   return false;
 }
 
+/// Between strings control characters are white space, or the row is no JSON for another reason.
+bool HasControlInString(std::string_view row) {
+  bool in_string = false;
+  for (std::size_t at = 0; at < row.size(); ++at) {
+    if (row[at] == '"')
+      in_string = !in_string;
+    else if (in_string && row[at] == '\\')
+      ++at;
+    else if (in_string && static_cast<unsigned char>(row[at]) < ' ')
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string ListAdvice(std::string_view list) {
@@ -251,10 +265,9 @@ std::string FormOfNoObject(std::string_view row, bool front) {
         " a comma stands, as in an array; `sed 's/,[[:space:]]*$//' FILE` removes it at the ends of "
         "lines");
   if (!rest.empty()) return StrCat("behind the object at byte ", at, " other text stands");
-  const bool has_control =
-      std::any_of(row.begin(), row.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
-  return has_control ? "a TAB or another control character stands in it, which JSON writes as \\t or \\u0009"
-                     : std::string();
+  return HasControlInString(row)
+             ? "a TAB or another control character stands in a string, which JSON writes as \\t or \\u0009"
+             : std::string();
 }
 
 std::string_view ListOfObjectsIn(std::string_view row) {

@@ -42,6 +42,14 @@ bool FailsAgain(const Status& why) {
   }
 }
 
+/// Returns the failures that the same command would meet again. `again` is false: the others.
+std::vector<UnitFailure> FailuresMet(const RunOutcome& outcome, bool again) {
+  std::vector<UnitFailure> found;
+  for (const UnitFailure& failure : outcome.failures)
+    if (FailsAgain(failure.why) == again) found.push_back(failure);
+  return found;
+}
+
 }  // namespace
 
 RunExecution::RunExecution(const std::string& file, LoadedPipeline& loaded, const PlannedRun& run,
@@ -65,8 +73,7 @@ int RunExecution::Run(const std::string& command_line, const SignalWatch& signal
   attendance.reset();
   const SignalWatch::Finishing finishing(signals);
   const RunOutcome outcome = Execute(kept.id(), signals);
-  for (const UnitFailure& failure : outcome.failures)
-    if (!FailsAgain(failure.why)) LogError(WithUnit(failure.why.message(), failure.unit));
+  for (const std::string& line : FailureLines(FailuresMet(outcome, false))) LogError(line);
   return outcome.status.ok() ? EndDone(outcome, kept) : EndUndone(outcome, kept, command_line, signals);
 }
 
@@ -104,11 +111,9 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
                             const SignalWatch& signals) {
   const bool cancelled = outcome.status.code() == Code::kCancelled && signals.exit_code() != 0;
   const bool of_run = outcome.lost_lease || (outcome.failures.empty() && !cancelled);
-  FailedUnits to_change;
-  for (const UnitFailure& failure : outcome.failures)
-    if (FailsAgain(failure.why)) AddFailedUnit(failure.why.message(), failure.unit, to_change);
+  std::vector<std::string> to_change = FailureLines(FailuresMet(outcome, true));
   if (of_run && FailsAgain(outcome.status) && !outcome.lost_lease)
-    AddFailedUnit(outcome.status.message(), {}, to_change);
+    to_change.emplace_back(outcome.status.message());
   else if (of_run)
     LogError(outcome.status.message());
   kept.End(cancelled ? "cancelled" : "failed", outcome, samples_);
@@ -118,7 +123,7 @@ int RunExecution::EndUndone(const RunOutcome& outcome, KeptRun& kept, const std:
     LogInfo(StrCat(kept_work, ": `", command_line, "` goes on from there"));
   else
     LogInfo(StrCat(kept_work, ", and `", command_line, "` fails again until this is changed:"));
-  for (const auto& [why, units] : to_change) LogError(WithUnit(why, units));
+  for (const std::string& change : to_change) LogError(change);
   return cancelled ? signals.exit_code() : kExitFailed;
 }
 

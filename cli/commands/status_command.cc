@@ -366,8 +366,8 @@ int PrintStatus(const StatusOptions& options) {
         std::printf("  failed: %s\n", TerminalText(WithUnit(why, unit)).c_str());
   // `pipe run` may have come after the workers, and its failures are in the log.
   if (workers && workers->view.end && (!last || last->by_workers))
-    for (const RunEnd::Failure& failure : workers->view.end->failures)
-      std::printf("failed: %s\n", TerminalText(WithUnit(failure.why, failure.unit)).c_str());
+    for (const std::string& line : FailureLines(workers->view.end->failures))
+      std::printf("failed: %s\n", TerminalText(line).c_str());
   if (workers)
     if (const std::string text = ToText(*workers); !text.empty())
       std::printf("%s\n", TerminalText(text).c_str());

@@ -347,10 +347,7 @@ class Submitted {
                       " here, and that one has ended; the same command continues with this one"));
       return kExitFailed;
     }
-    FailedUnits failed;
-    for (const RunEnd::Failure& failure : outcome->ended->end->failures)
-      AddFailedUnit(failure.why, failure.unit, failed);
-    for (const auto& [why, units] : failed) LogError(WithUnit(why, units));
+    for (const std::string& line : FailureLines(outcome->ended->end->failures)) LogError(line);
     if (!outcome->ended->end->failures.empty()) return kExitFailed;
     LogInfo("everything is done");
     return kExitDone;

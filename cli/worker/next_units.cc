@@ -138,9 +138,7 @@ class NextUnits {
   }
 
   static int EndOfRun(const RunEnd& end) {
-    FailedUnits failed;
-    for (const RunEnd::Failure& failure : end.failures) AddFailedUnit(failure.why, failure.unit, failed);
-    for (const auto& [why, units] : failed) LogError(WithUnit(why, units));
+    for (const std::string& line : FailureLines(end.failures)) LogError(line);
     return end.failures.empty() ? kExitDone : kExitFailed;
   }
 

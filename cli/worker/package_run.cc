@@ -274,7 +274,7 @@ UnitEnd PackageRun::NoSuchUnit(const std::string& unit) const {
 }
 
 UnitEnd PackageRun::EndOf(const std::string& unit, const RunOutcome& outcome, const Status& told) const {
-  for (const UnitFailure& failure : outcome.failures) LogError(WithUnit(failure.why.message(), failure.unit));
+  for (const std::string& line : FailureLines(outcome.failures)) LogError(line);
   if (!outcome.failures.empty()) {
     const Status& why = outcome.failures.front().why;
     const auto* const changed = why.Detail<SourceChanged>();

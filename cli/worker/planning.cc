@@ -209,10 +209,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   display.Start();
   RunOutcome outcome = executor.Run(stop);
   display.Stop();
-  FailedUnits failed;
-  for (const UnitFailure& failure : outcome.failures)
-    AddFailedUnit(failure.why.message(), failure.unit, failed);
-  for (const auto& [why, units] : failed) LogError(WithUnit(why, units));
+  for (const std::string& line : FailureLines(outcome.failures)) LogError(line);
   for (const std::string& line : outcome.faults) LogWarning(line);
   if (outcome.status.code() == Code::kCancelled) return outcome.status;
 

@@ -89,13 +89,20 @@ std::string WithUnit(std::string_view why, std::string_view unit) {
   return unit.empty() ? std::string(why) : StrCat(why, " (unit ", unit, ")");
 }
 
-void AddFailedUnit(std::string_view why, std::string_view unit, FailedUnits& failed) {
-  const auto same =
-      std::find_if(failed.begin(), failed.end(), [why](const auto& one) { return one.first == why; });
-  if (same == failed.end())
-    failed.emplace_back(why, unit);
-  else
-    same->second += StrCat(", ", unit);
+std::vector<std::string> LinesByReason(
+    const std::vector<std::pair<std::string_view, std::string_view>>& failures) {
+  std::vector<std::pair<std::string_view, std::string>> units_of;
+  for (const auto& [why, unit] : failures) {
+    const auto same = std::find_if(units_of.begin(), units_of.end(),
+                                   [why = why](const auto& one) { return one.first == why; });
+    if (same == units_of.end())
+      units_of.emplace_back(why, unit);
+    else
+      same->second += StrCat(", ", unit);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [why, units] : units_of) lines.push_back(WithUnit(why, units));
+  return lines;
 }
 
 }  // namespace pipeline

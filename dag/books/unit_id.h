@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/status.h"
 #include "dag/records/batch.h"
 
 namespace pipeline {
@@ -50,9 +51,20 @@ std::optional<UnitId> ParseUnitId(std::string_view text);
 /// nothing.
 std::string WithUnit(std::string_view why, std::string_view unit);
 
-/// For people: reasons, each with the units that failed for it, "a/-, b/-". In the order of the first of them.
-using FailedUnits = std::vector<std::pair<std::string, std::string>>;
-/// Two units fail for one reason if both read a stage whose counts are refused: the reason is told once.
-void AddFailedUnit(std::string_view why, std::string_view unit, FailedUnits& failed);
+/// Returns a line for each reason, in the order of its first unit, with all its units behind it: two units
+/// fail for one reason if both read a stage whose counts are refused. Each element: why, unit.
+std::vector<std::string> LinesByReason(
+    const std::vector<std::pair<std::string_view, std::string_view>>& failures);
+
+inline std::string_view ReasonText(const std::string& why) { return why; }
+inline std::string_view ReasonText(const Status& why) { return why.message(); }
+
+/// The same for any list of failures {unit, why}.
+template <class Failures>
+std::vector<std::string> FailureLines(const Failures& failures) {
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  for (const auto& [unit, why] : failures) pairs.emplace_back(ReasonText(why), unit);
+  return LinesByReason(pairs);
+}
 
 }  // namespace pipeline

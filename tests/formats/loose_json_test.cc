@@ -82,8 +82,9 @@ TEST(LooseJsonTest, TheFormOfARowThatIsNoObjectIsTold) {
             "names stand in single quotes, as Python prints them: write the rows with `json.dumps`");
   EXPECT_EQ(form("\x1e{\"text\": 1}"), "begins with the byte 1E: `tr -d '\\036' < FILE` removes it");
   EXPECT_EQ(form("{\"text\": \"a\tb\"}"),
-            "a TAB or another control character stands in it, which JSON writes as \\t or \\u0009");
-  EXPECT_EQ(form("{nan}"), "");
+            "a TAB or another control character stands in a string, which JSON writes as \\t or \\u0009");
+  for (const std::string_view row : {"{nan}", "{\"a\":\t\"b\", \"a\": \"\\\"c\"}"})
+    EXPECT_EQ(form(row), "") << row;
 }
 
 TEST(LooseJsonTest, AMemberThatListsObjectsIsFound) {

@@ -58,12 +58,15 @@ TEST(UnitIdTest, PartitionNamesAreExact) {
 }
 
 TEST(UnitIdTest, AReasonIsToldOnceWithAllItsUnits) {
-  FailedUnits failed;
-  AddFailedUnit("too few rows", "a/-", failed);
-  AddFailedUnit("no space", "b/-", failed);
-  AddFailedUnit("too few rows", "c/-", failed);
-  EXPECT_EQ(failed, (FailedUnits{{"too few rows", "a/-, c/-"}, {"no space", "b/-"}}));
-  EXPECT_EQ(WithUnit(failed[0].first, failed[0].second), "too few rows (unit a/-, c/-)");
+  struct Failure {
+    std::string unit;
+    Status why;
+  };
+  const auto failed = [](const char* why) { return Status(Code::kFailedPrecondition, why); };
+  const std::vector<Failure> failures = {
+      {"a/-", failed("too few rows")}, {"b/-", failed("no space")}, {"c/-", failed("too few rows")}};
+  EXPECT_EQ(FailureLines(failures),
+            (std::vector<std::string>{"too few rows (unit a/-, c/-)", "no space (unit b/-)"}));
 }
 
 }  // namespace
