@@ -154,7 +154,9 @@ Result<Json> ParseWith(std::string_view text, Builder builder) {
   const std::string_view before(begin, static_cast<std::size_t>(farthest - begin));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t column = before.size() - (before.rfind('\n') + 1);  // of the last byte that was read
-  return Status(Code::kInvalidArgument, StrCat("line ", line, ", column ", column, ": ", builder.error_));
+  const bool one_line = text.find('\n') == std::string_view::npos;      // perhaps a line of a file
+  return Status(Code::kInvalidArgument,
+                StrCat(one_line ? "" : StrCat("line ", line, ", "), "column ", column, ": ", builder.error_));
 }
 
 void AppendNumber(std::string& out, double value) {

@@ -137,7 +137,7 @@ class InputScan {
 /// end and returns true.
 Result<bool> EndCutInput(const UnitContext& unit, const SourceFile& file, std::uint32_t number,
                          const OutputsOfInput& made) {
-  InputBounds bounds(unit.scope, number, file.input.name, made);
+  InputBounds bounds(unit.scope, number, file, made);
   RETURN_IF_ERROR(bounds.Begin());
   if (!made.cuts->end || made.existing.size() < made.cuts->end->partitions) return false;
   const InputEnd& end = *made.cuts->end;

@@ -10,6 +10,7 @@
 #include "dag/fault_share.h"
 #include "dag/partition_counts.h"
 #include "dag/pipeline_file/stage_type.h"
+#include "dag/unit_lines.h"
 
 namespace pipeline {
 
@@ -104,19 +105,23 @@ class FaultTeller {
       which += StrCat(which.empty() ? "" : ", ", name);
       left_out = left_out && FindReason(reasons_, name)->fate == Reason::Fate::kDropped;
     }
-    const std::string advice = input && bound.advice ? Advice(bound, share.main_reason(), *input) : "";
     return StrCat(
         of, share.Told(), left_out ? " left out: " : " damaged, with U+FFFD in them now: ", which,
-        advice.empty() ? "" : " (", advice, advice.empty() ? "" : ")", "; they are in ",
+        input ? FirstOf(bound, share.main_reason(), *input) : "", "; they are in ",
         (std::filesystem::path(scope_.environment->artifacts).parent_path() / QuarantineDirectory(scope_))
             .string());
   }
 
-  std::string Advice(const FaultBound& bound, std::string_view reason, std::uint32_t input) const {
+  /// Returns " (advice); the first is line 12".
+  std::string FirstOf(const FaultBound& bound, std::string_view reason, std::uint32_t input) const {
     const UnitLine* const end = FindEnd(*scope_.environment->log, scope_.planned->keys, input);
-    for (std::uint32_t partition = 0; end != nullptr && partition < end->partitions; ++partition)
-      if (const FaultSample sample = SampleFaults(scope_, {input, partition}, bound, reason); sample.first)
-        return bound.advice(reason, sample.of_main_reason);
+    for (std::uint32_t partition = 0; end != nullptr && partition < end->partitions; ++partition) {
+      const FaultSample sample = SampleFaults(scope_, {input, partition}, bound, reason);
+      if (!sample.first) continue;
+      const std::string advice = bound.advice ? bound.advice(reason, sample.of_main_reason) : "";
+      return StrCat(advice.empty() ? "" : StrCat(" (", advice, ")"), "; the first is ",
+                    PlaceOf(scope_, files_[input], {input, partition}, sample.first->index, {}));
+    }
     return {};
   }
 
@@ -130,7 +135,7 @@ class FaultTeller {
 
 }  // namespace
 
-InputBounds::InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
+InputBounds::InputBounds(const SegmentScope& scope, std::uint32_t number, const SourceFile& file,
                          const OutputsOfInput& made)
     : scope_(scope),
       number_(number),
@@ -184,7 +189,7 @@ Status InputBounds::CheckColumns() const {
                                                                     : Status(Code::kCancelled, "enough");
                          });
     return Status(Code::kDataLoss,
-                  StrCat(file_, ": no ", column.what, ", of ", absent->second, " ", column.noun,
+                  StrCat(file_.input.name, ": no ", column.what, ", of ", absent->second, " ", column.noun,
                          absent->second == 1 ? ": " : "s: ", column.advice(sample)));
   }
   return {};
@@ -210,7 +215,7 @@ Status InputBounds::Check(std::uint64_t least_records) {
     // One record is no share of anything if there are others: all inputs together are checked.
     if (bounds_[at].is_row && share.records() == 1 && scope_.planned->keys.end_recipes.size() > 1) continue;
     return Status(Code::kDataLoss,
-                  StrCat(file_, ": ", share.Broken(), FirstFault(bounds_[at], first_[at], share)));
+                  StrCat(file_.input.name, ": ", share.Broken(), FirstFault(bounds_[at], first_[at], share)));
   }
   return {};
 }
@@ -230,17 +235,9 @@ std::string InputBounds::FirstFault(const FaultBound& bound, std::uint32_t parti
                       ? ""
                       : StrCat(" (", sample.read.message(), ")"),
                   remedy);
-  std::string which = StrCat("record ", first->index, " of partition ", partition);
-  if (bound.is_row) {
-    std::uint64_t before = 0;  // rows before the partition
-    if (partition > 0)
-      if (const UnitLine* line = scope_.environment->log->FindDone(
-              ToString(UnitId{scope_.planned->keys.stage, PartitionId{number_, partition - 1}})))
-        before = line->end.document_end;
-    which = StrCat(bound.noun, " ", before + first->index);
-  }
-  return StrCat("; the first is ", which, " (from 0), ", first->reason, ": ", Shown(*first, kShownFaultBytes),
-                remedy, "; all are in ", QuarantineDirectory(scope_), " of the work directory");
+  return StrCat("; the first is ", PlaceOf(scope_, file_, {number_, partition}, first->index, {}), ", ",
+                first->reason, ": ", Shown(*first, kShownFaultBytes), remedy, "; all are in ",
+                QuarantineDirectory(scope_), " of the work directory");
 }
 
 std::vector<std::string> TellFaults(const SegmentScope& scope, const std::vector<SourceFile>& files) {

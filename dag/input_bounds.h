@@ -18,9 +18,9 @@ namespace pipeline {
 /// often the run was stopped. One thread at a time.
 class InputBounds {
  public:
-  /// Checks input `number` of a segment with a Source. `file` is the name of its file; `made` has its
-  /// partitions in the log. All arguments are borrowed.
-  InputBounds(const SegmentScope& scope, std::uint32_t number, const std::string& file,
+  /// Checks input `number` of a segment with a Source, which is `file`; `made` has its partitions in the log.
+  /// All arguments are borrowed.
+  InputBounds(const SegmentScope& scope, std::uint32_t number, const SourceFile& file,
               const OutputsOfInput& made);
 
   /// Returns whether the Source gives any bound.
@@ -45,7 +45,7 @@ class InputBounds {
 
   const SegmentScope& scope_;
   const std::uint32_t number_;
-  const std::string& file_;
+  const SourceFile& file_;
   const OutputsOfInput& made_;
   const std::vector<FaultBound> bounds_;
   const std::vector<Reason>& reasons_;

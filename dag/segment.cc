@@ -308,7 +308,7 @@ class SegmentRun {
     if (sink.ok())
       open_->sink = std::move(*sink);
     else
-      Fail(std::move(sink).status(), 0);
+      Fail(std::move(sink).status(), std::nullopt);
   }
 
   void Write(Batch& batch) {
@@ -322,10 +322,10 @@ class SegmentRun {
     progress_.text_bytes.fetch_add(batch.text.bytes(), std::memory_order_relaxed);
     if (!batch.quarantine.empty()) {
       Status kept = output_.Keep(batch.partition, batch.quarantine);
-      if (!kept.ok()) return Fail(std::move(kept), 0);
+      if (!kept.ok()) return Fail(std::move(kept), std::nullopt);
     }
     Status written = open_->sink->Write(batch);
-    if (!written.ok()) Fail(std::move(written), batch.heads.empty() ? 0 : batch.heads.front().index);
+    if (!written.ok()) Fail(std::move(written), std::nullopt);
   }
 
   void CountSplits(const Batch& batch) {
@@ -342,7 +342,7 @@ class SegmentRun {
     }
   }
 
-  void Fail(Status why, std::uint64_t index) {
+  void Fail(Status why, std::optional<std::uint64_t> index) {
     open_->failure = std::move(why);
     open_->failed_index = index;
     open_->sink.reset();

@@ -47,8 +47,8 @@ struct ClosedPartition {
   /// Not OK: a Transform or the Sink failed. Then `sink` is null and there are no counts, because the
   /// progress of the other stages depends on timing.
   Status failure;
-  std::uint64_t failed_index = 0;  // index of the lowest record that failed
-  std::unique_ptr<Sink> sink;      // written, not committed
+  std::optional<std::uint64_t> failed_index;  // of the lowest record that failed; absent: none is at fault
+  std::unique_ptr<Sink> sink;                 // written, not committed
   PartitionEnd end;
   std::uint64_t records = 0;
   std::vector<StageCounts> counts;  // by stage of the chain

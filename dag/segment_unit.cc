@@ -27,17 +27,18 @@ namespace {
 class Committer final : public SegmentOutput {
  public:
   /// `content` gives the content key of a partition; `whole_from` is the number of the first stage that saw
-  /// all records. `bounds` checks the input. Null: it has no bounds. `group` commits the partitions. Null:
-  /// each is committed on its own. `check_first` is called before each commit; may be empty. `source` tells
-  /// the next run how to begin behind a partition; null: nothing.
+  /// all records. `file` is read; null: partitions are. `bounds` checks the input. Null: it has no bounds.
+  /// `group` commits the partitions. Null: each is committed on its own. `check_first` is called before each
+  /// commit; may be empty. `source` tells the next run how to begin behind a partition; null: nothing.
   Committer(const UnitContext& unit, std::function<Digest(PartitionId)> content, std::size_t whole_from,
-            InputBounds* bounds = nullptr, InputGroup* group = nullptr,
+            const SourceFile* file = nullptr, InputBounds* bounds = nullptr, InputGroup* group = nullptr,
             std::function<Status()> check_first = {}, const Source* source = nullptr)
       : scope_(unit.scope),
         content_(std::move(content)),
         whole_from_(whole_from),
         events_(unit.events),
         stop_(unit.stop),
+        file_(file),
         bounds_(bounds),
         group_(group),
         check_first_(std::move(check_first)),
@@ -60,13 +61,14 @@ class Committer final : public SegmentOutput {
   Status Commit(ClosedPartition partition) override {
     const std::string unit = ToString(UnitId{scope_.planned->keys.stage, partition.id});
     const std::size_t first_object = group_ ? group_->objects() : 0;
-    if (!partition.failure.ok()) return Failed(unit, partition.id, partition.failure, partition.failed_index);
+    if (!partition.failure.ok())
+      return Failed(unit, partition.id, std::move(partition.failure), partition.failed_index);
     if (check_first_) RETURN_IF_ERROR(check_first_());
     ASSIGN_OR_RETURN(const bool quarantined, CommitQuarantine(partition.id));
     Result<CommittedPartition> output = partition.sink->Commit(partition.end, stop_);
     partition.sink.reset();
     if (output.status().code() == Code::kCancelled) return std::move(output).status();
-    if (!output.ok()) return Failed(unit, partition.id, std::move(output).status(), 0);
+    if (!output.ok()) return Failed(unit, partition.id, std::move(output).status());
     if (!group_) PassCommitPoint("partition.committed");
 
     UnitLine line;
@@ -146,14 +148,21 @@ class Committer final : public SegmentOutput {
     return quarantined;
   }
 
-  Status Failed(const std::string& unit, PartitionId id, const Status& why, std::uint64_t index) {
+  /// `index`: the record at fault, which the message then names.
+  Status Failed(const std::string& unit, PartitionId id, Status why,
+                std::optional<std::uint64_t> index = std::nullopt) {
     {
       const Lock lock(mutex_);
       quarantines_.erase(id);
     }
     // The lines of what was read before come first.
     if (group_) RETURN_IF_ERROR(group_->Flush());
-    return LogFailure(scope_, events_, unit, id, why, index);
+    if (index && file_ != nullptr)
+      why = std::move(why).Annotate(
+          StrCat(file_->input.name, ": ", PlaceOf(scope_, *file_, id, *index, stop_)));
+    else if (index)
+      why = std::move(why).Annotate(NumberOf(id, *index));
+    return LogFailure(scope_, events_, unit, id, why, index.value_or(0));
   }
 
   const SegmentScope& scope_;
@@ -161,6 +170,7 @@ class Committer final : public SegmentOutput {
   const std::size_t whole_from_;
   const UnitEvents& events_;
   const std::stop_token stop_;
+  const SourceFile* const file_;
   InputBounds* const bounds_;
   InputGroup* const group_;
   const std::function<Status()> check_first_;
@@ -230,8 +240,9 @@ Result<std::optional<InputEnd>> ReadPartitions(const UnitContext& unit, const Op
   const PlannedSegment& planned = *scope.planned;
   // The input of a stream has no digest before its end: recipe and content key are the same.
   Committer committer(
-      unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.bounds,
-      input.group, checks == SourceChecks::kBeforeCommits ? input.check_unchanged : std::function<Status()>(),
+      unit, [&planned](PartitionId id) { return PartitionRecipe(planned.keys.recipe, id); }, 0, input.file,
+      input.bounds, input.group,
+      checks == SourceChecks::kBeforeCommits ? input.check_unchanged : std::function<Status()>(),
       input.group ? nullptr : &input.source);  // a small input is soon read again
   scope.environment->progress->Started(input.running);
   SegmentProgress& counters = input.running->counters;
@@ -369,11 +380,11 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
   request.is_small = part.group != nullptr;
   request.stop = stop;
   if (part.narrow) part.narrow(request);
-  InputBounds bounds(scope, part.number, file.input.name, part.made);
+  InputBounds bounds(scope, part.number, file, part.made);
   if (!part.narrow) RETURN_IF_ERROR(bounds.Begin());
   ASSIGN_OR_RETURN(const std::unique_ptr<Source> source, scope.assembly.source->Open(std::move(request)));
   return read({part.number, part.made, *source, running, check_unchanged, part.narrow ? nullptr : &bounds,
-               part.group});
+               part.group, &file});
 }
 
 Status RunStreamUnit(const UnitContext& unit, const SourceFile& file, std::uint32_t number,

@@ -86,9 +86,10 @@ struct OpenInput {
   Source& source;
   std::shared_ptr<RunningUnit> running;
   std::function<Status()>
-      check_unchanged;            // of the file since it was opened, and of the bytes that were read
-  InputBounds* bounds = nullptr;  // null: none are given
-  InputGroup* group = nullptr;    // that it belongs to; null: none
+      check_unchanged;               // of the file since it was opened, and of the bytes that were read
+  InputBounds* bounds = nullptr;     // null: none are given
+  InputGroup* group = nullptr;       // that it belongs to; null: none
+  const SourceFile* file = nullptr;  // null: it is the output of a barrier stage
 };
 
 /// The part of a file that a unit reads.

@@ -1,8 +1,10 @@
 #include "dag/unit_lines.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/str.h"
 #include "dag/books/unit_id.h"
@@ -20,6 +22,28 @@ Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCo
   if (reason.empty()) return {};
   return Status(Code::kInternal, StrCat("a stage of type ", type->name, " counted '", reason,
                                         "', which is not among the reasons of its type [this is a bug]"));
+}
+
+std::string NumberOf(PartitionId id, std::uint64_t index) {
+  return StrCat("record ", index, " of partition ", id.partition, " (from 0)");
+}
+
+std::string PlaceOf(const SegmentScope& scope, const SourceFile& file, PartitionId id, std::uint64_t index,
+                    const std::stop_token& stop) {
+  const SourceStage& source = *scope.assembly.source;
+  if (const Result<std::shared_ptr<ByteFile>> opened = scope.environment->open_file(file.input.path, stop);
+      opened.ok())
+    if (const auto line = source.LineOf({file.input.name, *opened}, id, index, stop))
+      return StrCat("line ", *line);
+  const std::vector<FaultBound> bounds = source.bounds();
+  const auto row = std::find_if(bounds.begin(), bounds.end(), [](const FaultBound& at) { return at.is_row; });
+  if (row == bounds.end()) return NumberOf(id, index);
+  std::uint64_t before = 0;  // rows before the partition
+  if (id.partition > 0)
+    if (const UnitLine* line = scope.environment->log->FindDone(
+            ToString(UnitId{scope.planned->keys.stage, PartitionId{id.input, id.partition - 1}})))
+      before = line->end.document_end;
+  return StrCat(row->noun, " ", before + index, " (from 0)");
 }
 
 Status LogFailure(const SegmentScope& scope, const UnitEvents& events, const std::string& unit,

@@ -1,8 +1,10 @@
-// The lines that a unit of the first pass logs beside those of its partitions, and the check of their counts.
+// The lines that a unit of the first pass logs beside those of its partitions, the place of a record that is
+// at fault, and the check of their counts.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
@@ -14,6 +16,15 @@ namespace pipeline {
 
 /// Fails if the stage at this position of the chain counted a reason that its type does not declare.
 Status CheckDeclared(const SegmentScope& scope, std::size_t stage, const StageCounts& counts);
+
+/// Returns "record 7 of partition 3 (from 0)".
+std::string NumberOf(PartitionId id, std::uint64_t index);
+
+/// Returns "line 12", the line of the file at which record `index` of the partition begins. Opens and reads
+/// the file from its front. Where its Source cannot find the line: "row 11 (from 0)" if records are rows,
+/// else NumberOf.
+std::string PlaceOf(const SegmentScope& scope, const SourceFile& file, PartitionId id, std::uint64_t index,
+                    const std::stop_token& stop);
 
 /// Logs and reports the failure of a partition; returns an error if it stops the unit.
 Status LogFailure(const SegmentScope& scope, const UnitEvents& events, const std::string& unit,

@@ -170,7 +170,7 @@ Result<LineCutter::Event> LineCutter::NextPiece() {
 
 LineCutter::Event LineCutter::Emit(std::string_view bytes, std::size_t size, bool set_aside) {
   const std::uint64_t index = borders_.TakeIndex(feed_.raw());
-  record_ = {bytes, borders_.partition(), index, borders_.document(), borders_.key(), piece_++};
+  record_ = {bytes, borders_.partition(), index, borders_.document(), borders_.key(), piece_++, feed_.raw()};
   counts_.line_bytes += bytes.size();
   Consume(size);
   return set_aside ? Event::kSetAside : Event::kRecord;

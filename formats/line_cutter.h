@@ -24,6 +24,7 @@ struct CutRecord {
   std::uint64_t document = 0;  // in the input
   std::uint64_t key = 0;
   std::uint32_t piece = 0;  // number of the part in a long line, from 0
+  std::uint64_t begin = 0;  // offset in the text; a header has none
 };
 
 struct CutCounts {

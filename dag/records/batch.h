@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -136,8 +137,8 @@ struct Batch {
 
   std::vector<StageCounts> counts;  // one per stage of the segment's chain, Source first
   std::vector<Quarantined> quarantine;
-  /// With a failed status: `index` of the lowest record that failed.
-  std::uint64_t failed_index = 0;
+  /// With a failed status: `index` of the lowest record that failed. Absent: no record is at fault.
+  std::optional<std::uint64_t> failed_index;
 
   std::size_t size() const { return heads.size(); }
 
@@ -152,7 +153,7 @@ struct Batch {
 
   /// Empties the batch for its next use; keeps its memory.
   void Clear(std::size_t stages) {
-    sequence = 0, status = Status(), partition = {}, closes = false, end = {}, failed_index = 0;
+    sequence = 0, status = Status(), partition = {}, closes = false, end = {}, failed_index = std::nullopt;
     heads.clear(), text.Clear(), fields.Clear(), cuts.Clear(), ids.Clear(), id_ends.Clear(), label.Clear(),
         split.clear();
     payload.Clear(), quarantine.clear();

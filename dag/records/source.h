@@ -121,6 +121,13 @@ class SourceStage {
   virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
   /// Checked at the end of each input. Empty: none.
   virtual std::vector<NeededColumn> needed() const { return {}; }
+  /// Returns the number of the line, from 1, at which record `index` of a partition begins, for messages.
+  /// Absent: it is not known, because the input has no lines, is an archive or cannot be read, or because the
+  /// record stands far behind its front.
+  virtual std::optional<std::uint64_t> LineOf(const InputFile&, PartitionId, std::uint64_t /*index*/,
+                                              const std::stop_token&) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace pipeline

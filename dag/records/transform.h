@@ -17,7 +17,8 @@ class Worker {
   virtual ~Worker() = default;
   /// Changes `batch` in place: may drop, split or replace records. Adds only reasons to `counts`, since the
   /// segment counts records and bytes. Adds dropped or altered records to batch.quarantine, with `stage` as
-  /// their stage. On failure, batch.failed_index names the record.
+  /// their stage. On failure, batch.failed_index names the record
+  /// if one is at fault; the message begins with what is wrong, since the executor names the place.
   virtual Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) = 0;
 };
 

@@ -38,10 +38,8 @@ Status KeepLabels(Batch& batch, std::uint32_t stage, StageCounts& counts, bool f
     const RecordHead& head = batch.heads[row];
     if (fails) {
       batch.failed_index = head.index;
-      return Status(
-          Code::kFailedPrecondition,
-          StrCat("record ", head.index, " of partition ", batch.partition.partition, ": its label '",
-                 Printable(label), "' ", wrong, ", or set ", kUnknownLabelKey, ": quarantine"));
+      return Status(Code::kFailedPrecondition, StrCat("its label '", Printable(label), "' ", wrong,
+                                                      ", or set ", kUnknownLabelKey, ": quarantine"));
     }
     counts.Add(kUnknownLabel);
     batch.quarantine.push_back(

@@ -43,10 +43,8 @@ class RepairWorker : public Worker {
       if (clean < text.size()) {
         if (policy_ == InvalidUtf8::kFail) {
           batch.failed_index = head.index;
-          return Status(Code::kDataLoss,
-                        StrCat("record ", head.index, " of partition ", batch.partition.partition, ": ",
-                               text[clean] == '\0' ? "NUL" : "invalid UTF-8", " at byte ", clean,
-                               "; repair the text, or set invalid_utf8: replace"));
+          return Status(Code::kDataLoss, StrCat(text[clean] == '\0' ? "NUL" : "invalid UTF-8", " at byte ",
+                                                clean, "; repair the text, or set invalid_utf8: replace"));
         }
         const bool dropped = policy_ == InvalidUtf8::kQuarantine;
         std::string& rows = text_.open_row();  // a repaired record may have three times the bytes: no copy

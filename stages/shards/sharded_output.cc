@@ -17,6 +17,10 @@ namespace {
 // Only a buffer for each split is held.
 constexpr std::uint64_t kSplitMemory = 256 << 10;
 
+/// Payload bytes that close a spill file where the rules have no number: one and a half times a usual
+/// partition. Payloads that are much longer than their text (NUL becomes three bytes) come to it.
+constexpr std::uint64_t kSpillBytes = 96 << 20;
+
 }  // namespace
 
 ShardedOutput::ShardedOutput(ShardRules rules) : rules_(std::move(rules)) {}
@@ -24,14 +28,16 @@ ShardedOutput::~ShardedOutput() = default;
 
 Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
   if (rules_.shuffle_seed)
-    return NewSpillSink(artifact, id, {*rules_.shuffle_seed, rules_.compress_spills, rules_.spill_bytes});
+    return NewSpillSink(artifact, id,
+                        {*rules_.shuffle_seed, rules_.compress_spills,
+                         rules_.spill_bytes > 0 ? rules_.spill_bytes : kSpillBytes});
   return NewCorpusOrderSink(artifact, id, rules_.cuts_corpus() ? RulesOfRows(rules_) : rules_);
 }
 
 std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
   // A spill is held in memory as a whole: the text, and half as much again for the bytes that an encoder adds
   // and for the index of its records, in lines of 100 bytes.
-  if (rules_.shuffle_seed && rules_.spill_bytes > 0) text_bytes = rules_.spill_bytes;
+  text_bytes = rules_.spill_bytes > 0 ? rules_.spill_bytes : std::min(text_bytes, kSpillBytes);
   return kMadeRowsBytes +
          (rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size());
 }

@@ -45,7 +45,7 @@ struct ShardRules {
   /// shard.
   std::optional<std::uint64_t> shuffle_seed;
   bool compress_spills = false;
-  std::uint64_t spill_bytes = 0;  // payload bytes that close a spill file; 0: only the end of the partition
+  std::uint64_t spill_bytes = 0;             // payload bytes that close a spill file; 0: 96 MiB
   std::optional<std::uint32_t> shards;       // of every split; absent: `auto`
   std::optional<std::uint64_t> shard_bytes;  // about so many of each shard, in place of `shards`
   std::uint32_t hosts = 1;                   // train gets a multiple of this number of shards

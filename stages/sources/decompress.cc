@@ -9,6 +9,7 @@
 #include "stages/lines/utf8_repair.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
+#include "stages/sources/line_number.h"
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
 #include "stages/sources/scan_note.h"
@@ -33,6 +34,10 @@ class Decompress : public SourceStage {
   const Transform* repair() const override { return &repair_; }
   std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
   std::vector<FaultBound> bounds() const override { return bounds_; }
+  std::optional<std::uint64_t> LineOf(const InputFile& file, PartitionId id, std::uint64_t index,
+                                      const std::stop_token& stop) const override {
+    return LineOfRecord(file, rules_, input_, id.partition, index, stop);
+  }
 
  private:
   const LineRules rules_;

@@ -90,6 +90,10 @@ class SplitSourceStage final : public SourceStage {
   std::vector<bool> joined(const InputCuts& cuts) const override { return stage_->joined(cuts); }
   std::vector<FaultBound> bounds() const override { return stage_->bounds(); }
   std::vector<NeededColumn> needed() const override { return stage_->needed(); }
+  std::optional<std::uint64_t> LineOf(const InputFile& file, PartitionId id, std::uint64_t index,
+                                      const std::stop_token& stop) const override {
+    return stage_->LineOf(file, id, index, stop);
+  }
 
   // The names of the members of an archive are unknown before a run.
   Status CheckCounts(const ArtifactTotals& totals) const override {

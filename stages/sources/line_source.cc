@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "stages/sources/file_splits.h"
+#include "stages/sources/line_number.h"
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/member_pieces.h"
 #include "stages/sources/read_ahead.h"
@@ -37,7 +38,7 @@ class LineSource : public Source {
         input_(std::move(input)),
         splits_(opened.splits),
         of_splits_(splits_ ? splits_->names().size() : 0),
-        fixed_(opened.encoding),
+        opened_(opened),
         cutter_(rules),
         columns_(columns ? std::optional<RowColumns>(*columns) : std::nullopt),
         before_(request_.note ? std::optional(ParseScanNote(*request_.note)) : std::nullopt),
@@ -86,7 +87,7 @@ class LineSource : public Source {
   }
   std::string note_before(std::uint64_t raw_end) const override {
     const std::optional<EncodingChoice::Made> made = choice_->made();
-    if (fixed_ || !input_.seekable() || (made && made->encoding != Encoding::kUtf8)) return {};
+    if (opened_.encoding || !input_.seekable() || (made && made->encoding != Encoding::kUtf8)) return {};
     std::optional<std::uint64_t> offset = before_ ? before_->offset : std::nullopt;
     if (!offset && made) offset = made->offset;
     return ToString(ScanNote{offset && *offset < raw_end ? offset : std::nullopt, {}, cutter_.ends()});
@@ -139,7 +140,7 @@ class LineSource : public Source {
 
   // What the bytes in front of `border` decide on; absent where all of them are ASCII.
   Result<std::optional<Encoding>> EncodingBefore(std::uint64_t border) {
-    if (fixed_) return fixed_;
+    if (opened_.encoding) return opened_.encoding;
     if (before_)
       return before_->offset && *before_->offset < border ? std::optional(Encoding::kUtf8) : std::nullopt;
     const auto choice = std::make_shared<EncodingChoice>();
@@ -248,7 +249,7 @@ class LineSource : public Source {
           AddCutReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
           // Of a beginning nobody knows how many there are.
           if (input_.members() != nullptr && !subset_.is_beginning())
-            RETURN_IF_ERROR(CountMembers(end_->outside));
+            RETURN_IF_ERROR(CountMembers(*input_.members(), end_->outside));
           for (std::size_t split = 0; split < of_splits_.size(); ++split)
             if (of_splits_[split].members > 0)
               end_->outside.Add(SplitCount(splits_->names()[split]), of_splits_[split].members);
@@ -273,7 +274,7 @@ class LineSource : public Source {
   // The encoding of the line of the held event; absent where it is UTF-8, or ASCII in front of the first byte
   // that decided.
   std::optional<Encoding> Decoded() const {
-    if (fixed_) return *fixed_ == Encoding::kUtf8 ? std::nullopt : fixed_;
+    if (opened_.encoding) return *opened_.encoding == Encoding::kUtf8 ? std::nullopt : opened_.encoding;
     if (!made_ || made_->encoding == Encoding::kUtf8) return std::nullopt;
     return cutter_.raw_bytes() > member_.offset + made_->offset ? std::optional(made_->encoding)
                                                                 : std::nullopt;
@@ -301,7 +302,9 @@ class LineSource : public Source {
       std::string_view row = record.bytes;
       if (cutter_.ends() == LineEnds::kCr && row.find('\r') != std::string_view::npos)
         row = row_ = WithLfEnds(row);
-      ASSIGN_OR_RETURN(reason, columns_->Take(row, record.document, batch.text, batch.label));
+      Result<std::string_view> taken = columns_->Take(row, batch.text, batch.label);
+      if (!taken.ok()) return std::move(taken).status().Annotate(PlaceOf(record));
+      reason = *taken;
       if (!reason.empty()) reasons_.Add(reason);
       if (const std::uint64_t blank = columns_->TakeBlankLines(); blank > 0)
         reasons_.Add("blank_lines", blank);
@@ -315,6 +318,13 @@ class LineSource : public Source {
       batch.quarantine.push_back({0, record.index, 0, std::string(reason), std::string(record.bytes)});
     }
     return {};
+  }
+
+  std::string PlaceOf(const CutRecord& record) const {
+    std::optional<std::uint64_t> line;
+    if (input_.members() == nullptr)
+      line = LineAt(request_.input, rules_, opened_, record.begin, request_.stop);
+    return line ? StrCat("line ", *line) : StrCat("row ", record.document, " (from 0)");
   }
 
   bool Finish(Batch& batch) {
@@ -391,18 +401,6 @@ class LineSource : public Source {
     return std::move(status).Annotate(StrCat("member '", member_.name, "'"));
   }
 
-  Status CountMembers(StageCounts& counts) const {
-    const MemberBorders::Counts members = input_.members()->counts();
-    if (members.members == 0 && members.left_out > 0)
-      return Status(Code::kInvalidArgument,
-                    StrCat("none of its ", members.left_out, " files has a name that the ",
-                           "patterns of `members` describe"));
-    counts.Add("members", members.members);
-    if (members.not_files > 0) counts.Add("members_not_files", members.not_files);
-    if (members.left_out > 0) counts.Add("members_left_out", members.left_out);
-    return {};
-  }
-
   // The header, and what stands before the first record. Having begun after them, one must look.
   Status LookAtFront() {
     LineCutter cutter(rules_, {0, 0, 0, cutter_.ends()});
@@ -439,7 +437,7 @@ class LineSource : public Source {
   const DecodedInput input_;
   const std::optional<FileSplits> splits_;  // of the members of an archive
   std::vector<OfSplit> of_splits_;
-  const std::optional<Encoding> fixed_;  // absent: the bytes decide
+  const InputRules opened_;
   const std::shared_ptr<EncodingChoice> choice_ = std::make_shared<EncodingChoice>();  // of a file
   std::optional<EncodingChoice::Made> made_;  // of the file, or the member; where it is known
   LineCutter cutter_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/str.h"
+
 namespace pipeline {
 
 MemberPieces::MemberPieces(std::unique_ptr<ReadAhead> text, std::shared_ptr<MemberBorders> members)
@@ -25,6 +27,18 @@ Result<MemberPieces::Piece> MemberPieces::Next() {
   pending_.remove_prefix(bytes);
   given_ += bytes;
   return piece;
+}
+
+Status CountMembers(const MemberBorders& members, StageCounts& counts) {
+  const MemberBorders::Counts found = members.counts();
+  if (found.members == 0 && found.left_out > 0)
+    return Status(Code::kInvalidArgument,
+                  StrCat("none of its ", found.left_out, " files has a name that the ",
+                         "patterns of `members` describe"));
+  counts.Add("members", found.members);
+  if (found.not_files > 0) counts.Add("members_not_files", found.not_files);
+  if (found.left_out > 0) counts.Add("members_left_out", found.left_out);
+  return {};
 }
 
 }  // namespace pipeline

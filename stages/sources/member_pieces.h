@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "dag/records/counts.h"
 #include "formats/archive_text.h"
 #include "stages/sources/read_ahead.h"
 
@@ -33,5 +34,9 @@ class MemberPieces {
   std::string_view pending_;  // lent by text_, not yet given
   std::uint64_t given_ = 0;   // bytes of the text
 };
+
+/// Adds the number of members to `counts`, and of those that were left out. kInvalidArgument: all were left
+/// out by their names.
+Status CountMembers(const MemberBorders& members, StageCounts& counts);
 
 }  // namespace pipeline

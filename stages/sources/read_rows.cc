@@ -10,6 +10,7 @@
 #include "dag/pipeline_file/reading_rules.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
+#include "stages/sources/line_number.h"
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
 #include "stages/sources/row_text.h"
@@ -43,6 +44,10 @@ class ReadRows : public SourceStage {
   const Transform* repair() const override { return &text_; }
   std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
   std::vector<FaultBound> bounds() const override { return bounds_; }
+  std::optional<std::uint64_t> LineOf(const InputFile& file, PartitionId id, std::uint64_t index,
+                                      const std::stop_token& stop) const override {
+    return LineOfRecord(file, rules_, input_, id.partition, index, stop);
+  }
   std::vector<NeededColumn> needed() const override {
     std::vector<NeededColumn> needed;
     for (const std::string& name : text_columns_)

@@ -141,8 +141,7 @@ Status RowColumns::Find(const std::string& column, const std::vector<std::string
   return {};
 }
 
-Result<std::string_view> RowColumns::Take(std::string_view row, std::uint64_t number, BytesColumn& text,
-                                          BytesColumn& label) {
+Result<std::string_view> RowColumns::Take(std::string_view row, BytesColumn& text, BytesColumn& label) {
   std::string_view reason;
   std::string why;
   if (!row_.Split(row, wanted_)) {
@@ -154,9 +153,7 @@ Result<std::string_view> RowColumns::Take(std::string_view row, std::uint64_t nu
       why = width_ > 0 ? StrCat("has ", row_.size(), " fields where the header has ", width_)
                        : StrCat("has ", row_.size(), " fields, and column ", wanted_, " is wanted");
   }
-  if (!why.empty())
-    return Status(Code::kDataLoss,
-                  StrCat("row ", number, " (from 0): ", why, "; mend it, or set on_bad_row: quarantine"));
+  if (!why.empty()) return Status(Code::kDataLoss, StrCat(why, "; mend it, or set on_bad_row: quarantine"));
   if (!reason.empty()) return reason;
   std::string& out = text.open_row();
   bool first = true;

@@ -54,9 +54,8 @@ class RowColumns {
   /// Finds the columns; kInvalidArgument if one is missing.
   Status TakeHeader(std::string_view row);
   /// Appends the text and label of a row and returns an empty view. For a bad row it appends nothing and
-  /// returns the reason, or an error that names the row by `number` if `rules.fail` is set.
-  Result<std::string_view> Take(std::string_view row, std::uint64_t number, BytesColumn& text,
-                                BytesColumn& label);
+  /// returns the reason, or an error if `rules.fail` is set.
+  Result<std::string_view> Take(std::string_view row, BytesColumn& text, BytesColumn& label);
   /// Returns how many blank lines inside columns were passed over since the last call.
   std::uint64_t TakeBlankLines() { return std::exchange(blank_lines_, 0); }
 

@@ -87,10 +87,9 @@ class RowTextWorker : public Worker {
       }
       if (bad.reason == kDroppedUtf8 ? rules_.invalid == InvalidUtf8::kFail : rules_.fail) {
         batch.failed_index = head.index;
-        return Status(
-            Code::kDataLoss,
-            StrCat("row ", head.document, " (from 0): ", bad.why, "; mend it, or set ",
-                   bad.reason == kDroppedUtf8 ? "invalid_utf8: replace" : "on_bad_row: quarantine"));
+        return Status(Code::kDataLoss, StrCat(bad.why, "; mend it, or set ",
+                                              bad.reason == kDroppedUtf8 ? "invalid_utf8: replace"
+                                                                         : "on_bad_row: quarantine"));
       }
       counts.Add(bad.reason);
       counts.AddSize(bad.reason, {batch.text[row].size()});
@@ -172,9 +171,8 @@ class RowTextWorker : public Worker {
       const RecordHead& head = batch.heads[row];
       if (rules_.invalid == InvalidUtf8::kFail) {
         batch.failed_index = head.index;
-        return Status(Code::kDataLoss,
-                      StrCat("row ", head.document, " (from 0): its label '", Printable(label),
-                             "' is not UTF-8; mend it, or set invalid_utf8: replace"));
+        return Status(Code::kDataLoss, StrCat("its label '", Printable(label),
+                                              "' is not UTF-8; mend it, or set invalid_utf8: replace"));
       }
       const bool dropped = rules_.invalid == InvalidUtf8::kQuarantine;
       counts.Add(dropped ? "dropped_invalid_utf8" : "invalid_utf8");

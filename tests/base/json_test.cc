@@ -71,19 +71,19 @@ TEST(JsonTest, SaysWhereAndWhatIsWrong) {
     const char* where;
     const char* why;
   } cases[] = {
-      {"", "line 1, column 0: ", "unexpected end of input"},
+      {"", "column 0: ", "unexpected end of input"},
       {"{\"a\":1,\n \"b\" 2}", "line 2, column 7: ", "expected ':'"},
       {"[1,\n2,\n]", "line 3, column 1: ", "unexpected ']'"},
-      {"[1] x", "line 1, column 5: ", "expected end of input"},
+      {"[1] x", "column 5: ", "expected end of input"},
       {"{\"a\":1,\n\"a\":2}", "line 2, column 3: ", "the key \"a\" is there twice"},
-      {"\"\\ud800\"", "line 1, column ", "surrogate"},
-      {"\"\xff\"", "line 1, column 2: ", "ill-formed UTF-8"},
-      {"\"\xed\xa0\x80\"", "line 1, column 3: ", "ill-formed UTF-8"},
-      {"1e999", "line 1, column 5: ", "overflow"},
-      {"NaN", "line 1, column 1: ", "invalid literal"},
+      {"\"\\ud800\"", "column ", "surrogate"},
+      {"\"\xff\"", "column 2: ", "ill-formed UTF-8"},
+      {"\"\xed\xa0\x80\"", "column 3: ", "ill-formed UTF-8"},
+      {"1e999", "column 5: ", "overflow"},
+      {"NaN", "column 1: ", "invalid literal"},
       {"// no comments\n1", "line 1, column 1: ", "invalid literal"},
       {std::string_view("{}\n\0x", 5), "line 2, column 0: ", "a NUL byte"},
-      {std::string_view("\0", 1), "line 1, column ", "unexpected end of input"},
+      {std::string_view("\0", 1), "column ", "unexpected end of input"},
   };
   for (const auto& test : cases) {
     const Result<Json> parsed = Json::Parse(test.text);
@@ -106,7 +106,7 @@ TEST(JsonTest, NestingHasALimit) {
   EXPECT_EQ(Canonical(deepest), deepest);
   const Status too_deep = Json::Parse("[" + deepest + "]").status();
   EXPECT_EQ(too_deep.code(), Code::kInvalidArgument);
-  EXPECT_EQ(too_deep.message(), "line 1, column 65: nested deeper than 64 levels");
+  EXPECT_EQ(too_deep.message(), "column 65: nested deeper than 64 levels");
   EXPECT_FALSE(Json::Parse(std::string(1'000'000, '[')).ok());
 }
 

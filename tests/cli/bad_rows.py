@@ -66,7 +66,7 @@ class Scenarios:
     def broken_rows_end_a_run(self):
         run = self.run("broken", rows(4000, lambda number: number % 10 != 3))
         self.refused(run, "part-000.jsonl: 3600 of 4000 rows are at fault, more than max_bad_rows (0.01) allows",
-                     'the first is row 0 (from 0), dropped_json: {"text": "0 ', "raise max_bad_rows if so many are right",
+                     'the first is line 1, dropped_json: {"text": "0 ', "raise max_bad_rows if so many are right",
                      "all are in quarantine/lines-")
         self.refused(run, "3600 of 4000 rows")
         hold(run.log().ended("lines/") == 0, run, "the input has no end")
@@ -77,16 +77,16 @@ class Scenarios:
     @scenario
     def a_few_are_no_matter(self):
         self.end(self.run("twenty", rows(60, lambda number: number < 20)))
-        self.refused(self.run("more", rows(60, lambda number: number < 21)), "21 of 60 rows", "row 0 (from 0)")
+        self.refused(self.run("more", rows(60, lambda number: number < 21)), "21 of 60 rows", "line 1,")
         self.end(self.run("share", rows(4000, lambda number: number % 100 == 50)))
         self.refused(self.run("above", rows(4000, lambda number: number % 100 == 50 or number == 7)), "41 of 4000 rows",
-                     "row 7 (from 0)")
+                     "line 8,")
 
     @scenario
     def a_half_is_too_much_at_any_number(self):
         """A JSON array with one object a line: only the last one has no comma behind it."""
         run = self.run("array", "".join(f'{{"text": "猫 {number}"}},\n' for number in range(17)) + '{"text": "犬"}\n')
-        said = self.refused(run, "17 of 18 rows are at fault, more than max_bad_rows (0.01) allows", "row 0 (from 0), dropped_json")
+        said = self.refused(run, "17 of 18 rows are at fault, more than max_bad_rows (0.01) allows", "line 1, dropped_json")
         hold("or raise max_bad_rows" in said, run, "one row is right")
         said = self.end(run, "--set", "bad=0.95").splitlines()
         hold(said[-1].startswith("part-000.jsonl: 17 of 18 rows (94.44 %) were left out: dropped_json (") and
@@ -105,7 +105,8 @@ class Scenarios:
         def told(said, number):
             last = said.splitlines()[-1]
             where = last.rpartition("; they are in ")[2]
-            hold(last.startswith('part-000.csv: 2 of 5 rows (40 %) were left out: dropped_quotes (\\" stands in them'), run, last)
+            hold(last.startswith('part-000.csv: 2 of 5 rows (40 %) were left out: dropped_quotes (\\" stands in them') and
+                 "; the first is line 2; " in last, run, last)
             hold(len(list(Path(where).glob("*.jsonl"))) == number, run, f"{where} has them")
 
         self.end(run, "-j1", kill_at="shard.logged:1", code=-9, format="csv")
@@ -116,7 +117,7 @@ class Scenarios:
     def bytes_count_beside_rows(self):
         long = json.dumps({"text": "あいう\n" * 300_000}, ensure_ascii=False)
         run = self.run("long", '{"text": "a"}\n' + long + '\n{"text": "b"}\n', partition="1MiB", more=", max_record_bytes: 1MiB")
-        self.refused(run, "1 of 3 rows, with 99.99 % of the bytes, is at fault", "row 1 (from 0), long_quarantined",
+        self.refused(run, "1 of 3 rows, with 99.99 % of the bytes, is at fault", "line 2, long_quarantined",
                      "rows longer than max_record_bytes (1.00 MiB) are set aside: raise it")
         good = "".join(f"line {number}\n" for number in range(3000))
         file = FILE.format(format="jsonl", partition="1MiB", more="").replace("type: read_rows", "type: decompress").replace(
@@ -137,7 +138,7 @@ class Scenarios:
         # By the rules of earlier versions it takes in the rest, which counts by lines.
         run = self.run("first", "id,text\n" + "".join(f"{number}," + '"' * (number == 270) + f"text {number}\n" for number in range(300)),
                        format="csv", more=", rules: 1")
-        self.refused(run, "30 of 300 rows are at fault", "row 270 (from 0), dropped_quotes", "none closes it", format="csv")
+        self.refused(run, "30 of 300 rows are at fault", "line 272, dropped_quotes", "none closes it", format="csv")
 
     @scenario
     def nothing_left_names_reasons_and_columns(self):
@@ -162,7 +163,7 @@ class Scenarios:
     def other_inputs_are_kept(self):
         run = self.run("others", rows(3000, lambda number: False, 1), rows(3000, lambda number: number % 2, 2),
                        rows(3000, lambda number: False, 3))
-        self.refused(run, "part-001.jsonl: 1500 of 3000 rows", "row 1 (from 0)")
+        self.refused(run, "part-001.jsonl: 1500 of 3000 rows", "line 2,")
         whole = [run.log().ended(f"text/000{number}") for number in range(3)]
         hold(whole[1] == 0 and sum(whole) > 0, run, f"the others' ends are logged: {whole}")
         done = run.log().done("text/0000-")
@@ -174,7 +175,7 @@ class Scenarios:
         """The first 100,000 rows show it; the rest is not read."""
         text = rows(120_000, lambda number: number % 20 == 4)
         run = self.run("early", text + rows(120_000, lambda number: False, 9), partition="1MiB")
-        said = self.refused(run, " rows are at fault", "row 4 (from 0)")
+        said = self.refused(run, " rows are at fault", "line 5,")
         read = int(said.split(" rows are at fault")[0].split()[-1])
         hold(100_000 <= read < 150_000, run, f"{read} rows were read")
         parts = run.log().done("text/")
@@ -184,7 +185,7 @@ class Scenarios:
     @scenario
     def the_same_result_any_way(self):
         text = rows(9000, lambda number: number in range(8000, 8150))
-        words = ("part-000.jsonl: 150 of 9000 rows", "row 8000 (from 0)")
+        words = ("part-000.jsonl: 150 of 9000 rows", "line 8001,")
         for number, options in enumerate((("-j1",), ("-j4", "--batch-bytes=700"), ("-j2", "--batch-bytes=100000"))):
             said = self.end(self.run(f"way-{number}", text, partition="8KiB"), *options, code=1)
             for word in words:
@@ -203,7 +204,7 @@ class Scenarios:
     def tables(self):
         good = "".join(f"{number}\ttext {number}\n" for number in range(500))
         bad = "".join(f"{number}\n" for number in range(100))
-        self.refused(self.run("tsv", "id\ttext\n" + good + bad, format="tsv"), "100 of 600 rows", "row 500 (from 0)",
+        self.refused(self.run("tsv", "id\ttext\n" + good + bad, format="tsv"), "100 of 600 rows", "line 502,",
                      "dropped_columns: 0;", format="tsv")
         quoted = 'id,text\n' + "".join(f"{number},a\n" for number in range(50)) + "".join(f'{number},"b\n' for number in range(61))
         self.refused(self.run("csv", quoted, format="csv"), "61 of 111 rows", "dropped_quotes", format="csv")

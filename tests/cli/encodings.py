@@ -355,7 +355,7 @@ def too_many_damaged_lines_end_it():
             for args in (("-j1",), ("-j3", "--batch-bytes", "3000")):  # the second run is resumed
                 run = sandbox.run(*args)
                 expect(run, 1, "input: 21 of 2099 lines are at fault, more than invalid_lines (0.01) allows",
-                       "the first is record 16 of partition 0 (from 0), invalid_utf8: caf? au lait; ", "; all are in quarantine/",
+                       "the first is line 17, invalid_utf8: caf? au lait; ", "; all are in quarantine/",
                        "set encoding if it is another one, or convert the text to UTF-8, or raise invalid_lines")
                 check(not sandbox.published(), "published it")
                 told.append(run.err.splitlines()[0])

@@ -99,7 +99,7 @@ def bad_rows():
             sandbox.stages["lines"]["on_bad_row"] = "fail"
             sandbox.stages["text"]["version"] = "1.0.1"
             failed = sandbox.run()
-            expect(failed, 1, "row 100 (from 0): ", "on_bad_row: quarantine")
+            expect(failed, 1, "line 10", "on_bad_row: quarantine")
             told.append(failed.err.splitlines()[0])
     return "\n  " + "\n  ".join(told)
 

@@ -116,7 +116,7 @@ class Memory final : public SegmentOutput {
   Status Commit(ClosedPartition partition) override {
     std::string line = StrCat("p", partition.id.partition);
     if (!partition.failure.ok()) {
-      line += StrCat(" failed at ", partition.failed_index, ": ", partition.failure.message());
+      line += StrCat(" failed at ", partition.failed_index.value_or(99), ": ", partition.failure.message());
     } else {
       const Result<CommittedPartition> output = partition.sink->Commit(partition.end);
       if (!output.ok()) return output.status();

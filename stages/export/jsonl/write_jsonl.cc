@@ -157,9 +157,8 @@ class PairWorker final : public Worker {
         batch.failed_index = head.index;
         return Status(
             Code::kResourceExhausted,
-            StrCat("record ", head.index, ": ", head.sub == 0 ? "" : StrCat("part ", head.sub, " of it "),
-                   "becomes ", pairs.size(), " pairs, more than ", numbers.count,
-                   "; filter such lines out, or cut them"));
+            StrCat(head.sub == 0 ? "it" : StrCat("part ", head.sub, " of it"), " becomes ", pairs.size(),
+                   " pairs, more than ", numbers.count, "; filter such lines out, or cut them"));
       }
       for (std::size_t at = 0; at < pairs.size(); ++at) {
         made_.push_back(static_cast<std::uint32_t>(row));

@@ -21,10 +21,11 @@ std::unique_ptr<ShufflePublication> PlanOf(const ShardRules& rules, Store& artif
 
 TEST(ShuffleTest, EqualsTheNaiveOrderAtAnyNumberOfShardsAndMemory) {
   const Corpus corpus = RandomCorpus(2, 3, 120, 1);
-  for (const bool compress : {false, true}) {
+  for (const auto& [compress, spill_bytes] : {std::pair(false, 0), {true, 0}, {false, 700}}) {
     MapStore artifact;
     ShardRules rules = ShuffleRules(1);
     rules.compress_spills = compress;
+    rules.spill_bytes = static_cast<std::uint64_t>(spill_bytes);
     const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
     for (const std::uint32_t shards : {1u, 2u, 7u, 100u, 999u}) {
       const auto wanted = NaiveShards(corpus, rules, shards);
@@ -38,6 +39,20 @@ TEST(ShuffleTest, EqualsTheNaiveOrderAtAnyNumberOfShardsAndMemory) {
       }
     }
   }
+}
+
+TEST(ShuffleTest, PayloadsFarLongerThanTheirTextAreSeveralSpills) {
+  MapStore artifact;
+  const ShardedOutput output(ShuffleRules(1));
+  std::vector<Payload> payloads;
+  for (std::uint64_t i = 0; i < 25; ++i)
+    payloads.push_back({i, 0, 0, std::string(std::size_t{4} << 20, '.')});
+  EXPECT_EQ(WriteOutput(output, artifact, {0, 0}, payloads, 1).committed.objects.size(), 2u);
+  payloads.resize(23);
+  EXPECT_EQ(WriteOutput(output, artifact, {0, 1}, payloads, 1).committed.objects.size(), 1u);
+  const std::uint64_t text = std::uint64_t{64} << 20, none = output.partition_memory(0);
+  EXPECT_EQ(output.partition_memory(text) - none, text + text / 2);
+  EXPECT_EQ(output.partition_memory(100 * text), output.partition_memory(2 * text)) << "spills close before";
 }
 
 TEST(ShuffleTest, MemoryOfNothingStillEnds) {

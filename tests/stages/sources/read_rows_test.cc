@@ -127,11 +127,10 @@ TEST(ReadRowsTest, JsonRowsThatAreBadAreSetAsideWithTheirReason) {
   Json config = RowsConfig("jsonl", {"text"}, "label");
   config["on_bad_row"] = "fail";
   EXPECT_EQ(ReadRowFile(config, rows).status.message(),
-            "row 1 (from 0): 'text' is a number, not a string; mend it, or set on_bad_row: quarantine");
-  EXPECT_EQ(ReadRowFile(config, "{\"text\": \"torn").status.message().substr(0, 42),
-            "row 0 (from 0): the object does not end in");
-  EXPECT_EQ(ReadRowFile(config, "{\"text\": 1e}").status.message().substr(0, 31),
-            "row 0 (from 0): line 1, column ");
+            "'text' is a number, not a string; mend it, or set on_bad_row: quarantine");
+  EXPECT_EQ(ReadRowFile(config, "{\"text\": \"torn").status.message().substr(0, 26),
+            "the object does not end in");
+  EXPECT_EQ(ReadRowFile(config, "{\"text\": 1e}").status.message().substr(0, 7), "column ");
 }
 
 TEST(ReadRowsTest, AdviceNamesTheColumnsThatRowsHave) {
@@ -241,7 +240,7 @@ TEST(ReadRowsTest, LoneSurrogatesOfATextBecomeReplacementCharacters) {
             (Reasons{{"dropped_invalid_utf8", 1}, {"dropped_json", 1}}));
   config["invalid_utf8"] = "fail";
   EXPECT_EQ(ReadRowFile(config, rows).status.message(),
-            "row 0 (from 0): half of a surrogate pair, such as \\ud800, stands in it; mend it, or set "
+            "half of a surrogate pair, such as \\ud800, stands in it; mend it, or set "
             "invalid_utf8: replace");
 }
 
@@ -316,9 +315,8 @@ TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
   config["header"] = false;
   EXPECT_EQ(ReadRowFile(config, "x\ty\tz\nx\ty\n1\t2\t3\t4\n").texts, (Strings{"z|y", "3|2"}));
   config["on_bad_row"] = "fail";
-  EXPECT_EQ(
-      ReadRowFile(config, "x\ty\tz\nx\ty\n", "a.tsv").status.message(),
-      "a.tsv: row 1 (from 0): has 2 fields, and column 3 is wanted; mend it, or set on_bad_row: quarantine");
+  EXPECT_EQ(ReadRowFile(config, "x\ty\tz\nx\ty\n", "a.tsv").status.message(),
+            "a.tsv: line 2: has 2 fields, and column 3 is wanted; mend it, or set on_bad_row: quarantine");
 }
 
 TEST(ReadRowsTest, LongRowsAreSetAsideInPieces) {
@@ -376,7 +374,7 @@ TEST(ReadRowsTest, LabelsAreCleanToo) {
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"dropped_invalid_utf8", 1}}));
   config["invalid_utf8"] = "fail";
   EXPECT_EQ(ReadRowFile(config, rows).status.message(),
-            "row 1 (from 0): its label '?' is not UTF-8; mend it, or set invalid_utf8: replace");
+            "its label '?' is not UTF-8; mend it, or set invalid_utf8: replace");
 }
 
 std::string Table(std::string_view format, int rows) {

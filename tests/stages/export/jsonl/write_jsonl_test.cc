@@ -197,7 +197,7 @@ TEST(WriteJsonlTest, PairsOfManyPartsHaveNumbersOfTheirOwn) {
   const auto worker = (*stage)->encoder()->NewWorker();
   StageCounts counts;
   EXPECT_EQ((*worker)->Apply(many, 0, counts).message(),
-            "record 0: part 40000 of it becomes 100 pairs, more than 64; filter such lines out, or cut them");
+            "part 40000 of it becomes 100 pairs, more than 64; filter such lines out, or cut them");
 }
 
 TEST(WriteJsonlTest, WhatCannotBeIsRefused) {

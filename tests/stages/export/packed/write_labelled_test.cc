@@ -167,7 +167,7 @@ TEST(WriteLabelledTest, ARecordWithAnotherLabelFailsOrIsSetAside) {
   Batch batch = PackedBatch({0, 1}, lines, 0, 3);
   StageCounts counts;
   EXPECT_EQ(apply(Labelling(Config(60)), batch, counts).message(),
-            "record 1 of partition 1: its label 'never' is not among `labels`; name it there, or set "
+            "its label 'never' is not among `labels`; name it there, or set "
             "on_unknown_label: quarantine");
   EXPECT_EQ(batch.failed_index, 1u);
   batch = PackedBatch({0, 1}, lines, 0, 3);
@@ -226,7 +226,7 @@ TEST(WriteLabelledTest, ALabelThatIsNoNumberFailsOrIsSetAside) {
   Batch batch = PackedBatch({0, 1}, lines, 0, lines.size());
   StageCounts counts;
   EXPECT_EQ(apply(Numbering(Config(60)), batch, counts).message(),
-            "record 1 of partition 1: its label 'nan' is no finite decimal number; correct it, or set "
+            "its label 'nan' is no finite decimal number; correct it, or set "
             "on_unknown_label: quarantine");
   EXPECT_EQ(batch.failed_index, 1u);
   batch = PackedBatch({0, 1}, lines, 0, lines.size());

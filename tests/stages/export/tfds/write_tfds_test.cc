@@ -172,7 +172,7 @@ TEST(WriteTfdsTest, UnknownLabelsFailUnlessSetAside) {
   StageCounts counts;
   const Status status = (*worker)->Apply(batch, 1, counts);
   EXPECT_EQ(status.message(),
-            "record 1 of partition 0: its label 'maybe' is not among `labels`; name it there, or set "
+            "its label 'maybe' is not among `labels`; name it there, or set "
             "on_unknown_label: quarantine");
   EXPECT_EQ(batch.failed_index, 1u);
 }
