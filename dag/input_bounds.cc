@@ -106,7 +106,7 @@ class FaultTeller {
       left_out = left_out && FindReason(reasons_, name)->fate == Reason::Fate::kDropped;
     }
     return StrCat(
-        of, share.Told(), left_out ? " left out: " : " damaged, with U+FFFD in them now: ", which,
+        of, share.Told(), left_out ? " left out: " : " read with damage: ", which,
         input ? FirstOf(bound, share.main_reason(), *input) : "", "; they are in ",
         (std::filesystem::path(scope_.environment->artifacts).parent_path() / QuarantineDirectory(scope_))
             .string());

@@ -218,9 +218,7 @@ struct Damage {
 
 /// In ISO-2022-KR and CN one line has the escape, and each line behind it has SO.
 bool HasIso2022(std::string_view line, bool shifts) {
-  if (shifts && line.find('\x0E') != std::string_view::npos) return true;
-  return line.find('\x1B') != std::string_view::npos &&
-         (HasOne(line, kEscapesOfJp) || HasOne(line, kEscapesOfJp2));
+  return (shifts && line.find('\x0E') != std::string_view::npos) || HasIso2022Jp(line);
 }
 
 Damage DamageOf(std::string_view sample) {
@@ -357,6 +355,11 @@ Status CheckEscapes(const Damage& damage) {
 }
 
 }  // namespace
+
+bool HasIso2022Jp(std::string_view line) {
+  return line.find('\x1B') != std::string_view::npos &&
+         (HasOne(line, kEscapesOfJp) || HasOne(line, kEscapesOfJp2));
+}
 
 std::size_t FindDecidingByte(std::string_view bytes, bool nul) {
   // Subtracting 1 from a byte borrows only if the byte is 0, because no byte is above 7F here.

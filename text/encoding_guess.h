@@ -29,6 +29,9 @@ Result<std::optional<Encoding>> GuessWideEncoding(std::string_view front);
 /// Not `by_letters`: decides by characters alone, as versions before reading rules 2 did.
 Result<Encoding> GuessEncoding(std::string_view sample, bool by_letters = true);
 
+/// Returns whether a line has an escape sequence with which characters of ISO-2022-JP begin.
+bool HasIso2022Jp(std::string_view line);
+
 /// kInvalidArgument: `front`, which has no byte above 7F and no ESC, is text in HZ or UTF-7.
 Status CheckAscii(std::string_view front);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "text/encoding_guess.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -28,23 +29,31 @@ std::uint64_t ReplacedBytes(std::string_view text, std::string_view repaired, co
   return text.size() + kReplacementBytes * (damage.invalid_utf8 + damage.nul) - repaired.size();
 }
 
+/// Names the fault behind the clean bytes of a record.
+std::string FaultAt(std::string_view text, std::size_t clean) {
+  if (clean == text.size()) return "characters of ISO-2022-JP in a text that is not";
+  return StrCat(text[clean] == '\0' ? "NUL" : "invalid UTF-8", " at byte ", clean);
+}
+
 class RepairWorker : public Worker {
  public:
-  explicit RepairWorker(InvalidUtf8 policy) : policy_(policy) {}
+  RepairWorker(InvalidUtf8 policy, bool finds_iso2022) : policy_(policy), finds_iso2022_(finds_iso2022) {}
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
-    if (IsClean(batch.text)) return {};
+    const bool escapes = finds_iso2022_ && batch.text.joined().find('\x1B') != std::string_view::npos;
+    if (!escapes && IsClean(batch.text)) return {};
     text_.Clear();
     kept_.clear();
     for (std::size_t row = 0; row < batch.text.size(); ++row) {
       const std::string_view text = batch.text[row];
       const RecordHead head = batch.heads[row];
       const std::size_t clean = CleanUtf8Prefix(text);
-      if (clean < text.size()) {
+      const bool is_foreign = escapes && clean == text.size() && HasIso2022Jp(text);
+      if (clean < text.size() || is_foreign) {
         if (policy_ == InvalidUtf8::kFail) {
           batch.failed_index = head.index;
-          return Status(Code::kDataLoss, StrCat(text[clean] == '\0' ? "NUL" : "invalid UTF-8", " at byte ",
-                                                clean, "; repair the text, or set invalid_utf8: replace"));
+          return Status(Code::kDataLoss,
+                        StrCat(FaultAt(text, clean), "; repair the text, or set invalid_utf8: replace"));
         }
         const bool dropped = policy_ == InvalidUtf8::kQuarantine;
         std::string& rows = text_.open_row();  // a repaired record may have three times the bytes: no copy
@@ -52,10 +61,12 @@ class RepairWorker : public Worker {
         const Utf8Damage damage = RepairUtf8(text, rows);
         const std::uint64_t replaced = ReplacedBytes(text, std::string_view(rows).substr(begin), damage);
         // A record counts once, because these counts become shares of records.
-        const std::string_view reason = damage.invalid_utf8 > 0 ? "invalid_utf8" : "nul";
+        const std::string_view reason = is_foreign                ? "iso_2022"
+                                        : damage.invalid_utf8 > 0 ? "invalid_utf8"
+                                                                  : "nul";
         const std::string counted = dropped ? StrCat("dropped_", reason) : std::string(reason);
         counts.Add(counted);
-        counts.AddSize(counted, {dropped ? text.size() : replaced});
+        counts.AddSize(counted, {dropped || is_foreign ? text.size() : replaced});
         batch.quarantine.push_back({stage, head.index, head.sub, std::string(reason), std::string(text)});
         if (dropped) {
           rows.resize(begin);
@@ -75,6 +86,7 @@ class RepairWorker : public Worker {
 
  private:
   const InvalidUtf8 policy_;
+  const bool finds_iso2022_;
   BytesColumn text_;
   std::vector<std::uint32_t> kept_;
 };
@@ -84,12 +96,14 @@ class RepairWorker : public Worker {
 std::vector<Reason> RepairReasons() {
   return {{"invalid_utf8", "Invalid UTF-8 in it became U+FFFD."},
           {"nul", "A NUL in it became U+FFFD; it had no invalid UTF-8."},
+          {"iso_2022", "It has characters of ISO-2022-JP in a text that is not, and stayed as it was."},
           Drop("dropped_invalid_utf8", "It had invalid UTF-8."),
-          Drop("dropped_nul", "It had a NUL, and no invalid UTF-8.")};
+          Drop("dropped_nul", "It had a NUL, and no invalid UTF-8."),
+          Drop("dropped_iso_2022", "It had characters of ISO-2022-JP in a text that is not.")};
 }
 
 Result<std::unique_ptr<Worker>> Utf8Repair::NewWorker() const {
-  return std::unique_ptr<Worker>(std::make_unique<RepairWorker>(policy_));
+  return std::unique_ptr<Worker>(std::make_unique<RepairWorker>(policy_, finds_iso2022_));
 }
 
 }  // namespace pipeline

@@ -25,7 +25,7 @@ class Decompress : public SourceStage {
       : rules_(rules),
         input_(std::move(input)),
         subset_(subset),
-        repair_(invalid),
+        repair_(invalid, rules.space_is_blank),
         bounds_(std::move(bounds)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {

@@ -175,16 +175,19 @@ std::optional<FaultBound> InvalidLinesBound(const Json& config) {
                           std::string_view reason, std::string_view sample) {
     if (reason.ends_with("nul") && 2 * Nuls(sample) > sample.size())
       return std::string("most of their bytes are NUL, which no text has: fetch the file again");
+    if (reason.ends_with("iso_2022"))
+      return std::string("these lines are in ISO-2022-JP: split the file where it changes, or convert them");
     const std::string fitting = decodes ? std::string() : FittingNames(sample);
     return fitting.empty() ? std::string("set encoding if it is another one, or convert the text to UTF-8")
                            : StrCat("these lines fit ", fitting, "; or split the file where it changes");
   };
-  return FaultBound{kInvalidLines,
-                    "line",
-                    {"invalid_utf8", "nul", "dropped_invalid_utf8", "dropped_nul"},
-                    config[kInvalidLines].AsDouble(kInvalidShare),
-                    false,
-                    advice};
+  return FaultBound{
+      kInvalidLines,
+      "line",
+      {"invalid_utf8", "nul", "iso_2022", "dropped_invalid_utf8", "dropped_nul", "dropped_iso_2022"},
+      config[kInvalidLines].AsDouble(kInvalidShare),
+      false,
+      advice};
 }
 
 void ReadCutKeys(const Json& config, LineRules& rules) {

@@ -122,7 +122,8 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
   text.label = config["label"].AsString();
   text.fields = AreFields(config);
   text.invalid = InvalidUtf8Of(config);
-  text.may_lack = text.mends_surrogates = text.space_is_blank = ReadingRulesOf(config) >= 2;
+  text.may_lack = text.mends_surrogates = text.space_is_blank = text.finds_iso2022 =
+      ReadingRulesOf(config) >= 2;
 
   LineRules rules;
   ReadCutKeys(config, rules);

@@ -20,6 +20,7 @@ struct RowTextRules {
   bool may_lack = false;          // an absent column of text, null and "" are the same, and no fault
   bool mends_surrogates = false;  // a lone surrogate in JSON becomes U+FFFD, if `invalid` lets it
   bool space_is_blank = false;    // as in LineRules, of the lines inside a text
+  bool finds_iso2022 = false;     // as Utf8Repair does
   InvalidUtf8 invalid = InvalidUtf8::kReplace;
 };
 
@@ -38,7 +39,8 @@ std::string AbsentAdvice(std::string_view rows, const std::string& column);
 /// Takes rows, each with `sub` 0, and gives records of valid UTF-8.
 class RowText : public Transform {
  public:
-  explicit RowText(RowTextRules rules) : rules_(std::move(rules)), repair_(rules_.invalid) {}
+  explicit RowText(RowTextRules rules)
+      : rules_(std::move(rules)), repair_(rules_.invalid, rules_.finds_iso2022) {}
   Result<std::unique_ptr<Worker>> NewWorker() const override;
 
  private:

@@ -365,6 +365,21 @@ def too_many_damaged_lines_end_it():
     return told[0]
 
 
+def other_encodings_far_behind_the_front():
+    """Mail of many years: more than a MiB of UTF-8, then ISO-2022-JP."""
+    utf8 = [f"{number} {JAPANESE[number % 5]}\n".encode() for number in range(40_000)]
+    jis = [f"{number} {JAPANESE[number % 5]}\n".encode("iso-2022-jp") for number in range(2000)]
+    check(sum(map(len, utf8)) > 2 << 20, "the decision is made before it")
+    with Input(b"".join(utf8 + jis)) as sandbox:
+        run = sandbox.run("-j1")
+        expect(run, 1, "2000 of 42000 lines are at fault, more than invalid_lines (0.01) allows",
+               "the first is line 40001, iso_2022", "split the file where it changes, or convert them")
+        check(not sandbox.published(), "published it")
+    with Input(b"".join(utf8 + jis[:19])) as sandbox:
+        sandbox.ok("-j1")
+    return "told"
+
+
 def a_hundred_thousand_lines_are_enough():
     """The end of the file is far away and damaged; it is never read."""
     text = lines_with(1500, 110_000) + b"good\n" * 1_000_000
@@ -401,7 +416,7 @@ SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked
              the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
              a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
              the_encoding_is_the_cause, a_byte_too_many_in_utf16_is_an_error, earlier_work_reads_as_it_did,
-             too_many_damaged_lines_end_it, a_hundred_thousand_lines_are_enough,
+             too_many_damaged_lines_end_it, other_encodings_far_behind_the_front, a_hundred_thousand_lines_are_enough,
              complete_outputs_of_other_inputs_are_kept, encodings_that_damaged_lines_fit_are_named]
 
 if __name__ == "__main__":

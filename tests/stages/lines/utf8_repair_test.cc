@@ -21,8 +21,8 @@ Batch MakeBatch(const std::vector<std::string>& lines) {
   return batch;
 }
 
-Status Apply(InvalidUtf8 policy, Batch& batch) {
-  const Utf8Repair repair(policy);
+Status Apply(InvalidUtf8 policy, Batch& batch, bool finds_iso2022 = true) {
+  const Utf8Repair repair(policy, finds_iso2022);
   const auto worker = repair.NewWorker();
   return (*worker)->Apply(batch, 0, batch.counts[0]);
 }
@@ -71,6 +71,31 @@ TEST(Utf8RepairTest, QuarantineTakesTheRecordOut) {
   EXPECT_EQ(batch.counts[0].reasons,
             (decltype(StageCounts::reasons){{"dropped_invalid_utf8", 1}, {"dropped_nul", 1}}));
   EXPECT_EQ(batch.quarantine.size(), 2u);
+}
+
+TEST(Utf8RepairTest, LinesInIso2022AreCountedAndStay) {
+  const std::vector<std::string> lines = {"a", "\x1B$BG-\x1B(B", "\x1B[1mbold\x1B[0m", "\xFF\x1B$BG-\x1B(B"};
+  Batch batch = MakeBatch(lines);
+  ASSERT_TRUE(Apply(InvalidUtf8::kReplace, batch).ok());
+  EXPECT_EQ(batch.text[1], lines[1]);
+  EXPECT_EQ(batch.text[2], lines[2]) << "colours of a terminal are text";
+  EXPECT_EQ(batch.counts[0].reasons, (decltype(StageCounts::reasons){{"invalid_utf8", 1}, {"iso_2022", 1}}));
+  EXPECT_EQ(batch.counts[0].sizes.at("iso_2022"), (ReasonSize{lines[1].size(), 0}));
+  EXPECT_EQ(batch.quarantine.at(0).reason, "iso_2022");
+
+  batch = MakeBatch({lines[0], lines[1]});
+  ASSERT_TRUE(Apply(InvalidUtf8::kQuarantine, batch).ok());
+  EXPECT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch.counts[0].reasons.at("dropped_iso_2022"), 1u);
+
+  batch = MakeBatch({lines[0], lines[1]});
+  EXPECT_EQ(Apply(InvalidUtf8::kFail, batch).message(),
+            "characters of ISO-2022-JP in a text that is not; repair the text, or set invalid_utf8: replace");
+  EXPECT_EQ(batch.failed_index, 11u);
+
+  batch = MakeBatch(lines);
+  ASSERT_TRUE(Apply(InvalidUtf8::kReplace, batch, false).ok());
+  EXPECT_FALSE(batch.counts[0].reasons.contains("iso_2022")) << "by the rules 1";
 }
 
 TEST(Utf8RepairTest, FailureNamesTheFirstDamagedRecord) {
