@@ -1,6 +1,7 @@
 // The flags of the programs of the presets, as their sources define them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,13 @@ struct PresetFlag {
   bool required = false;      // the program does not train without it
   std::string_view fallback;  // JSON; empty: it has no default, or one that is no literal
 };
+
+/// The text of a file of flags/, which README.md there describes. The build puts all of them into the library.
+struct PresetTable {
+  std::string_view preset;
+  std::string_view text;
+};
+std::span<const PresetTable> PresetTables();
 
 /// Empty: there is no such preset.
 const std::vector<PresetFlag>& FlagsOf(std::string_view preset);

@@ -8,7 +8,7 @@ namespace pipeline {
 namespace {
 
 // Members: `repository`, `commit`, `packages`: the pins, of the release that the flags were read from.
-// `program` and `flags`, with placeholders: the command; the form of a flag is in preset_flags.cc. `reads`:
+// `program` and `flags`, with placeholders: the command; the form of a flag is in flags/. `reads`:
 // the stage type of the artifact at `data_set`. `encoding`: of the rows at `data`. `agree`: flags that have
 // the value of a key of the stage at an input, and so much more. The others are keys of the stage
 // (external.md, section 1).

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares plugins/train/external/preset_flags.cc with the sources of the programs, which it parses and never runs.
+"""Compares plugins/train/external/flags with the sources of the programs, which it parses and never runs.
 
     preset_sources.py NAME=CHECKOUT...      the directory of a repository, at the commit that the table names
     preset_sources.py --print NAME=CHECKOUT the lines of the table that the sources give
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
-TABLE = ROOT / "plugins/train/external/preset_flags.cc"
+FLAGS = ROOT / "plugins/train/external/flags"
 PRESETS = ROOT / "plugins/train/external/presets.cc"
 
 ABSL = {"string": "text", "integer": "int", "float": "float", "bool": "bool", "boolean": "bool", "list": "list",
@@ -141,7 +141,7 @@ def text_of(checkout, commit, name):
 
 
 class Table:
-    """The part of preset_flags.cc about one program; flags after a source `by_hand` are not compared."""
+    """The file of flags of one program; flags after a source `by_hand` are not compared."""
 
     def __init__(self, text):
         self.sources, self.flags, self.required, self.by_hand = [], {}, set(), []
@@ -161,8 +161,7 @@ class Table:
 
 
 def tables():
-    text = TABLE.read_text(encoding="utf-8")
-    return {name: Table(body) for name, body in re.findall(r'\{"([\w-]+)",\s*R"table\((.*?)\)table"', text, re.DOTALL)}
+    return {file.stem: Table(file.read_text(encoding="utf-8")) for file in FLAGS.glob("*.flags")}
 
 
 def presets():
