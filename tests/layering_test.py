@@ -54,7 +54,7 @@ VENDORS = {
     "SentencePiece": Vendor(r"sentencepiece", ("text/sentencepiece/sentencepiece_handle.cc",)),
     "OpenSSL": Vendor(r"openssl/", ("storage/remote/gcs/jwt.cc", "storage/remote/http/checksum_hasher.cc"),
                       "one signs, one computes the checksums that files are pinned to"),
-    "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/segment.cc",)),
+    "oneTBB": Vendor(r"(oneapi/)?tbb/", ("dag/run/segment.cc",)),
     "xxHash": Vendor(r"xxhash|xxh3", ("base/digest.cc",)),
     "yaml-cpp": Vendor(r"yaml-cpp/", ("dag/pipeline_file/yaml.cc",)),
 }
@@ -66,7 +66,7 @@ SYSTEM = re.compile(r"[a-z_0-9]+$|(asm|sys|linux|netinet|arpa|net)/\w+\.h$|"
                     r"regex|sched|signal|spawn|stdarg|stddef|stdint|stdio|stdlib|string|termios|unistd)\.h$")
 
 # Files that may catch everything: the borders that no exception may cross.
-CATCH_ALL = ("dag/segment.cc", "dag/executor.cc", "cli/main.cc", "plugins/train/plugin.cc",
+CATCH_ALL = ("dag/run/segment.cc", "dag/run/executor.cc", "cli/main.cc", "plugins/train/plugin.cc",
              "plugins/train/pieces/pipe_pieces.cc")
 # The top floor reads the environment and passes it down; lower floors take arguments.
 # Gcloud decides the location of credentials; a plugin is another program.
@@ -356,12 +356,12 @@ storage/remote: base storage
 text: base
 formats: base text
 dag/books: base storage
-dag: base storage dag/books
+dag/run: base storage dag/books
 stages/lines: base text dag/books/manifest.h
 stages/export/*: base text
 stages/all: stages/export/*
 plugins: base
-cli: base dag
+cli: base dag/run
 """
 GOOD = {
     ROOMS_FILE: SMALL_HOUSE,
@@ -381,7 +381,7 @@ GOOD = {
     "stages/all/table.cc": '#include "stages/export/one/one.h"\n#include "stages/export/two/two.h"\n',
     "formats/xz.h": "#pragma once\n",
     "formats/lzma_reader.cc": "#include <lzma.h>\n// may getenv() and catch (...) in words\n",
-    "dag/segment.cc": '#include "storage/store.h"\n#include <tbb/task_arena.h>\ntry {} catch (...) {}\n',
+    "dag/run/segment.cc": '#include "storage/store.h"\n#include <tbb/task_arena.h>\ntry {} catch (...) {}\n',
     "text/unicode_table.cc": "// budget: flat table\n" + "1,\n" * 2000,
     "plugins/plugin_abi.h": "#pragma once\n",
     "plugins/train/train_job.h": '#pragma once\n#include "base/str.h"\n#include "plugins/plugin_abi.h"\n',
@@ -392,7 +392,7 @@ GOOD = {
     "cli/main.cc": 'const char* home = std::getenv("HOME");\ntry {} catch (...) {}\n',
     "base/whole.cc": "\n" * 501,
     "tests/sizes.txt": "# NAME REASON\nbase/whole.cc one automaton\n",
-    "tests/dag/segment_test.cc": "#include <gtest/gtest.h>\n#include <lzma.h>\n" + '#include "base/str.h"\n' * 500,
+    "tests/dag/run/segment_test.cc": "#include <gtest/gtest.h>\n#include <lzma.h>\n" + '#include "base/str.h"\n' * 500,
 }
 
 # A change of the good tree, and the breach that must be found then.
@@ -401,10 +401,10 @@ BAD = (
     ({"storage/side.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "storage/side.cc:1:", "may include"),
     ({"formats/side.cc": '#include "storage/store.h"\n'}, "formats/side.cc:1:", "may include"),
     ({"text/up.cc": '#include "formats/xz.h"\n'}, "text/up.cc:1:", "may include"),
-    ({"dag/books/up.cc": '#include "dag/plan.h"\n', "dag/plan.h": "#pragma once\n"}, "dag/books/up.cc:1:", "may include"),
+    ({"dag/books/up.cc": '#include "dag/run/plan.h"\n', "dag/run/plan.h": "#pragma once\n"}, "dag/books/up.cc:1:", "may include"),
     ({"storage/up.cc": '#include "storage/remote/retry.h"\n'}, "storage/up.cc:1:", "may include"),
     ({"stages/lines/more.cc": '#include "dag/books/run_log.h"\n'}, "stages/lines/more.cc:1:", "may include"),
-    ({ROOMS_FILE: SMALL_HOUSE.replace("storage: base\n", "storage: base dag\n")}, "rooms.txt:3:", "dag is no room above"),
+    ({ROOMS_FILE: SMALL_HOUSE.replace("storage: base\n", "storage: base dag/run\n")}, "rooms.txt:3:", "dag/run is no room above"),
     ({ROOMS_FILE: SMALL_HOUSE + "base:\n"}, "rooms.txt:14:", "each room once"),
     ({ROOMS_FILE: SMALL_HOUSE + "stages/export/one:\n"}, "rooms.txt:14:", "each room once"),
     ({ROOMS_FILE: SMALL_HOUSE + "text/*:\n"}, "rooms.txt:14:", "text/* holds no code"),
@@ -412,9 +412,9 @@ BAD = (
     ({"stages/lines/up.cc": '#include "stages/export/one/one.h"\n'}, "stages/lines/up.cc:1:", "may include"),
     ({ROOMS_FILE: SMALL_HOUSE + "attic:\n"}, "rooms.txt:", "attic holds no code"),
     ({"dag/loose/a.cc": "\n"}, "dag/loose/a.cc:", "in no room"),
-    ({"dag/side.cc": '#include "text/utf8.h"\n'}, "dag/side.cc:1:", "may include"),
-    ({"dag/down.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "dag/down.cc:1:", "may include"),
-    ({"dag/up.cc": '#include "tests/t.h"\n', "tests/t.h": "#pragma once\n"}, "dag/up.cc:1:", "may include"),
+    ({"dag/run/side.cc": '#include "text/utf8.h"\n'}, "dag/run/side.cc:1:", "may include"),
+    ({"dag/run/down.cc": '#include "formats/f.h"\n', "formats/f.h": "#pragma once\n"}, "dag/run/down.cc:1:", "may include"),
+    ({"dag/run/up.cc": '#include "tests/t.h"\n', "tests/t.h": "#pragma once\n"}, "dag/run/up.cc:1:", "may include"),
     ({"base/held.cc": "static std::mutex all;\n"}, "base/held.cc:1:", "base/mutex.h"),
     ({"base/near.cc": '#include "str.h"\n'}, "base/near.cc:1:", "from the root"),
     ({"base/dots.cc": '#include "../base/str.h"\n'}, "base/dots.cc:1:", "from the root"),
@@ -422,8 +422,8 @@ BAD = (
     ({"base/str.h": "#include <string>\n"}, "base/str.h:1:", "#pragma once"),
     ({"attic/a.cc": "\n"}, "attic/a.cc:", "in no room"),
     ({"root.cc": "\n"}, "root.cc:", "in no room"),
-    ({"dag/plan.cc": "#include <tbb/task_group.h>\n"}, "dag/plan.cc:1:", "oneTBB belongs into"),
-    ({"dag/plan.cc": "#include <oneapi/tbb/task_group.h>\n"}, "dag/plan.cc:1:", "oneTBB belongs into"),
+    ({"dag/run/plan.cc": "#include <tbb/task_group.h>\n"}, "dag/run/plan.cc:1:", "oneTBB belongs into"),
+    ({"dag/run/plan.cc": "#include <oneapi/tbb/task_group.h>\n"}, "dag/run/plan.cc:1:", "oneTBB belongs into"),
     ({"formats/xz.h": "#pragma once\n#include <lzma.h>\n"}, "formats/xz.h:2:", "in a header"),
     ({"formats/lzma_third.cc": "#include <lzma.h>\n"}, "formats/xz.cc:", "one vendor, one file"),
     ({"base/boost.cc": "#include <boost/any.hpp>\n"}, "base/boost.cc:1:", "not in the table"),
@@ -432,7 +432,7 @@ BAD = (
     ({"base/long.h": "#pragma once\n" + "\n" * 250}, "base/long.h:", "251 lines; a header"),
     ({"base/long.cc": "\n" * 501}, "base/long.cc:", "501 lines; a source"),
     ({"tests/long_test.cc": "\n" * 801}, "tests/long_test.cc:", "801 lines; a test"),
-    ({f"dag/f{number}.cc": "\n" for number in range(40)}, "dag:", "at most 40"),
+    ({f"dag/run/f{number}.cc": "\n" for number in range(40)}, "dag/run:", "at most 40"),
     ({f"cli/f{number}.cc": "\n" for number in range(40)}, "cli:", "at most 40"),
     ({"tests/sizes.txt": "base/str.h it is short\n"}, "tests/sizes.txt:1:", "not needed"),
     ({"base/long.cc": "\n" * 501, "tests/sizes.txt": "base/long.cc\n"}, "tests/sizes.txt:1:", "no reason"),
@@ -440,7 +440,7 @@ BAD = (
     ({"tests/common/a.cc": "\n"}, "tests/common/a.cc:", '"common"'),
     ({"base/a.cc": "class RunManager {\n"}, "base/a.cc:1:", '"manager" in RunManager'),
     ({"base/a.cc": "namespace pipeline_helpers {\n"}, "base/a.cc:1:", '"helpers"'),
-    ({"dag/plan.cc": "\n} catch (...) {\n"}, "dag/plan.cc:2:", "catch (...)"),
+    ({"dag/run/plan.cc": "\n} catch (...) {\n"}, "dag/run/plan.cc:2:", "catch (...)"),
     ({"storage/home.cc": 'getenv("HOME");\n'}, "storage/home.cc:1:", "getenv"),
     ({"storage/home.cc": 'std::secure_getenv("HOME");\n'}, "storage/home.cc:1:", "getenv"),
     ({"plugins/loader.cc": '#include "plugins/train/train_job.h"\n'}, "plugins/loader.cc:1:", "loaded, not included"),

@@ -17,7 +17,7 @@
 #include "cli/workspace/last_settings.h"
 #include "cli/workspace/left_behind.h"
 #include "cli/workspace/workspace.h"
-#include "dag/planner.h"
+#include "dag/plan/planner.h"
 
 namespace pipeline {
 

@@ -31,7 +31,7 @@
 #include "cli/workspace/workspace.h"
 #include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/stage_type.h"
-#include "dag/planner.h"
+#include "dag/plan/planner.h"
 #include "stages/lines/dictionary.h"
 #include "storage/disk.h"
 #include "storage/local_error.h"

@@ -15,8 +15,8 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/workspace/workspace.h"
-#include "dag/follower.h"
-#include "dag/planner.h"
+#include "dag/plan/planner.h"
+#include "dag/run/follower.h"
 
 namespace pipeline {
 

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "dag/pipeline_file/graph.h"
+#include "dag/plan/selection.h"
 #include "dag/records/job_position.h"
-#include "dag/selection.h"
 
 namespace pipeline {
 

@@ -12,10 +12,10 @@
 #include "cli/commands/print_line.h"
 #include "cli/report/training_quality.h"
 #include "cli/terminal/counted.h"
-#include "dag/artifact_summary.h"
 #include "dag/books/manifest.h"
 #include "dag/environment.h"
 #include "dag/pipeline_file/stage_type.h"
+#include "dag/run/artifact_summary.h"
 
 namespace pipeline {
 

@@ -10,7 +10,7 @@
 #include "dag/environment.h"
 #include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
 #include "dag/records/counts.h"
 
 namespace pipeline {

@@ -18,8 +18,8 @@
 #include "cli/workspace/work_result.h"
 #include "dag/forecast/disk_need.h"
 #include "dag/forecast/forecast.h"
-#include "dag/planner.h"
-#include "dag/unneeded_outputs.h"
+#include "dag/plan/planner.h"
+#include "dag/plan/unneeded_outputs.h"
 #include "storage/disk.h"
 #include "storage/uri.h"
 

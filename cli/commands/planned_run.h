@@ -10,9 +10,9 @@
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
 #include "dag/environment.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
+#include "dag/plan/snapshot.h"
 #include "dag/progress.h"
-#include "dag/snapshot.h"
 
 namespace pipeline {
 

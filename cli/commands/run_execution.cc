@@ -16,7 +16,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "dag/books/unit_id.h"
-#include "dag/unneeded_outputs.h"
+#include "dag/plan/unneeded_outputs.h"
 
 namespace pipeline {
 

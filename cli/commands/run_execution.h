@@ -12,7 +12,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/environment.h"
-#include "dag/executor.h"
+#include "dag/run/executor.h"
 
 namespace pipeline {
 

@@ -23,7 +23,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
 #include "cli/workspace/pipeline_loader.h"
-#include "dag/unneeded_outputs.h"
+#include "dag/plan/unneeded_outputs.h"
 
 namespace pipeline {
 

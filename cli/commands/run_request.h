@@ -7,7 +7,7 @@
 
 #include "cli/terminal/command.h"
 #include "cli/workspace/pipeline_words.h"
-#include "dag/selection.h"
+#include "dag/plan/selection.h"
 
 namespace pipeline {
 

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "cli/commands/run_request.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
 
 namespace pipeline {
 

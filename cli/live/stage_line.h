@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
 
 namespace pipeline {
 

@@ -11,7 +11,7 @@
 #include "cli/report/sample_collector.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
-#include "dag/executor.h"
+#include "dag/run/executor.h"
 
 namespace pipeline {
 

@@ -9,8 +9,8 @@
 #include "cli/report/run_record.h"
 #include "dag/books/run_log.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
-#include "dag/snapshot.h"
+#include "dag/plan/plan.h"
+#include "dag/plan/snapshot.h"
 #include "storage/store.h"
 
 namespace pipeline {

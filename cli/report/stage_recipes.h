@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/report/run_record.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
 
 namespace pipeline {
 

@@ -17,9 +17,9 @@
 #include "cli/workspace/workspace.h"
 #include "dag/books/run_log.h"
 #include "dag/books/work_dir.h"
-#include "dag/executor.h"
 #include "dag/package/package_view.h"
 #include "dag/package/work_history.h"
+#include "dag/run/executor.h"
 #include "storage/store.h"
 
 namespace pipeline {

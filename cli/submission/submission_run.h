@@ -8,7 +8,7 @@
 #include "cli/submit/cloud_options.h"
 #include "cli/submit/engine.h"
 #include "cli/workspace/pipeline_words.h"
-#include "dag/selection.h"
+#include "dag/plan/selection.h"
 
 namespace pipeline {
 

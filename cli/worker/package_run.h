@@ -16,11 +16,11 @@
 #include "cli/live/status_display.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
-#include "dag/executor.h"
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
-#include "dag/plan.h"
-#include "dag/snapshot.h"
+#include "dag/plan/plan.h"
+#include "dag/plan/snapshot.h"
+#include "dag/run/executor.h"
 #include "storage/store.h"
 
 namespace pipeline {

@@ -23,7 +23,7 @@
 #include "dag/package/package_view.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/work_history.h"
-#include "dag/planner.h"
+#include "dag/plan/planner.h"
 #include "storage/local_file.h"
 #include "storage/remote/open_store.h"
 #include "storage/remove_objects.h"

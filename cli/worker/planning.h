@@ -13,9 +13,9 @@
 #include "cli/live/status_display.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/work_place.h"
-#include "dag/executor.h"
 #include "dag/package/work_package.h"
-#include "dag/selection.h"
+#include "dag/plan/selection.h"
+#include "dag/run/executor.h"
 
 namespace pipeline {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dag/forecast/forecast.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
 
 namespace pipeline {
 

@@ -8,8 +8,8 @@
 
 #include "dag/environment.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/plan.h"
-#include "dag/snapshot.h"
+#include "dag/plan/plan.h"
+#include "dag/plan/snapshot.h"
 
 namespace pipeline {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "dag/forecast/forecast.h"
-#include "dag/plan.h"
+#include "dag/plan/plan.h"
 
 namespace pipeline {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "dag/unit_needs.h"
+#include "dag/run/unit_needs.h"
 
 namespace pipeline {
 

@@ -13,9 +13,9 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "dag/executor.h"
-#include "dag/machine_facts.h"
 #include "dag/pipeline_file/reading_rules.h"
+#include "dag/plan/machine_facts.h"
+#include "dag/run/executor.h"
 #include "storage/store.h"
 
 namespace pipeline {

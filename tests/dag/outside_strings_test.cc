@@ -10,7 +10,6 @@
 #include "dag/books/manifest.h"
 #include "dag/books/run_log.h"
 #include "dag/keys.h"
-#include "dag/lineages.h"
 #include "dag/package/package_view.h"
 #include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
@@ -18,6 +17,7 @@
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
 #include "dag/pipeline_file/stage_location.h"
+#include "dag/plan/lineages.h"
 #include "storage/memory_store.h"
 #include "tests/support/toy_run.h"
 

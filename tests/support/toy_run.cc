@@ -8,11 +8,11 @@
 
 #include "base/str.h"
 #include "cli/workspace/workspace.h"
-#include "dag/executor.h"
-#include "dag/job_unit.h"
 #include "dag/pipeline_file/pipeline_file.h"
-#include "dag/planner.h"
-#include "dag/unneeded_outputs.h"
+#include "dag/plan/planner.h"
+#include "dag/plan/unneeded_outputs.h"
+#include "dag/run/executor.h"
+#include "dag/run/job_unit.h"
 #include "tests/support/silent_progress.h"
 
 namespace pipeline {

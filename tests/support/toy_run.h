@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "dag/environment.h"
-#include "dag/executor.h"
-#include "dag/plan.h"
-#include "dag/selection.h"
+#include "dag/plan/plan.h"
+#include "dag/plan/selection.h"
+#include "dag/run/executor.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/toy_stages.h"
 

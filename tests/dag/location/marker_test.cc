@@ -8,7 +8,7 @@
 
 #include "dag/books/manifest.h"
 #include "dag/location/versioned_lease.h"
-#include "dag/prepare_segments.h"
+#include "dag/run/prepare_segments.h"
 #include "storage/memory_store.h"
 #include "tests/support/silent_progress.h"
 

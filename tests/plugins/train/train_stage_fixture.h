@@ -120,7 +120,7 @@ class TrainStageTest : public testing::Test {
     JobRequest request;
     const Result<std::unique_ptr<Store>> out = host_.open_store(home_ + "/run");
     EXPECT_TRUE(out.ok());
-    std::map<std::string, std::string> versions;  // as a run has them: dag/job_unit.cc
+    std::map<std::string, std::string> versions;  // as a run has them: dag/run/job_unit.cc
     const auto there = (*out)->List("");
     EXPECT_TRUE(there.ok());
     for (const ObjectInfo& object : *there) versions.emplace(object.name, object.version);

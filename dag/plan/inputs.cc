@@ -1,0 +1,98 @@
+#include "dag/plan/inputs.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/first_of.h"
+#include "base/str.h"
+#include "dag/location/own_objects.h"
+#include "dag/pipeline_file/stage_type.h"
+#include "dag/plan/partition_counts.h"
+
+namespace pipeline {
+
+Status CheckInputNames(const StageSpec& stage, const std::vector<SourceFile>& files) {
+  const SourceKind* const source = stage.type->source();
+  if (source == nullptr || !source->check_inputs) return {};
+  std::vector<std::string> names;
+  for (const SourceFile& file : files) names.push_back(file.input.name);
+  return source->check_inputs(stage.config, names);
+}
+
+void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
+  const auto spec = [&graph](NodeId node) -> const StageSpec& { return *graph[node].spec; };
+  const auto refuse = [&](NodeId node, const Status& why, bool may_be_there = false) {
+    (may_be_there ? plan.reports : plan.refusals)
+        .push_back(StrCat("stage '", spec(node).name, "': ", why.message()));
+  };
+  std::vector<std::string> lost;
+  for (const PlannedSegment& segment : plan.segments)
+    if (segment.state == PlannedSegment::State::kWanted)
+      lost.insert(lost.end(), segment.outputs.lost().begin(), segment.outputs.lost().end());
+  const auto gone = [&lost](Status missing) {
+    if (lost.empty()) return missing;
+    std::string words =
+        StrCat(missing.message(), "; the run log has lost the lines of ", FirstOf(lost),
+               ", without which the published counts are incomplete: put the file back and run "
+               "again; the outputs that these lines describe are made again");
+    return std::move(missing).Reword(std::move(words));
+  };
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted) continue;
+    if (const auto there = snapshot.published.find(spec(segment.node).name);
+        segment.publishes && there != snapshot.published.end() && !there->second.in_the_way.empty())
+      refuse(
+          segment.node,
+          Status(Code::kFailedPrecondition,
+                 StrCat(segment.location, ": no run wrote ", FirstOf(there->second.in_the_way),
+                        ", and readers of the artifact would take that for a part of it; move it elsewhere, "
+                        "or name another `out`")));
+    if (!segment.copy_from.empty()) continue;
+    for (const NodeId at : segment.chain)
+      if (const auto found = snapshot.side_files.find(spec(at).name); found != snapshot.side_files.end())
+        for (const Snapshot::SideFile& file : found->second)
+          if (!file.missing.ok()) refuse(at, file.missing);
+    if (!segment.files || segment.outputs.complete()) continue;
+    const auto files = snapshot.files.find(spec(*segment.files).name);
+    if (files == snapshot.files.end()) continue;
+    const Status& missing = files->second.missing;
+    if (!missing.ok()) {
+      refuse(*segment.files, gone(missing), snapshot.offline && missing.code() == Code::kUnavailable);
+      continue;
+    }
+    const NodeId reader = segment.chain.front();
+    if (const Status why = CheckInputNames(spec(reader), files->second.files); !why.ok()) refuse(reader, why);
+  }
+}
+
+Status CheckVanished(const Graph& graph, const Snapshot& snapshot, const StoredOutputs& stored,
+                     const std::map<NodeId, VanishedSource>& vanished, Plan& plan) {
+  if (!plan.refusals.empty() || vanished.empty()) return {};
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted || !segment.publishes) continue;
+    const std::set<NodeId> line = RecordLine(graph, segment.node);
+    const auto gone = std::find_if(vanished.begin(), vanished.end(),
+                                   [&](const auto& source) { return line.contains(source.first); });
+    if (gone == vanished.end()) continue;
+    const auto& name = graph[segment.node].spec->name;
+    const auto known = snapshot.published.find(name);
+    Snapshot::Published there;
+    if (known != snapshot.published.end()) {
+      there = known->second;
+    } else {
+      ASSIGN_OR_RETURN(there, stored.at_location(segment.location));
+    }
+    const bool is_ours = there.manifest ? there.manifest->recipe() == segment.recipe()
+                                        : there.marker_recipe == segment.recipe().ToHex();
+    if (is_ours) continue;
+    plan.refusals.push_back(StrCat("stage '", name, "': ", gone->second.missing, "; an earlier run read ",
+                                   gone->second.recorded, ". Add --from-log to publish ", segment.location,
+                                   " from the outputs that are left of that run"));
+  }
+  return {};
+}
+
+}  // namespace pipeline
