@@ -62,7 +62,7 @@ Result<std::unique_ptr<ByteReader>> Decoded(std::string_view name, ArchiveReader
       RETURN_IF_ERROR(RefuseNestedCompression(front, compression));
     }
     if (layers > 0 || compression.is_plain())
-      if (const Status known = RefuseKnownFormat(front, rules.markup_is_text); !known.ok())
+      if (const Status known = RefuseKnownFormat(front, rules.forms); !known.ok())
         return Status(known.code(), StrCat(known.message(),
                                            "; `members` says which are read, and a * of its "
                                            "patterns takes names that begin with a dot, too"));

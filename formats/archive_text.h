@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "formats/archive_reader.h"
 #include "formats/encoding_reader.h"
+#include "formats/known_format.h"
 
 namespace pipeline {
 
@@ -21,9 +22,9 @@ struct ArchiveRules {
   std::uint64_t max_ratio = 200;     // largest number of bytes of text per byte of the file
   /// Returns the split of a member, by its name as stored in the archive. Empty: no splits.
   std::function<Result<std::uint8_t>(std::string_view name)> split_of;
-  std::optional<Encoding> encoding;  // of each member; absent: the bytes decide
-  bool by_letters = true;            // how the bytes decide: GuessEncoding
-  bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
+  std::optional<Encoding> encoding;    // of each member; absent: the bytes decide
+  bool by_letters = true;              // how the bytes decide: GuessEncoding
+  TextForms forms = TextForms::kRows;  // others are refused
 };
 
 /// Passes the borders of members from the thread that reads the archive to the thread that cuts the text. A

@@ -92,6 +92,10 @@ constexpr std::array kMagics = {
     Magic{"\x00\x05\x16\x07"sv, {"a file that macOS keeps beside another (._NAME)", kOfMac}},
 };
 
+constexpr KnownFormat kJsonLines = {"JSON Lines",
+                                    "read it with read_rows, `format: jsonl` and `text: COLUMN`, or set "
+                                    "content: text to take the lines as they are",
+                                    true};
 constexpr KnownFormat kMediaWiki = {"a MediaWiki dump", kMarkup, true};
 
 /// Returns whether neither ASCII text nor ISO-2022-JP has this byte.
@@ -197,8 +201,9 @@ bool BeginsWith(std::string_view text, std::string_view lower_case) {
   });
 }
 
-std::optional<KnownFormat> OfText(std::string_view front) {
-  std::string narrow;  // the ASCII characters of UTF-16
+/// Returns the ASCII text that a text begins with, without its mark and the white space in front. `narrow`
+/// holds that of UTF-16.
+std::string_view AsciiOf(std::string_view front, std::string& narrow) {
   for (const std::string_view mark : {"\xEF\xBB\xBF"sv, "\xFF\xFE"sv, "\xFE\xFF"sv})
     if (front.starts_with(mark)) {
       front.remove_prefix(mark.size());
@@ -210,6 +215,28 @@ std::optional<KnownFormat> OfText(std::string_view front) {
     front = narrow;
   }
   front.remove_prefix(std::min(front.find_first_not_of(" \t\r\n"), front.size()));
+  return front;
+}
+
+/// Returns whether a text begins with an object of JSON that has a member: {"id": 1
+bool IsJsonLines(std::string_view text) {
+  const auto skip = [&text](std::string_view sign) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    const bool found = text.starts_with(sign);
+    text.remove_prefix(found ? sign.size() : 0);
+    return found;
+  };
+  if (!skip("{") || !skip("\"")) return false;
+  constexpr std::size_t kLongestName = 64;
+  const std::size_t name = text.find('"');
+  if (name == 0 || name > kLongestName) return false;
+  text.remove_prefix(name + 1);
+  return skip(":");
+}
+
+std::optional<KnownFormat> OfText(std::string_view front) {
+  std::string narrow;
+  front = AsciiOf(front, narrow);
   if (front.starts_with("WARC/")) return KnownFormat{"a WARC file", kMarkup, true};
   if (front.starts_with("filedesc://")) return KnownFormat{"an ARC file", kMarkup, true};
   if (front.starts_with("<mediawiki")) return kMediaWiki;
@@ -227,9 +254,11 @@ std::optional<KnownFormat> RecogniseFormat(std::string_view front) {
   return OfText(front);
 }
 
-Status RefuseKnownFormat(std::string_view front, bool are_text) {
-  const std::optional<KnownFormat> format = RecogniseFormat(front);
-  if (!format || (format->is_text && are_text)) return {};
+Status RefuseKnownFormat(std::string_view front, TextForms forms) {
+  std::optional<KnownFormat> format = RecogniseFormat(front);
+  if (std::string narrow; !format && forms == TextForms::kProse && IsJsonLines(AsciiOf(front, narrow)))
+    format = kJsonLines;
+  if (!format || (format->is_text && forms == TextForms::kAny)) return {};
   std::string message = StrCat("is ", format->name, ", not plain text; ", format->advice);
   if (format->is_packed) {
     message += "; ";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -23,8 +24,15 @@ inline constexpr std::size_t kKnownFormatBytes = 512;
 /// its first member shows a document or a program.
 std::optional<KnownFormat> RecogniseFormat(std::string_view front);
 
-/// kUnimplemented, with the name of the format and advice: `front` begins a known format. Formats with
-/// is_text pass if `are_text`.
-Status RefuseKnownFormat(std::string_view front, bool are_text);
+/// The forms of text that a reader takes.
+enum class TextForms : std::uint8_t {
+  kProse,  // lines of words
+  kRows,   // also JSON Lines, whose rows are data
+  kAny,    // also formats with is_text
+};
+
+/// kUnimplemented, with the name of the format and advice: `front` begins a known format that is not among
+/// `forms`.
+Status RefuseKnownFormat(std::string_view front, TextForms forms);
 
 }  // namespace pipeline

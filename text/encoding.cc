@@ -79,6 +79,27 @@ struct EncodingDecoder::State {
 
 std::string_view EncodingName(Encoding encoding) { return NamesOf(encoding).name; }
 
+std::string_view EncodingOfWord(std::string_view word) {
+  // Without signs and in small letters, as programs and pages write them.
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kWords = {
+      {{"utf8", "utf-8"},  {"sjis", "shift_jis"},        {"shiftjis", "shift_jis"}, {"cp932", "cp932"},
+       {"ms932", "cp932"}, {"windows31j", "cp932"},      {"mskanji", "cp932"},      {"eucjp", "euc-jp"},
+       {"ujis", "euc-jp"}, {"iso2022jp", "iso-2022-jp"}, {"jis", "iso-2022-jp"},    {"euckr", "cp949"},
+       {"cp949", "cp949"}, {"ms949", "cp949"},           {"windows949", "cp949"},   {"949", "cp949"},
+       {"uhc", "cp949"},   {"ksc5601", "cp949"},         {"ksc56011987", "cp949"},  {"ksx1001", "cp949"},
+       {"johab", "johab"}, {"iso2022kr", "iso-2022-kr"}, {"utf16le", "utf-16le"},   {"utf16be", "utf-16be"},
+       {"auto", "auto"}}};
+  std::string plain;
+  for (const char letter : word)
+    if (letter >= 'A' && letter <= 'Z')
+      plain.push_back(static_cast<char>(letter - 'A' + 'a'));
+    else if (letter != '-' && letter != '_')
+      plain.push_back(letter);
+  for (const auto& [other, name] : kWords)
+    if (other == plain) return name;
+  return {};
+}
+
 std::optional<Encoding> EncodingByName(std::string_view name) {
   for (const Encoding encoding : kEncodings)
     if (EncodingName(encoding) == name) return encoding;

@@ -43,6 +43,9 @@ constexpr bool IsRead(Encoding encoding) { return encoding < Encoding::kGb18030;
 
 /// "utf-8", "shift_jis", …: the values of the key `encoding`; or the name of one that is not read.
 std::string_view EncodingName(Encoding encoding);
+/// Returns the value of the key `encoding` that another usual name means, in any case: "EUC-KR" means
+/// "cp949". Empty: none.
+std::string_view EncodingOfWord(std::string_view word);
 /// Also accepts "cp932" for kShiftJis; absent: unknown name.
 std::optional<Encoding> EncodingByName(std::string_view name);
 

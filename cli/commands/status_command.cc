@@ -29,6 +29,7 @@
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
 #include "dag/package/work_summary.h"
+#include "dag/pipeline_file/stage_location.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {
@@ -49,7 +50,7 @@ struct StageStatus {
   std::string state;        // in the last run, by its record; empty: it has no record
   std::string passes_with;  // the other stage at whose end its records are kept; empty: none
   bool logged = false;
-  std::uint32_t segment = 0;  // of its last line that is done
+  std::uint32_t segment = 0;  // the newest of its lines that are done
   std::string with;           // keys of what is done that the file asks otherwise: "vocab_size 276"
   std::string asks;           // what the file asks: "8000"
 };
@@ -69,7 +70,7 @@ void Take(const UnitLine& line, const UnitId& unit, InputsOfStage& inputs, Stage
     if (line.state == UnitState::kEnd) input.all = line.partitions;
   }
   if (line.state != UnitState::kDone) return;
-  status.segment = line.segment;
+  status.segment = std::max(status.segment, line.segment);
   if (const auto* const partition = std::get_if<PartitionId>(&unit.part)) {
     inputs[partition->input].done.emplace(partition->partition, line.records);
   } else if (std::holds_alternative<ShardId>(unit.part)) {
@@ -81,10 +82,21 @@ void Take(const UnitLine& line, const UnitId& unit, InputsOfStage& inputs, Stage
   }
 }
 
+/// Absent: the log has none that can be read.
+std::optional<Lineage> LineageOf(const RunLog& log, std::uint32_t segment) {
+  const SegmentLine* const line = log.FindSegment(segment);
+  const Result<Json> json = line == nullptr ? Result<Json>(Json()) : Json::Parse(line->lineage);
+  Result<Lineage> lineage = json.ok() ? LineageFromJson(*json) : Result<Lineage>(json.status());
+  return line != nullptr && lineage.ok() ? std::optional(std::move(*lineage)) : std::nullopt;
+}
+
 /// Counts the partitions input by input: one input may have been read to its end while another one goes on,
 /// so a sum of all partitions that are done compares with no sum of ends.
 void Count(const RunLog& log, const std::string& stage, const InputsOfStage& inputs, StageStatus& status) {
+  const std::optional<Lineage> lineage = LineageOf(log, status.segment);
+  const std::size_t files = lineage && !lineage->empty() ? lineage->front().sources.size() : 0;
   for (const auto& [number, input] : inputs) {
+    if (files > 0 && number >= files) break;  // of an earlier run, which had more files
     std::uint64_t done = 0;
     for (const auto& [partition, records] : input.done) {
       if (input.all && partition >= *input.all) break;  // of an earlier state of the input, which was longer
@@ -105,30 +117,50 @@ void Count(const RunLog& log, const std::string& stage, const InputsOfStage& inp
   }
 }
 
-/// Compares the keys of the stage as its work was done with those that the file asks for now.
-void CompareKeys(const RunLog& log, const StageSpec& spec, StageStatus& status) {
-  const SegmentLine* const line = log.FindSegment(status.segment);
-  if (line == nullptr || (!status.job_done && status.shards == 0)) return;
-  const Result<Json> json = Json::Parse(line->lineage);
-  const Result<Lineage> lineage = json.ok() ? LineageFromJson(*json) : Result<Lineage>(json.status());
-  if (!lineage.ok()) return;
-  const auto done = std::find_if(lineage->begin(), lineage->end(),
-                                 [&spec](const LineageStage& stage) { return stage.stage == spec.name; });
-  if (done == lineage->end() || done->type != spec.type->name) return;
-  const Json asked = CanonicalConfig(spec.type->keys, spec.config);
-  const auto add = [](std::string& text, std::string_view key, const Json& value, bool named) {
-    const std::string shown = value.is_null()     ? "none"
-                              : value.is_string() ? std::string(value.AsString())
-                                                  : value.Dump();
-    text += StrCat(text.empty() ? "" : ", ", named ? StrCat(key, " ") : "", shown);
+std::string Shown(const Json& value) {
+  if (value.is_null()) return "none";
+  return value.is_string() ? std::string(value.AsString()) : value.Dump();
+}
+
+void AddDifference(std::string_view what, std::string_view done, std::string_view asked, bool named,
+                   StageStatus& status) {
+  const auto add = [](std::string& text, std::string_view words) {
+    text += StrCat(text.empty() ? "" : ", ", words);
   };
+  add(status.with, StrCat(what, " ", done));
+  add(status.asks, named ? StrCat(what, " ", asked) : std::string(asked));
+}
+
+/// Adds the keys of a stage whose values in finished work differ from those that the file asks for now.
+/// `named_stage`: empty, or "STAGE." in front of the keys of an earlier stage.
+void CompareKeys(const LineageStage& done, const StageSpec& spec, std::string_view named_stage,
+                 StageStatus& status) {
+  if (done.type != spec.type->name) return;
+  const Json asked = CanonicalConfig(spec.type->keys, spec.config);
   std::vector<std::string_view> keys;
   for (const ConfigKey& key : spec.type->keys)
-    if (done->config[key.name] != asked[key.name]) keys.push_back(key.name);
-  for (const std::string_view key : keys) {
-    add(status.with, key, done->config[key], true);
-    add(status.asks, key, asked[key], keys.size() > 1);
-  }
+    if (done.config[key.name] != asked[key.name]) keys.push_back(key.name);
+  for (const std::string_view key : keys)
+    AddDifference(StrCat(named_stage, key), Shown(done.config[key]), Shown(asked[key]),
+                  keys.size() > 1 || !named_stage.empty(), status);
+}
+
+/// Compares the work of a stage that is done with what the file asks for now: its own keys, or else those of
+/// the stages before it, or else its place.
+void CompareWithFile(const RunLog& log, const PipelineSpec& file, const StageSpec& spec,
+                     StageStatus& status) {
+  const std::optional<Lineage> lineage = LineageOf(log, status.segment);
+  if (!lineage || (!status.job_done && status.shards == 0 && status.partitions == 0)) return;
+  for (const bool own : {true, false})
+    for (const LineageStage& done : *lineage) {
+      const auto asked = std::find_if(file.stages.begin(), file.stages.end(),
+                                      [&done](const StageSpec& stage) { return stage.name == done.stage; });
+      if (asked == file.stages.end() || (&*asked == &spec) != own || (!own && !status.with.empty())) continue;
+      CompareKeys(done, *asked, own ? "" : StrCat(done.stage, "."), status);
+    }
+  const std::string place = LocationOfStage(spec);
+  if (status.with.empty() && !status.location.empty() && !place.empty() && status.location != place)
+    AddDifference("out", status.location, place, false, status);
 }
 
 /// The last run, as far as its directory tells.
@@ -318,7 +350,7 @@ int PrintStatus(const StatusOptions& options) {
   for (const auto& [stage, some] : inputs) Count(*log, stage, some, stages[stage]);
   for (const StageSpec& stage : loaded->spec.stages)
     if (const auto known = stages.find(stage.name); known != stages.end())
-      CompareKeys(*log, stage, known->second);
+      CompareWithFile(*log, loaded->spec, stage, known->second);
   const std::optional<WorkersRun> by_workers = WorkersRunOf(*books);
   const std::vector<RunLine> runs = RunsWith(by_workers ? &*by_workers : nullptr, *books);
   std::optional<LastRun> last;

@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 4> kRunning = {"run", "retry", "plan", "s
 struct Setting {
   std::string flag;  // --set or --vars
   std::string value;
+  bool operator==(const Setting&) const = default;
 };
 
 /// Returns the settings among `words`, in their order. A flag may have several values, and `--set=NAME=VALUE`
@@ -58,17 +59,31 @@ std::vector<Setting> SettingsOf(const std::vector<RunLine>& runs) {
   return {};
 }
 
+/// Returns "the settings --set out=a", or "no --set".
+std::string Shown(const std::vector<Setting>& settings) {
+  std::vector<std::string> words;
+  for (const Setting& setting : settings) words.insert(words.end(), {setting.flag, setting.value});
+  return words.empty() ? StrCat("no ", kSet) : StrCat("the settings ", CommandLine(words));
+}
+
 }  // namespace
 
 Result<Call> WithLastSettings(const Call& call, PipelineOptions& options, bool needs_all) {
-  if (!SettingsAmong(call.words).empty()) return call;
+  const std::vector<Setting> given = SettingsAmong(call.words);
+  if (!given.empty() && needs_all) return call;
   const Attendance attendance({});
   PipelineSpec spec;
   spec.name = NameOfPipeline(options.file);
   if (spec.name.empty()) return call;  // the mistake is told when the file is loaded
   ASSIGN_OR_RETURN(const std::unique_ptr<RunLog> log, ReadRunLog(WorkPlaceOf(options, spec)));
+  const std::vector<Setting> settings = SettingsOf(log->Runs());
+  if (!given.empty()) {
+    if (given != settings && !log->Runs().empty())
+      LogInfo(StrCat("the last run had ", Shown(settings), "; this is its work"));
+    return call;
+  }
   std::vector<std::string> words, lacking;
-  for (const Setting& setting : SettingsOf(log->Runs())) {
+  for (const Setting& setting : settings) {
     if (setting.value.find(kHiddenValue) != std::string::npos) {
       lacking.push_back(StrCat(kSet, " ", setting.value.substr(0, setting.value.find('=')), "=…"));
       continue;

@@ -45,6 +45,8 @@ struct ConfigKey {
   std::vector<std::string_view> choices = {};
   /// The key that this one describes. If --set changes only that key: this key is ignored.
   std::string_view tells_of = {};
+  /// Returns the choice that another word means; empty: none. Null: only the choices themselves are taken.
+  std::string_view (*other_word)(std::string_view word) = nullptr;
 };
 
 /// Returns the keys with Effect::kBytes of a stage's configuration, which holds every key of its table that

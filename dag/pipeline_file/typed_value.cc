@@ -110,7 +110,10 @@ class Reader {
     if (!IsText(node)) return Expected(what, node);
     for (std::string_view choice : key.choices)
       if (choice == node.text) return Json(choice);
-    const std::string hint = node.secret ? std::string() : DidYouMean(node.text, key.choices);
+    if (const std::string_view meant = key.other_word ? key.other_word(node.text) : ""; !meant.empty())
+      return Json(meant);
+    const bool guesses = !node.secret && key.other_word == nullptr;
+    const std::string hint = guesses ? DidYouMean(node.text, key.choices) : std::string();
     return Refuse(node.at, StrCat("must be ", what, ", and this is ", Describe(node), hint));
   }
 

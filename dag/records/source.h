@@ -93,12 +93,13 @@ struct FaultBound {
   /// Returns advice about records of one of the reasons; `sample` has some of them, one per line. Empty:
   /// "mend it" is enough.
   std::function<std::string(std::string_view reason, std::string_view sample)> advice = {};
+  std::string_view lacks = {};  // what the records are without; empty: they are at fault
 };
 
 /// A column that some record of each input has, or its name is wrong.
 struct NeededColumn {
   std::string reason;  // for records without it; the first of a partition are in the quarantine
-  std::string what;    // "row has a column 'body'"
+  std::string column;  // "column 'body'"
   std::string noun;    // of one record
   std::vector<std::string_view> unseen;  // reasons for records of which this is not known
   /// Returns which columns there are; `sample`: some records without it, each with an LF.

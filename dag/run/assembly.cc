@@ -42,6 +42,16 @@ class BarrierSink final : public SinkStage {
 
 }  // namespace
 
+Status MakeSource(const Graph& graph, const PlannedSegment& planned, Assembly& assembly) {
+  const Node& node = graph[planned.chain.front()];
+  const SourceKind* const kind = node.spec->type->source();
+  if (kind == nullptr) return {};
+  ASSIGN_OR_RETURN(assembly.source, Make(*kind, node, {}));
+  assembly.stages = {node.spec->name};
+  assembly.types = {node.spec->type};
+  return {};
+}
+
 Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& upstream,
                           std::unique_ptr<SinkStage> sink, const Artifacts& artifacts) {
   Assembly assembly;

@@ -38,6 +38,9 @@ struct Assembly {
 /// The artifacts at the named inputs of a chain's stages, by node and name.
 using Artifacts = std::map<NodeId, std::map<std::string, ArtifactInput, std::less<>>>;
 
+/// Makes the Source of `planned` alone, for questions about what was read, if the chain begins with one.
+Status MakeSource(const Graph& graph, const PlannedSegment& planned, Assembly& assembly);
+
 /// Makes the stages of `planned`. `sink` is not null if the last stage's records are kept. `upstream` names
 /// the stage whose partition files are read; empty: none.
 Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, const std::string& upstream,

@@ -393,11 +393,19 @@ class Executor::Coordinator {
     }
     if (outcome.status.ok() && outcome.offered.empty() && !run_.Does(ExecutionMode::kOneUnit))
       for (const std::unique_ptr<SegmentState>& state : run_.prepared.states)
-        if (state->planned->files && state->scope.assembly.source)
-          for (std::string& line : TellFaults(
-                   state->scope, run_.snapshot.files.at(run_.graph[*state->planned->files].spec->name).files))
-            outcome.faults.push_back(std::move(line));
+        for (std::string& line : FaultsOf(*state)) outcome.faults.push_back(std::move(line));
     return outcome;
+  }
+
+  /// What was left out of the inputs of a segment, also if an earlier run read them.
+  std::vector<std::string> FaultsOf(SegmentState& state) const {
+    const PlannedSegment& planned = *state.planned;
+    if (!planned.files || state.scope.planned == nullptr ||
+        planned.state == PlannedSegment::State::kNotSelected)
+      return {};
+    if (state.scope.assembly.source == nullptr && !MakeSource(run_.graph, planned, state.scope.assembly).ok())
+      return {};
+    return TellFaults(state.scope, run_.snapshot.files.at(run_.graph[*planned.files].spec->name).files);
   }
 
   RunState run_;

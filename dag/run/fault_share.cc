@@ -78,12 +78,13 @@ std::string FaultShare::What() const { return StrCat(faults(), " of ", records_,
 
 std::string FaultShare::Broken() const {
   return StrCat(What(), tells_bytes() ? StrCat(", with ", Percent(of_bytes_), " of the bytes,") : "",
-                faults() == 1 ? " is" : " are", " at fault, more than ", bound_.key, " (",
-                ShareText("%.6g", bound_.share), ") allows");
+                faults() == 1 ? " is " : " are ",
+                bound_.lacks.empty() ? std::string("at fault") : StrCat("without ", bound_.lacks),
+                ", more than ", bound_.key, " (", ShareText("%.6g", bound_.share), ") allows");
 }
 
 std::string FaultShare::OrRaise() const {
-  return share() >= 1 ? std::string() : StrCat(", or raise ", bound_.key, " if so many are right");
+  return share() >= 1 ? std::string() : StrCat("; or raise ", bound_.key, " if so many are right");
 }
 
 std::string FaultShare::Told() const {

@@ -34,7 +34,7 @@ class FaultShare {
   bool IsTold() const;
   /// "30 of 100 rows are at fault, more than max_bad_rows (0.01) allows".
   std::string Broken() const;
-  /// ", or raise max_bad_rows if so many are right". Empty: all are at fault.
+  /// "; or raise max_bad_rows if so many are right". Empty: all are at fault.
   std::string OrRaise() const;
   /// "2 of 5 rows (40 %) were"
   std::string Told() const;

@@ -19,6 +19,9 @@ namespace {
 // A bound is checked from kTellingRecords records on, and at the end of the input.
 constexpr std::uint64_t kTellingRecords = 100'000;
 
+/// A column is told if one record of so many lacks it, as FaultShare tells faults.
+constexpr std::uint64_t kTellingShare = 10;
+
 /// Files that the last lines of a run name, of one stage.
 constexpr std::size_t kMostTold = 3;
 
@@ -47,6 +50,18 @@ FaultSample SampleFaults(const SegmentScope& scope, PartitionId id, const FaultB
   return sample;
 }
 
+/// Returns ": they have title, body", the columns of records of an input that lack this one. Empty: none is
+/// among those that the quarantine shows.
+std::string AdviceAbout(const NeededColumn& column, const SegmentScope& scope, std::uint32_t input) {
+  std::string sample;
+  (void)ReadQuarantine(
+      *scope.work, QuarantineName(scope.chain.front(), {input, 0}), [&](const Quarantined& record) -> Status {
+        if (record.reason == column.reason) sample += StrCat(record.bytes, "\n");
+        return sample.size() < kFaultSampleBytes ? Status() : Status(Code::kCancelled, "enough");
+      });
+  return sample.empty() ? std::string() : StrCat(": ", column.advice(sample));
+}
+
 /// The directory of the Source's quarantine, below the work directory.
 std::string QuarantineDirectory(const SegmentScope& scope) {
   const std::string name = QuarantineName(scope.chain.front(), {});
@@ -72,6 +87,7 @@ class FaultTeller {
       for (std::size_t at = 0; at < bounds.size(); ++at)
         if (FaultShare(bounds[at], reasons_, counts).IsTold() && ++told_[at] <= kMostTold)
           lines_.push_back(Line(bounds[at], counts, StrCat(files_[input].input.name, ": "), input));
+      TellColumns(counts, input);
       all += counts;
     }
     for (std::size_t at = 0; at < bounds.size(); ++at) {
@@ -85,6 +101,20 @@ class FaultTeller {
   }
 
  private:
+  /// Tells the columns that many records lack. A Source with one column tells so by a bound.
+  void TellColumns(const StageCounts& counts, std::uint32_t input) {
+    const std::vector<NeededColumn> columns = scope_.assembly.source->needed();
+    const std::uint64_t records = RecordsTaken(reasons_, counts);
+    for (const NeededColumn& column : columns) {
+      const auto absent = counts.reasons.find(column.reason);
+      if (columns.size() < 2 || absent == counts.reasons.end() || absent->second * kTellingShare < records)
+        continue;
+      if (++columns_told_ > kMostTold) return;
+      lines_.push_back(StrCat(files_[input].input.name, ": ", absent->second, " of ", records, " ",
+                              column.noun, "s have no ", column.column, AdviceAbout(column, scope_, input)));
+    }
+  }
+
   StageCounts CountsOf(std::uint32_t input) {
     const OutputKeys& keys = scope_.planned->keys;
     PartitionCounts::ByStage counts;
@@ -130,6 +160,7 @@ class FaultTeller {
   const std::vector<Reason>& reasons_;
   PartitionCounts counts_;
   std::vector<std::size_t> told_;  // by bound: number of inputs
+  std::size_t columns_told_ = 0;
   std::vector<std::string> lines_;
 };
 
@@ -169,8 +200,9 @@ Status InputBounds::Take(std::uint32_t partition, const StageCounts& counts) {
 
 Status InputBounds::End(std::uint32_t partitions) {
   if (next_ != partitions) return {};
-  RETURN_IF_ERROR(Check(0));
-  return CheckColumns();
+  RETURN_IF_ERROR(Check(0, false));
+  RETURN_IF_ERROR(CheckColumns());
+  return Check(0);
 }
 
 Status InputBounds::CheckColumns() const {
@@ -181,16 +213,10 @@ Status InputBounds::CheckColumns() const {
     for (const std::string_view name : column.unseen)
       if (const Reason* reason = FindReason(reasons_, name)) seen -= RecordsCounted(reasons_, sum_, *reason);
     if (static_cast<double>(absent->second) + 0.5 < seen) continue;
-    std::string sample;
-    (void)ReadQuarantine(*scope_.work, QuarantineName(scope_.chain.front(), {number_, 0}),
-                         [&](const Quarantined& record) -> Status {
-                           if (record.reason == column.reason) sample += StrCat(record.bytes, "\n");
-                           return sample.size() < kFaultSampleBytes ? Status()
-                                                                    : Status(Code::kCancelled, "enough");
-                         });
-    return Status(Code::kDataLoss,
-                  StrCat(file_.input.name, ": no ", column.what, ", of ", absent->second, " ", column.noun,
-                         absent->second == 1 ? ": " : "s: ", column.advice(sample)));
+    return Status(
+        Code::kDataLoss,
+        StrCat(file_.input.name, ": no ", column.noun, " has a ", column.column, ", of ", absent->second, " ",
+               column.noun, absent->second == 1 ? "" : "s", AdviceAbout(column, scope_, number_)));
   }
   return {};
 }
@@ -207,11 +233,11 @@ Status InputBounds::Advance() {
   return {};
 }
 
-Status InputBounds::Check(std::uint64_t least_records) {
+Status InputBounds::Check(std::uint64_t least_records, bool lacking) {
   if (RecordsTaken(reasons_, sum_) < least_records) return {};
   for (std::size_t at = 0; at < bounds_.size(); ++at) {
     const FaultShare share(bounds_[at], reasons_, sum_);
-    if (!share.IsBroken()) continue;
+    if (!share.IsBroken() || (!lacking && !bounds_[at].lacks.empty())) continue;
     // One record is no share of anything if there are others: all inputs together are checked.
     if (bounds_[at].is_row && share.records() == 1 && scope_.planned->keys.end_recipes.size() > 1) continue;
     return Status(Code::kDataLoss,

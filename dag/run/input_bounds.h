@@ -36,7 +36,8 @@ class InputBounds {
 
  private:
   Status Advance();
-  Status Check(std::uint64_t least_records);
+  /// `lacking`: also the bounds on records that lack something.
+  Status Check(std::uint64_t least_records, bool lacking = true);
   /// Checks SourceStage::needed().
   Status CheckColumns() const;
   /// Returns "; the first is …; mend it; all are in …", as far as the quarantine has it. The first fault is

@@ -38,8 +38,10 @@ Status KeepLabels(Batch& batch, std::uint32_t stage, StageCounts& counts, bool f
     const RecordHead& head = batch.heads[row];
     if (fails) {
       batch.failed_index = head.index;
-      return Status(Code::kFailedPrecondition, StrCat("its label '", Printable(label), "' ", wrong,
-                                                      ", or set ", kUnknownLabelKey, ": quarantine"));
+      return Status(Code::kFailedPrecondition,
+                    StrCat(label.empty() ? std::string("its label is empty; write one")
+                                         : StrCat("its label '", Printable(label), "' ", wrong),
+                           ", or set ", kUnknownLabelKey, ": quarantine"));
     }
     counts.Add(kUnknownLabel);
     batch.quarantine.push_back(

@@ -152,7 +152,7 @@ Status DecodedInput::LookAtText(const InputRules& rules, std::string_view name, 
     return {};  // `archive: none` reads an archive as text
   }
   if (!compression_.is_plain()) RETURN_IF_ERROR(RefuseNestedCompression(*front, compression_));
-  return RefuseKnownFormat(*front, rules.markup_is_text);
+  return RefuseKnownFormat(*front, rules.forms);
 }
 
 std::optional<StreamPosition> DecodedInput::DecodedFrom(std::uint64_t raw) const {

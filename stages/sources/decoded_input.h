@@ -13,6 +13,7 @@
 #include "formats/archive_text.h"
 #include "formats/compression.h"
 #include "formats/encoding_reader.h"
+#include "formats/known_format.h"
 #include "formats/member_ends.h"
 #include "formats/xz.h"
 #include "stages/sources/file_splits.h"
@@ -27,11 +28,11 @@ struct InputRules {
   std::optional<Compression> compression;       // absent: detected from the first bytes
   Archives archives = Archives::kDetect;
   ArchiveRules archive;
-  std::optional<FileSplits> splits;  // by file names, or else by names of archive members
-  bool from_front = false;           // the end may never arrive: do not read there
-  std::optional<Encoding> encoding;  // of files and members; absent: detected
-  bool by_letters = true;            // how it is detected: GuessEncoding
-  bool markup_is_text = false;       // also read the text formats that formats/known_formats.md refuses
+  std::optional<FileSplits> splits;    // by file names, or else by names of archive members
+  bool from_front = false;             // the end may never arrive: do not read there
+  std::optional<Encoding> encoding;    // of files and members; absent: detected
+  bool by_letters = true;              // how it is detected: GuessEncoding
+  TextForms forms = TextForms::kRows;  // others are refused
 };
 
 /// The part of the decoded text that is needed.

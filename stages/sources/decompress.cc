@@ -65,7 +65,10 @@ Result<std::unique_ptr<SourceStage>> MakeDecompress(const StageContext& context)
   std::vector<FaultBound> bounds;
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
   if (rules.on_long == OnLong::kQuarantine) bounds.push_back(LongLinesBound(config));
-  return WithFileSplits(config, std::make_unique<Decompress>(rules, InputRulesOf(config, "format"), subset,
+  InputRules input = InputRulesOf(config, "format");
+  if (ReadingRulesOf(config) >= 2 && input.forms == TextForms::kRows)
+    input.forms = input.archive.forms = TextForms::kProse;
+  return WithFileSplits(config, std::make_unique<Decompress>(rules, std::move(input), subset,
                                                              InvalidUtf8Of(config), std::move(bounds)));
 }
 

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "stages/sources/input_keys.h"
 #include "stages/sources/row_columns.h"
 #include "stages/sources/row_text.h"
 #include "text/utf8.h"
@@ -139,6 +140,14 @@ class ExampleSource : public Source {
     taken_.bytes_in += record.size();
     text_.clear(), label_.clear(), absent_.clear();
     const Bad bad = Read(record);
+    const auto tell_absent = [&] {
+      for (const std::string& name : absent_) {
+        taken_.Add(name);
+        // One record of a partition shows the features that there are, should all records be like it.
+        if (index_ == 0) batch.quarantine.push_back({0, index_, 0, name, std::string(record)});
+      }
+    };
+    if (bad.reason == kNoText) tell_absent();
     if (bad.reason.empty()) {
       const std::uint64_t key = Hash64(std::string_view(text_).substr(0, kKeyBytes));
       if (!rules_.subset.Has(key)) {
@@ -147,17 +156,13 @@ class ExampleSource : public Source {
         return {};
       }
       batch.heads.push_back({index_, 0, document_, key});
-      for (const std::string& name : absent_) {
-        taken_.Add(name);
-        // One record of a partition shows the features that there are, should all records be like it.
-        if (index_ == 0) batch.quarantine.push_back({0, index_, 0, name, std::string(record)});
-      }
+      tell_absent();
       if (blank_lines_ > 0) taken_.Add("blank_lines", blank_lines_);
       batch.text.Append(text_);
       if (!rules_.label.empty()) batch.label.Append(label_);
       return {};
     }
-    if (rules_.fail)
+    if (rules_.fail && bad.reason != kNoText)
       return Status(Code::kDataLoss, StrCat("record ", document_, " (from 0), at byte ", held_at_, ": ",
                                             bad.why, "; mend it, or set on_bad_row: quarantine"));
     taken_.Add(bad.reason);
@@ -205,6 +210,7 @@ class ExampleSource : public Source {
       else
         text_ += field_;
     }
+    if (!absent_.empty() && absent_.size() == rules_.text.size()) return {kNoText, {}};
     return rules_.label.empty() ? Bad() : ReadLabel(*example);
   }
 

@@ -24,6 +24,7 @@ std::size_t Nuls(std::string_view bytes) {
 }
 
 constexpr std::string_view kLong = "long_quarantined";
+constexpr double kMostWithoutText = 0.5;
 
 std::string LongAdvice(std::string_view noun, const Json& config) {
   return StrCat(noun, "s longer than max_record_bytes (",
@@ -78,7 +79,9 @@ std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
        Effect::kBytes,
        "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.",
        {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "johab", "iso-2022-kr",
-        "utf-16le", "utf-16be"}},
+        "utf-16le", "utf-16be"},
+       {},
+       EncodingOfWord},
       {kInvalidLines, ValueType::kNumber, "0.01", Effect::kNone,
        "The share of lines with invalid UTF-8 or NUL, or of their bad bytes, of each file and of all "
        "together, "
@@ -106,7 +109,7 @@ InputRules InputRulesOf(const Json& config, std::string_view compression_key) {
       rules.splits = std::move(splits).value();
   rules.encoding = EncodingByName(config["encoding"].AsString());
   rules.by_letters = ReadingRulesOf(config) > 1;
-  rules.markup_is_text = rules.archive.markup_is_text = config["content"].AsString() == "text";
+  if (config["content"].AsString() == "text") rules.forms = rules.archive.forms = TextForms::kAny;
   rules.archive.max_ratio = static_cast<std::uint64_t>(config["max_ratio"].AsInt(200));
   return rules;
 }
@@ -157,6 +160,15 @@ FaultBound BadRowsBound(const Json& config, std::vector<std::string_view> reason
     return advice ? advice(reason, sample) : std::string("mend it");
   };
   return {kMaxBadRows, "row", std::move(reasons), config[kMaxBadRows].AsDouble(), true, with_long};
+}
+
+FaultBound NoTextBound(const Json& config, std::function<std::string(std::string_view sample)> advice) {
+  FaultBound bound = BadRowsBound(
+      config, {kNoText},
+      [advice = std::move(advice)](std::string_view, std::string_view sample) { return advice(sample); });
+  if (bound.share > 0) bound.share = std::max(bound.share, kMostWithoutText);
+  bound.lacks = "a column of text";
+  return bound;
 }
 
 FaultBound LongLinesBound(const Json& config) {

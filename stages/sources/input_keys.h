@@ -41,6 +41,11 @@ FaultBound BadRowsBound(
     const Json& config, std::vector<std::string_view> reasons,
     std::function<std::string(std::string_view reason, std::string_view sample)> advice = {});
 
+/// The reason for a row that has none of the columns of text. Such a row may have lost its text, or never had
+/// any: half of all rows is an error, and a tenth is told.
+inline constexpr std::string_view kNoText = "dropped_no_text";
+FaultBound NoTextBound(const Json& config, std::function<std::string(std::string_view sample)> advice);
+
 /// For stages that set long lines aside: nothing is too much, but much is told.
 FaultBound LongLinesBound(const Json& config);
 

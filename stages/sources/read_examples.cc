@@ -26,19 +26,19 @@ constexpr std::array<std::string_view, 4> kExampleFaults = {"dropped_example", "
 
 class ReadExamples : public SourceStage {
  public:
-  ReadExamples(ExampleRules rules, std::unique_ptr<const Transform> text, FaultBound bad_rows)
-      : rules_(std::move(rules)), text_(std::move(text)), bad_rows_(std::move(bad_rows)) {}
+  ReadExamples(ExampleRules rules, std::unique_ptr<const Transform> text, std::vector<FaultBound> bounds)
+      : rules_(std::move(rules)), text_(std::move(text)), bounds_(std::move(bounds)) {}
 
   Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
     return OpenExampleSource(std::move(request), rules_);
   }
   const Transform* repair() const override { return text_.get(); }
-  std::vector<FaultBound> bounds() const override { return {bad_rows_}; }
+  std::vector<FaultBound> bounds() const override { return bounds_; }
   std::vector<NeededColumn> needed() const override {
     std::vector<NeededColumn> needed;
     for (const std::string& name : rules_.text)
       needed.push_back({AbsentColumn(name),
-                        StrCat("record has a feature '", Printable(name), "'"),
+                        StrCat("feature '", Printable(name), "'"),
                         "record",
                         {kExampleFaults.begin(), kExampleFaults.end()},
                         [name](std::string_view sample) { return AbsentFeatureAdvice(sample, name); }});
@@ -48,7 +48,7 @@ class ReadExamples : public SourceStage {
  private:
   const ExampleRules rules_;
   const std::unique_ptr<const Transform> text_;
-  const FaultBound bad_rows_;
+  const std::vector<FaultBound> bounds_;
 };
 
 bool HasMarkers(const Json& config) { return config["markers"].AsString() == "wiki40b"; }
@@ -99,6 +99,7 @@ Result<std::unique_ptr<SourceStage>> MakeReadExamples(const StageContext& contex
   text.invalid = InvalidUtf8Of(config);
   text.may_lack = text.space_is_blank = ReadingRulesOf(config) >= 2;
   rules.may_lack = text.may_lack;
+  const std::string first_text = rules.text.front();
   rules.space_is_blank = text.space_is_blank;
   std::unique_ptr<const Transform> repair;
   if (HasMarkers(config))
@@ -107,7 +108,11 @@ Result<std::unique_ptr<SourceStage>> MakeReadExamples(const StageContext& contex
     repair = std::make_unique<RowText>(std::move(text));
   return WithFileSplits(config, std::make_unique<ReadExamples>(
                                     std::move(rules), std::move(repair),
-                                    BadRowsBound(config, {kExampleFaults.begin(), kExampleFaults.end()})));
+                                    std::vector<FaultBound>{
+                                        BadRowsBound(config, {kExampleFaults.begin(), kExampleFaults.end()}),
+                                        NoTextBound(config, [name = first_text](std::string_view sample) {
+                                          return AbsentFeatureAdvice(sample, name);
+                                        })}));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class ReadRows : public SourceStage {
     std::vector<NeededColumn> needed;
     for (const std::string& name : text_columns_)
       needed.push_back({AbsentColumn(name),
-                        StrCat("row has a column '", Printable(name), "'"),
+                        StrCat("column '", Printable(name), "'"),
                         "row",
                         {kRowFaults.begin(), kRowFaults.end()},
                         [name](std::string_view sample) { return AbsentAdvice(sample, name); }});
@@ -152,7 +152,9 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
     if (reason == "dropped_quotes") return QuotesAdvice(rows, most);
     return reason == "dropped_columns" ? WidthAdvice(*columns) : std::string("mend it");
   };
-  std::vector<FaultBound> bounds = {BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()}, advice)};
+  std::vector<FaultBound> bounds = {
+      BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()}, advice),
+      NoTextBound(config, [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); })};
   if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
   return WithFileSplits(config,
                         std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,

@@ -74,7 +74,8 @@ std::string ColumnsAdvice(const std::string& column, const std::vector<std::stri
 std::string QuotesAdvice(std::string_view rows, std::size_t max_record_bytes) {
   if (rows.find("\\\"") != std::string_view::npos)
     return "\\\" stands in them, where csv has \"\" for a quote in a field: write it so";
-  if (std::count(rows.begin(), rows.end(), '"') % 2 != 0)
+  const std::string_view first = rows.substr(0, rows.find('\n'));
+  if (std::count(first.begin(), first.end(), '"') % 2 != 0)
     return StrCat("a quote opens a field, and none closes it within max_record_bytes (",
                   HumanBytes(max_record_bytes), "): mend it, or set quoting: none if quotes mean nothing");
   return "a quote stands where none may: mend it, or set quoting: none if quotes mean nothing";

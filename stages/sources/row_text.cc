@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "formats/loose_json.h"
+#include "stages/sources/input_keys.h"
 #include "stages/sources/row_columns.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kSampleRows = 20;
 constexpr std::string_view kDroppedUtf8 = "dropped_invalid_utf8";
+constexpr std::string_view kEmptyText = "dropped_empty_text";
 
 bool HasLines(const BytesColumn& text, bool space_is_blank) {
   if (text.joined().find('\n') != std::string_view::npos) return true;
@@ -74,8 +76,8 @@ class RowTextWorker : public Worker {
       const RecordHead& head = batch.heads[row];
       absent_.clear();
       const Bad bad = TakeRow(batch.text[row], counts);
-      if (bad.reason.empty()) {
-        kept_.push_back(static_cast<std::uint32_t>(row));
+      const bool has_no_text = bad.reason == kNoText || bad.reason == kEmptyText;
+      if (bad.reason.empty() || has_no_text)
         for (const std::string_view name : absent_) {
           const std::string reason = AbsentColumn(name);
           counts.Add(reason);
@@ -83,9 +85,11 @@ class RowTextWorker : public Worker {
           if (head.index < kSampleRows)
             batch.quarantine.push_back({stage, head.index, head.sub, reason, std::string(batch.text[row])});
         }
+      if (bad.reason.empty()) {
+        kept_.push_back(static_cast<std::uint32_t>(row));
         continue;
       }
-      if (bad.reason == kDroppedUtf8 ? rules_.invalid == InvalidUtf8::kFail : rules_.fail) {
+      if (bad.reason == kDroppedUtf8 ? rules_.invalid == InvalidUtf8::kFail : rules_.fail && !has_no_text) {
         batch.failed_index = head.index;
         return Status(Code::kDataLoss, StrCat(bad.why, "; mend it, or set ",
                                               bad.reason == kDroppedUtf8 ? "invalid_utf8: replace"
@@ -134,6 +138,7 @@ class RowTextWorker : public Worker {
     for (const std::string& name : rules_.text)
       if (const Json& value = (*object)[name]; !value.is_string() && !(rules_.may_lack && value.is_null()))
         return {"dropped_wrong_type", StrCat("'", name, "' is ", KindOf(value), ", not a string")};
+    if (!absent_.empty() && absent_.size() == rules_.text.size()) return {kNoText, {}};
     const Json& label = (*object)[rules_.label];
     if (!rules_.label.empty() && !label.is_string() && !label.is_int() && !label.is_bool())
       return {"dropped_wrong_type",
@@ -141,6 +146,7 @@ class RowTextWorker : public Worker {
     if (mended) counts.Add("lone_surrogate");
 
     std::string& out = text_.open_row();
+    const std::size_t begin = out.size();
     bool first = true;
     for (const std::string& name : rules_.text) {
       const std::string_view value = (*object)[name].AsString();
@@ -151,6 +157,7 @@ class RowTextWorker : public Worker {
       else if (const std::uint64_t blank = AppendOnOneLine(value, rules_.space_is_blank, out); blank > 0)
         counts.Add("blank_lines", blank);
     }
+    if (rules_.may_lack && !rules_.fields && out.size() == begin) return {kEmptyText, {}};
     text_.CloseRow();
     if (!rules_.label.empty())
       label_.Append(label.is_string() ? std::string(label.AsString()) : label.Dump());
@@ -247,9 +254,9 @@ class RowTextWorker : public Worker {
       }
       if (blank > 0) counts.Add("blank_lines", blank);
       if (head.sub == 0) {
-        counts.Add("dropped_empty_text");
+        counts.Add(kEmptyText);
         batch.quarantine.push_back(
-            {stage, head.index, 0, "dropped_empty_text", std::string(batch.text[row])});
+            {stage, head.index, 0, std::string(kEmptyText), std::string(batch.text[row])});
       } else if (!rules_.label.empty()) {
         text_.CloseRow();
         label_.Append(batch.label[row]);
@@ -285,7 +292,8 @@ std::string AbsentColumn(std::string_view name) { return StrCat("absent_", Print
 
 std::vector<Reason> RowTextReasons() {
   std::vector<Reason> reasons = {
-      Drop("dropped_empty_text", "It had no text."),
+      Drop(std::string(kEmptyText), "It had no text."),
+      Drop(std::string(kNoText), "It had none of the columns of text."),
       Drop("dropped_empty_field", "With `columns: fields`, a column of it was empty."),
       {"absent_*", "It did not have the column of text of that name, and lost nothing else."},
   };

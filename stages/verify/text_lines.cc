@@ -39,7 +39,7 @@ Result<DecodedInput> OpenInput(const ByteFile& file, std::string_view name,
                                std::optional<Encoding> encoding) {
   InputRules rules;
   rules.encoding = encoding;
-  rules.markup_is_text = rules.archive.markup_is_text = true;
+  rules.forms = rules.archive.forms = TextForms::kAny;
   return DecodedInput::Open({std::string(LastPart(name)), std::make_shared<LentFile>(file)}, rules, 1, 0, {});
 }
 

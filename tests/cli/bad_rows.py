@@ -114,6 +114,34 @@ class Scenarios:
         hold("rows (" not in self.end(self.run("few", rows(11, lambda number: number == 3)), code=0), run, "9 % is not told")
 
     @scenario
+    def rows_without_any_text_are_no_silence(self):
+        named = lambda count, name: "".join(json.dumps({"id": number, name: f"text {number}"}) + "\n" for number in range(count))
+        run = self.run("mostly-not", named(1, "text") + named(999, "body"))
+        self.refused(run, "999 of 1000 rows are without a column of text, more than max_bad_rows (0.5) allows",
+                     "the first is line 2, dropped_no_text: ", "these rows lack 'text' and have the columns 'body', 'id'")
+        self.refused(self.run("five-rows", named(2, "text") + named(3, "body")), "3 of 5 rows are without a column of text")
+        # Up to a half the run ends well. The last lines tell it, also those of a run that reads nothing again.
+        run = self.run("part-of-them", named(340, "text") + named(60, "body"))
+        for out in ("first", "second"):
+            last = self.end(run, "--set", f"out={run.root}/{out}").splitlines()[-1]
+            hold(last.startswith("part-000.jsonl: 60 of 400 rows (15 %) were left out: dropped_no_text (these rows lack 'text'") and
+                 "; the first is line 341; they are in " in last, run, last)
+        kept = "".join(path.read_text() for path in Path(last.rpartition("; they are in ")[2]).glob("*.jsonl"))
+        hold(kept.count('\\"body\\"') >= 60, run, "the quarantine has each row as it was")
+        self.end(self.run("a-few", named(980, "text") + named(20, "body")))
+        nulls = "".join('{"text": null}\n' for _ in range(50))
+        run = self.run("some-nulls", named(350, "text") + nulls)
+        self.end(run)
+
+    @scenario
+    def a_column_that_many_rows_lack_is_told(self):
+        text = "".join(json.dumps({"title": f"title {number}", "body" if number < 900 else "text": "a"}) + "\n" for number in range(1000))
+        run = self.run("lacking", text)
+        run.file.write_text(run.file.read_text().replace("text: text, ", "text: [title, text], "))
+        last = self.end(run).splitlines()[-1]
+        hold(last == "part-000.jsonl: 900 of 1000 rows have no column 'text': they have body, title", run, last)
+
+    @scenario
     def bytes_count_beside_rows(self):
         long = json.dumps({"text": "あいう\n" * 300_000}, ensure_ascii=False)
         run = self.run("long", '{"text": "a"}\n' + long + '\n{"text": "b"}\n', partition="1MiB", more=", max_record_bytes: 1MiB")
@@ -144,7 +172,7 @@ class Scenarios:
     def nothing_left_names_reasons_and_columns(self):
         run = self.run("columns", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(12)))
         self.refused(run, "part-000.jsonl: no row has a column 'text', of 12 rows: they have content, id")
-        some = '{"id": 0}\n' * 3 + '{"id": 1, "text": "猫"}\n'
+        some = '{"id": 0}\n' + '{"id": 1, "text": "猫"}\n' * 2
         self.end(self.run("some", some))
         self.refused(self.run("none", some, '{"id": 0}\n' * 3), "part-001.jsonl: no row has a column 'text', of 3 rows: they have id")
         run = self.run("many", "".join(f'{{"id": {number}, "content": "猫"}}\n' for number in range(50)), more=', rules: "1"')

@@ -151,6 +151,26 @@ def text_formats_pass_where_they_are_asked_for():
         expect(sandbox.run("-j1"), 1, "is a PDF document")
 
 
+def json_lines_are_rows_and_no_text():
+    with Input(b'{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n', "a.jsonl") as sandbox:
+        expect(sandbox.run("-j1"), 1, "a.jsonl: is JSON Lines, not plain text; read it with read_rows", "content: text")
+        sandbox.stages["lines"]["content"] = "text"
+        sandbox.ok("-j1")
+    return "told"
+
+
+def other_names_of_encodings_are_taken():
+    text = "관련 주제\n고양이가 마당에서 울었다.\n" * 20
+    with Input(text.encode("cp949")) as sandbox:
+        sandbox.stages["lines"]["encoding"] = "EUC-KR"
+        check("decoded_cp949 40" in sandbox.ok("-j1").err, "decoded")
+        sandbox.stages["lines"]["encoding"] = "utf-16"
+        run = sandbox.run("-j1")
+        expect(run, 2, 'and this is "utf-16"')
+        check("did you mean" not in run.err, run.err)
+    return "read"
+
+
 def rows_are_looked_at_too():
     with Input(b"PAR1\x15\x04\x15\x80" + NOISE) as sandbox:
         sandbox.stages["lines"] = {"type": "read_rows", "input": "source", "format": "jsonl", "text": "text"}
@@ -356,7 +376,7 @@ def too_many_damaged_lines_end_it():
                 run = sandbox.run(*args)
                 expect(run, 1, "input: 21 of 2099 lines are at fault, more than invalid_lines (0.01) allows",
                        "the first is line 17, invalid_utf8: caf? au lait; ", "; all are in quarantine/",
-                       "set encoding if it is another one, or convert the text to UTF-8, or raise invalid_lines")
+                       "set encoding if it is another one, or convert the text to UTF-8; or raise invalid_lines")
                 check(not sandbox.published(), "published it")
                 told.append(run.err.splitlines()[0])
             sandbox.stages["lines"]["invalid_lines"] = 0.02
@@ -412,7 +432,8 @@ def encodings_that_damaged_lines_fit_are_named():
         return run.err.splitlines()[0]
 
 
-SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, rows_are_looked_at_too,
+SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, json_lines_are_rows_and_no_text,
+             other_names_of_encodings_are_taken, rows_are_looked_at_too,
              the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
              a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
              the_encoding_is_the_cause, a_byte_too_many_in_utf16_is_an_error, earlier_work_reads_as_it_did,

@@ -91,7 +91,7 @@ def bad_rows():
     bad_csv = as_csv(REVIEWS[:100]) + b'1,stray " quote,0\r\n' + as_csv(REVIEWS[100:200])[19:]
     bad_json = jsonl(REVIEWS[:100]) + b'{"document": 1, "label": 0}\n{"label": 0}\n{torn\n' + jsonl(REVIEWS[100:200])
     for name, table, reasons in (("a.tsv", bad_tsv, {"dropped_columns": 1}), ("b.csv", bad_csv, {"dropped_quotes": 1}),
-                                 ("c.jsonl", bad_json, {"absent_document": 1, "dropped_empty_text": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
+                                 ("c.jsonl", bad_json, {"absent_document": 1, "dropped_no_text": 1, "dropped_wrong_type": 1, "dropped_json": 1})):
         with Table(name, table) as sandbox:
             run = sandbox.ok()
             check_says(run.err, "200 out", *(f"{reason} {count}" for reason, count in reasons.items()))

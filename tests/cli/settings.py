@@ -147,7 +147,24 @@ def settings_stay(root):
     says(said, "done with vocab_size 290; this file asks 9000", "(unit tokenizer/-)", "would do")
     says(place.pipe("clean", "mine.yaml", "-n"), "as in the last run")
     says(place.pipe("report", "mine.yaml"), "as in the last run")
-    check("as in the last run" not in place.pipe("status", "mine.yaml", "--set", "vocab_size=290"), "given, and taken")
+    said = place.pipe("status", "mine.yaml", "--set", "vocab_size=290")
+    check("as in the last run" not in said, "given, and taken")
+    says(said, "the last run had the settings --vars my.vars --set vocab_size=9000 --set out=third; this is its work")
+
+
+def status_of_other_inputs(root):
+    """A run with three files, then one with another file: the newest work is that of one file."""
+    place = Place(root, "inputs", corpus(97, True))
+    many = root / "inputs" / "many"
+    many.mkdir()
+    for number in range(3):
+        (many / f"{number}.txt").write_text(corpus(40 + number, True))
+    place.pipe("run", "mine.yaml", "--until", "docs", "--set", f"corpus={many}/*.txt", "--set", "out=three")
+    (root / "inputs" / "one.txt").write_text(corpus(50, True))
+    place.pipe("run", "mine.yaml", "--until", "docs", "--set", "corpus=one.txt", "--set", "out=one")
+    says(place.pipe("status", "mine.yaml"), "1 of 1 partition, ")
+    said = place.pipe("status", "mine.yaml", "--set", "corpus=none.txt", "--set", "out=never")
+    says(said, "the last run had the settings --set corpus=one.txt --set out=one; this is its work")
     for text, part in (("- a\n", "a map of names to values"), ("out: [a]\n", "bad.vars:1:6: 'out' must be a text")):
         (place.root / "bad.vars").write_text(text)
         says(place.pipe("run", "mine.yaml", "--vars", "bad.vars", code=2), part)
@@ -165,7 +182,7 @@ def a_secret_is_not_kept(root):
 
 
 with tempfile.TemporaryDirectory() as directory:
-    for part in (sizes_that_fit, text_without_documents, mistakes_before_anything_runs, settings_stay,
+    for part in (sizes_that_fit, text_without_documents, mistakes_before_anything_runs, settings_stay, status_of_other_inputs,
                  a_secret_is_not_kept):
         part(Path(directory))
         print(f"{part.__name__}: good", flush=True)

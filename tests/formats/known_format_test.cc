@@ -59,8 +59,8 @@ TEST(KnownFormatTest, BinaryFormatsAreRefusedWhateverIsAskedFor) {
   };
   for (const auto& [front, name] : fronts) {
     EXPECT_EQ(NameOf(front), name);
-    for (const bool are_text : {false, true}) {
-      const Status refused = RefuseKnownFormat(front, are_text);
+    for (const TextForms forms : {TextForms::kProse, TextForms::kRows, TextForms::kAny}) {
+      const Status refused = RefuseKnownFormat(front, forms);
       EXPECT_EQ(refused.code(), Code::kUnimplemented) << name;
       EXPECT_NE(refused.message().find("is " + name + ", not plain text; "), std::string::npos)
           << refused.message();
@@ -90,10 +90,23 @@ TEST(KnownFormatTest, FormatsOfTextPassWhereTheyAreAskedFor) {
   };
   for (const auto& [front, name] : fronts) {
     EXPECT_EQ(NameOf(front), name);
-    EXPECT_EQ(RefuseKnownFormat(front, false).code(), Code::kUnimplemented);
-    EXPECT_NE(RefuseKnownFormat(front, false).message().find("content: text"), std::string::npos);
-    EXPECT_TRUE(RefuseKnownFormat(front, true).ok());
+    EXPECT_EQ(RefuseKnownFormat(front, TextForms::kRows).code(), Code::kUnimplemented);
+    EXPECT_NE(RefuseKnownFormat(front, TextForms::kRows).message().find("content: text"), std::string::npos);
+    EXPECT_TRUE(RefuseKnownFormat(front, TextForms::kAny).ok());
   }
+}
+
+TEST(KnownFormatTest, JsonLinesAreRowsAndNoProse) {
+  for (const std::string& front : {"{\"id\": 1, \"text\": \"猫\"}\n"s, "\xEF\xBB\xBF\n { \"本文\" : \"a"s,
+                                   Utf16Le("{\"text\":\"a\"}")}) {
+    const Status refused = RefuseKnownFormat(front, TextForms::kProse);
+    EXPECT_NE(refused.message().find("is JSON Lines, not plain text; read it with read_rows"),
+              std::string::npos);
+    EXPECT_TRUE(RefuseKnownFormat(front, TextForms::kRows).ok());
+    EXPECT_TRUE(RefuseKnownFormat(front, TextForms::kAny).ok());
+  }
+  for (const std::string_view front : {"{", "{\"", "{}", "{\"quoted\" text} goes on", "{name}: text", "[1]"})
+    EXPECT_TRUE(RefuseKnownFormat(front, TextForms::kProse).ok()) << front;
 }
 
 TEST(KnownFormatTest, TextThatBeginsLikeOneOfThemIsText) {

@@ -30,6 +30,17 @@ TEST(EncodingTest, EachIsKnownByItsName) {
   EXPECT_EQ(EncodingByName(""), std::nullopt);
 }
 
+TEST(EncodingTest, OtherUsualNamesMeanThatOfTheKey) {
+  for (const std::string_view word :
+       {"euc-kr", "EUC-KR", "euckr", "ks_c_5601-1987", "ksc5601", "uhc", "949", "MS949"})
+    EXPECT_EQ(EncodingOfWord(word), "cp949") << word;
+  EXPECT_EQ(EncodingOfWord("UTF-8"), "utf-8");
+  EXPECT_EQ(EncodingOfWord("Shift-JIS"), "shift_jis");
+  EXPECT_EQ(EncodingOfWord("Windows-31J"), "cp932");
+  for (const std::string_view word : {"utf-16", "big5", "latin1", "", "-"})
+    EXPECT_EQ(EncodingOfWord(word), "") << word;
+}
+
 TEST(EncodingTest, BytesBecomeUtf8) {
   EXPECT_EQ(Decoded(Encoding::kShiftJis, "\x82\xA0\\~\x81\x60\x87\x40\xB1\n"), "あ\\~～①ｱ\n");
   EXPECT_EQ(Decoded(Encoding::kEucJp, "\xA4\xA2\\~\xA1\xC1\x8E\xB1\n"), "あ\\~～ｱ\n");

@@ -79,7 +79,7 @@ TEST(FaultShareTest, WordsAreThoseOfTheLargerShare) {
   const FaultShare rows(bound, kReasons, Counts(5, 2, 100, 45));
   EXPECT_TRUE(rows.IsTold());
   EXPECT_EQ(rows.Told(), "2 of 5 rows (40 %) were");
-  EXPECT_EQ(rows.OrRaise(), ", or raise max_bad_rows if so many are right");
+  EXPECT_EQ(rows.OrRaise(), "; or raise max_bad_rows if so many are right");
   const FaultShare bytes(bound, kReasons, Counts(3, 1, 38'000'050, 38'000'000));
   EXPECT_EQ(bytes.Broken(),
             "1 of 3 rows, with 99.99 % of the bytes, is at fault, more than max_bad_rows (0.01) allows");

@@ -83,11 +83,11 @@ TEST(ReadExamplesTest, AbsentAndEmptyFeaturesLoseNothingElse) {
   EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"absent_text", 1},
                                                               {"absent_title", 1},
                                                               {"blank_lines", 1},
-                                                              {"dropped_empty_text", 1},
+                                                              {"dropped_no_text", 1},
                                                               {"dropped_wrong_type", 1}}));
   config["columns"] = "fields";
   EXPECT_EQ(ReadExampleFile(config, file).texts, Strings{"[t][a b]"});
-  EXPECT_EQ(ReadExampleFile(config, file).partitions.at(0).counts.reasons.at("dropped_empty_field"), 3u);
+  EXPECT_EQ(ReadExampleFile(config, file).partitions.at(0).counts.reasons.at("dropped_empty_field"), 2u);
 }
 
 TEST(ReadExamplesTest, ValuesAndFeaturesBecomeLinesOfADocument) {

@@ -187,10 +187,11 @@ TEST(ReadRowsTest, AbsentNullAndEmptyColumnsAreTheSameAndLoseNothingElse) {
   const SourceOutcome outcome = ReadRowFile(Rules2(RowsConfig("jsonl", {"title", "text"})), rows);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.texts, (Strings{"t", "a", "b", "c", "d", "only"}));
-  EXPECT_EQ(
-      outcome.partitions.at(0).counts.reasons,
-      (Reasons{
-          {"absent_text", 2}, {"absent_title", 2}, {"dropped_empty_text", 2}, {"dropped_wrong_type", 1}}));
+  EXPECT_EQ(outcome.partitions.at(0).counts.reasons, (Reasons{{"absent_text", 2},
+                                                              {"absent_title", 2},
+                                                              {"dropped_empty_text", 1},
+                                                              {"dropped_no_text", 1},
+                                                              {"dropped_wrong_type", 1}}));
   EXPECT_EQ(outcome.partitions.at(0).quarantine.size(), 7u) << "rows that lack a column are a sample";
   EXPECT_EQ(ReadRowFile(RowsConfig("jsonl", {"title", "text"}), rows).partitions.at(0).counts.reasons,
             (Reasons{{"blank_lines", 1}, {"dropped_no_field", 3}, {"dropped_wrong_type", 3}}))
