@@ -1,4 +1,5 @@
-"""The code of the project's English pages: fenced blocks by their language, and the commands in them.
+"""The code of the project's English pages, and of translations with examples of their own: fenced blocks by their
+language, and the commands in them.
 
 A block without a language has commands, one a line. `yaml`, `python` and `c` are files or parts of files; `json` is a
 file or an example of a format; `text` and `hex` are pictures, grammars and bytes, and are not code.
@@ -12,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = {"": "commands", "yaml": "file", "python": "file", "c": "file", "json": "data", "text": "picture", "hex": "picture"}
 TRANSLATED = re.compile(r"\.[a-z]{2}\.md$")
+OWN_EXAMPLES = {"README.ko.md"}  # tests/readme_test.py has their words
 
 
 class Block:
@@ -29,10 +31,10 @@ class Block:
 
 
 def pages():
-    """{path: text} of the English pages."""
+    """{path: text} of the English pages, and of the translations with examples of their own."""
     listed = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return {name: (ROOT / name).read_text(encoding="utf-8") for name in sorted(listed.split("\0"))
-            if name and not TRANSLATED.search(name) and (ROOT / name).exists()}
+            if name and (name in OWN_EXAMPLES or not TRANSLATED.search(name)) and (ROOT / name).exists()}
 
 
 def blocks_of(page, text):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The code of the English pages runs: every command and every file, from the page, on a small text of a person's own.
+"""The code of the English pages and of README in Korean runs: every command and every file, from the page, on a small
+text of a person's own.
 
     pages.py PIPE FAKE_GCS ENVIRONMENT DAY [PAGE...]      the trainer's environment, such as .pipe/trainer
     pages.py PIPE --self-test                   shows that mistakes on a page are found
@@ -31,6 +32,7 @@ from readme import readme_on_own_text  # noqa: E402
 
 DAYS = {
     "readme": ["README.md"],
+    "korean": ["README.ko.md"],
     "classifier": ["pipelines/README.md"],
     "bucket": ["storage/remote/README.md", "plugins/train/README.md"],
     "labels": ["plugins/train/python/labels.md"],

@@ -24,7 +24,7 @@ RUN = {"pipe", "cc", "python", "tests/golden/make.sh"}
 # These start the workers of a job that the command before has printed.
 STARTS_WORKERS = {"gcloud", "kubectl"}
 
-# (page, beginning of the command or of the block): (how it is parsed, the reason). At most ten; none of README.md.
+# (page, beginning of the command or of the block): (how it is parsed, the reason). At most ten; none of README.
 PARSED = {
     ("plugins/train/README.md", "pipe trainer setup --extra tpu"): ("--help", "downloads 1.4 GB"),
     ("plugins/train/README.md", "pipe trainer fit"): ("--help", "needs the environment for TPUs, 1.4 GB: plugins.trainer_fit"),
@@ -35,7 +35,7 @@ PARSED = {
     ("plugins/train/external/external.md", "command: [torchrun"): ("validate", "needs PyTorch on several hosts: plugins.hosts_run"),
     ("tests/golden/README.md", "tests/golden/make.sh"): ("bash -n", "makes files by a program of an earlier commit"),
 }
-NEVER_PARSED = ("README.md",)
+NEVER_PARSED = ("README.md", "README.ko.md")
 
 # Settings that make a pipeline small enough for a test. One that the page's command gives stays, except for steps.
 SMALLER = {
@@ -101,6 +101,9 @@ SAYS = {
     ("README.md", "pipe run mine.yaml -n"): lambda said, world: "steps" in said or "train" in said,
     ("README.md", "pipe cat out/mine/jsonl --limit 2"): lines(2),
     ("README.md", "pipe sample out/mine --prompt 猫"): begins_with("猫"),
+    ("README.ko.md", "pipe cat out/novels/cc100_ja/1.1.0 --limit 5"): lines(5),
+    ("README.ko.md", "pipe cat out/mine/jsonl --limit 2"): lambda said, world: len(said.splitlines()) == 2 and "ㅋㅋ" in said and "광고" not in said,
+    ("README.ko.md", "pipe sample out/mine --prompt 고양이"): begins_with("고양이"),
     ("cli/commands/README.md", "pipe cat"): lines(5),
     ("cli/commands/README.md", "pipe ls -l"): lambda said, world: "cc100_ja" in said,
     ("cli/submit/batch.md", "pipe submit"): is_job,
