@@ -1,4 +1,4 @@
-#include "storage/remote/http/parallel_file.h"
+#include "storage/remote/download/parallel_file.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,12 +1,12 @@
-#include "storage/remote/http/mirrored_file.h"
+#include "storage/remote/download/mirrored_file.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/mutex.h"
 #include "base/str.h"
+#include "storage/remote/download/paced_file.h"
 #include "storage/remote/http/http_facts.h"
-#include "storage/remote/http/paced_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {
