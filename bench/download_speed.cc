@@ -15,10 +15,10 @@
 #include "base/str.h"
 #include "bench/cpu_seconds.h"
 #include "bench/ending.h"
+#include "storage/remote/download/paced_file.h"
+#include "storage/remote/download/parallel_file.h"
 #include "storage/remote/http/arriving_file.h"
 #include "storage/remote/http/http_file.h"
-#include "storage/remote/http/parallel_file.h"
-#include "storage/remote/http/rate_limited_file.h"
 #include "tests/support/http_server.h"
 
 namespace pipeline {
@@ -68,8 +68,8 @@ void Serve(std::uint64_t size) {
 Status Fetch(const std::string& url, const std::string& path, int connections) {
   const auto began = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(std::shared_ptr<const RangedFile> file, HttpFile::Open(NewHttpClient(), url));
-  file = std::make_shared<RateLimitedFile>(
-      std::move(file), RateLimitedFile::Manners{"host", connections, std::make_shared<ServerGate>()});
+  file = std::make_shared<PacedFile>(std::move(file),
+                                     PacedFile::Pace{"host", connections, std::make_shared<ServerGate>()});
   Download download;
   download.name = url;
   download.path = path;

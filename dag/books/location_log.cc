@@ -16,6 +16,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::chrono::seconds kMostWaiting{5}, kMostAtTheEnd{10};
+constexpr int kDigits = 5;
 constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 20;
 
 }  // namespace
@@ -50,9 +51,7 @@ Status LocationLog::Write(std::stop_token stop) {
   // A stopped run must end soon, even if the server does not answer.
   std::optional<TimeLimit> limit;
   if (stop.stop_requested()) limit.emplace(kMostAtTheEnd, std::stop_token());
-  std::string number = std::to_string(next_++);
-  number.insert(0, number.size() < 5 ? 5 - number.size() : 0, '0');
-  const std::string name = StrCat(kLocationLogPrefix, run_, "-", number, ".log");
+  const std::string name = StrCat(kLocationLogPrefix, run_, "-", ZeroPadded(next_++, kDigits), ".log");
   const std::string bytes = StrCat(kRunLogFirstLine, EncodeLine(SegmentLine{1, lineage_}), lines_);
   RETURN_IF_ERROR(
       WriteObject(out_, name, bytes, Condition::CreateOnly(), limit ? limit->token() : stop).status());

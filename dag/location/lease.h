@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "storage/store.h"
@@ -33,6 +34,7 @@ struct SeenLease {
   std::string host;     // empty: unknown
   std::string who;
   std::chrono::milliseconds every{0};
+  std::string nonce;  // names the run; empty: unknown
 };
 
 /// Failure detail: another run took the location over, or somebody removed its lease.
@@ -54,19 +56,35 @@ std::chrono::milliseconds LeasePeriod(std::int64_t every_ms);
 /// The lease of one location. One thread at a time.
 class Lease {
  public:
+  /// Returns the lease of `location`: numbered in a directory, replaced by version in a bucket. `out` is
+  /// rooted there and outlives the lease. `locked`: this run has the kernel's lock on the location.
+  static std::unique_ptr<Lease> At(Store& out, const std::string& location, LeaseTerms terms, bool locked);
+
   virtual ~Lease() = default;
   /// Absent: there is no lease. An unreadable lease counts as held.
   virtual Result<std::optional<SeenLease>> Look(std::stop_token stop) = 0;
   /// Returns whether it can be taken without checking that its holder is dead.
   virtual bool IsFree(const SeenLease& seen) const = 0;
   /// Takes the lease if it is free or still `silent`. kFailedPrecondition: another run holds it.
-  virtual Status Take(const std::optional<SeenLease>& silent, std::stop_token stop) = 0;
+  Status Take(const std::optional<SeenLease>& silent, std::stop_token stop);
   /// Gives a sign of life. LostLease: another run took it over. Any other error may be temporary.
   virtual Status Renew(std::stop_token stop) = 0;
   /// Renews, and proves that no other run has taken the lease before. LostLease as for Renew.
   virtual Status Confirm(std::stop_token stop) = 0;
   /// Frees the lease. LostLease: it is not ours to give back.
   virtual Status GiveBack(std::stop_token stop) = 0;
+
+ protected:
+  Lease(Store& out, std::string location, LeaseTerms terms)
+      : out_(out), location_(std::move(location)), terms_(std::move(terms)) {}
+  /// Takes the lease that Look has just returned. False: somebody else was quicker, or gave it back.
+  virtual Result<bool> TakeSeen(const std::optional<SeenLease>& seen, std::stop_token stop) = 0;
+  /// Reads the object of a lease. One that cannot be read counts as held by somebody.
+  Result<SeenLease> Read(std::string_view name, std::string version, std::stop_token stop);
+
+  Store& out_;
+  const std::string location_;
+  const LeaseTerms terms_;
 };
 
 }  // namespace pipeline

@@ -9,8 +9,6 @@
 #include "base/str.h"
 #include "base/time_limit.h"
 #include "base/wait.h"
-#include "dag/location/numbered_lease.h"
-#include "dag/location/versioned_lease.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -42,13 +40,11 @@ Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::Take(std::vector<HeldLocation>
   for (const auto& [location, out] : locations) {
     auto held = std::make_unique<Held>();
     held->location = location;
-    if (IsRemote(location)) {
-      held->lease = std::make_unique<VersionedLease>(*out, location, terms);
-    } else {
+    if (!IsRemote(location)) {
       ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(location));
       ASSIGN_OR_RETURN(held->lock, LocationLock::Take(uri.path, terms.who));
-      held->lease = std::make_unique<NumberedLease>(*out, location, terms, held->lock != nullptr);
     }
+    held->lease = Lease::At(*out, location, terms, held->lock != nullptr);
     keeper->held_.push_back(std::move(held));
   }
   ASSIGN_OR_RETURN(const std::vector<std::optional<SeenLease>> silent, keeper->Watch(note, stop));

@@ -16,10 +16,7 @@ constexpr std::string_view kSignName = ".pipe/lease/alive";
 constexpr std::uint64_t kHighestStep = 10'000'000, kNumbers = 100'000'000;
 constexpr int kDigits = 8;
 
-std::string NameOf(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  return StrCat(kNumberedLeasePrefix, std::string(kDigits - digits.size(), '0'), digits);
-}
+std::string NameOf(std::uint64_t number) { return StrCat(kNumberedLeasePrefix, ZeroPadded(number, kDigits)); }
 
 std::optional<std::uint64_t> NumberOf(std::string_view name) {
   const std::string_view digits = name.substr(kNumberedLeasePrefix.size());
@@ -46,11 +43,7 @@ bool IsOldNumber(std::uint64_t number, std::uint64_t highest) {
 }
 
 NumberedLease::NumberedLease(Store& out, std::string location, LeaseTerms terms, bool locked)
-    : out_(out),
-      location_(std::move(location)),
-      terms_(std::move(terms)),
-      locked_(locked),
-      nonce_(RandomName(32)) {}
+    : Lease(out, std::move(location), std::move(terms)), locked_(locked), nonce_(RandomName(32)) {}
 
 Result<bool> NumberedLease::Exists(std::uint64_t number) {
   // The file is opened, because this asks the server; other facts about names may be some seconds old.
@@ -76,38 +69,23 @@ Result<std::uint64_t> NumberedLease::Highest(const std::stop_token& stop) {
 Result<std::optional<SeenLease>> NumberedLease::Look(std::stop_token stop) {
   ASSIGN_OR_RETURN(number_, Highest(stop));
   if (number_ == 0) return std::optional<SeenLease>();
-  SeenLease seen{StrCat(number_), "?", {}, "somebody", LeasePeriod(kUsualLeasePeriod)};
-  const Result<std::string> text = ReadObject(out_, NameOf(number_), kMaxLeaseBytes, stop);
-  if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
-  const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
-  if (!json.ok() || !json->is_object()) return std::optional(std::move(seen));
-  seen.holder = (*json)["holder"].AsString("?");
-  seen.host = (*json)["host"].AsString();
-  seen.who = (*json)["who"].AsString("somebody");
-  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsualLeasePeriod));
-  if (const Json sign = ReadSign(out_, stop); sign["nonce"].AsString() == (*json)["nonce"].AsString("?"))
+  ASSIGN_OR_RETURN(SeenLease seen, Read(NameOf(number_), StrCat(number_), stop));
+  if (const Json sign = ReadSign(out_, stop); !seen.nonce.empty() && sign["nonce"].AsString() == seen.nonce)
     seen.version += StrCat('-', sign["renewal"].AsInt());
   return std::optional(std::move(seen));
 }
 
-Status NumberedLease::Take(const std::optional<SeenLease>& silent, std::stop_token stop) {
-  for (;;) {
-    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
-    ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, Look(stop));
-    if (seen && !IsFree(*seen) && !(silent && seen->version == silent->version))
-      return HeldByAnother(location_, seen->who);
-    const std::uint64_t next = number_ + 1;
-    Status taken = Create(next, terms_.holder, stop);
-    if (taken.code() == Code::kAlreadyExists)
-      continue;  // somebody else was quicker, or gave it back: look again
-    RETURN_IF_ERROR(taken);
-    // A run that was delayed after its look may have made a number that existed before and was removed.
-    ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
-    if (highest != next) continue;
-    number_ = next;
-    RemoveOld();
-    return {};
-  }
+Result<bool> NumberedLease::TakeSeen(const std::optional<SeenLease>&, std::stop_token stop) {
+  const std::uint64_t next = number_ + 1;
+  Status taken = Create(next, terms_.holder, stop);
+  if (taken.code() == Code::kAlreadyExists) return false;
+  RETURN_IF_ERROR(taken);
+  // A run that was delayed after its look may have made a number that existed before and was removed.
+  ASSIGN_OR_RETURN(const std::uint64_t highest, Highest(stop));
+  if (highest != next) return false;
+  number_ = next;
+  RemoveOld();
+  return true;
 }
 
 Status NumberedLease::Create(std::uint64_t number, std::string_view holder, const std::stop_token& stop) {

@@ -14,8 +14,7 @@ inline constexpr std::string_view kNumberedLeasePrefix = ".pipe/lease/";
 
 class NumberedLease final : public Lease {
  public:
-  /// `locked`: this run has the kernel's lock on the location. `out` is rooted at `location` and outlives the
-  /// lease.
+  /// As Lease::At.
   NumberedLease(Store& out, std::string location, LeaseTerms terms, bool locked);
 
   Result<std::optional<SeenLease>> Look(std::stop_token stop) override;
@@ -25,12 +24,12 @@ class NumberedLease final : public Lease {
     const bool same_host = !terms_.host.empty() && seen.host == terms_.host;
     return seen.holder.empty() || (same_host && (locked_ || seen.holder == terms_.holder));
   }
-  Status Take(const std::optional<SeenLease>& silent, std::stop_token stop) override;
   Status Renew(std::stop_token stop) override;
   Status Confirm(std::stop_token stop) override;
   Status GiveBack(std::stop_token stop) override;
 
  private:
+  Result<bool> TakeSeen(const std::optional<SeenLease>& seen, std::stop_token stop) override;
   /// 0: there is no number.
   Result<std::uint64_t> Highest(const std::stop_token& stop);
   Result<bool> Exists(std::uint64_t number);
@@ -44,9 +43,6 @@ class NumberedLease final : public Lease {
   /// Removes the numbers that no run looks for any more, until the first failure.
   void RemoveOld();
 
-  Store& out_;
-  const std::string location_;
-  const LeaseTerms terms_;
   const bool locked_;
   const std::string nonce_;
   std::uint64_t number_ = 0;  // ours; before it is taken: the highest seen

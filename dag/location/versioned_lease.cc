@@ -8,28 +8,16 @@ namespace pipeline {
 Result<std::optional<SeenLease>> VersionedLease::Look(std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out_.Stat(kLeaseName));
   if (!there) return std::optional<SeenLease>();
-  SeenLease seen{there->version, "?", {}, "somebody", LeasePeriod(kUsualLeasePeriod)};
-  const Result<std::string> text = ReadObject(out_, kLeaseName, kMaxLeaseBytes, std::move(stop));
-  if (!text.ok() && text.status().code() == Code::kCancelled) return text.status();
-  const Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
-  if (!json.ok() || !json->is_object()) return std::optional(std::move(seen));
-  seen.holder = (*json)["holder"].AsString("?");
-  seen.who = (*json)["who"].AsString("somebody");
-  seen.every = LeasePeriod((*json)["every_ms"].AsInt(kUsualLeasePeriod));
+  ASSIGN_OR_RETURN(SeenLease seen, Read(kLeaseName, there->version, std::move(stop)));
   return std::optional(std::move(seen));
 }
 
-Status VersionedLease::Take(const std::optional<SeenLease>& silent, std::stop_token stop) {
-  for (;;) {
-    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
-    ASSIGN_OR_RETURN(const std::optional<SeenLease> seen, Look(stop));
-    if (seen && !IsFree(*seen) && !(silent && seen->version == silent->version))
-      return HeldByAnother(location_, seen->who);
-    Status taken =
-        Write(terms_.holder, seen ? Condition::Replace(seen->version) : Condition::CreateOnly(), stop);
-    // Somebody else was quicker, or gave it back: look again.
-    if (taken.code() != Code::kFailedPrecondition && taken.code() != Code::kAlreadyExists) return taken;
-  }
+Result<bool> VersionedLease::TakeSeen(const std::optional<SeenLease>& seen, std::stop_token stop) {
+  Status taken = Write(terms_.holder, seen ? Condition::Replace(seen->version) : Condition::CreateOnly(),
+                       std::move(stop));
+  if (taken.code() == Code::kFailedPrecondition || taken.code() == Code::kAlreadyExists) return false;
+  RETURN_IF_ERROR(taken);
+  return true;
 }
 
 Status VersionedLease::Write(std::string_view holder, const Condition& condition, std::stop_token stop) {

@@ -13,29 +13,26 @@ inline constexpr std::string_view kLeaseName = ".pipe/lease.json";
 
 class VersionedLease final : public Lease {
  public:
-  /// `out` is rooted at `location` and outlives the lease.
+  /// As Lease::At.
   VersionedLease(Store& out, std::string location, LeaseTerms terms)
-      : out_(out), location_(std::move(location)), terms_(std::move(terms)) {}
+      : Lease(out, std::move(location), std::move(terms)) {}
 
   Result<std::optional<SeenLease>> Look(std::stop_token stop) override;
   /// Free: nobody holds it, or a run that is dead, as the lock of the work directory shows.
   bool IsFree(const SeenLease& seen) const override {
     return seen.holder.empty() || seen.holder == terms_.holder;
   }
-  Status Take(const std::optional<SeenLease>& silent, std::stop_token stop) override;
   Status Renew(std::stop_token stop) override;
   Status Confirm(std::stop_token stop) override { return Renew(std::move(stop)); }
   Status GiveBack(std::stop_token stop) override;
 
  private:
+  Result<bool> TakeSeen(const std::optional<SeenLease>& seen, std::stop_token stop) override;
   Status Write(std::string_view holder, const Condition& condition, std::stop_token stop);
   /// Finds our lease in an unknown version: the answer to a renewal never came. LeaseIsLost: it is not ours,
   /// or not there.
   Status FindOurs(std::stop_token stop);
 
-  Store& out_;
-  const std::string location_;
-  const LeaseTerms terms_;
   std::uint64_t renewal_ = 0;
   std::string version_;
 };

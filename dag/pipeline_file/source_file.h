@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/digest.h"
-#include "dag/pipeline_file/local_input.h"
+#include "storage/local_input.h"
 
 namespace pipeline {
 

@@ -10,10 +10,10 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/pipeline_file/local_input.h"
 #include "dag/pipeline_file/object_names.h"
 #include "dag/pipeline_file/stage_context.h"
 #include "dag/records/job_position.h"
+#include "storage/local_input.h"
 
 namespace pipeline {
 

@@ -5,8 +5,8 @@
 
 namespace pipeline {
 
-/// Local files are read in place, remote ones while they download: cli/workspace/source_files.h. All come
-/// through FileListKind::local_inputs; no unit downloads them.
+/// Local files are read in place, remote ones while they download: storage/remote/download/source_download.h.
+/// All come through FileListKind::local_inputs; no unit downloads them.
 StageType DownloadType();
 
 }  // namespace pipeline

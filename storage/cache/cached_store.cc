@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/mutex.h"
+#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/ranged_file.h"
 
@@ -56,23 +57,22 @@ class CachedFile final : public ByteFile {
   mutable std::unique_ptr<ByteFile> remote_ GUARDED_BY(mutex_);
 };
 
-class Reader final : public ByteReader {
+class Reader final : public RepeatingReader {
  public:
   Reader(const CachedFile& file, std::uint64_t offset, std::stop_token stop)
       : file_(file), at_(std::min(offset, file.size())), stop_(std::move(stop)) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (failed_.ok() && stop_.stop_requested()) failed_ = Status(Code::kCancelled, "reading was stopped");
-    if (failed_.ok() && at_ < file_.size() && Current() != held_) failed_ = Load(Current());
-    if (!failed_.ok()) return failed_;
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
+    if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
     if (at_ >= file_.size()) return std::size_t{0};
+    if (Current() != held_) RETURN_IF_ERROR(Load(Current()));
     const std::string_view rest = std::string_view(bytes_).substr(at_ % kCacheBlockBytes);
     const std::size_t given = rest.copy(out.data(), out.size());
     at_ += given;
     return given;
   }
 
- private:
   std::uint64_t Current() const { return at_ / kCacheBlockBytes; }
 
   Status Load(std::uint64_t block) {
@@ -125,7 +125,6 @@ class Reader final : public ByteReader {
   std::uint64_t end_ = 0;
   std::uint64_t ahead_ = 1;
   bool whole_only_ = false;
-  Status failed_;  // every further read returns it
 };
 
 Result<std::unique_ptr<ByteReader>> CachedFile::Open(std::uint64_t offset, std::stop_token stop) const {

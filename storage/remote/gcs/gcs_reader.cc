@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/store.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxRead = 1 << 20;  // between two checks of the stop token
 
-class Reader final : public ByteReader {
+class Reader final : public RepeatingReader {
  public:
   Reader(const GcsFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
       : file_(file),
@@ -24,17 +25,13 @@ class Reader final : public ByteReader {
         end_(std::clamp(end, at_, file.size())),
         whole_(begin == 0 && end_ == file.size()) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (!failed_.ok()) return failed_;
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
     Result<std::size_t> got = ReadOrResume(out.first(std::min(out.size(), kMaxRead)));
-    if (!got.ok()) {
-      failed_ = got.status();
-      exchange_.reset();
-    }
+    if (!got.ok()) exchange_.reset();
     return got;
   }
 
- private:
   Result<std::size_t> ReadOrResume(std::span<char> out) {
     if (operation_.stop().stop_requested())
       return Status(Code::kCancelled, StrCat(operation_.where(), ": reading was stopped"));
@@ -91,9 +88,9 @@ class Reader final : public ByteReader {
       request.headers.push_back({"Range", StrCat("bytes=", at_, "-")});
     ASSIGN_OR_RETURN(GcsReply reply, operation_.Start(std::move(request)));
     if (reply.status() == 404 || reply.status() == 412)
-      return Status(
-          Code::kDataLoss,
-          StrCat(operation_.where(), ": was replaced or removed while it was read; read it from its start"))
+      return Status(Code::kDataLoss,
+                    StrCat(operation_.where(),
+                           ": was replaced or removed while it was read; read it from its start"))
           .With(std::make_shared<ReplacedWhileRead>());
     if (!reply.exchange) return operation_.Failure(reply.error);
     const auto generation = reply.response.Header("x-goog-generation");
@@ -147,7 +144,6 @@ class Reader final : public ByteReader {
   const bool whole_;  // the reader reads from the first byte to the last, so the CRC can be compared
   std::uint32_t crc_ = 0;
   std::unique_ptr<HttpExchange> exchange_;  // null: between two requests
-  Status failed_;                           // every further read returns it
 };
 
 }  // namespace

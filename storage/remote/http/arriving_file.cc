@@ -233,21 +233,11 @@ Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& s
 /// The journal has only the CRC-32C of bytes that an earlier process downloaded, so this reads them again.
 Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
                                                    const std::stop_token& stop) const {
-  std::string piece(kArrivingPiece, '\0');
-  std::uint32_t crc32c = 0;
-  for (std::uint64_t at = 0; at < part_->state().bytes;) {
-    if (stop.stop_requested())
-      return Status(Code::kCancelled, StrCat(download_.name, ": fetching was stopped"));
-    const std::uint64_t wanted = std::min<std::uint64_t>(piece.size(), part_->state().bytes - at);
-    ASSIGN_OR_RETURN(const std::size_t got,
-                     part_->ReadAt(at, std::span(piece).first(static_cast<std::size_t>(wanted))));
-    if (got == 0) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends at byte ", at, "; run again"));
-    const std::string_view here = std::string_view(piece).substr(0, got);
-    if (hasher != nullptr) hasher->Update(here);
-    crc32c = Crc32c(here, crc32c);
-    at += got;
-  }
-  return crc32c;
+  return part_->HashFront(part_->state().bytes, [&](std::string_view piece) {
+    if (hasher != nullptr) hasher->Update(piece);
+    if (!stop.stop_requested()) return Status();
+    return Status(Code::kCancelled, StrCat(download_.name, ": fetching was stopped"));
+  });
 }
 
 Result<std::unique_ptr<ByteReader>> ArrivingFile::OpenRest(std::stop_token stop) {

@@ -26,14 +26,14 @@ struct EncodedTransfer {
 /// Has no ranges and no resuming: a broken transfer starts again.
 class EncodedFile {
  public:
+  /// Decodes one coding; kUnimplemented if it is unknown. The reader fails with kDataLoss if the bytes are
+  /// damaged.
+  using UndoCoding = std::function<Result<std::unique_ptr<ByteReader>>(std::string_view coding,
+                                                                       std::unique_ptr<ByteReader> sent)>;
   struct Means {
     /// Requests the whole file at `url`.
     std::function<Result<EncodedTransfer>(const std::string& url, std::stop_token stop)> open;
-    /// Decodes one coding; kUnimplemented if it is unknown. The reader fails with kDataLoss if the bytes
-    /// are damaged.
-    std::function<Result<std::unique_ptr<ByteReader>>(std::string_view coding,
-                                                      std::unique_ptr<ByteReader> sent)>
-        undo;
+    UndoCoding undo;
     std::function<void(std::string_view line)> note;  // prints one line for people
     RetryMeans retry = {};
   };

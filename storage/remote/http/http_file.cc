@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/http_error.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kPassedOver = std::size_t{256} << 10;
 
 }  // namespace
 
-class HttpFile::Reader final : public ByteReader {
+class HttpFile::Reader final : public RepeatingReader {
  public:
   Reader(const HttpFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
       : file_(file),
@@ -28,14 +29,10 @@ class HttpFile::Reader final : public ByteReader {
         stop_(std::move(stop)),
         retry_(file.means_.retry) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    while (failed_.ok()) {
-      if (offset_ == end_) {
-        if (end_ == file_.size()) failed_ = CheckEnd();
-        if (failed_.ok()) return 0;
-        break;
-      }
-      Result<std::size_t> got = ReadSome(out);
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
+    while (offset_ < end_) {
+      Result<std::size_t> got = Attempt(out);
       if (got.ok() && *got > 0) {
         retry_.Progress();
         offset_ += *got;
@@ -50,18 +47,16 @@ class HttpFile::Reader final : public ByteReader {
       Status failure = got.ok() ? Broken("the transfer ended") : std::move(got).status();
       if (failure.code() == Code::kUnavailable && has_read_ && !file_.is_pinned_ &&
           file_.facts_.Version().empty())
-        failed_ =
-            Status(Code::kUnavailable,
-                   StrCat(failure.message(),
-                          "; the server tells neither ETag nor Last-Modified, so the rest might belong to "
-                          "another version: run it again; pinned by `checksum` it goes on where it was"));
-      else
-        failed_ = retry_.Again(std::move(failure), asked_pause_, stop_);
+        return Status(Code::kUnavailable,
+                      StrCat(failure.message(),
+                             "; the server tells neither ETag nor Last-Modified, so the rest might belong to "
+                             "another version: run it again; pinned by `checksum` it goes on where it was"));
+      RETURN_IF_ERROR(retry_.Again(std::move(failure), asked_pause_, stop_));
     }
-    return failed_;
+    if (end_ == file_.size()) RETURN_IF_ERROR(CheckEnd());
+    return std::size_t{0};
   }
 
- private:
   Status Broken(std::string_view why) const {
     return Status(Code::kUnavailable,
                   StrCat(ShownUrl(file_.url_), ": ", why, " at byte ", offset_, " of ", file_.size()));
@@ -72,7 +67,7 @@ class HttpFile::Reader final : public ByteReader {
         .With(std::make_shared<RefusesPart>());
   }
 
-  Result<std::size_t> ReadSome(std::span<char> out) {
+  Result<std::size_t> Attempt(std::span<char> out) {
     if (stop_.stop_requested())
       return Status(Code::kCancelled, StrCat(ShownUrl(file_.url_), ": reading was stopped"));
     if (!exchange_) RETURN_IF_ERROR(Ask());
@@ -222,7 +217,6 @@ class HttpFile::Reader final : public ByteReader {
   bool has_length_ = false;
   bool is_chunked_ = false;  // the body shows its end only when it comes
   bool has_read_ = false;
-  Status failed_;
 };
 
 Result<std::unique_ptr<HttpFile>> HttpFile::Open(std::shared_ptr<HttpClient> client, std::string url,

@@ -47,15 +47,6 @@ Result<std::string> ReadJournalText(const std::string& path, bool must_be_ours) 
   return text;
 }
 
-/// Absent: there is no usable journal.
-std::optional<PartState> ReadJournal(const std::string& path, bool must_be_ours) {
-  const Result<std::string> text = ReadJournalText(path, must_be_ours);
-  if (!text.ok()) return std::nullopt;
-  Result<PartState> state = ParsePartState(*text);
-  if (!state.ok()) return std::nullopt;
-  return std::move(state).value();
-}
-
 Status Truncate(const FileDescriptor& file, const std::string& path, std::uint64_t bytes) {
   if (Uninterrupted([&] { return ftruncate(file.get(), static_cast<off_t>(bytes)); }) == 0) return {};
   return LocalError(path, StrCat("cannot be cut to ", bytes, " bytes"), errno);
@@ -108,6 +99,14 @@ std::string FormatDropNote(const DropNote& note) {
   return json.Dump() + '\n';
 }
 
+std::optional<PartState> ReadPartState(const std::string& path, bool must_be_ours) {
+  const Result<std::string> text = ReadJournalText(StrCat(path, kJournalSuffix), must_be_ours);
+  if (!text.ok()) return std::nullopt;
+  Result<PartState> state = ParsePartState(*text);
+  if (!state.ok()) return std::nullopt;
+  return std::move(state).value();
+}
+
 std::optional<DropNote> ReadDropNote(const std::string& path, std::string_view identity) {
   LocalStore store(ParentDirectory(path));
   const Result<std::string> text = ReadObject(store, NameOf(path) + std::string(kNote), kMaxJournalBytes);
@@ -147,7 +146,7 @@ Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::str
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   if (!S_ISREG(found.st_mode)) return Status(Code::kInvalidArgument, StrCat(path, ": is no regular file"));
   PartState state{std::move(identity), size, 0, 0};
-  const std::optional<PartState> before = ReadJournal(StrCat(path, kJournalSuffix), must_be_ours);
+  const std::optional<PartState> before = ReadPartState(path, must_be_ours);
   if (before && before->identity == state.identity &&
       (before->size == size || before->bytes == before->size) &&
       before->bytes <= static_cast<std::uint64_t>(found.st_size))
@@ -162,18 +161,9 @@ Result<std::unique_ptr<PartFile>> PartFile::OpenAt(FileDescriptor file, std::str
 /// Keeps the bytes before `note.from`, with their crc32c.
 Status PartFile::Drop(DropNote note, std::uint64_t size) {
   const std::uint64_t kept = std::min(note.from, state_.bytes);
-  std::uint32_t crc32c = 0;
-  std::string piece(kPartPiece, '\0');
-  for (std::uint64_t at = 0; at < kept;) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), kept - at));
-    ASSIGN_OR_RETURN(const std::size_t got, ReadAt(at, std::span(piece).first(wanted)));
-    if (got == 0) return Status(Code::kDataLoss, StrCat(path_, ": ends at byte ", at, "; run again"));
-    crc32c = Crc32c(std::string_view(piece).substr(0, got), crc32c);
-    at += got;
-  }
+  ASSIGN_OR_RETURN(state_.crc32c, HashFront(kept, [](std::string_view) { return Status(); }));
   state_.size = size;
   state_.bytes = kept;
-  state_.crc32c = crc32c;
   state_.sent.clear();
   RETURN_IF_ERROR(Sync());  // first, because a journal never counts more bytes than the file has
   RETURN_IF_ERROR(Truncate(file_, path_, kept));
@@ -233,6 +223,22 @@ Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) 
   } while (got < 0 && errno == EINTR);
   if (got < 0) return LocalError(path_, StrCat("cannot read at byte ", offset), errno);
   return static_cast<std::size_t>(got);
+}
+
+Result<std::uint32_t> PartFile::HashFront(std::uint64_t bytes,
+                                          const std::function<Status(std::string_view piece)>& visit) const {
+  std::string piece(kPartPiece, '\0');
+  std::uint32_t crc32c = 0;
+  for (std::uint64_t at = 0; at < bytes;) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes - at));
+    ASSIGN_OR_RETURN(const std::size_t got, ReadAt(at, std::span(piece).first(wanted)));
+    if (got == 0) return Status(Code::kDataLoss, StrCat(path_, ": ends at byte ", at, "; run again"));
+    const std::string_view here = std::string_view(piece).substr(0, got);
+    RETURN_IF_ERROR(visit(here));
+    crc32c = Crc32c(here, crc32c);
+    at += got;
+  }
+  return crc32c;
 }
 
 Status PartFile::Empty() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +28,9 @@ struct PartState {
 /// kDataLoss if the text is not a journal of this version.
 Result<PartState> ParsePartState(std::string_view text);
 std::string FormatPartState(const PartState& state);
+/// Reads the journal of the part file `path`; absent: there is no usable one. `must_be_ours`: a journal of
+/// another user is not usable.
+std::optional<PartState> ReadPartState(const std::string& path, bool must_be_ours = false);
 
 /// A note beside a part file whose bytes failed to decode: the bytes from `from` on must be dropped, or
 /// were dropped.
@@ -71,6 +75,10 @@ class PartFile {
   Status Shorten();
   /// Reads some of the appended bytes at `offset`. Safe from any thread.
   Result<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
+  /// Returns the crc32c of the first `bytes` appended bytes, and calls `visit` with each piece of them; its
+  /// error ends the reading.
+  Result<std::uint32_t> HashFront(std::uint64_t bytes,
+                                  const std::function<Status(std::string_view piece)>& visit) const;
   /// Makes the next download start again. The bytes can still be read.
   Status Forget();
   /// Drops all bytes: this download starts again.

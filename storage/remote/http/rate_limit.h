@@ -1,7 +1,9 @@
 // A token bucket that limits the rate of all transfers that share it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <stop_token>
 
@@ -19,6 +21,11 @@ class RateLimit {
       : bytes_per_second_(bytes_per_second), clock_(clock), pause_(pause) {}
 
   std::uint64_t bytes_per_second() const { return bytes_per_second_; }
+  /// The bytes between two checks of the rate, a tenth of a second's worth: otherwise bytes that came while
+  /// this machine was busy would be passed on all at once.
+  std::size_t piece() const {
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes_per_second_ / 10, 16 << 10, 1 << 20));
+  }
   /// Records that these bytes have moved.
   void Take(std::uint64_t bytes);
   /// Waits until the bytes taken fit the rate; or kCancelled.

@@ -1,4 +1,4 @@
-#include "storage/remote/http/paced_file.h"
+#include "storage/remote/download/paced_file.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ class CrawlingFile final : public RangedFile {
 class PacedFileTest : public testing::Test {
  protected:
   PacedFile Begin(bool is_last, bool may_reconnect = true) {
-    PacedFile::Pace pace;
+    PacedFile::Pace pace{.server = "a", .connections = 1, .gate = std::make_shared<ServerGate>()};
     pace.name = "https://a/f";
     pace.is_last = is_last;
     pace.may_reconnect = may_reconnect;

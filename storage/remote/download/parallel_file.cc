@@ -1,7 +1,8 @@
-#include "storage/remote/http/parallel_file.h"
+#include "storage/remote/download/parallel_file.h"
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,13 +11,14 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/repeating_reader.h"
 #include "storage/remote/http/compared_bytes.h"
 
 namespace pipeline {
 
 namespace {
 
-class ParallelReader final : public ByteReader {
+class ParallelReader final : public RepeatingReader {
  public:
   ParallelReader(const RangedFile& file, int connections, std::uint64_t part, const std::string& compared,
                  std::uint64_t offset, std::stop_token stop)
@@ -29,17 +31,16 @@ class ParallelReader final : public ByteReader {
         outer_(std::move(stop)) {}
   ~ParallelReader() override { EndThreads(); }
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (failed_.ok() && threads_.empty() && !single_) RETURN_IF_ERROR(Begin());
-    while (failed_.ok() && !single_ && at_ < file_.size() && !out.empty()) {
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
+    if (threads_.empty() && !single_) RETURN_IF_ERROR(Begin());
+    while (!single_ && at_ < file_.size() && !out.empty()) {
       if (taken_ < current_.size()) return Take(out);
-      NextPart();
+      RETURN_IF_ERROR(NextPart());
     }
-    if (!failed_.ok() || !single_) return failed_.ok() ? Result<std::size_t>(std::size_t{0}) : failed_;
-    return single_->Read(out);
+    return single_ ? single_->Read(out) : std::size_t{0};
   }
 
- private:
   struct Part {
     std::string bytes;
     Status failure;
@@ -47,7 +48,7 @@ class ParallelReader final : public ByteReader {
 
   Status Begin() {
     if (file_.size() - at_ <= part_bytes_ || connections_ < 2) return GoOnAlone();
-    stops_.emplace(outer_, Stop{stop_});
+    stops_.emplace(outer_, [this] { stop_.request_stop(); });
     for (int i = 0; i < connections_; ++i) threads_.emplace_back([this] { Fetch(); });
     return {};
   }
@@ -55,12 +56,8 @@ class ParallelReader final : public ByteReader {
   Status GoOnAlone() {
     EndThreads();
     const std::size_t again = compared_.empty() ? 0 : std::min(taken_, kComparedBytes);
-    Result<std::unique_ptr<ByteReader>> reader = file_.Open(at_ - again, outer_);
-    failed_ = reader.ok() ? CompareBytes(**reader, std::string_view(current_).substr(taken_ - again, again),
-                                         compared_, at_)
-                          : std::move(reader).status();
-    if (failed_.ok()) single_ = std::move(*reader);
-    return failed_;
+    ASSIGN_OR_RETURN(single_, file_.Open(at_ - again, outer_));
+    return CompareBytes(*single_, std::string_view(current_).substr(taken_ - again, again), compared_, at_);
   }
 
   std::size_t Take(std::span<char> out) {
@@ -72,21 +69,19 @@ class ParallelReader final : public ByteReader {
   }
 
   /// Waits for the part that begins at `at_`.
-  void NextPart() {
+  Status NextPart() {
     Lock lock(mutex_);
     changed_.Wait(lock, [this]() REQUIRES(mutex_) { return parts_.contains(at_); });
     Part part = std::move(parts_.extract(at_).mapped());
     wanted_ = at_ + part.bytes.size();
     lock.unlock();
     changed_.NotifyAll();
-    if (part.failure.ok()) {
-      current_ = std::move(part.bytes);
-      taken_ = 0;
-    } else if (part.failure.code() == Code::kCancelled || part.failure.Detail<OtherBytes>() != nullptr) {
-      failed_ = std::move(part.failure);
-    } else {
-      static_cast<void>(GoOnAlone());  // its failure is in failed_
-    }
+    if (part.failure.code() == Code::kCancelled || part.failure.Detail<OtherBytes>() != nullptr)
+      return std::move(part.failure);
+    if (!part.failure.ok()) return GoOnAlone();
+    current_ = std::move(part.bytes);
+    taken_ = 0;
+    return {};
   }
 
   /// Runs in each thread: downloads the next part that no thread has begun, while there is room for it.
@@ -138,11 +133,6 @@ class ParallelReader final : public ByteReader {
     parts_.clear();
   }
 
-  struct Stop {
-    std::stop_source source;  // a copy with the same state
-    void operator()() { source.request_stop(); }
-  };
-
   const RangedFile& file_;
   const std::string& compared_;
   const int connections_;
@@ -151,7 +141,6 @@ class ParallelReader final : public ByteReader {
   std::string current_;  // the bytes of the part that contains `at_`
   std::size_t taken_ = 0;
   std::unique_ptr<ByteReader> single_;  // null: the threads read
-  Status failed_;                       // every further read returns it
 
   Mutex mutex_;
   ConditionVariable changed_;
@@ -162,7 +151,7 @@ class ParallelReader final : public ByteReader {
 
   const std::stop_token outer_;
   std::stop_source stop_;  // requested by the caller's stop and by the end of this reader
-  std::optional<std::stop_callback<Stop>> stops_;
+  std::optional<std::stop_callback<std::function<void()>>> stops_;
   std::vector<std::thread> threads_;
 };
 

@@ -52,7 +52,6 @@ class MirroredFile final : public RangedFile {
  private:
   class Reader;
   struct Address {
-    std::string url;
     std::shared_ptr<const RangedFile> file;  // null before it is opened, and after it changed
     Status dead;                             // why it is not asked again
     bool gave = false;                       // sent bytes since the last Invalidate
@@ -63,19 +62,18 @@ class MirroredFile final : public RangedFile {
 
   Result<std::shared_ptr<const RangedFile>> FileAt(std::size_t address, std::stop_token stop) const;
   std::size_t Current() const;
-  std::string UrlOf(std::size_t address) const;
   /// The address to continue at after `failure`; absent: none is left.
   std::optional<std::size_t> After(std::size_t address, const Status& failure) const;
   void Gave(std::size_t address) const;
 
   std::atomic<std::uint64_t> size_;
-  const std::size_t count_;        // of addresses
+  const std::vector<std::string> urls_;
   std::set<std::uint64_t> sizes_;  // sizes used so far
   const OpenAddress open_;
   const Note note_;
   const RetryMeans means_;
   mutable Mutex mutex_;
-  mutable std::vector<Address> addresses_ GUARDED_BY(mutex_);
+  mutable std::vector<Address> addresses_ GUARDED_BY(mutex_);  // by URL
   mutable std::size_t current_ GUARDED_BY(mutex_) = 0;
   std::size_t mixed_ GUARDED_BY(mutex_) = 0;  // how often bytes from several addresses were wrong
 };

@@ -1,17 +1,18 @@
-#include "storage/remote/http/mirrored_file.h"
+#include "storage/remote/download/mirrored_file.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/repeating_reader.h"
 #include "base/str.h"
+#include "storage/remote/download/paced_file.h"
 #include "storage/remote/http/http_facts.h"
-#include "storage/remote/http/paced_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {
 
-class MirroredFile::Reader final : public ByteReader {
+class MirroredFile::Reader final : public RepeatingReader {
  public:
   Reader(const MirroredFile& file, std::uint64_t begin, std::uint64_t end, std::stop_token stop)
       : file_(file),
@@ -21,10 +22,11 @@ class MirroredFile::Reader final : public ByteReader {
         retry_(file.means_),
         address_(file.Current()) {}
 
-  Result<std::size_t> Read(std::span<char> out) override {
-    while (failed_.ok()) {
+ private:
+  Result<std::size_t> ReadSome(std::span<char> out) override {
+    for (;;) {
       if (at_ == end_ || out.empty()) return AtEnd(out);
-      Result<std::size_t> got = ReadSome(out);
+      Result<std::size_t> got = Attempt(out);
       if (got.ok() && *got > 0) {
         retry_.Progress();
         tried_ = 0;
@@ -36,16 +38,14 @@ class MirroredFile::Reader final : public ByteReader {
       const bool refuses_part =
           end_ < file_.size() && !got.ok() && got.status().Detail<RefusesPart>() != nullptr;
       reader_.reset();
-      if (refuses_part) return failed_ = std::move(got).status();
-      failed_ =
-          GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.UrlOf(address_)),
+      if (refuses_part) return got;
+      RETURN_IF_ERROR(
+          GoOn(got.ok() ? Status(Code::kUnavailable, StrCat(ShownUrl(file_.urls_[address_]),
                                                             ": ended at byte ", at_, " of ", file_.size()))
-                        : std::move(got).status());
+                        : std::move(got).status()));
     }
-    return failed_;
   }
 
- private:
   /// Reads once more at the end: the server of the whole file may know another size.
   Result<std::size_t> AtEnd(std::span<char> out) {
     if (!reader_ || out.empty() || end_ < file_.size()) return std::size_t{0};
@@ -53,10 +53,10 @@ class MirroredFile::Reader final : public ByteReader {
     reader_.reset();
     if (ended.Detail<OtherSize>() == nullptr) return std::size_t{0};
     static_cast<void>(file_.After(address_, ended));
-    return failed_ = ended;
+    return ended;
   }
 
-  Result<std::size_t> ReadSome(std::span<char> out) {
+  Result<std::size_t> Attempt(std::span<char> out) {
     if (!reader_) {
       ASSIGN_OR_RETURN(opened_, file_.FileAt(address_, stop_));
       ASSIGN_OR_RETURN(reader_, opened_->OpenRange(at_, end_, stop_));
@@ -70,7 +70,7 @@ class MirroredFile::Reader final : public ByteReader {
     if (failure.code() == Code::kCancelled) return failure;
     const std::optional<std::size_t> next = file_.After(address_, failure);
     if (!next) return failure;
-    const bool all_tried = ++tried_ >= file_.count_ || *next == address_;
+    const bool all_tried = ++tried_ >= file_.urls_.size() || *next == address_;
     address_ = *next;
     if (!all_tried) return {};
     tried_ = 0;
@@ -86,20 +86,17 @@ class MirroredFile::Reader final : public ByteReader {
   std::size_t tried_ = 0;                     // number of addresses since the last byte came
   std::shared_ptr<const RangedFile> opened_;  // outlives its reader
   std::unique_ptr<ByteReader> reader_;        // null: between two addresses
-  Status failed_;                             // every further read returns it
 };
 
 MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, OpenAddress open, Note note,
                            const RetryMeans& means)
     : size_(size),
-      count_(urls.size()),
+      urls_(std::move(urls)),
       sizes_({size}),
       open_(std::move(open)),
       note_(std::move(note)),
-      means_(means) {
-  const Lock lock(mutex_);
-  for (std::string& url : urls) addresses_.emplace_back().url = std::move(url);
-}
+      means_(means),
+      addresses_(urls_.size()) {}
 
 Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin, std::uint64_t end,
                                                             std::stop_token stop) const {
@@ -108,15 +105,14 @@ Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin,
 
 Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t address,
                                                                std::stop_token stop) const {
-  std::string url;
+  const std::string& url = urls_[address];
   bool is_last = false;
   {
     const Lock lock(mutex_);
     const Address& known = addresses_[address];
     if (!known.dead.ok()) return known.dead;
     if (known.file) return known.file;
-    url = known.url;
-    is_last = known.tolerated || addresses_.size() == 1;
+    is_last = known.tolerated || urls_.size() == 1;
   }
   // The lock is free meanwhile, because a server may take minutes. If two readers open one file at once, both
   // ask the server.
@@ -127,11 +123,6 @@ Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t addre
         .With(std::make_shared<OtherSize>(file->size()));
   const Lock lock(mutex_);
   return addresses_[address].file = std::move(file);
-}
-
-std::string MirroredFile::UrlOf(std::size_t address) const {
-  const Lock lock(mutex_);
-  return addresses_[address].url;
 }
 
 std::size_t MirroredFile::Current() const {
@@ -168,7 +159,7 @@ std::optional<std::size_t> MirroredFile::After(std::size_t address, const Status
       chosen->tolerated = true, chosen->file = nullptr;
     if (next && *next != address && current_ == address) {
       current_ = *next;
-      line = StrCat(failure.message(), "; going on at ", ShownUrl(addresses_[*next].url));
+      line = StrCat(failure.message(), "; going on at ", ShownUrl(urls_[*next]));
     }
   }
   if (!line.empty() && note_) note_(line);
@@ -196,8 +187,8 @@ bool MirroredFile::TakeOtherSize() {
 std::vector<std::string> MirroredFile::EncodedAddresses() const {
   const Lock lock(mutex_);
   std::vector<std::string> urls;
-  for (const Address& address : addresses_)
-    if (address.dead.Detail<EncodedBody>() != nullptr) urls.push_back(address.url);
+  for (std::size_t i = 0; i < urls_.size(); ++i)
+    if (addresses_[i].dead.Detail<EncodedBody>() != nullptr) urls.push_back(urls_[i]);
   return urls;
 }
 
@@ -208,7 +199,7 @@ bool MirroredFile::Invalidate(bool all_came_from_here) {
     if (addresses_[i].gave) ++gave, last = i;
   if (all_came_from_here && gave == 1)
     addresses_[last].dead =
-        Status(Code::kDataLoss, StrCat(ShownUrl(addresses_[last].url), ": has another file than the others"));
+        Status(Code::kDataLoss, StrCat(ShownUrl(urls_[last]), ": has another file than the others"));
   for (Address& address : addresses_) {
     address.gave = false;
     if (address.dead.ok()) ++alive;
@@ -218,7 +209,7 @@ bool MirroredFile::Invalidate(bool all_came_from_here) {
   if (alive == 0 || (addresses_.size() < 2 && all_came_from_here)) return false;
   const bool again = (all_came_from_here && gave == 1) || ++mixed_ <= addresses_.size();
   const std::string line = StrCat("the downloaded file has another checksum; it is downloaded again from ",
-                                  ShownUrl(addresses_[current_].url));
+                                  ShownUrl(urls_[current_]));
   lock.unlock();
   if (again && note_) note_(line);
   return again;

@@ -1,4 +1,4 @@
-#include "storage/remote/http/mirrored_file.h"
+#include "storage/remote/download/mirrored_file.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/str.h"
+#include "storage/remote/download/paced_file.h"
 #include "storage/remote/http/http_facts.h"
-#include "storage/remote/http/paced_file.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/counted_pause.h"
 #include "tests/support/memory_file.h"

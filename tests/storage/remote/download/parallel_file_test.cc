@@ -1,4 +1,4 @@
-#include "storage/remote/http/parallel_file.h"
+#include "storage/remote/download/parallel_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/str.h"
+#include "storage/remote/download/paced_file.h"
 #include "storage/remote/http/http_file.h"
-#include "storage/remote/http/rate_limited_file.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/counted_pause.h"
 #include "tests/support/http_server.h"
@@ -220,31 +220,31 @@ TEST(ServerGateTest, OnlySoManyAreLetInAndTheNextWhenOneLeaves) {
   EXPECT_TRUE(gate.Enter("host", 2, {}).ok());
 }
 
-TEST(RateLimitedFileTest, OneConnectionAtATimeReadsTheFilesOneAfterAnother) {
+TEST(PacedFileMannersTest, OneConnectionAtATimeReadsTheFilesOneAfterAnother) {
   const auto file = std::make_shared<CountingFile>(PatternBytes(5000));
   const auto gate = std::make_shared<ServerGate>();
-  const RateLimitedFile rate_limited(file, {.server = "host", .connections = 1, .gate = gate});
-  const auto first = rate_limited.Open(0, {});
+  const PacedFile paced(file, {.server = "host", .connections = 1, .gate = gate});
+  const auto first = paced.Open(0, {});
   Status status, other;
   std::string front(10, '\0');
   ASSERT_TRUE(ReadExactly(**first, front).ok());
-  std::jthread second([&] { EXPECT_EQ(ReadFrom(rate_limited, 0, other).size(), 5000u); });
+  std::jthread second([&] { EXPECT_EQ(ReadFrom(paced, 0, other).size(), 5000u); });
   EXPECT_EQ(file->begun().size(), 1u);
   EXPECT_EQ(ReadAll(**first, status).size(), 4990u);
   second.join();
   EXPECT_EQ(file->begun().size(), 2u);
 }
 
-TEST(RateLimitedFileTest, AllTogetherKeepToTheRate) {
+TEST(PacedFileMannersTest, AllTogetherKeepToTheRate) {
   FakeClock clock;
   CountedPause pause(&clock);
   const auto rate = std::make_shared<RateLimit>(100'000, clock, pause);
   const auto file = std::make_shared<CountingFile>(PatternBytes(500'000));
-  const RateLimitedFile rate_limited(
+  const PacedFile paced(
       file, {.server = "host", .connections = 1, .gate = std::make_shared<ServerGate>(), .rate = rate});
   Status status;
-  EXPECT_EQ(ReadFrom(rate_limited, 0, status).size(), 500'000u);
-  EXPECT_EQ(ReadFrom(rate_limited, 0, status).size(), 500'000u);
+  EXPECT_EQ(ReadFrom(paced, 0, status).size(), 500'000u);
+  EXPECT_EQ(ReadFrom(paced, 0, status).size(), 500'000u);
   EXPECT_NEAR(static_cast<double>(pause.Sum().count()), 10'000, 200);
 }
 
