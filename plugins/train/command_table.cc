@@ -99,7 +99,7 @@ const std::vector<TrainCommand>& TrainCommands() {
       {"predict",
        "Answer each line of a text with the model of a finished training",
        {kRun,
-        {"", "FILE", "The text, a line for each answer; left out, or -: the standard input"},
+        {"", "FILE", "The text in UTF-8, a line for each answer; left out, or -: the standard input"},
         {"--out", "FILE", "The file of the answers (default: the standard output)"},
         {"--length", "N", "The most ids of an answer, where the model writes text"},
         kEnvironment,

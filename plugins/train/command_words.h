@@ -31,4 +31,7 @@ Status CheckNumber(const CommandWords& words, std::string_view flag, double leas
 /// or something other than a regular file has the name.
 Status CheckTarget(const CommandWords& words, std::string_view flag);
 
+/// A word as a shell takes it, for a command that a person copies.
+std::string Quoted(std::string_view word);
+
 }  // namespace pipeline

@@ -29,16 +29,6 @@ Json ReadAnswers(const std::string& path) {
   return kept.ok() && (*kept)["mark"].AsString() == FitMark() ? (*kept)["answers"] : Json();
 }
 
-/// Quotes the words for a shell.
-std::string Quoted(std::string_view word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string FitCommand(const Json& stage) {
   std::string command = StrCat("pipe trainer fit ", Quoted(stage["file"].AsString()));
   for (const auto& [name, value] : stage["set"].AsObject())

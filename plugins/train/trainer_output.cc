@@ -40,18 +40,19 @@ Status Pass(ChildProcess& child, const std::stop_token& stop) {
   }
 }
 
-/// Gives the standard input of this process to `child`, until its end or `stop`.
-Status FeedStandardInput(ChildProcess& child, const std::stop_token& stop) {
+/// Gives what `filter` returns of `input` to `child`, until its end or `stop`.
+Status FeedFrom(int input, const InputFilter& filter, ChildProcess& child, const std::stop_token& stop) {
   std::vector<char> buffer(1 << 16);
   while (!stop.stop_requested()) {
-    pollfd ready = {STDIN_FILENO, POLLIN, 0};
+    pollfd ready = {input, POLLIN, 0};
     const int found = poll(&ready, 1, kPollMilliseconds);
     if (found == 0 || (found < 0 && errno == EINTR)) continue;
-    const ssize_t got = found < 0 ? -1 : read(STDIN_FILENO, buffer.data(), buffer.size());
+    const ssize_t got = found < 0 ? -1 : read(input, buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) return SystemError("standard input", errno);
+    if (got < 0) return SystemError("the input", errno);
+    ASSIGN_OR_RETURN(const std::string passed, filter({buffer.data(), static_cast<std::size_t>(got)}));
+    if (!passed.empty()) RETURN_IF_ERROR(child.Write(passed, stop));
     if (got == 0) return {};
-    RETURN_IF_ERROR(child.Write({buffer.data(), static_cast<std::size_t>(got)}, stop));
   }
   return {};
 }
@@ -104,8 +105,12 @@ Status PrintTrainer(const std::string& python, std::vector<std::string> words, s
   return RunChild(python, std::move(words), feed, call);
 }
 
-Status StreamTrainer(const std::string& python, std::vector<std::string> words, const HostCall& call) {
-  return RunChild(python, std::move(words), FeedStandardInput, call);
+Status StreamTrainer(const std::string& python, std::vector<std::string> words, int input,
+                     const InputFilter& filter, const HostCall& call) {
+  const auto feed = [&](ChildProcess& child, const std::stop_token& stop) {
+    return FeedFrom(input, filter, child, stop);
+  };
+  return RunChild(python, std::move(words), feed, call);
 }
 
 }  // namespace pipeline

@@ -1,11 +1,12 @@
 // Runs a Python program of the trainer whose output is the output of a command.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "plugins/train/host_call.h"
 
 namespace pipeline {
@@ -15,7 +16,12 @@ namespace pipeline {
 Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
                     const HostCall& call);
 
-/// As PrintTrainer, with the standard input of this process as its input, which it gets as it comes.
-Status StreamTrainer(const std::string& python, std::vector<std::string> words, const HostCall& call);
+/// Takes the next bytes of an input, none at its end; returns those that may go on.
+using InputFilter = std::function<Result<std::string>(std::string_view bytes)>;
+
+/// As PrintTrainer, with what `filter` returns of `input`, an open file, as it comes. An error of the filter
+/// ends the input; the trainer answers what it has.
+Status StreamTrainer(const std::string& python, std::vector<std::string> words, int input,
+                     const InputFilter& filter, const HostCall& call);
 
 }  // namespace pipeline

@@ -1,16 +1,22 @@
 #include "plugins/train/model/predict_command.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/link_files.h"
+#include "plugins/train/model/clean_lines.h"
 #include "plugins/train/model/named_run.h"
 #include "plugins/train/trainer_output.h"
 
@@ -26,6 +32,25 @@ Status CheckInput(const std::string& file) {
   std::error_code error;
   if (file == kStandard || (fs::exists(file, error) && !fs::is_directory(file, error))) return {};
   return Status(Code::kNotFound, StrCat(file, ": is no file; name one with a text on each line"));
+}
+
+std::string Remedy(const std::string& file, const std::string& run) {
+  if (file == kStandard)
+    return "mend or remove the line; `pipe cat FILE` reads files in other encodings, with CR and compressed "
+           "ones";
+  return StrCat("`pipe cat ", Quoted(file), " | pipe predict ", Quoted(run),
+                " -` reads files in other encodings, with CR and compressed ones");
+}
+
+Status CheckLines(const std::string& file, CleanLines lines, const HostCall& call) {
+  std::ifstream input(file, std::ios::binary);
+  std::string bytes(1 << 20, '\0');
+  while (input && !call.stopped()) {
+    input.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    const std::string_view read(bytes.data(), static_cast<std::size_t>(input.gcount()));
+    if (!read.empty()) RETURN_IF_ERROR(lines.Take(read).status());
+  }
+  return lines.Take({}).status();
 }
 
 /// Where answers are until all are there; removed with this object.
@@ -64,13 +89,25 @@ Status RunPredict(const std::vector<std::string>& arguments, const HostCall& cal
   RETURN_IF_ERROR(CheckTarget(words, "--out"));
   const std::string file = words.alone.size() == 2 ? words.alone.back() : kStandard;
   RETURN_IF_ERROR(CheckInput(file));
+  CleanLines lines(file == kStandard ? "standard input" : file, Remedy(file, words.alone.front()));
+  std::error_code error;
+  const bool streams = file == kStandard || !fs::is_regular_file(file, error);
+  if (!streams) RETURN_IF_ERROR(CheckLines(file, lines, call));
   ASSIGN_OR_RETURN(const NamedRun run, BringRun(words.alone.front(), words, call));
   const auto ask = [&](const std::string& out) {
-    std::vector<std::string> asked = {"-m",          "pipe_trainer.predict", "--run",
-                                      run.directory, StrCat("--in=", file),  StrCat("--out=", out)};
+    std::vector<std::string> asked = {"-m",
+                                      "pipe_trainer.predict",
+                                      "--run",
+                                      run.directory,
+                                      StrCat("--in=", streams ? kStandard : file),
+                                      StrCat("--out=", out)};
     if (words.flags.contains("--length")) asked.push_back(StrCat("--length=", words.Flag("--length", "")));
-    return file == kStandard ? StreamTrainer(run.python, std::move(asked), call)
-                             : PrintTrainer(run.python, std::move(asked), {}, call);
+    if (!streams) return PrintTrainer(run.python, std::move(asked), {}, call);
+    const FileDescriptor opened(file == kStandard ? -1 : open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file != kStandard && !opened.is_open()) return SystemError(file, errno);
+    return StreamTrainer(
+        run.python, std::move(asked), opened.is_open() ? opened.get() : STDIN_FILENO,
+        [&lines](std::string_view bytes) { return lines.Take(bytes); }, call);
   };
   if (!words.flags.contains("--out")) return ask(kStandard);
   const UnfinishedFile answers(words.Flag("--out", ""));

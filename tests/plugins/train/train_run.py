@@ -6,9 +6,11 @@ of somebody else as the trainer.
     train_run.py PIPE
 """
 
+import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -341,6 +343,36 @@ def answers(sandbox, first):
         said = pipe(*words, code=code)
         check(part in said.err, f"{words}: not said: {part}: {said}")
     answers_while_lines_come(sandbox, [support.PIPE, "predict", str(first), "--environment", environment])
+    only_utf8(sandbox, str(first), environment)
+
+
+def only_utf8(sandbox, run, environment):
+    """Lines that are not UTF-8 get no answer: from a file before Python starts, from a stream up to the first of them. The
+    command in the message is the way out."""
+    text = "".join(f"오늘 서울의 날씨는 맑고 따뜻합니다 {number}\n" for number in range(200))
+    wanted = [line.split(" ", 1)[1] for line in called(sandbox, "predict", run, "--environment", environment, code=0, given=text).out.splitlines()]
+    files = {"cp949.txt": (text.encode("cp949"), "line 1: has bytes that are not UTF-8"),
+             "utf 16.txt": (text.encode("utf-16"), "line 1: has "),
+             "text.gz": (gzip.compress(text.encode()), "line 1: has "),
+             "cr.txt": (text.replace("\n", "\r").encode(), "line 1: has CR and no LF")}
+    for name, (content, why) in files.items():
+        (sandbox.root / name).write_bytes(content)
+        said = called(sandbox, "predict", run, name, "--environment", "nowhere", code=2)
+        check(said.out == "" and said.err.count("\n") == 1 and f"{name}: {why}" in said.err, said)
+        way_out = re.search("`(pipe cat .*) -`", said.err)[1]
+        check(way_out == f"pipe cat {shlex.quote(name)} | pipe predict {run}", way_out)
+        asked = f"pipe() {{ {support.PIPE} \"$@\"; }}; {way_out} --environment {environment} -"
+        answered = subprocess.run(["bash", "-c", asked], cwd=sandbox.root, capture_output=True, text=True, timeout=60, check=False)
+        check(answered.returncode == 0 and [line.split(" ", 1)[1] for line in answered.stdout.splitlines()] == wanted, (name, answered))
+        for stream in (f"pipe predict {run} --environment {environment} < {shlex.quote(name)}",
+                       f"pipe predict {run} --environment {environment} <(cat {shlex.quote(name)})"):
+            said = subprocess.run(["bash", "-c", f"pipe() {{ {support.PIPE} \"$@\"; }}; {stream}"], cwd=sandbox.root,
+                                  capture_output=True, text=True, timeout=60, check=False)
+            check(said.returncode == 2 and said.stdout == "" and f": {why}" in said.stderr and "`pipe cat " in said.stderr, (stream, said))
+    (sandbox.root / "damaged.txt").write_bytes("猫\n犬\n".encode() + b"b\xffd\nafter\n")
+    said = subprocess.run([support.PIPE, "predict", run, "--environment", environment], cwd=sandbox.root, capture_output=True,
+                          text=True, timeout=60, check=False, stdin=open(sandbox.root / "damaged.txt", "rb"))
+    check(said.returncode == 2 and said.stdout.count("\n") <= 2 and "standard input: line 3: has bytes" in said.stderr, said)
 
 
 def answers_while_lines_come(sandbox, words):

@@ -6,6 +6,7 @@ the line, up to the end of the line.
 """
 
 import argparse
+import codecs
 import contextlib
 import os
 import select
@@ -173,7 +174,9 @@ def main(argv):
         answer = answering(finished.find(options.run), options.length)
         with (opened(options.lines, "rb", sys.stdin.buffer) as lines,
               opened(options.out, "wb", sys.stdout.buffer) as out):
-            for some in groups(lines):
+            for number, some in enumerate(groups(lines)):
+                if number == 0:
+                    some[0] = some[0].removeprefix(codecs.BOM_UTF8)
                 texts = [line.decode("utf-8", "replace").rstrip("\r") for line in some]
                 out.write("".join(f"{one}\n" for one in answer(texts)).encode())
                 out.flush()
