@@ -80,7 +80,7 @@ void RunRecorder::AddExisting(const std::map<std::string, RecordedCounts>& count
   for (const auto& [stage, existing] : counts) Write(EncodeEvent(stage, existing));
 }
 
-bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
+bool RunRecorder::End(std::string outcome, std::vector<RecordedFailure> failures,
                       const std::string& closing) {
   {
     const Lock lock(mutex_);

@@ -41,8 +41,7 @@ class RunRecorder final : public Progress {
   /// Records the counts of outputs that existed when the run began, by stage. Call after Begin.
   void AddExisting(const std::map<std::string, RecordedCounts>& counts);
   /// Stops the thread and appends `closing` (whole lines) and the end. False: the record is incomplete.
-  bool End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
-           const std::string& closing);
+  bool End(std::string outcome, std::vector<RecordedFailure> failures, const std::string& closing);
 
   /// `tell` is called, on any thread, when everything of a stage is complete. Call it before the run.
   void OnStageDone(std::function<void(std::string_view stage)> tell) { stage_done_ = std::move(tell); }

@@ -192,7 +192,7 @@ void AddWorkers(const WorkersRun& run, RunRecord& record) {
   }
   end.outcome = run.end->failures.empty() ? "done" : "failed";
   for (const RunEnd::Failure& failure : run.end->failures)
-    end.failures.emplace_back(failure.unit, failure.why);
+    end.failures.push_back({failure.unit, failure.why});
   record.end = std::move(end);
   if (!run.end->failures.empty()) return;
   for (const RecordedStage& stage : record.stages)
