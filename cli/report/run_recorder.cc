@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/books/log_file.h"
 
 namespace pipeline {
 
@@ -48,6 +49,11 @@ RecordedUnit UnitOf(const RunningUnit& unit, double begin, double end, const Sta
 }
 
 }  // namespace
+
+Result<RunRecord> ReadRecord(const WorkDir& work, const std::string& run) {
+  ASSIGN_OR_RETURN(const std::string lines, ReadWholeFile(StrCat(work.run(run), "/", kRecordName)));
+  return ParseRunRecord(lines);
+}
 
 RunRecorder::~RunRecorder() { End("failed", {}, {}); }
 

@@ -20,11 +20,14 @@
 #include "cli/live/run_now.h"
 #include "cli/report/run_record.h"
 #include "cli/terminal/process_tree.h"
+#include "dag/books/work_dir.h"
 #include "dag/progress.h"
 
 namespace pipeline {
 
 inline constexpr std::string_view kRecordName = "events.jsonl";
+/// Errors of ReadWholeFile and ParseRunRecord.
+Result<RunRecord> ReadRecord(const WorkDir& work, const std::string& run);
 
 /// Passes every event on to the next listener. Safe from any thread. If the record cannot be written, it
 /// warns once; the run is not affected.
