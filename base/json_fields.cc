@@ -1,5 +1,6 @@
 #include "base/json_fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -60,6 +61,57 @@ std::uint32_t JsonFields::Hex32(std::string_view key) {
   if (text.size() != 8 || error != std::errc() || end != text.data() + text.size())
     Fail(key, "not 8 hexadecimal digits");
   return number;
+}
+
+std::string JsonFields::Inside(std::string_view key) const { return StrCat(where_, key, '.'); }
+
+std::string JsonFields::Inside(std::string_view key, std::size_t number) const {
+  return StrCat(where_, key, '[', number, "].");
+}
+
+void JsonFields::Take(std::string_view key, std::vector<std::string>& texts) {
+  for (const Json& text : Array(key)) {
+    if (!text.is_string()) return Fail(key, "not all are strings");
+    texts.emplace_back(text.AsString());
+  }
+}
+
+void JsonFields::Take(std::string_view key, std::vector<std::pair<std::string, std::string>>& pairs) {
+  for (const Json& pair : Array(key)) {
+    const Json::Array& both = pair.AsArray();
+    if (both.size() != 2 || !both[0].is_string() || !both[1].is_string())
+      return Fail(key, "not pairs of texts");
+    pairs.emplace_back(both[0].AsString(), both[1].AsString());
+  }
+}
+
+void JsonFields::TakeLoosely(const Json& json, std::uint32_t& value) {
+  value = static_cast<std::uint32_t>(std::min<std::uint64_t>(json.AsCount(), UINT32_MAX));
+}
+
+void JsonFields::TakeLoosely(const Json& json, double& seconds) {
+  seconds = std::clamp(json.AsDouble(), 0.0, 1e12);
+}
+
+void JsonFields::TakeLoosely(const Json& json, std::chrono::milliseconds& value) {
+  value = std::chrono::milliseconds(json.AsInt());
+}
+
+void JsonFields::TakeLoosely(const Json& json, Digest& value) {
+  value = Digest::FromHex(json.AsString()).value_or(Digest());
+}
+
+void JsonFields::TakeLoosely(const Json& json, Json& value) {
+  if (json.is_object()) value = json;
+}
+
+JsonWriter& JsonWriter::RequiredHex32(std::string_view key, std::uint32_t value) {
+  object_[key] = pipeline::Hex32(value);
+  return *this;
+}
+
+Json JsonWriter::ValueOf(double seconds) {
+  return static_cast<double>(static_cast<std::int64_t>(seconds * 1e6 + 0.5)) / 1e6;
 }
 
 const Json::Array& JsonFields::Array(std::string_view key) {

@@ -9,14 +9,13 @@
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/report/run_recorder.h"
-#include "cli/report/workers_run.h"
+#include "cli/report/run_status.h"
 #include "cli/report/write_report.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/refuse.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/last_settings.h"
 #include "cli/workspace/pipeline_loader.h"
-#include "dag/books/log_file.h"
 #include "storage/local_store.h"
 
 namespace pipeline {
@@ -43,14 +42,13 @@ int Report(const PipelineOptions& options) {
   const std::optional<Books> books = OpenBooks(WorkPlaceOf(options, loaded->spec));
   if (!books) return kExitRefused;
   const WorkDir& work = books->directory;
-  const std::optional<WorkersRun> workers = WorkersRunOf(*books);
-  const std::string id = LastRecorded(work, RunsWith(workers ? &*workers : nullptr, *books));
+  const RunsStatus runs(*books);
+  const std::string id = LastRecorded(work, runs.lines());
   if (id.empty()) {
     LogError(StrCat(books->home, ": no run left a record here; `pipe run ", options.file, "` begins one"));
     return kExitRefused;
   }
-  const Result<std::string> page =
-      WriteReport(work, *books->log, id, workers && workers->id == id ? &*workers : nullptr);
+  const Result<std::string> page = WriteReport(work, *books->log, id, runs.WorkersOf(id));
   if (!page.ok()) {
     LogError(page.status().message());
     return kExitFailed;

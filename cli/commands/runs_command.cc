@@ -12,19 +12,16 @@
 
 #include "base/attendance.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/report/html.h"
-#include "cli/report/run_recorder.h"
-#include "cli/report/workers_run.h"
+#include "cli/report/run_status.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
-#include "dag/books/lock.h"
-#include "dag/books/log_file.h"
 #include "dag/books/run_log.h"
 #include "dag/books/work_dir.h"
 
@@ -35,49 +32,40 @@ namespace {
 /// A run, with the numbers of its record.
 struct ListedRun {
   RunLine line;
-  std::string outcome;  // "done", "failed", "cancelled", "running", "killed"; by workers also "waiting"
+  std::string outcome;  // RunStatus::Outcome
   double duration = 0;  // seconds; 0: unknown
   double cpu = 0;       // seconds of the processors, child processes included
   std::uint64_t peak_rss = 0, written = 0;
   std::string page;  // path; empty: there is none
 };
 
-ListedRun Look(const WorkDir& work, const RunLine& line, std::string without_end) {
+ListedRun ListedOf(const WorkDir& work, const RunStatus& status) {
   ListedRun run;
-  run.line = line;
-  run.outcome = line.outcome.empty() ? std::move(without_end) : line.outcome;
-  if (line.ended > 0) run.duration = static_cast<double>(line.ended - line.started) / 1000;
-  const Result<std::string> lines = ReadWholeFile(StrCat(work.run(line.id), "/", kRecordName));
-  if (lines.ok()) {
-    if (const Result<RunRecord> record = ParseRunRecord(*lines); record.ok()) {
-      for (const RecordedMoment& moment : record->moments) run.peak_rss = std::max(run.peak_rss, moment.rss);
-      if (record->end) run.peak_rss = std::max(run.peak_rss, record->end->peak_rss);
-      if (!record->moments.empty()) {
-        const RecordedMoment& last = record->moments.back();
-        run.cpu = last.cpu;
-        run.written = last.written;
-        if (run.duration == 0) run.duration = last.at;
-      }
+  run.line = status.line;
+  run.outcome = status.Outcome();
+  if (run.line.ended > 0) run.duration = static_cast<double>(run.line.ended - run.line.started) / 1000;
+  if (const std::optional<RunRecord>& record = status.record) {
+    for (const RecordedMoment& moment : record->moments) run.peak_rss = std::max(run.peak_rss, moment.rss);
+    if (record->end) run.peak_rss = std::max(run.peak_rss, record->end->peak_rss);
+    if (!record->moments.empty()) {
+      const RecordedMoment& last = record->moments.back();
+      run.cpu = last.cpu;
+      run.written = last.written;
+      if (run.duration == 0) run.duration = last.at;
     }
   }
-  const std::string page = StrCat(work.run(line.id), "/report.html");
+  const std::string page = StrCat(work.run(run.line.id), "/report.html");
   std::error_code none;
   if (std::filesystem::exists(page, none)) run.page = page;
   return run;
 }
 
 Json ToJson(const ListedRun& run) {
-  Json json;
-  json["id"] = run.line.id;
-  json["started"] = run.line.started;
-  json["command"] = run.line.command;
-  json["outcome"] = run.outcome;
-  json["seconds"] = run.duration;
-  json["cpu"] = run.cpu;
-  json["peak_rss"] = run.peak_rss;
-  json["written"] = run.written;
-  if (!run.page.empty()) json["report"] = run.page;
-  return json;
+  JsonWriter json;
+  json.Written("id", run.line.id).Written("started", run.line.started).Written("command", run.line.command);
+  json.Written("outcome", run.outcome).Written("seconds", run.duration).Written("cpu", run.cpu);
+  json.Written("peak_rss", run.peak_rss).Written("written", run.written).Loose("report", run.page);
+  return json.Finish();
 }
 
 std::string Padded(std::string text, std::size_t width) {
@@ -105,9 +93,8 @@ int ListRuns(const RunsOptions& options) {
   if (!loaded) return kExitRefused;
   const std::optional<Books> books = OpenBooks(WorkPlaceOf(options.pipeline, loaded->spec));
   if (!books) return kExitRefused;
-  const WorkDir& work = books->directory;
-  const std::optional<WorkersRun> workers = WorkersRunOf(*books);
-  const std::vector<RunLine> runs = RunsWith(workers ? &*workers : nullptr, *books);
+  const RunsStatus status(*books);
+  const std::vector<RunLine>& runs = status.lines();
   const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(options.limit, runs.size()));
   Output out(STDOUT_FILENO);
   Json all = Json::Array{};
@@ -119,11 +106,7 @@ int ListRuns(const RunsOptions& options) {
                      Padded("CPU", 11), Padded("MEMORY", 11), Padded("WRITTEN", 11), "COMMAND\n"));
   // The newest run comes first, because people look for it most.
   for (std::size_t at = 0; at < most; ++at) {
-    const RunLine& line = runs[runs.size() - 1 - at];
-    const bool last = at == 0;
-    const bool by_workers = workers && workers->id == line.id;
-    const bool runs_now = by_workers || (last && WorkLock::IsHeld(work.path()));
-    const ListedRun run = Look(work, line, runs_now ? "running" : "killed");
+    const ListedRun run = ListedOf(books->directory, status.Look(runs[runs.size() - 1 - at]));
     if (options.json)
       all.Append(ToJson(run));
     else

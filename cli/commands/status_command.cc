@@ -7,15 +7,13 @@
 
 #include "base/attendance.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
-#include "cli/live/run_now.h"
-#include "cli/report/run_recorder.h"
+#include "cli/report/run_status.h"
 #include "cli/report/stage_state.h"
-#include "cli/report/workers_run.h"
 #include "cli/submission/workers_status.h"
 #include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
@@ -23,8 +21,6 @@
 #include "cli/workspace/books.h"
 #include "cli/workspace/last_settings.h"
 #include "cli/workspace/pipeline_loader.h"
-#include "dag/books/lock.h"
-#include "dag/books/log_file.h"
 #include "dag/books/run_log.h"
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
@@ -163,33 +159,9 @@ void CompareWithFile(const RunLog& log, const PipelineSpec& file, const StageSpe
     AddDifference("out", status.location, place, false, status);
 }
 
-/// The last run, as far as its directory tells.
-struct LastRun {
-  RunLine line;
-  bool by_workers = false;  // of the present work package
-  bool runs = false;
-  std::optional<RunRecord> record;
-  std::optional<RunNow> now;  // while it runs
-};
-
-/// `workers`: the run by workers, if it is this one; otherwise null.
-LastRun LookAtRun(const WorkDir& directory, const RunLine& line, const WorkersRun* workers) {
-  LastRun last;
-  last.line = line;
-  last.by_workers = workers != nullptr;
-  last.runs = line.outcome.empty() && (workers != nullptr || WorkLock::IsHeld(directory.path()));
-  const Result<std::string> lines = ReadWholeFile(StrCat(directory.run(line.id), "/", kRecordName));
-  if (lines.ok())
-    if (Result<RunRecord> record = ParseRunRecord(*lines); record.ok()) last.record = std::move(*record);
-  if (last.record && !last.record->end && workers != nullptr) AddWorkers(*workers, *last.record);
-  if (last.record) last.record->alive = last.runs;
-  if (last.runs && workers == nullptr) last.now = ReadNow(directory.run(line.id));
-  return last;
-}
-
 /// Failures before a successful run no longer count: the stage became complete in that run, or was complete
 /// already.
-void AddState(const LastRun& last, const RecordedStage& stage, StageStatus& status) {
+void AddState(const RunStatus& last, const RecordedStage& stage, StageStatus& status) {
   status.state = StateOf(*last.record, stage);
   if (!stage.segment.empty() && stage.segment != stage.name) status.passes_with = stage.segment;
   if (status.state == "done" || status.state == "copied" || status.state == "up to date")
@@ -197,19 +169,14 @@ void AddState(const LastRun& last, const RecordedStage& stage, StageStatus& stat
 }
 
 Json ToJson(const StageStatus& status) {
-  Json json;
-  json["partitions"] = status.partitions;
-  json["partitions_of"] = status.partitions_of;
-  json["inputs_ended"] = status.inputs;
-  json["shards"] = status.shards;
-  json["records"] = status.records;
-  if (!status.state.empty()) json["state"] = status.state;
-  if (!status.passes_with.empty()) json["passes_with"] = status.passes_with;
-  if (status.job_done) json["done"] = true;
-  if (!status.location.empty()) json["place"] = status.location;
-  if (!status.with.empty()) json["done_with"] = status.with, json["asked"] = status.asks;
-  for (const auto& [unit, reason] : status.failures) json["failures"][unit] = reason;
-  return json;
+  JsonWriter json;
+  json.Written("partitions", status.partitions).Written("partitions_of", status.partitions_of);
+  json.Written("inputs_ended", status.inputs).Written("shards", status.shards);
+  json.Written("records", status.records).Loose("state", status.state);
+  json.Loose("passes_with", status.passes_with).Loose("done", status.job_done);
+  json.Loose("place", status.location).Loose("failures", status.failures);
+  if (!status.with.empty()) json.Written("done_with", status.with).Written("asked", status.asks);
+  return json.Finish();
 }
 
 std::string ToText(const StageStatus& status) {
@@ -249,7 +216,7 @@ std::string Fixed1(double value) {
   return StrCat(tenths / 10, ".", tenths % 10);
 }
 
-std::string ToText(const LastRun& last, std::int64_t now) {
+std::string ToText(const RunStatus& last, std::int64_t now) {
   const RunLine& run = last.line;
   std::string text = StrCat("last run: ", Iso8601(run.started), ", `", run.command, "`, ");
   if (run.outcome == kWaiting) return text + "has not ended, and waits for workers";
@@ -284,25 +251,29 @@ std::string ToText(const RunNow::Unit& unit, double at) {
   return text;
 }
 
-Json ToJson(const LastRun& last) {
-  Json json;
-  json["id"] = last.line.id;
-  json["started"] = last.line.started;
-  json["command"] = last.line.command;
-  json["pid"] = last.line.pid;
-  json["running"] = last.runs;
-  if (!last.line.outcome.empty()) json["outcome"] = last.line.outcome;
-  if (last.line.ended > 0) json["ended"] = last.line.ended;
-  if (last.now) {
-    const Result<Json> now = Json::Parse(EncodeNow(*last.now));
-    if (now.ok()) json["now"] = *now;
-  }
-  return json;
+Json ToJson(const RunStatus& last) {
+  const RunLine& line = last.line;
+  JsonWriter json;
+  json.Written("id", line.id).Written("started", line.started).Written("command", line.command);
+  json.Written("pid", line.pid).Written("running", last.runs).Loose("outcome", line.outcome);
+  if (line.ended > 0) json.Written("ended", line.ended);
+  if (last.now)
+    if (const Result<Json> now = Json::Parse(EncodeNow(*last.now)); now.ok()) json.Written("now", *now);
+  return json.Finish();
 }
 
 struct StatusOptions {
   PipelineOptions pipeline;
   bool json = false;
+};
+
+/// All that the command shows.
+struct WorkStatus {
+  std::size_t runs = 0;
+  std::optional<RunStatus> last;
+  std::optional<WorkersStatus> workers;
+  std::map<std::string, StageStatus> stages;
+  bool is_empty = false;
 };
 
 /// Absent: no workers do the run, or the work package cannot be read, which is reported.
@@ -328,6 +299,102 @@ bool IsShownWithStage(const std::map<std::string, StageStatus>& stages, const st
   return stage != stages.end() && stage->second.failures.contains(unit);
 }
 
+std::map<std::string, StageStatus> StagesIn(const RunLog& log, const PipelineSpec& spec) {
+  std::map<std::string, StageStatus> stages;
+  std::map<std::string, InputsOfStage> inputs;
+  for (const UnitLine* line : log.List("")) {
+    const std::optional<UnitId> unit = ParseUnitId(line->unit);
+    if (!unit) continue;
+    Take(*line, *unit, inputs[unit->stage], stages[unit->stage]);
+    // What an earlier run made is there, although the newest one failed.
+    if (const UnitLine* const done = log.FindDone(line->unit); line->state == UnitState::kFailed && done)
+      Take(*done, *unit, inputs[unit->stage], stages[unit->stage]);
+  }
+  for (const auto& [stage, some] : inputs) Count(log, stage, some, stages[stage]);
+  for (const StageSpec& stage : spec.stages)
+    if (const auto known = stages.find(stage.name); known != stages.end())
+      CompareWithFile(log, spec, stage, known->second);
+  return stages;
+}
+
+WorkStatus LookAtWork(const Books& books, const PipelineSpec& spec) {
+  WorkStatus status;
+  status.stages = StagesIn(*books.log, spec);
+  const RunsStatus runs(books);
+  status.runs = runs.lines().size();
+  if (status.runs > 0) status.last = runs.Look(runs.lines().back());
+  status.workers = WorkersOf(books.home);
+  const std::optional<RunStatus>& last = status.last;
+  if (last && last->record)
+    for (const RecordedStage& stage : last->record->stages) {
+      if (!last->IsOpen())
+        AddState(*last, stage, status.stages[stage.name]);
+      else if (status.workers && IsAtWork(*status.workers, stage))
+        status.stages[stage.name].state = "running";
+    }
+  status.is_empty = !last && status.stages.empty() && !status.workers;
+  return status;
+}
+
+Json ToJson(const WorkStatus& status, const PipelineSpec& spec, const std::string& home) {
+  Json json;
+  if (status.workers) json["workers"] = ToJson(*status.workers);
+  json["pipeline"] = spec.name;
+  json["work"] = home;
+  json["runs"] = status.runs;
+  if (status.last) json["last_run"] = ToJson(*status.last);
+  json["order"] = Json(Json::Array{});
+  json["stages"] = Json(Json::Object{});
+  for (const StageSpec& stage : spec.stages) {
+    json["order"].Append(stage.name);
+    const auto known = status.stages.find(stage.name);
+    if (known != status.stages.end() && (known->second.logged || !known->second.state.empty()))
+      json["stages"][stage.name] = ToJson(known->second);
+  }
+  return json;
+}
+
+/// Returns the lines about failures that stand below no stage.
+std::string FailuresIn(const WorkStatus& status) {
+  const std::optional<RunStatus>& last = status.last;
+  std::string text;
+  if (last && last->record && last->record->end)
+    for (const auto& [unit, why] : last->record->end->failures)
+      if (!IsShownWithStage(status.stages, unit)) text += StrCat("  failed: ", WithUnit(why, unit), "\n");
+  // `pipe run` may have come after the workers, and its failures are in the log.
+  if (status.workers && status.workers->view.end && (!last || last->by_workers))
+    for (const std::string& line : FailureLines(status.workers->view.end->failures))
+      text += StrCat("failed: ", line, "\n");
+  return text;
+}
+
+/// Returns the lines about `stage` in a run at work.
+std::string LinesNow(const RunNow& now, const std::string& stage) {
+  std::string text;
+  if (const auto shards = now.shards.find(stage);
+      shards != now.shards.end() && shards->second.first < shards->second.second)
+    text += StrCat("  now: shard ", shards->second.first, " of ", shards->second.second, "\n");
+  for (const RunNow::Unit& unit : now.units)
+    if (StageOfUnit(unit.unit) == stage) text += ToText(unit, now.at) + "\n";
+  return text;
+}
+
+std::string ToText(const WorkStatus& status, const PipelineSpec& spec) {
+  std::string text;
+  if (status.last) text += ToText(*status.last, SystemClock().UnixMillis()) + "\n";
+  text += FailuresIn(status);
+  if (status.workers)
+    if (const std::string workers = ToText(*status.workers); !workers.empty()) text += workers + "\n";
+  if (status.stages.empty()) return text;
+  for (const StageSpec& stage : spec.stages) {
+    const auto known = status.stages.find(stage.name);
+    text +=
+        StrCat(stage.name, ": ", ToText(known == status.stages.end() ? StageStatus() : known->second), "\n");
+    if (status.last && status.last->now) text += LinesNow(*status.last->now, stage.name);
+  }
+  return text;
+}
+
 int PrintStatus(const StatusOptions& options) {
   const Attendance attendance({});
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
@@ -335,87 +402,19 @@ int PrintStatus(const StatusOptions& options) {
   const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
   const std::optional<Books> books = OpenBooks(place);
   if (!books) return kExitRefused;
-  const RunLog* const log = books->log.get();
-  const WorkDir& directory = books->directory;
-  std::map<std::string, StageStatus> stages;
-  std::map<std::string, InputsOfStage> inputs;
-  for (const UnitLine* line : log->List("")) {
-    const std::optional<UnitId> unit = ParseUnitId(line->unit);
-    if (!unit) continue;
-    Take(*line, *unit, inputs[unit->stage], stages[unit->stage]);
-    // What an earlier run made is there, although the newest one failed.
-    if (const UnitLine* const done = log->FindDone(line->unit); line->state == UnitState::kFailed && done)
-      Take(*done, *unit, inputs[unit->stage], stages[unit->stage]);
-  }
-  for (const auto& [stage, some] : inputs) Count(*log, stage, some, stages[stage]);
-  for (const StageSpec& stage : loaded->spec.stages)
-    if (const auto known = stages.find(stage.name); known != stages.end())
-      CompareWithFile(*log, loaded->spec, stage, known->second);
-  const std::optional<WorkersRun> by_workers = WorkersRunOf(*books);
-  const std::vector<RunLine> runs = RunsWith(by_workers ? &*by_workers : nullptr, *books);
-  std::optional<LastRun> last;
-  if (!runs.empty())
-    last = LookAtRun(directory, runs.back(),
-                     by_workers && by_workers->id == runs.back().id ? &*by_workers : nullptr);
-  const std::optional<WorkersStatus> workers = WorkersOf(books->home);
-  if (last && last->record)
-    for (const RecordedStage& stage : last->record->stages) {
-      const bool goes_on = last->by_workers && (last->line.outcome.empty() || last->line.outcome == kWaiting);
-      if (!goes_on)
-        AddState(*last, stage, stages[stage.name]);
-      else if (workers && IsAtWork(*workers, stage))
-        stages[stage.name].state = "running";
-    }
-  const bool nothing = !last && stages.empty() && !workers;
+  const WorkStatus status = LookAtWork(*books, loaded->spec);
   if (options.json) {
-    Json json;
-    if (workers) json["workers"] = ToJson(*workers);
-    json["pipeline"] = loaded->spec.name;
-    json["work"] = books->home;
-    json["runs"] = runs.size();
-    if (last) json["last_run"] = ToJson(*last);
-    json["order"] = Json(Json::Array{});
-    json["stages"] = Json(Json::Object{});
-    for (const StageSpec& stage : loaded->spec.stages) {
-      const StageStatus& status = stages[stage.name];
-      json["order"].Append(stage.name);
-      if (status.logged || !status.state.empty()) json["stages"][stage.name] = ToJson(status);
-    }
-    std::printf("%s", json.DumpPretty().c_str());
-    return nothing ? kExitRefused : kExitDone;
+    std::printf("%s", ToJson(status, loaded->spec, books->home).DumpPretty().c_str());
+    return status.is_empty ? kExitRefused : kExitDone;
   }
   std::printf("%s: %s %s\n", loaded->spec.name.c_str(), place.is_remote() ? "home" : "work directory",
-              TerminalText(place.is_remote() ? place.home : directory.path()).c_str());
-  if (last)
-    std::printf("%s\n", TerminalText(ToText(*last, SystemClock().UnixMillis())).c_str());
-  else if (stages.empty())
+              TerminalText(place.is_remote() ? place.home : books->directory.path()).c_str());
+  if (!status.last && status.stages.empty())
     std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
-  else
+  else if (!status.last)
     std::printf("no `pipe run` yet: workers did all that is done\n");
-  if (last && last->record && last->record->end)
-    for (const auto& [unit, why] : last->record->end->failures)
-      if (!IsShownWithStage(stages, unit))
-        std::printf("  failed: %s\n", TerminalText(WithUnit(why, unit)).c_str());
-  // `pipe run` may have come after the workers, and its failures are in the log.
-  if (workers && workers->view.end && (!last || last->by_workers))
-    for (const std::string& line : FailureLines(workers->view.end->failures))
-      std::printf("failed: %s\n", TerminalText(line).c_str());
-  if (workers)
-    if (const std::string text = ToText(*workers); !text.empty())
-      std::printf("%s\n", TerminalText(text).c_str());
-  if (stages.empty()) return nothing ? kExitRefused : kExitDone;
-  for (const StageSpec& stage : loaded->spec.stages) {
-    std::printf("%s: %s\n", stage.name.c_str(), TerminalText(ToText(stages[stage.name])).c_str());
-    if (!last || !last->now) continue;
-    if (const auto shards = last->now->shards.find(stage.name);
-        shards != last->now->shards.end() && shards->second.first < shards->second.second)
-      std::printf("  now: shard %llu of %llu\n", static_cast<unsigned long long>(shards->second.first),
-                  static_cast<unsigned long long>(shards->second.second));
-    for (const RunNow::Unit& unit : last->now->units)
-      if (StageOfUnit(unit.unit) == stage.name)
-        std::printf("%s\n", TerminalText(ToText(unit, last->now->at)).c_str());
-  }
-  return kExitDone;
+  std::printf("%s", TerminalText(ToText(status, loaded->spec)).c_str());
+  return status.is_empty ? kExitRefused : kExitDone;
 }
 
 }  // namespace

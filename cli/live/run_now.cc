@@ -1,9 +1,8 @@
 #include "cli/live/run_now.h"
 
-#include <algorithm>
 #include <cstdio>
 
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/str.h"
 #include "dag/books/log_file.h"
 
@@ -13,68 +12,33 @@ namespace {
 
 std::string PathIn(const std::string& directory) { return StrCat(directory, "/now.json"); }
 
-double SecondsOf(const Json& json) { return std::clamp(json.AsDouble(), 0.0, 1e12); }
-
-Json ToJson(const RunNow::Unit& unit) {
-  Json json;
-  json["unit"] = unit.unit;
-  json["since"] = unit.since;
-  json["records"] = unit.records;
-  json["text"] = unit.text;
-  json["done"] = unit.done;
-  json["of"] = unit.of;
-  json["said"] = unit.said;
-  json["child_cpu"] = unit.child_cpu;
-  json["child_rss"] = unit.child_rss;
-  return json;
-}
-
-RunNow::Unit UnitOf(const Json& json) {
-  RunNow::Unit unit;
-  unit.unit = json["unit"].AsString();
-  unit.since = SecondsOf(json["since"]);
-  unit.records = json["records"].AsCount();
-  unit.text = json["text"].AsCount();
-  unit.done = json["done"].AsCount();
-  unit.of = json["of"].AsCount();
-  unit.said = json["said"].AsString();
-  unit.child_cpu = SecondsOf(json["child_cpu"]);
-  unit.child_rss = json["child_rss"].AsCount();
-  return unit;
-}
-
 }  // namespace
 
+template <class Fields, Of<RunNow::Unit> T>
+void ListFields(Fields& fields, T& unit) {
+  fields.Written("unit", unit.unit).Written("since", unit.since).Written("records", unit.records);
+  fields.Written("text", unit.text).Written("done", unit.done).Written("of", unit.of);
+  fields.Written("said", unit.said).Written("child_cpu", unit.child_cpu);
+  fields.Written("child_rss", unit.child_rss);
+}
+
+template <class Fields, Of<RunNow> T>
+void ListFields(Fields& fields, T& now) {
+  fields.Written("at", now.at).Written("cpu", now.cpu).Written("rss", now.rss);
+  fields.Written("to_disk", now.to_disk).Written("written", now.written);
+  fields.Loose("units", now.units).Loose("shards", now.shards);
+}
+
 std::string EncodeNow(const RunNow& now) {
-  Json json;
-  json["now"] = 1;
-  json["at"] = now.at;
-  json["cpu"] = now.cpu;
-  json["rss"] = now.rss;
-  json["to_disk"] = now.to_disk;
-  json["written"] = now.written;
-  for (const RunNow::Unit& unit : now.units) json["units"].Append(ToJson(unit));
-  for (const auto& [stage, shards] : now.shards) {
-    json["shards"][stage].Append(shards.first);
-    json["shards"][stage].Append(shards.second);
-  }
-  return json.Dump() + "\n";
+  JsonWriter writer;
+  ListFields(writer.Written("now", 1), now);
+  return writer.Finish().Dump() + "\n";
 }
 
 std::optional<RunNow> ParseNow(std::string_view text) {
   const Result<Json> json = Json::Parse(text);
   if (!json.ok() || (*json)["now"].AsInt() != 1) return std::nullopt;
-  RunNow now;
-  now.at = SecondsOf((*json)["at"]);
-  now.cpu = SecondsOf((*json)["cpu"]);
-  now.rss = (*json)["rss"].AsCount();
-  now.to_disk = (*json)["to_disk"].AsCount();
-  now.written = (*json)["written"].AsCount();
-  for (const Json& unit : (*json)["units"].AsArray()) now.units.push_back(UnitOf(unit));
-  for (const auto& [stage, shards] : (*json)["shards"].AsObject())
-    if (shards.AsArray().size() == 2)
-      now.shards.emplace(stage, std::pair(shards.AsArray()[0].AsCount(), shards.AsArray()[1].AsCount()));
-  return now;
+  return JsonFields::ReadLoosely<RunNow>(*json);
 }
 
 void WriteNow(const std::string& directory, const RunNow& now) {

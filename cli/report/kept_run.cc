@@ -75,10 +75,10 @@ void KeptRun::End(const std::string& outcome, const RunOutcome& run, SampleColle
   line_.ended = SystemClock().UnixMillis();
   line_.outcome = outcome;
   if (const Status ended = location_.log().AppendRun(line_); !ended.ok()) LogWarning(ended.message());
-  std::vector<std::pair<std::string, std::string>> failures;
+  std::vector<RecordedFailure> failures;
   for (const UnitFailure& failure : run.failures)
-    failures.emplace_back(failure.unit, std::string(failure.why.message()));
-  if (failures.empty() && outcome == "failed") failures.emplace_back("", std::string(run.status.message()));
+    failures.push_back({failure.unit, std::string(failure.why.message())});
+  if (failures.empty() && outcome == "failed") failures.push_back({"", std::string(run.status.message())});
   if (!recorder_.End(outcome, std::move(failures), Closing(samples))) return;
   const Result<std::string> page = WriteReport(location_.directory(), location_.log(), line_.id);
   if (page.ok())

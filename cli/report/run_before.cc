@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "cli/report/run_recorder.h"
-#include "dag/books/log_file.h"
 
 namespace pipeline {
 
@@ -86,9 +85,7 @@ std::optional<RunBefore> FindRunBefore(const WorkDir& work, const RunLog& log, c
   std::vector<RunLine> runs = log.Runs();
   const auto self = std::find_if(runs.begin(), runs.end(), [&](const RunLine& run) { return run.id == id; });
   for (auto run = std::make_reverse_iterator(self); run != runs.rend(); ++run) {
-    const Result<std::string> lines = ReadWholeFile(StrCat(work.run(run->id), "/", kRecordName));
-    if (!lines.ok()) continue;
-    const Result<RunRecord> record = ParseRunRecord(*lines);
+    const Result<RunRecord> record = ReadRecord(work, run->id);
     if (!record.ok()) continue;
     RunBefore before;
     before.id = run->id;

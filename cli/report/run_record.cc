@@ -2,255 +2,226 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
+#include "base/json_fields.h"
 #include "base/str.h"
 
 namespace pipeline {
 
+template <class Fields, Of<RecordedBegin> T>
+void ListFields(Fields& fields, T& begin) {
+  fields.Loose("id", begin.id).Loose("pipeline", begin.pipeline).Loose("command", begin.command);
+  fields.Loose("version", begin.version).Loose("system", begin.system).Loose("started", begin.started);
+  fields.Loose("cores", begin.cores).Loose("memory", begin.memory).Loose("threads", begin.threads);
+  fields.Loose("memory_limit", begin.memory_limit).Loose("libraries", begin.libraries);
+}
+
+template <class Fields, Of<RecordedStage> T>
+void ListFields(Fields& fields, T& stage) {
+  fields.Loose("name", stage.name).Loose("type", stage.type).Loose("inputs", stage.inputs);
+  fields.Loose("state", stage.state).Loose("segment", stage.segment).Loose("pieces", stage.outputs);
+  fields.Loose("quarantine", stage.quarantine).Loose("place", stage.location).Loose("link", stage.link);
+  fields.Loose("files", stage.files).Loose("file_bytes", stage.file_bytes).Loose("vanished", stage.vanished);
+  fields.Loose("longest_line", stage.longest_line).Loose("version", stage.version);
+  fields.Loose("config", stage.config).Loose("recipe", stage.recipe).Loose("libraries", stage.libraries);
+  fields.Loose("reasons", stage.reasons).Loose("sources", stage.sources);
+}
+
+template <class Fields, Of<RecordedUnit> T>
+void ListFields(Fields& fields, T& unit) {
+  fields.Loose("unit", unit.unit).Loose("begin", unit.begin).Loose("end", unit.end);
+  fields.Loose("records", unit.records).Loose("read", unit.read).Loose("text", unit.text);
+  fields.Loose("busy", unit.busy).Loose("failed", unit.failed).Loose("stopped", unit.stopped);
+  fields.Loose("cpu", unit.cpu).Loose("child_cpu", unit.child_cpu).Loose("child_rss", unit.child_rss);
+  fields.Loose("child_read", unit.child_read).Loose("child_written", unit.child_written);
+  fields.Loose("host", unit.host);
+}
+
+template <class Fields, Of<HostWork> T>
+void ListFields(Fields& fields, T& host) {
+  fields.Loose("host", host.host).Loose("workers", host.workers).Loose("at_once", host.at_once);
+  fields.Loose("units", host.units).Loose("bytes", host.bytes).Loose("twice", host.twice);
+  fields.Loose("lost", host.lost);
+  const auto seconds = [&fields](std::string_view name, auto& milliseconds) {
+    double value = static_cast<double>(milliseconds) / 1000;
+    fields.Loose(name, value);
+    if constexpr (!std::is_const_v<T>) milliseconds = static_cast<std::int64_t>(1000 * value + 0.5);
+  };
+  seconds("inside", host.inside_ms);
+  seconds("span", host.span_ms);
+}
+
+template <class Fields, Of<RecordedLogging> T>
+void ListFields(Fields& fields, T& logged) {
+  fields.Loose("unit", logged.unit).Loose("at", logged.at);
+  fields.Loose("records", logged.records).Loose("bytes", logged.bytes);
+}
+
+template <class Fields, Of<RecordedMoment> T>
+void ListFields(Fields& fields, T& moment) {
+  fields.Loose("at", moment.at).Loose("read", moment.read).Loose("text", moment.text);
+  fields.Loose("written", moment.written).Loose("cpu", moment.cpu).Loose("rss", moment.rss);
+  fields.Loose("to_disk", moment.to_disk).Loose("units", moment.units);
+  fields.Loose("child_cpu", moment.child_cpu).Loose("child_rss", moment.child_rss);
+}
+
+template <class Fields, Of<RecordedNote> T>
+void ListFields(Fields& fields, T& note) {
+  fields.Loose("at", note.at).Loose("text", note.text);
+}
+
+template <class Fields, Of<RecordedExample> T>
+void ListFields(Fields& fields, T& example) {
+  fields.Loose("stage", example.stage).Loose("reason", example.reason);
+  fields.Loose("text", example.text).Loose("cut", example.cut);
+}
+
+template <class Fields, Of<StageText> T>
+void ListFields(Fields& fields, T& text) {
+  fields.Loose("sampled", text.profile.sampled).Loose("records", text.profile.records);
+  fields.Loose("changed", text.changed).Loose("dropped", text.dropped);
+  fields.Loose("lengths", text.profile.lengths);
+  std::map<std::string, std::uint64_t> characters;
+  for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
+    if (text.profile.characters[at] > 0) characters.emplace(kProfileClasses[at], text.profile.characters[at]);
+  fields.Loose("characters", characters);
+  if constexpr (!std::is_const_v<T>)
+    for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
+      text.profile.characters[at] = characters[std::string(kProfileClasses[at])];
+}
+
+template <class Fields, Of<Sample> T>
+void ListFields(Fields& fields, T& sample) {
+  fields.Written("text", sample.text).Loose("marks", sample.marks);
+  fields.Loose("front", sample.front).Loose("back", sample.back);
+}
+
+template <class Fields, Of<SamplePair> T>
+void ListFields(Fields& fields, T& pair) {
+  fields.Written("before", pair.before).Loose("after", pair.after);
+}
+
+template <class Fields, Of<RecordedCounts> T>
+void ListFields(Fields& fields, T& counts) {
+  fields.Loose("records_in", counts.counts.records_in).Loose("records_out", counts.counts.records_out);
+  fields.Loose("bytes_in", counts.counts.bytes_in).Loose("bytes_out", counts.counts.bytes_out);
+  fields.Loose("reasons", counts.counts.reasons).Loose("partitions", counts.partitions);
+  fields.Loose("shards", counts.shards).Loose("shard_bytes", counts.shard_bytes);
+  std::map<std::string, std::vector<std::uint64_t>> splits;
+  for (const auto& [name, split] : counts.splits)
+    splits.emplace(name, std::vector{split.records, split.documents, split.bytes});
+  fields.Loose("splits", splits);
+  if constexpr (!std::is_const_v<T>)
+    for (const auto& [name, sums] : splits)
+      if (sums.size() == 3)
+        counts.splits.insert_or_assign(name, ArtifactTotals::Split{sums[0], sums[1], sums[2]});
+}
+
+template <class Fields, Of<RecordedFailure> T>
+void ListFields(Fields& fields, T& failure) {
+  fields.Written("unit", failure.unit).Written("why", failure.why);
+}
+
+template <class Fields, Of<RecordedEnd> T>
+void ListFields(Fields& fields, T& end) {
+  fields.Loose("at", end.at).Loose("outcome", end.outcome).Loose("peak_rss", end.peak_rss);
+  fields.Loose("failures", end.failures);
+}
+
 namespace {
 
 constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kMostLengths = 128;
 
-/// An event under construction: members that are zero or empty are left out.
-class Event {
- public:
-  explicit Event(std::string_view kind) { json_["event"] = kind; }
-  Event& Set(std::string_view name, const std::string& value) {
-    if (!value.empty()) json_[name] = value;
-    return *this;
-  }
-  Event& Set(std::string_view name, std::uint64_t value) {
-    if (value != 0) json_[name] = value;
-    return *this;
-  }
-  Event& Set(std::string_view name, double value) {
-    // Microseconds are enough, and keep the lines short.
-    if (value > 0) json_[name] = static_cast<double>(static_cast<std::int64_t>(value * 1e6 + 0.5)) / 1e6;
-    return *this;
-  }
-  Event& Set(std::string_view name, bool value) {
-    if (value) json_[name] = value;
-    return *this;
-  }
-  Event& Set(std::string_view name, Json value) {
-    if (!value.is_null()) json_[name] = std::move(value);
-    return *this;
-  }
-  std::string Line() const { return json_.Dump() + "\n"; }
-  Json& json() { return json_; }
-
- private:
-  Json json_;
-};
-
-std::string TextOf(const Json& json, std::string_view member) { return std::string(json[member].AsString()); }
-
-std::uint64_t CountOf(const Json& json, std::string_view member) { return json[member].AsCount(); }
-
-/// Returns a time or a sum of times; it is never negative, so that nothing is drawn outside of a chart.
-double SecondsOf(const Json& json) { return std::clamp(json.AsDouble(), 0.0, 1e12); }
-double SecondsOf(const Json& json, std::string_view member) { return SecondsOf(json[member]); }
-
-Json ToJson(const Sample& sample) {
-  Json json;
-  json["text"] = sample.text;
-  for (const std::uint32_t mark : sample.marks) json["marks"].Append(mark);
-  if (sample.front) json["front"] = true;
-  if (sample.back) json["back"] = true;
-  return json;
+/// Returns an event under construction. `stage`: its member of that name; empty: it has none.
+JsonWriter EventOf(const std::string& kind, const std::string& stage = {}) {
+  JsonWriter event;
+  event.Written("event", kind).Loose("stage", stage);
+  return event;
 }
 
-Sample SampleOf(const Json& json) {
-  Sample sample;
-  sample.text = TextOf(json, "text");
-  for (const Json& mark : json["marks"].AsArray())
-    if (mark.AsCount() <= sample.text.size())
-      sample.marks.push_back(static_cast<std::uint32_t>(mark.AsCount()));
-  std::sort(sample.marks.begin(), sample.marks.end());
-  sample.front = json["front"].AsBool();
-  sample.back = json["back"].AsBool();
-  return sample;
+std::string LineOf(JsonWriter event) { return event.Finish().Dump() + "\n"; }
+
+template <class T>
+std::string LineOf(JsonWriter event, const T& value) {
+  ListFields(event, value);
+  return LineOf(std::move(event));
 }
 
-RecordedBegin BeginOf(const Json& json) {
-  RecordedBegin begin;
-  begin.id = TextOf(json, "id");
-  begin.pipeline = TextOf(json, "pipeline");
-  begin.command = TextOf(json, "command");
-  begin.version = TextOf(json, "version");
-  begin.system = TextOf(json, "system");
-  begin.started = static_cast<std::int64_t>(CountOf(json, "started"));
-  for (const auto& [name, version] : json["libraries"].AsObject())
-    begin.libraries.emplace(name, version.AsString());
-  begin.cores = CountOf(json, "cores");
-  begin.memory = CountOf(json, "memory");
-  begin.threads = CountOf(json, "threads");
-  begin.memory_limit = CountOf(json, "memory_limit");
-  return begin;
-}
+std::string StageOf(const Json& json) { return std::string(json["stage"].AsString()); }
 
-void TakeStage(const Json& json, RunRecord& record) {
-  RecordedStage stage;
-  stage.name = TextOf(json, "name");
-  stage.type = TextOf(json, "type");
-  for (const Json& input : json["inputs"].AsArray()) stage.inputs.emplace_back(input.AsString());
-  stage.state = TextOf(json, "state");
-  stage.segment = TextOf(json, "segment");
-  stage.outputs = TextOf(json, "pieces");
-  stage.quarantine = TextOf(json, "quarantine");
-  stage.location = TextOf(json, "place");
-  stage.link = TextOf(json, "link");
-  stage.files = CountOf(json, "files");
-  stage.file_bytes = CountOf(json, "file_bytes");
-  stage.vanished = TextOf(json, "vanished");
-  stage.longest_line = TextOf(json, "longest_line");
-  stage.version = CountOf(json, "version");
-  if (json["config"].is_object()) stage.config = json["config"];
-  stage.recipe = TextOf(json, "recipe");
-  for (const auto& [name, version] : json["libraries"].AsObject())
-    stage.libraries.emplace(name, version.AsString());
-  for (const auto& [name, fate] : json["reasons"].AsObject()) stage.reasons.emplace(name, fate.AsString());
-  for (const Json& source : json["sources"].AsArray())
-    if (source.AsArray().size() == 2)
-      stage.sources.emplace_back(source.AsArray()[0].AsString(), source.AsArray()[1].AsString());
-  record.stages.push_back(std::move(stage));
-}
+double TimeOf(const Json& json) { return JsonFields::ReadLoosely<double>(json["at"]); }
 
 void TakeUnit(const Json& json, RunRecord& record) {
-  RecordedUnit unit;
-  unit.unit = TextOf(json, "unit");
-  unit.begin = SecondsOf(json, "begin");
-  unit.end = std::max(unit.begin, SecondsOf(json, "end"));
-  unit.records = CountOf(json, "records");
-  unit.read = CountOf(json, "read");
-  unit.text = CountOf(json, "text");
-  for (const auto& [stage, seconds] : json["busy"].AsObject()) unit.busy.emplace(stage, SecondsOf(seconds));
-  unit.failed = TextOf(json, "failed");
-  unit.stopped = json["stopped"].AsBool();
+  RecordedUnit& unit = record.units.emplace_back(JsonFields::ReadLoosely<RecordedUnit>(json));
+  unit.end = std::max(unit.begin, unit.end);
   // Earlier versions wrote a stop as a failure with this text.
   if (unit.failed == "stopped") unit.stopped = true, unit.failed.clear();
-  unit.cpu = SecondsOf(json, "cpu");
-  unit.child_cpu = SecondsOf(json, "child_cpu");
-  unit.child_rss = CountOf(json, "child_rss");
-  unit.child_read = CountOf(json, "child_read");
-  unit.child_written = CountOf(json, "child_written");
-  unit.host = TextOf(json, "host");
-  record.units.push_back(std::move(unit));
-}
-
-void TakeHost(const Json& json, RunRecord& record) {
-  HostWork host;
-  host.host = TextOf(json, "host");
-  host.workers = CountOf(json, "workers");
-  host.at_once = CountOf(json, "at_once");
-  host.units = CountOf(json, "units");
-  host.inside_ms = static_cast<std::int64_t>(1000 * SecondsOf(json, "inside") + 0.5);
-  host.span_ms = static_cast<std::int64_t>(1000 * SecondsOf(json, "span") + 0.5);
-  host.bytes = CountOf(json, "bytes");
-  host.twice = CountOf(json, "twice");
-  host.lost = CountOf(json, "lost");
-  record.hosts.push_back(std::move(host));
-}
-
-void TakeLogged(const Json& json, RunRecord& record) {
-  record.logged.push_back(
-      {TextOf(json, "unit"), SecondsOf(json, "at"), CountOf(json, "records"), CountOf(json, "bytes")});
-}
-
-void TakeReached(const Json& json, RunRecord& record) {
-  record.reached.emplace(TextOf(json, "stage"), SecondsOf(json, "at"));
-}
-
-void TakeComplete(const Json& json, RunRecord& record) {
-  record.completed.insert_or_assign(TextOf(json, "stage"), SecondsOf(json, "at"));
 }
 
 void TakeMoment(const Json& json, RunRecord& record) {
-  RecordedMoment moment;
-  moment.at = SecondsOf(json, "at");
-  moment.read = CountOf(json, "read");
-  moment.text = CountOf(json, "text");
-  moment.written = CountOf(json, "written");
-  moment.cpu = SecondsOf(json, "cpu");
-  moment.rss = CountOf(json, "rss");
-  moment.to_disk = CountOf(json, "to_disk");
-  moment.units = CountOf(json, "units");
-  moment.child_cpu = std::min(moment.cpu, SecondsOf(json, "child_cpu"));
-  moment.child_rss = std::min(moment.rss, CountOf(json, "child_rss"));
+  RecordedMoment moment = JsonFields::ReadLoosely<RecordedMoment>(json);
+  moment.child_cpu = std::min(moment.cpu, moment.child_cpu);
+  moment.child_rss = std::min(moment.rss, moment.child_rss);
   if (record.moments.empty() || record.moments.back().at <= moment.at) record.moments.push_back(moment);
 }
 
-void TakeNote(const Json& json, RunRecord& record) {
-  record.notes.push_back({SecondsOf(json, "at"), TextOf(json, "text")});
-}
-
 void TakeText(const Json& json, RunRecord& record) {
-  StageText& text = record.texts[TextOf(json, "stage")];
-  text.profile.sampled = CountOf(json, "sampled");
-  text.profile.records = CountOf(json, "records");
-  text.changed = CountOf(json, "changed");
-  text.dropped = CountOf(json, "dropped");
-  for (const Json& count : json["lengths"].AsArray())
-    if (text.profile.lengths.size() < 128) text.profile.lengths.push_back(count.AsCount());
-  for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
-    text.profile.characters[at] = CountOf(json["characters"], kProfileClasses[at]);
+  StageText& text = record.texts[StageOf(json)];
+  std::vector<SamplePair> pairs = std::move(text.pairs);
+  text = JsonFields::ReadLoosely<StageText>(json);
+  text.pairs = std::move(pairs);
+  text.profile.lengths.resize(std::min(text.profile.lengths.size(), kMostLengths));
 }
 
 void TakePair(const Json& json, RunRecord& record) {
-  SamplePair pair;
-  pair.before = SampleOf(json["before"]);
-  if (json.Has("after")) pair.after = SampleOf(json["after"]);
-  record.texts[TextOf(json, "stage")].pairs.push_back(std::move(pair));
+  SamplePair pair = JsonFields::ReadLoosely<SamplePair>(json);
+  for (Sample* sample : {&pair.before, pair.after ? &*pair.after : nullptr}) {
+    if (sample == nullptr) continue;
+    std::erase_if(sample->marks, [sample](std::uint32_t mark) { return mark > sample->text.size(); });
+    std::sort(sample->marks.begin(), sample->marks.end());
+  }
+  record.texts[StageOf(json)].pairs.push_back(std::move(pair));
+}
+
+void TakeReached(const Json& json, RunRecord& record) { record.reached.emplace(StageOf(json), TimeOf(json)); }
+
+void TakeComplete(const Json& json, RunRecord& record) {
+  record.completed.insert_or_assign(StageOf(json), TimeOf(json));
 }
 
 void TakeCounts(const Json& json, RunRecord& record) {
-  RecordedCounts& counts = record.counts[TextOf(json, "stage")];
-  counts = {};
-  counts.counts.records_in = CountOf(json, "records_in");
-  counts.counts.records_out = CountOf(json, "records_out");
-  counts.counts.bytes_in = CountOf(json, "bytes_in");
-  counts.counts.bytes_out = CountOf(json, "bytes_out");
-  for (const auto& [reason, count] : json["reasons"].AsObject())
-    counts.counts.reasons.insert_or_assign(reason, count.AsCount());
-  counts.partitions = CountOf(json, "partitions");
-  counts.shards = CountOf(json, "shards");
-  counts.shard_bytes = CountOf(json, "shard_bytes");
-  for (const auto& [name, sums] : json["splits"].AsObject()) {
-    if (sums.AsArray().size() != 3) continue;
-    counts.splits.insert_or_assign(
-        name, ArtifactTotals::Split{sums.AsArray()[0].AsCount(), sums.AsArray()[1].AsCount(),
-                                    sums.AsArray()[2].AsCount()});
-  }
+  record.counts[StageOf(json)] = JsonFields::ReadLoosely<RecordedCounts>(json);
 }
 
-void TakeExample(const Json& json, RunRecord& record) {
-  record.examples.push_back(
-      {TextOf(json, "stage"), TextOf(json, "reason"), TextOf(json, "text"), json["cut"].AsBool()});
-}
+void TakeEnd(const Json& json, RunRecord& record) { record.end = JsonFields::ReadLoosely<RecordedEnd>(json); }
 
-void TakeEnd(const Json& json, RunRecord& record) {
-  RecordedEnd end;
-  end.at = SecondsOf(json, "at");
-  end.outcome = TextOf(json, "outcome");
-  end.peak_rss = CountOf(json, "peak_rss");
-  for (const Json& failure : json["failures"].AsArray())
-    end.failures.emplace_back(TextOf(failure, "unit"), TextOf(failure, "why"));
-  record.end = std::move(end);
+template <class T, std::vector<T> RunRecord::*kEvents>
+void Append(const Json& json, RunRecord& record) {
+  (record.*kEvents).push_back(JsonFields::ReadLoosely<T>(json));
 }
 
 struct Taker {
   std::string_view kind;
   void (*take)(const Json&, RunRecord&);
 };
-constexpr std::array kTakers = {
-    Taker{"stage", TakeStage},     Taker{"unit", TakeUnit},         Taker{"logged", TakeLogged},
-    Taker{"sample", TakeMoment},   Taker{"note", TakeNote},         Taker{"text", TakeText},
-    Taker{"pair", TakePair},       Taker{"counts", TakeCounts},     Taker{"example", TakeExample},
-    Taker{"reached", TakeReached}, Taker{"complete", TakeComplete}, Taker{"host", TakeHost},
-    Taker{"end", TakeEnd}};
+constexpr std::array kTakers = {Taker{"stage", Append<RecordedStage, &RunRecord::stages>},
+                                Taker{"logged", Append<RecordedLogging, &RunRecord::logged>},
+                                Taker{"note", Append<RecordedNote, &RunRecord::notes>},
+                                Taker{"example", Append<RecordedExample, &RunRecord::examples>},
+                                Taker{"host", Append<HostWork, &RunRecord::hosts>},
+                                Taker{"unit", TakeUnit},
+                                Taker{"sample", TakeMoment},
+                                Taker{"text", TakeText},
+                                Taker{"pair", TakePair},
+                                Taker{"counts", TakeCounts},
+                                Taker{"reached", TakeReached},
+                                Taker{"complete", TakeComplete},
+                                Taker{"end", TakeEnd}};
 
 /// Absent: the line is no object with a kind.
-std::optional<Json> EventOf(std::string_view line) {
+std::optional<Json> EventIn(std::string_view line) {
   Result<Json> json = Json::Parse(line);
   if (!json.ok() || !(*json)["event"].is_string()) return std::nullopt;
   return std::move(json).value();
@@ -268,136 +239,34 @@ std::string_view FateOf(const RecordedStage& stage, std::string_view reason) {
 }
 
 std::string EncodeEvent(const RecordedBegin& begin) {
-  Event event("run");
-  event.json()["record"] = kVersion;
-  event.Set("id", begin.id).Set("pipeline", begin.pipeline).Set("command", begin.command);
-  event.Set("version", begin.version).Set("system", begin.system);
-  event.Set("started", static_cast<std::uint64_t>(begin.started)).Set("cores", begin.cores);
-  event.Set("memory", begin.memory).Set("threads", begin.threads).Set("memory_limit", begin.memory_limit);
-  for (const auto& [name, version] : begin.libraries) event.json()["libraries"][name] = version;
-  return event.Line();
+  JsonWriter event = EventOf("run");
+  event.Written("record", kVersion);
+  return LineOf(std::move(event), begin);
 }
-
-std::string EncodeEvent(const RecordedStage& stage) {
-  Event event("stage");
-  event.Set("name", stage.name).Set("type", stage.type).Set("state", stage.state);
-  event.Set("segment", stage.segment).Set("pieces", stage.outputs).Set("quarantine", stage.quarantine);
-  event.Set("place", stage.location).Set("link", stage.link);
-  event.Set("files", stage.files).Set("file_bytes", stage.file_bytes).Set("vanished", stage.vanished);
-  event.Set("longest_line", stage.longest_line);
-  for (const std::string& input : stage.inputs) event.json()["inputs"].Append(input);
-  event.Set("version", stage.version).Set("config", stage.config).Set("recipe", stage.recipe);
-  for (const auto& [name, version] : stage.libraries) event.json()["libraries"][name] = version;
-  for (const auto& [name, fate] : stage.reasons) event.json()["reasons"][name] = fate;
-  for (const auto& [name, digest] : stage.sources) {
-    Json source;
-    source.Append(name);
-    source.Append(digest);
-    event.json()["sources"].Append(std::move(source));
-  }
-  return event.Line();
-}
-
-std::string EncodeEvent(const RecordedUnit& unit) {
-  Event event("unit");
-  event.Set("unit", unit.unit).Set("begin", unit.begin).Set("end", unit.end);
-  event.Set("records", unit.records).Set("read", unit.read).Set("text", unit.text);
-  Event busy("");
-  busy.json().Remove("event");
-  for (const auto& [stage, seconds] : unit.busy) busy.Set(stage, seconds);
-  if (!busy.json().AsObject().empty()) event.json()["busy"] = busy.json();
-  event.Set("cpu", unit.cpu).Set("child_cpu", unit.child_cpu).Set("child_rss", unit.child_rss);
-  event.Set("child_read", unit.child_read).Set("child_written", unit.child_written);
-  return event.Set("failed", unit.failed).Set("stopped", unit.stopped).Set("host", unit.host).Line();
-}
-
-std::string EncodeEvent(const RecordedLogging& logged) {
-  return Event("logged")
-      .Set("unit", logged.unit)
-      .Set("at", logged.at)
-      .Set("records", logged.records)
-      .Set("bytes", logged.bytes)
-      .Line();
-}
-
-std::string EncodeEvent(const RecordedMoment& moment) {
-  Event event("sample");
-  event.Set("at", moment.at).Set("read", moment.read).Set("text", moment.text).Set("written", moment.written);
-  event.Set("cpu", moment.cpu).Set("rss", moment.rss).Set("to_disk", moment.to_disk);
-  event.Set("child_cpu", moment.child_cpu).Set("child_rss", moment.child_rss);
-  return event.Set("units", moment.units).Line();
-}
-
-std::string EncodeEvent(const RecordedNote& note) {
-  return Event("note").Set("at", note.at).Set("text", note.text).Line();
-}
-
-std::string EncodeEvent(const RecordedExample& example) {
-  return Event("example")
-      .Set("stage", example.stage)
-      .Set("reason", example.reason)
-      .Set("text", example.text)
-      .Set("cut", example.cut)
-      .Line();
-}
+std::string EncodeEvent(const RecordedStage& stage) { return LineOf(EventOf("stage"), stage); }
+std::string EncodeEvent(const RecordedUnit& unit) { return LineOf(EventOf("unit"), unit); }
+std::string EncodeEvent(const RecordedLogging& logged) { return LineOf(EventOf("logged"), logged); }
+std::string EncodeEvent(const RecordedMoment& moment) { return LineOf(EventOf("sample"), moment); }
+std::string EncodeEvent(const RecordedNote& note) { return LineOf(EventOf("note"), note); }
+std::string EncodeEvent(const RecordedExample& example) { return LineOf(EventOf("example"), example); }
+std::string EncodeEvent(const HostWork& host) { return LineOf(EventOf("host"), host); }
+std::string EncodeEvent(const RecordedEnd& end) { return LineOf(EventOf("end"), end); }
 
 std::string EncodeReached(std::string_view stage, double at) {
-  return Event("reached").Set("stage", std::string(stage)).Set("at", at).Line();
+  return LineOf(EventOf("reached", std::string(stage)).Loose("at", at));
 }
 
 std::string EncodeComplete(std::string_view stage, double at) {
-  return Event("complete").Set("stage", std::string(stage)).Set("at", at).Line();
-}
-
-std::string EncodeEvent(const HostWork& host) {
-  Event event("host");
-  event.Set("host", host.host).Set("workers", host.workers).Set("at_once", host.at_once);
-  event.Set("units", host.units).Set("inside", static_cast<double>(host.inside_ms) / 1000);
-  event.Set("span", static_cast<double>(host.span_ms) / 1000).Set("bytes", host.bytes);
-  return event.Set("twice", host.twice).Set("lost", host.lost).Line();
-}
-
-std::string EncodeEvent(const RecordedEnd& end) {
-  Event event("end");
-  event.Set("at", end.at).Set("outcome", end.outcome).Set("peak_rss", end.peak_rss);
-  for (const auto& [unit, why] : end.failures) {
-    Json failure;
-    failure["unit"] = unit;
-    failure["why"] = why;
-    event.json()["failures"].Append(std::move(failure));
-  }
-  return event.Line();
+  return LineOf(EventOf("complete", std::string(stage)).Loose("at", at));
 }
 
 std::string EncodeEvent(const std::string& stage, const RecordedCounts& counts) {
-  Event event("counts");
-  event.Set("stage", stage);
-  event.Set("records_in", counts.counts.records_in).Set("records_out", counts.counts.records_out);
-  event.Set("bytes_in", counts.counts.bytes_in).Set("bytes_out", counts.counts.bytes_out);
-  event.Set("partitions", counts.partitions).Set("shards", counts.shards);
-  event.Set("shard_bytes", counts.shard_bytes);
-  for (const auto& [reason, count] : counts.counts.reasons) event.json()["reasons"][reason] = count;
-  for (const auto& [name, split] : counts.splits)
-    for (const std::uint64_t sum : {split.records, split.documents, split.bytes})
-      event.json()["splits"][name].Append(sum);
-  return event.Line();
+  return LineOf(EventOf("counts", stage), counts);
 }
 
 std::string EncodeEvent(const std::string& stage, const StageText& text) {
-  Event event("text");
-  event.Set("stage", stage).Set("sampled", text.profile.sampled).Set("records", text.profile.records);
-  event.Set("changed", text.changed).Set("dropped", text.dropped);
-  for (const std::uint64_t count : text.profile.lengths) event.json()["lengths"].Append(count);
-  for (std::size_t at = 0; at < kProfileClasses.size(); ++at)
-    if (text.profile.characters[at] > 0)
-      event.json()["characters"][kProfileClasses[at]] = text.profile.characters[at];
-  std::string lines = event.Line();
-  for (const SamplePair& pair : text.pairs) {
-    Event shown("pair");
-    shown.Set("stage", stage).Set("before", ToJson(pair.before));
-    if (pair.after) shown.Set("after", ToJson(*pair.after));
-    lines += shown.Line();
-  }
+  std::string lines = LineOf(EventOf("text", stage), text);
+  for (const SamplePair& pair : text.pairs) lines += LineOf(EventOf("pair", stage), pair);
   return lines;
 }
 
@@ -406,7 +275,7 @@ Result<RunRecord> ParseRunRecord(std::string_view lines) {
   bool begun = false;
   while (!lines.empty()) {
     const std::size_t end = lines.find('\n');
-    const std::optional<Json> event = EventOf(lines.substr(0, end));
+    const std::optional<Json> event = EventIn(lines.substr(0, end));
     lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
     const std::string_view kind = event ? (*event)["event"].AsString() : std::string_view();
     if (!begun) {
@@ -416,7 +285,8 @@ Result<RunRecord> ParseRunRecord(std::string_view lines) {
         return Status(Code::kFailedPrecondition,
                       StrCat("written by a newer pipe: record version ", (*event)["record"].AsInt(),
                              ", this one reads ", kVersion));
-      record.begin = BeginOf(*event);
+      record.begin = JsonFields::ReadLoosely<RecordedBegin>(*event);
+      record.begin.started = std::max<std::int64_t>(record.begin.started, 0);
       begun = true;
       continue;
     }

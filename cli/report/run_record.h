@@ -108,11 +108,16 @@ struct RecordedCounts {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
 };
 
+struct RecordedFailure {
+  std::string unit;  // a unit, or a stage; empty: the run itself
+  std::string why;
+};
+
 struct RecordedEnd {
   double at = 0;
   std::string outcome;
   std::uint64_t peak_rss = 0;
-  std::vector<std::pair<std::string, std::string>> failures;  // unit, reason
+  std::vector<RecordedFailure> failures;
 };
 
 struct RecordedBegin {

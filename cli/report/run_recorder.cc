@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/books/log_file.h"
 
 namespace pipeline {
 
@@ -49,6 +50,11 @@ RecordedUnit UnitOf(const RunningUnit& unit, double begin, double end, const Sta
 
 }  // namespace
 
+Result<RunRecord> ReadRecord(const WorkDir& work, const std::string& run) {
+  ASSIGN_OR_RETURN(const std::string lines, ReadWholeFile(StrCat(work.run(run), "/", kRecordName)));
+  return ParseRunRecord(lines);
+}
+
 RunRecorder::~RunRecorder() { End("failed", {}, {}); }
 
 double RunRecorder::Now() const { return duration<double>(SystemClock().Monotonic() - began_).count(); }
@@ -80,7 +86,7 @@ void RunRecorder::AddExisting(const std::map<std::string, RecordedCounts>& count
   for (const auto& [stage, existing] : counts) Write(EncodeEvent(stage, existing));
 }
 
-bool RunRecorder::End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
+bool RunRecorder::End(std::string outcome, std::vector<RecordedFailure> failures,
                       const std::string& closing) {
   {
     const Lock lock(mutex_);

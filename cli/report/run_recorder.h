@@ -20,11 +20,14 @@
 #include "cli/live/run_now.h"
 #include "cli/report/run_record.h"
 #include "cli/terminal/process_tree.h"
+#include "dag/books/work_dir.h"
 #include "dag/progress.h"
 
 namespace pipeline {
 
 inline constexpr std::string_view kRecordName = "events.jsonl";
+/// Errors of ReadWholeFile and ParseRunRecord.
+Result<RunRecord> ReadRecord(const WorkDir& work, const std::string& run);
 
 /// Passes every event on to the next listener. Safe from any thread. If the record cannot be written, it
 /// warns once; the run is not affected.
@@ -41,8 +44,7 @@ class RunRecorder final : public Progress {
   /// Records the counts of outputs that existed when the run began, by stage. Call after Begin.
   void AddExisting(const std::map<std::string, RecordedCounts>& counts);
   /// Stops the thread and appends `closing` (whole lines) and the end. False: the record is incomplete.
-  bool End(std::string outcome, std::vector<std::pair<std::string, std::string>> failures,
-           const std::string& closing);
+  bool End(std::string outcome, std::vector<RecordedFailure> failures, const std::string& closing);
 
   /// `tell` is called, on any thread, when everything of a stage is complete. Call it before the run.
   void OnStageDone(std::function<void(std::string_view stage)> tell) { stage_done_ = std::move(tell); }

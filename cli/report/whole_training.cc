@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "cli/report/run_recorder.h"
 #include "cli/terminal/event_file.h"
-#include "dag/books/log_file.h"
 
 namespace pipeline {
 
@@ -41,9 +40,7 @@ std::vector<RecordedTraining> FindTrainings(const WorkDir& work, const RunLog& l
     if (std::none_of(trainings.begin(), trainings.end(), goes_on)) break;
     std::vector<RecordedTraining> before = TrainingsOf(work, run->id);
     if (before.empty()) continue;
-    const Result<std::string> lines = ReadWholeFile(StrCat(work.run(run->id), "/", kRecordName));
-    if (!lines.ok()) continue;
-    const Result<RunRecord> record = ParseRunRecord(*lines);
+    const Result<RunRecord> record = ReadRecord(work, run->id);
     if (!record.ok()) continue;
     for (RecordedTraining& training : trainings) {
       const std::string recipe = RecipeIn(now, training.stage);

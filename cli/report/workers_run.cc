@@ -32,9 +32,7 @@ Status WriteRecord(const WorkDir& work, const std::string& id, const std::string
 
 /// Returns whether the record of the run `id` is here and has no end.
 bool IsRecordOpen(const WorkDir& work, const std::string& id) {
-  const Result<std::string> lines = ReadWholeFile(StrCat(work.run(id), "/", kRecordName));
-  if (!lines.ok()) return false;
-  const Result<RunRecord> record = ParseRunRecord(*lines);
+  const Result<RunRecord> record = ReadRecord(work, id);
   return record.ok() && !record->end;
 }
 
@@ -143,8 +141,7 @@ std::vector<RunLine> RunsWith(const WorkersRun* workers, const Books& books) {
   if (workers == nullptr || workers->id.empty()) return runs;
   if (std::any_of(runs.begin(), runs.end(), [&](const RunLine& run) { return run.id == workers->id; }))
     return runs;
-  const Result<std::string> lines = ReadWholeFile(StrCat(books.directory.run(workers->id), "/", kRecordName));
-  Result<RunRecord> record = lines.ok() ? ParseRunRecord(*lines) : lines.status();
+  Result<RunRecord> record = ReadRecord(books.directory, workers->id);
   if (!record.ok()) return runs;
   if (!record->end) AddWorkers(*workers, *record);
   RunLine line = LineOf(*record);
@@ -192,7 +189,7 @@ void AddWorkers(const WorkersRun& run, RunRecord& record) {
   }
   end.outcome = run.end->failures.empty() ? "done" : "failed";
   for (const RunEnd::Failure& failure : run.end->failures)
-    end.failures.emplace_back(failure.unit, failure.why);
+    end.failures.push_back({failure.unit, failure.why});
   record.end = std::move(end);
   if (!run.end->failures.empty()) return;
   for (const RecordedStage& stage : record.stages)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/json_fields.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/report/html.h"
@@ -265,34 +266,26 @@ Json ToJson(const WorkersStatus& status) {
   for (const OfferedUnit* unit : status.TooLarge()) json["too_large"].Append(unit->unit);
   json["units"] = Json(Json::Array{});
   for (const WorkerStatus& worker : status.workers) {
-    Json one;
-    one["unit"] = worker.unit.empty() ? std::string(kPlanningLease) : worker.unit;
-    one["who"] = worker.who;
-    one["attempt"] = worker.attempt;
-    one["second"] = worker.second;
-    one["slow"] = worker.is_straggler();
-    if (worker.age.time.count() > 0) one["since_ms"] = static_cast<std::int64_t>(worker.age.time.count());
-    json["units"].Append(std::move(one));
+    JsonWriter one;
+    one.Written("unit", worker.unit.empty() ? std::string(kPlanningLease) : worker.unit);
+    one.Written("who", worker.who).Written("attempt", worker.attempt).Written("second", worker.second);
+    one.Written("slow", worker.is_straggler());
+    if (worker.age.time.count() > 0) one.Written("since_ms", worker.age.time);
+    json["units"].Append(one.Finish());
   }
   json["hosts"] = Json(Json::Array{});
   for (const HostWork& host : status.work.hosts) {
-    Json one;
-    one["host"] = host.host;
-    one["workers"] = host.workers;
-    one["units"] = host.units;
-    one["inside_ms"] = host.inside_ms;
-    one["span_ms"] = host.span_ms;
-    one["bytes"] = host.bytes;
-    one["twice"] = host.twice;
-    one["lost"] = host.lost;
-    one["per_minute"] = host.per_minute;
-    json["hosts"].Append(std::move(one));
+    JsonWriter one;
+    one.Written("host", host.host).Written("workers", host.workers).Written("units", host.units);
+    one.Written("inside_ms", host.inside_ms).Written("span_ms", host.span_ms).Written("bytes", host.bytes);
+    one.Written("twice", host.twice).Written("lost", host.lost).Written("per_minute", host.per_minute);
+    json["hosts"].Append(one.Finish());
   }
   json["stages"] = Json(Json::Object{});
   for (const auto& [stage, progress] : status.Stages()) {
-    json["stages"][stage]["done"] = progress.done;
-    json["stages"][stage]["left"] = progress.left;
-    json["stages"][stage]["per_minute"] = progress.per_minute;
+    JsonWriter one;
+    one.Written("done", progress.done).Written("left", progress.left);
+    json["stages"][stage] = one.Written("per_minute", progress.per_minute).Finish();
   }
   return json;
 }

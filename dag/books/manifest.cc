@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/json_fields.h"
@@ -10,6 +12,77 @@
 #include "dag/books/unit_id.h"
 
 namespace pipeline {
+
+template <class Fields, Of<ArtifactTotals::Split> T>
+void ListFields(Fields& fields, T& split) {
+  fields.Required("records", split.records).Required("documents", split.documents);
+  fields.Required("bytes", split.bytes);
+}
+
+template <class Fields, Of<StageCounts> T>
+void ListFields(Fields& fields, T& counts) {
+  fields.Required("records_in", counts.records_in).Required("records_out", counts.records_out);
+  fields.Required("bytes_in", counts.bytes_in).Required("bytes_out", counts.bytes_out);
+  fields.Required("reasons", counts.reasons);
+}
+
+template <class Fields, Of<StoredObject> T>
+void ListFields(Fields& fields, T& object) {
+  fields.Required("object", object.name).Required("bytes", object.bytes);
+  fields.RequiredHex32("crc32c", object.crc32c).Required("digest", object.digest);
+}
+
+template <class Fields, Of<ManifestShard> T>
+void ListFields(Fields& fields, T& shard) {
+  fields.Required("split", shard.split).Required("number", shard.number).Required("count", shard.count);
+  ListFields(fields.Required("records", shard.records), shard.object);
+}
+
+template <class Fields, Of<PartitionOutput> T>
+void ListFields(Fields& fields, T& output) {
+  std::string partition = PartitionName(output.id);
+  fields.Required("partition", partition);
+  if constexpr (!std::is_const_v<T>) {
+    const std::optional<PartitionId> id = ParsePartitionName(partition);
+    if (!id) fields.Fail("partition", "not of the form IIII-PPPPP");
+    output.id = id.value_or(PartitionId{});
+  }
+  fields.Required("digest", output.committed.digest).Required("splits", output.splits);
+  fields.Required("objects", output.committed.objects);
+}
+
+template <class Fields, Of<Schema> T>
+void ListFields(Fields& fields, T& schema) {
+  constexpr std::array<std::pair<std::string_view, ColumnType>, 3> kTypes = {
+      {{"utf8", ColumnType::kUtf8}, {"u32[]", ColumnType::kU32List}, {"u8", ColumnType::kU8}}};
+  std::map<std::string, std::string, std::less<>> columns;
+  for (const auto& [column, type] : schema.columns)
+    columns[column] =
+        std::ranges::find(kTypes, type, &std::pair<std::string_view, ColumnType>::second)->first;
+  fields.Required("columns", columns).Required("splits", schema.splits);
+  fields.Optional("fields", schema.field_names);
+  if constexpr (!std::is_const_v<T>)
+    for (const auto& [column, name] : columns) {
+      const auto type = std::ranges::find(kTypes, name, &std::pair<std::string_view, ColumnType>::first);
+      if (type == kTypes.end())
+        fields.Fail(StrCat("columns.", column), StrCat("no such type as ", name));
+      else
+        schema.columns[column] = type->second;
+    }
+}
+
+template <class Fields, Of<Manifest> T>
+void ListFields(Fields& fields, T& manifest) {
+  fields.Required("schema", manifest.schema);
+  fields.Required("splits", manifest.splits);
+  fields.Required("counts", manifest.counts);
+  fields.Required("sidecars", manifest.sidecars);
+  fields.Required("followers", manifest.followers);
+  fields.Required("shards", manifest.shards);
+  fields.Required("partitions", manifest.partitions);
+  fields.Optional("facts", manifest.facts);
+  fields.Optional("continues", manifest.continues);
+}
 
 namespace {
 
@@ -21,8 +94,6 @@ constexpr std::array<std::string_view, 14> kUnsealedKeys = {
     "counts",    "sidecars", "followers", "shards",  "partitions", "facts",  "continues"};
 constexpr std::uint32_t kManifestVersion = 1;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;  // some 5 million entries
-constexpr std::array<std::pair<std::string_view, ColumnType>, 3> kColumnTypes = {
-    {{"utf8", ColumnType::kUtf8}, {"u32[]", ColumnType::kU32List}, {"u8", ColumnType::kU8}}};
 
 // ------------------------------------------------------------------------------------------ seal
 
@@ -51,67 +122,6 @@ Digest Seal(const MemberDigests& members) {
 }
 
 // ------------------------------------------------------------------------------------- encoding
-
-Json ToJson(const Schema& schema) {
-  Json json;
-  json["columns"] = Json::Object{};
-  for (const auto& [column, type] : schema.columns)
-    for (const auto& [name, its_type] : kColumnTypes)
-      if (its_type == type) json["columns"][column] = name;
-  json["splits"] = Json::Array(schema.splits.begin(), schema.splits.end());
-  if (!schema.field_names.empty())
-    json["fields"] = Json::Array(schema.field_names.begin(), schema.field_names.end());
-  return json;
-}
-
-Json ToJson(const ArtifactTotals::Split& split) {
-  Json json;
-  json["records"] = split.records;
-  json["documents"] = split.documents;
-  json["bytes"] = split.bytes;
-  return json;
-}
-
-Json ToJson(const StageCounts& counts) {
-  Json json;
-  json["records_in"] = counts.records_in;
-  json["records_out"] = counts.records_out;
-  json["bytes_in"] = counts.bytes_in;
-  json["bytes_out"] = counts.bytes_out;
-  json["reasons"] = Json::Object{};
-  for (const auto& [reason, count] : counts.reasons) json["reasons"][reason] = count;
-  return json;
-}
-
-Json ToJson(const StoredObject& object) {
-  Json json;
-  json["object"] = object.name;
-  json["bytes"] = object.bytes;
-  json["crc32c"] = Hex32(object.crc32c);
-  json["digest"] = object.digest.ToHex();
-  return json;
-}
-
-Json ToJson(const ManifestShard& shard) {
-  Json json = ToJson(shard.object);
-  json["split"] = shard.split;
-  json["number"] = shard.number;
-  json["count"] = shard.count;
-  json["records"] = shard.records;
-  return json;
-}
-
-Json ToJson(const PartitionOutput& output) {
-  Json json;
-  json["partition"] = PartitionName(output.id);
-  json["digest"] = output.committed.digest.ToHex();
-  json["splits"] = Json::Object{};
-  for (const auto& [name, split] : output.splits) json["splits"][name] = ToJson(split);
-  Json::Array objects;
-  for (const StoredObject& object : output.committed.objects) objects.push_back(ToJson(object));
-  json["objects"] = std::move(objects);
-  return json;
-}
 
 /// Writes the top level by hand: a member or an entry per line, so that a long manifest stays
 /// compact and two of them can be compared line by line.
@@ -146,19 +156,26 @@ class ManifestWriter {
     out_.push_back(brackets[1]);
     values_.emplace(key, hasher.Update(brackets.substr(1, 1)).Finish());
   }
-  template <class Entries>
-  void Array(std::string_view key, const Entries& entries) {
+
+  // The parts of a list of fields.
+  void Required(std::string_view key, const Schema& schema) { Member(key, JsonWriter::ValueOf(schema)); }
+  template <class T>
+  void Required(std::string_view key, const std::vector<T>& entries) {
     List(key, "[]", entries,
-         [](const auto& entry) { return std::pair(std::string(), ToJson(entry).Dump()); });
+         [](const T& entry) { return std::pair(std::string(), JsonWriter::ValueOf(entry).Dump()); });
   }
-  template <class Map>
-  void Object(std::string_view key, const Map& map) {
-    List(key, "{}", map, [](const auto& entry) {
+  template <class T>
+  void Required(std::string_view key, const std::map<std::string, T, std::less<>>& entries) {
+    List(key, "{}", entries, [](const auto& entry) {
       std::string name;
       AppendJsonString(name, entry.first);
-      return std::pair(std::move(name), ToJson(entry.second).Dump());
+      return std::pair(std::move(name), JsonWriter::ValueOf(entry.second).Dump());
     });
   }
+  void Optional(std::string_view key, const Json& value) {
+    if (!value.is_null()) Member(key, value);
+  }
+
   std::string Finish(bool sealed) {
     if (sealed) {
       const std::string seal = Seal(values_).ToHex();
@@ -174,115 +191,6 @@ class ManifestWriter {
 };
 
 // -------------------------------------------------------------------------------------- reading
-
-Schema SchemaFromJson(const Json& json, Status& status) {
-  Schema schema;
-  JsonFields fields(json, "schema.", status);
-  const Json& columns = fields.Object("columns");
-  JsonFields types(columns, "schema.columns.", status);
-  for (const auto& [column, value] : columns.AsObject()) {
-    const std::string type = types.Text(column);
-    bool known = false;
-    for (const auto& [name, its_type] : kColumnTypes)
-      if (name == type) schema.columns[column] = its_type, known = true;
-    if (!known && status.ok())
-      status = Status(Code::kDataLoss, StrCat("schema.columns.", column, ": no such type as ", type));
-  }
-  for (const Json& split : fields.Array("splits")) {
-    if (!split.is_string() && status.ok())
-      status = Status(Code::kDataLoss, "schema.splits: not all are strings");
-    schema.splits.emplace_back(split.AsString());
-  }
-  if (!json.Has("fields")) return schema;
-  for (const Json& name : fields.Array("fields")) {
-    if (!name.is_string() && status.ok())
-      status = Status(Code::kDataLoss, "schema.fields: not all are strings");
-    schema.field_names.emplace_back(name.AsString());
-  }
-  return schema;
-}
-
-std::map<std::string, ArtifactTotals::Split, std::less<>> SplitsFromJson(const Json& json,
-                                                                         std::string_view where,
-                                                                         Status& status) {
-  std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
-  for (const auto& [name, value] : json.AsObject()) {
-    const std::string inner = StrCat(where, "splits.", name, '.');
-    JsonFields fields(value, inner, status);
-    splits[name] = {fields.Number("records"), fields.Number("documents"), fields.Number("bytes")};
-  }
-  return splits;
-}
-
-StageCounts CountsFromJson(const Json& json, std::string_view where, Status& status) {
-  JsonFields fields(json, where, status);
-  StageCounts counts;
-  counts.records_in = fields.Number("records_in");
-  counts.records_out = fields.Number("records_out");
-  counts.bytes_in = fields.Number("bytes_in");
-  counts.bytes_out = fields.Number("bytes_out");
-  const Json& reasons = fields.Object("reasons");
-  const std::string inner = StrCat(where, "reasons.");
-  JsonFields numbers(reasons, inner, status);
-  for (const auto& [reason, value] : reasons.AsObject()) counts.reasons[reason] = numbers.Number(reason);
-  return counts;
-}
-
-StoredObject ObjectFromJson(JsonFields& fields) {
-  StoredObject object;
-  object.name = fields.Text("object");
-  object.bytes = fields.Number("bytes");
-  object.crc32c = fields.Hex32("crc32c");
-  object.digest = fields.Hex("digest");
-  return object;
-}
-
-std::vector<StoredObject> ObjectsFromJson(const Json::Array& array, std::string_view where, Status& status) {
-  std::vector<StoredObject> objects;
-  objects.reserve(array.size());
-  for (const Json& element : array) {
-    const std::string inner = StrCat(where, '[', objects.size(), "].");
-    JsonFields fields(element, inner, status);
-    objects.push_back(ObjectFromJson(fields));
-  }
-  return objects;
-}
-
-std::vector<ManifestShard> ShardsFromJson(const Json::Array& array, Status& status) {
-  std::vector<ManifestShard> shards;
-  shards.reserve(array.size());
-  for (const Json& element : array) {
-    const std::string where = StrCat("shards[", shards.size(), "].");
-    JsonFields fields(element, where, status);
-    ManifestShard shard;
-    shard.split = fields.Text("split");
-    shard.number = fields.Number32("number");
-    shard.count = fields.Number32("count");
-    shard.records = fields.Number("records");
-    shard.object = ObjectFromJson(fields);
-    shards.push_back(std::move(shard));
-  }
-  return shards;
-}
-
-std::vector<PartitionOutput> PartitionsFromJson(const Json::Array& array, Status& status) {
-  std::vector<PartitionOutput> outputs;
-  outputs.reserve(array.size());
-  for (const Json& element : array) {
-    const std::string where = StrCat("partitions[", outputs.size(), "].");
-    JsonFields fields(element, where, status);
-    PartitionOutput output;
-    const std::optional<PartitionId> id = ParsePartitionName(fields.Text("partition"));
-    if (!id && status.ok())
-      status = Status(Code::kDataLoss, StrCat(where, "partition: not of the form IIII-PPPPP"));
-    output.id = id.value_or(PartitionId{});
-    output.committed.digest = fields.Hex("digest");
-    output.splits = SplitsFromJson(fields.Object("splits"), where, status);
-    output.committed.objects = ObjectsFromJson(fields.Array("objects"), StrCat(where, "objects"), status);
-    outputs.push_back(std::move(output));
-  }
-  return outputs;
-}
 
 Result<Manifest> ManifestFromJson(const Json& json) {
   Status status;
@@ -300,16 +208,7 @@ Result<Manifest> ManifestFromJson(const Json& json) {
   const Json lineage = fields.Array("lineage");
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(manifest.lineage, LineageFromJson(lineage));
-  manifest.schema = SchemaFromJson(fields.Object("schema"), status);
-  manifest.splits = SplitsFromJson(fields.Object("splits"), "", status);
-  for (const auto& [stage, counts] : fields.Object("counts").AsObject())
-    manifest.counts[stage] = CountsFromJson(counts, StrCat("counts.", stage, '.'), status);
-  manifest.sidecars = ObjectsFromJson(fields.Array("sidecars"), "sidecars", status);
-  manifest.followers = ObjectsFromJson(fields.Array("followers"), "followers", status);
-  manifest.shards = ShardsFromJson(fields.Array("shards"), status);
-  manifest.partitions = PartitionsFromJson(fields.Array("partitions"), status);
-  if (json.Has("facts")) manifest.facts = fields.Object("facts");
-  if (json.Has("continues")) manifest.continues = fields.Object("continues");
+  ListFields(fields, manifest);
   const std::string stage = fields.Text("stage");
   const Digest recipe = fields.Hex("recipe");
   const Digest content = fields.Hex("content");
@@ -374,15 +273,7 @@ std::string EncodeManifest(const Manifest& manifest) {
   writer.Member("content", manifest.ContentRoot().ToHex());
   writer.List("lineage", "[]", ToJson(manifest.lineage).AsArray(),
               [](const Json& stage) { return std::pair(std::string(), stage.Dump()); });
-  writer.Member("schema", ToJson(manifest.schema));
-  writer.Object("splits", manifest.splits);
-  writer.Object("counts", manifest.counts);
-  writer.Array("sidecars", manifest.sidecars);
-  writer.Array("followers", manifest.followers);
-  writer.Array("shards", manifest.shards);
-  writer.Array("partitions", manifest.partitions);
-  if (!manifest.facts.is_null()) writer.Member("facts", manifest.facts);
-  if (!manifest.continues.is_null()) writer.Member("continues", manifest.continues);
+  ListFields(writer, manifest);
   return writer.Finish(manifest.sealed);
 }
 

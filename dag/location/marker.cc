@@ -2,22 +2,21 @@
 
 #include <utility>
 
-#include "base/json.h"
+#include "base/json_fields.h"
 
 namespace pipeline {
+
+template <class Fields, Of<PublicationMarker> T>
+void ListFields(Fields& fields, T& marker) {
+  fields.Written("stage", marker.stage).Written("recipe", marker.recipe).Written("holder", marker.holder);
+  fields.Loose("others", marker.others);
+}
 
 namespace {
 
 constexpr std::uint64_t kMaxMarkerBytes = 64 << 10;
 
-std::string Encode(const PublicationMarker& marker) {
-  Json json;
-  json["stage"] = marker.stage;
-  json["recipe"] = marker.recipe;
-  json["holder"] = marker.holder;
-  if (marker.others) json["others"] = true;
-  return json.DumpPretty();
-}
+std::string Encode(const PublicationMarker& marker) { return JsonWriter::ValueOf(marker).DumpPretty(); }
 
 }  // namespace
 
@@ -27,9 +26,7 @@ Result<std::optional<PublicationMarker>> ReadMarker(Store& out) {
   RETURN_IF_ERROR(text.status());
   const Result<Json> json = Json::Parse(*text);
   if (!json.ok() || !json->is_object()) return std::optional(PublicationMarker{{}, {}, {}, true});
-  const auto text_of = [&json](std::string_view member) { return std::string((*json)[member].AsString()); };
-  return std::optional(PublicationMarker{text_of("stage"), text_of("recipe"), text_of("holder"),
-                                         (*json)["others"].AsBool(false)});
+  return std::optional(JsonFields::ReadLoosely<PublicationMarker>(*json));
 }
 
 Status WriteMarker(const Publishing& by, Store& out) {

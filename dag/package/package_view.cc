@@ -28,61 +28,36 @@ std::optional<std::string> NameBelow(std::string_view prefix, std::string_view o
 
 }  // namespace
 
-std::string EncodeRunEnd(const RunEnd& end) {
-  Json json;
-  json["pipe_end"] = kPackageFormVersion;
-  Json::Array failures;
-  for (const RunEnd::Failure& failure : end.failures)
-    failures.emplace_back(Json::Object{{"unit", failure.unit}, {"why", failure.why}});
-  json["failures"] = std::move(failures);
-  if (!end.plan.empty()) json["plan"] = end.plan;
-  return json.Dump();
+template <class Fields, Of<RunEnd::Failure> T>
+void ListFields(Fields& fields, T& failure) {
+  fields.Required("unit", failure.unit).Required("why", failure.why);
 }
 
-Result<RunEnd> ParseRunEnd(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_end"));
-  Status status;
-  JsonFields fields(json, "", status);
-  RunEnd end;
-  for (const Json& element : fields.Array("failures")) {
-    const std::string where = StrCat("failures[", end.failures.size(), "].");
-    JsonFields parts(element, where, status);
-    std::string unit = parts.Text("unit");
-    end.failures.push_back({std::move(unit), parts.Text("why")});
-  }
-  RETURN_IF_ERROR(status);
-  end.plan = json["plan"].AsString();
-  return end;
+template <class Fields, Of<RunEnd> T>
+void ListFields(Fields& fields, T& end) {
+  fields.Required("failures", end.failures).Loose("plan", end.plan);
 }
+
+template <class Fields, Of<UnitAttempts::Attempt> T>
+void ListFields(Fields& fields, T& attempt) {
+  fields.Required("who", attempt.who).Required("code", attempt.code).Required("why", attempt.why);
+}
+
+template <class Fields, Of<UnitAttempts> T>
+void ListFields(Fields& fields, T& attempts) {
+  fields.Required("attempts", attempts.attempts).Written("given_up", attempts.given_up);
+}
+
+std::string EncodeRunEnd(const RunEnd& end) { return EncodeVersioned("pipe_end", end); }
+
+Result<RunEnd> ParseRunEnd(std::string_view text) { return ParseVersioned<RunEnd>(text, "pipe_end"); }
 
 std::string EncodeUnitAttempts(const UnitAttempts& attempts) {
-  Json json;
-  json["pipe_failed"] = kPackageFormVersion;
-  Json::Array array;
-  for (const UnitAttempts::Attempt& attempt : attempts.attempts)
-    array.emplace_back(Json::Object{{"who", attempt.who}, {"code", attempt.code}, {"why", attempt.why}});
-  json["attempts"] = std::move(array);
-  json["given_up"] = attempts.given_up;
-  return json.Dump();
+  return EncodeVersioned("pipe_failed", attempts);
 }
 
 Result<UnitAttempts> ParseUnitAttempts(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_failed"));
-  Status status;
-  JsonFields fields(json, "", status);
-  UnitAttempts attempts;
-  for (const Json& element : fields.Array("attempts")) {
-    const std::string where = StrCat("attempts[", attempts.attempts.size(), "].");
-    JsonFields parts(element, where, status);
-    UnitAttempts::Attempt attempt;
-    attempt.who = parts.Text("who");
-    attempt.code = static_cast<int>(parts.Number32("code"));
-    attempt.why = parts.Text("why");
-    attempts.attempts.push_back(std::move(attempt));
-  }
-  RETURN_IF_ERROR(status);
-  attempts.given_up = json["given_up"].AsBool();
-  return attempts;
+  return ParseVersioned<UnitAttempts>(text, "pipe_failed");
 }
 
 Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const UnitAttempts::Attempt& attempt,

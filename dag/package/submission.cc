@@ -16,31 +16,19 @@ constexpr std::uint64_t kMaxSubmissionBytes = 1 << 20;
 
 }  // namespace
 
+template <class Fields, Of<Submission> T>
+void ListFields(Fields& fields, T& submission) {
+  fields.Required("engine", submission.engine).Required("job", submission.job);
+  fields.Required("directory", submission.directory).Required("host", submission.host);
+  fields.Required("workers", submission.workers).Optional("memory", submission.memory);
+}
+
 std::string EncodeSubmission(const Submission& submission) {
-  Json json;
-  json["pipe_submit"] = kPackageFormVersion;
-  json["engine"] = submission.engine;
-  json["job"] = submission.job;
-  json["directory"] = submission.directory;
-  json["host"] = submission.host;
-  json["workers"] = submission.workers;
-  if (submission.memory > 0) json["memory"] = submission.memory;
-  return json.Dump();
+  return EncodeVersioned("pipe_submit", submission);
 }
 
 Result<Submission> ParseSubmission(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_submit"));
-  Status status;
-  JsonFields fields(json, "", status);
-  Submission submission;
-  submission.engine = fields.Text("engine");
-  submission.job = fields.Text("job");
-  submission.directory = fields.Text("directory");
-  submission.host = fields.Text("host");
-  submission.workers = static_cast<int>(fields.Number32("workers") & 0x7fffffff);
-  if (json.Has("memory")) submission.memory = fields.Number("memory");
-  RETURN_IF_ERROR(status);
-  return submission;
+  return ParseVersioned<Submission>(text, "pipe_submit");
 }
 
 Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -27,6 +28,27 @@ inline constexpr std::size_t kPackageReaders = 16;
 /// kFailedPrecondition: a newer program wrote it. kDataLoss: it is damaged.
 Result<Json> ParseVersioned(std::string_view text, std::string_view member,
                             std::uint32_t newest = kPackageFormVersion);
+
+/// The same for a type that lists its fields.
+template <class T>
+Result<T> ParseVersioned(std::string_view text, std::string_view member) {
+  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, member));
+  Status status;
+  JsonFields fields(json, "", status);
+  T value;
+  ListFields(fields, value);
+  RETURN_IF_ERROR(status);
+  return value;
+}
+
+/// Returns the text of such an object in the version kPackageFormVersion.
+template <class T>
+std::string EncodeVersioned(std::string_view member, const T& value) {
+  JsonWriter writer;
+  writer.Written(member, kPackageFormVersion);
+  ListFields(writer, value);
+  return writer.Finish().Dump();
+}
 
 /// Returns whether an object cannot be read because of its bytes: they are damaged, or too many.
 bool IsDamaged(const Status& why);

@@ -25,12 +25,21 @@ std::string Cut(std::string_view name) {
   return std::string(name.substr(0, end));
 }
 
-std::int64_t Within(std::int64_t number, std::int64_t most) {
-  return std::clamp<std::int64_t>(number, 0, most);
-}
-
-void Set(Json& json, std::string_view name, std::int64_t number) {
-  if (number > 0) json[name] = number;
+WorkHistory Bounded(WorkHistory history) {
+  const auto bound = [](std::int64_t& number, std::int64_t most) {
+    number = std::clamp<std::int64_t>(number, 0, most);
+  };
+  for (WorkHistory::Entry& entry : history.results) {
+    entry.unit = Cut(entry.unit);
+    entry.who = Cut(entry.who);
+    bound(entry.began, kLastTime);
+    bound(entry.took_ms, kLongestUnit);
+  }
+  for (WorkHistory::Loss& loss : history.lost) {
+    for (std::string* name : {&loss.unit, &loss.who, &loss.by}) *name = Cut(*name);
+    bound(loss.began, kLastTime);
+  }
+  return history;
 }
 
 std::string PrefixOf(std::string_view run) { return StrCat(kHistoryPrefix, run, "/"); }
@@ -42,60 +51,30 @@ void WorkHistory::Add(const WorkHistory& more) {
   lost.insert(lost.end(), more.lost.begin(), more.lost.end());
 }
 
+template <class Fields, Of<WorkHistory::Entry> T>
+void ListFields(Fields& fields, T& entry) {
+  fields.Required("unit", entry.unit).Required("who", entry.who).Loose("began", entry.began);
+  fields.Loose("took_ms", entry.took_ms).Loose("bytes", entry.bytes).Loose("records", entry.records);
+}
+
+template <class Fields, Of<WorkHistory::Loss> T>
+void ListFields(Fields& fields, T& loss) {
+  fields.Required("unit", loss.unit).Required("who", loss.who).Required("by", loss.by);
+  fields.Loose("began", loss.began);
+}
+
+template <class Fields, Of<WorkHistory> T>
+void ListFields(Fields& fields, T& history) {
+  fields.Required("results", history.results).Required("lost", history.lost);
+}
+
 std::string EncodeWorkHistory(const WorkHistory& history) {
-  Json::Array results, lost;
-  for (const WorkHistory::Entry& entry : history.results) {
-    Json json;
-    json["unit"] = Cut(entry.unit);
-    json["who"] = Cut(entry.who);
-    Set(json, "began", Within(entry.began, kLastTime));
-    Set(json, "took_ms", Within(entry.took_ms, kLongestUnit));
-    Set(json, "bytes", static_cast<std::int64_t>(entry.bytes));
-    Set(json, "records", static_cast<std::int64_t>(entry.records));
-    results.push_back(std::move(json));
-  }
-  for (const WorkHistory::Loss& loss : history.lost) {
-    Json json;
-    json["unit"] = Cut(loss.unit);
-    json["who"] = Cut(loss.who);
-    json["by"] = Cut(loss.by);
-    Set(json, "began", Within(loss.began, kLastTime));
-    lost.push_back(std::move(json));
-  }
-  Json json;
-  json["pipe_history"] = kPackageFormVersion;
-  json["results"] = std::move(results);
-  json["lost"] = std::move(lost);
-  return json.Dump();
+  return EncodeVersioned("pipe_history", Bounded(history));
 }
 
 Result<WorkHistory> ParseWorkHistory(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json json, ParseVersioned(text, "pipe_history"));
-  Status status;
-  JsonFields fields(json, "", status);
-  WorkHistory history;
-  for (const Json& element : fields.Array("results")) {
-    const std::string where = StrCat("results[", history.results.size(), "].");
-    JsonFields parts(element, where, status);
-    WorkHistory::Entry& entry = history.results.emplace_back();
-    entry.unit = Cut(parts.Text("unit"));
-    entry.who = Cut(parts.Text("who"));
-    entry.began = Within(element["began"].AsInt(), kLastTime);
-    entry.took_ms = Within(element["took_ms"].AsInt(), kLongestUnit);
-    entry.bytes = element["bytes"].AsCount();
-    entry.records = element["records"].AsCount();
-  }
-  for (const Json& element : fields.Array("lost")) {
-    const std::string where = StrCat("lost[", history.lost.size(), "].");
-    JsonFields parts(element, where, status);
-    WorkHistory::Loss& loss = history.lost.emplace_back();
-    loss.unit = Cut(parts.Text("unit"));
-    loss.who = Cut(parts.Text("who"));
-    loss.by = Cut(parts.Text("by"));
-    loss.began = Within(element["began"].AsInt(), kLastTime);
-  }
-  RETURN_IF_ERROR(status);
-  return history;
+  ASSIGN_OR_RETURN(WorkHistory history, ParseVersioned<WorkHistory>(text, "pipe_history"));
+  return Bounded(std::move(history));
 }
 
 Status WriteHistory(Store& package, std::string_view run, const WorkHistory& history) {

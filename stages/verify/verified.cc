@@ -11,6 +11,12 @@
 
 namespace pipeline {
 
+template <class Fields, Of<VerifiedObject> T>
+void ListFields(Fields& fields, T& object) {
+  fields.Required("version", object.version).Required("bytes", object.bytes);
+  fields.RequiredHex32("crc32c", object.crc32c).Loose("ctime", object.ctime_ns);
+}
+
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
@@ -25,11 +31,7 @@ Result<VerifiedObjects> Parse(std::string_view text, const Manifest& manifest) {
   JsonFields all(json, "", status);
   VerifiedObjects verified;
   if (all.Number("pipe_verified") != kVersion || all.Text("manifest") != NameOf(manifest)) return verified;
-  for (const auto& [name, entry] : all.Object("objects").AsObject()) {
-    JsonFields object(entry, "objects.", status);
-    verified[name] = {object.Text("version"), object.Number("bytes"), object.Hex32("crc32c"),
-                      entry["ctime"].AsInt()};
-  }
+  all.Required("objects", verified);
   if (!status.ok()) return status;
   return verified;
 }
@@ -52,21 +54,14 @@ VerifiedObjects ReadVerified(Store& store, const Manifest& manifest, std::stop_t
 
 Status WriteVerified(Store& store, const Manifest& manifest, const VerifiedObjects& verified,
                      std::stop_token stop) {
-  Json json;
-  json["pipe_verified"] = kVersion;
-  json["manifest"] = NameOf(manifest);
-  json["objects"] = Json::Object{};
-  for (const auto& [name, object] : verified) {
-    Json& entry = json["objects"][name];
-    entry["version"] = object.version;
-    entry["bytes"] = object.bytes;
-    entry["crc32c"] = Hex32(object.crc32c);
-    if (object.ctime_ns != 0) entry["ctime"] = object.ctime_ns;
-  }
+  JsonWriter writer;
+  writer.Written("pipe_verified", kVersion)
+      .Written("manifest", NameOf(manifest))
+      .Required("objects", verified);
   // A run that is stopped ends soon, even if the server does not answer.
   std::optional<TimeLimit> limit;
   if (stop.stop_requested()) limit.emplace(kMostAtTheEnd, std::stop_token());
-  return WriteObject(store, kVerifiedName, json.Dump() + "\n", Condition::ReplaceAny(),
+  return WriteObject(store, kVerifiedName, writer.Finish().Dump() + "\n", Condition::ReplaceAny(),
                      limit ? limit->token() : stop)
       .status();
 }

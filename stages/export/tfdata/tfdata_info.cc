@@ -5,6 +5,12 @@
 
 namespace pipeline {
 
+template <class Fields, Of<TfdataDirectory> T>
+void ListFields(Fields& fields, T& directory) {
+  fields.Required("directory", directory.name).Required("run_id", directory.run_id);
+  fields.Required("ids", directory.ids).Required("documents", directory.documents);
+}
+
 namespace {
 
 constexpr std::string_view kVersionKey = "pipe_tfdata";
@@ -27,15 +33,7 @@ std::string TfdataInfoJson(const TfdataInfo& info) {
   for (const TfdataSplit& split : info.splits) {
     Json& made = json["splits"][split.name];
     made["ids"] = split.ids();
-    Json::Array directories;
-    for (const TfdataDirectory& directory : split.directories) {
-      Json& element = directories.emplace_back();
-      element["directory"] = directory.name;
-      element["run_id"] = directory.run_id;
-      element["ids"] = directory.ids;
-      element["documents"] = directory.documents;
-    }
-    made["directories"] = std::move(directories);
+    made["directories"] = JsonWriter::ValueOf(split.directories);
   }
   return json.DumpPretty();
 }
@@ -58,12 +56,7 @@ Result<TfdataInfo> ParseTfdataInfo(std::string_view text) {
     const std::string where = StrCat("splits.", name, ".");
     JsonFields parts(value, where, status);
     const std::uint64_t ids = parts.Number("ids");
-    for (const Json& element : parts.Array("directories")) {
-      const std::string inner = StrCat(where, "directories[", split.directories.size(), "].");
-      JsonFields of(element, inner, status);
-      split.directories.push_back(
-          {of.Text("directory"), of.Text("run_id"), of.Number("ids"), of.Number("documents")});
-    }
+    parts.Required("directories", split.directories);
     if (status.ok() && ids != split.ids())
       status = Status(Code::kDataLoss, StrCat(where, "ids: ", ids, " is not the sum over its directories"));
   }
