@@ -33,7 +33,8 @@ LEAST = 2          # documents of the training with a character or a pair that c
 FEW_STEPS = 200    # on the few labels
 sys.path.insert(0, str(ROOT / "plugins/train/python"))
 
-from pipe_trainer import label_scores, labels  # noqa: E402
+from pipe_trainer.data import labels  # noqa: E402
+from pipe_trainer.objectives import label_scores  # noqa: E402
 
 
 def documents_of(place, split):

@@ -18,7 +18,11 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, export, families, initial, labels, lora, model, number_labels, objectives  # noqa: E402
+from pipe_trainer import config  # noqa: E402
+from pipe_trainer.data import labels, number_labels  # noqa: E402
+from pipe_trainer.export import export, initial  # noqa: E402
+from pipe_trainer.model import families, lora, model  # noqa: E402
+from pipe_trainer.objectives import objectives  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}

@@ -20,8 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import masked, objectives
-from pipe_trainer.held_out import HeldOut
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.objectives import masked, objectives
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans", "experts": "tiny-spans"}
@@ -71,7 +71,7 @@ def shuffled(ids, segments, stay, key):
 
 def figures(rows, objective, seed, place):
     """Returns (loss, that with shuffled context, the unigram's) of a fresh model, in nats for each hidden id."""
-    from pipe_trainer import job
+    from pipe_trainer.run import job
     given = job.parse({"pipe_job": 1, "run_dir": str(place), "steps": STEPS[objective], "seed": seed, "log_every": 50,
                        "eval_every": 0, "checkpoint_every": 100000, "export": False,
                        "config": {"preset": PRESETS[objective], "batch": {"rows": BATCH},

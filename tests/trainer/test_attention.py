@@ -12,8 +12,10 @@ import session
 import jax
 import jax.numpy as jnp
 
-from pipe_trainer import attention, exits, job, kernels, memory, run, search, selfcheck, signals
-from pipe_trainer.setup import prepare
+from pipe_trainer import exits
+from pipe_trainer.model import attention, kernels, selfcheck
+from pipe_trainer.run import job, memory, run, search, signals
+from pipe_trainer.run.setup import prepare
 
 REFERENCE = attention.reference
 

@@ -11,8 +11,8 @@ import numpy as np
 
 import places  # noqa: F401
 import packed_rows
-from pipe_trainer import baselines, evaluate, tally
-from pipe_trainer.data import Batch, Rows
+from pipe_trainer.data.rows import Batch, Rows
+from pipe_trainer.eval import baselines, evaluate, tally
 
 VOCAB = 30
 

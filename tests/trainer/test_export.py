@@ -14,7 +14,10 @@ import places
 import tensor_files
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, model_card, objectives, safetensors, sentencepiece_model
+from pipe_trainer.data import sentencepiece_model
+from pipe_trainer.export import export, model_card, safetensors
+from pipe_trainer.model import model
+from pipe_trainer.objectives import objectives
 
 FACTS = {
     "name": "train", "recipe": "ab" * 16, "seed": 1, "steps": 20, "tokens": 4096, "params": 12345,

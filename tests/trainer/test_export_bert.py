@@ -12,7 +12,8 @@ import numpy as np
 import places
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, safetensors
+from pipe_trainer.export import export, safetensors
+from pipe_trainer.model import model
 
 SHAPE = configs.Model(family="bert", layers=2, d=32, heads=4, ff=48, vocab=301, seq_len=16, norm_eps=1e-12).complete()
 MASK = 300  # behind the vocabulary of the tokenizer

@@ -16,11 +16,14 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import jaxprs_in_params
 
-from pipe_trainer import (candidates, compiled, devices, exits, fit, job, memory, model, objectives, resume, search, sharding,
-                          slices, t5, throughput)
+from pipe_trainer import exits, fit
+from pipe_trainer.checkpoints import resume
 from pipe_trainer.config import PRESETS, MeshShape
-from pipe_trainer.memory import GIB, Figure
-from pipe_trainer.setup import prepare
+from pipe_trainer.model import model, sharding, t5
+from pipe_trainer.objectives import objectives
+from pipe_trainer.run import candidates, compiled, devices, job, memory, search, slices, throughput
+from pipe_trainer.run.memory import GIB, Figure
+from pipe_trainer.run.setup import prepare
 
 MIB = 1 << 20
 

@@ -14,7 +14,9 @@ import numpy as np
 from jax import lax
 from jax.extend.core import jaxprs_in_params
 
-from pipe_trainer import attention, config, llama, lm1b, model, norms, primitives, step
+from pipe_trainer import config
+from pipe_trainer.model import attention, llama, lm1b, model, norms, primitives
+from pipe_trainer.optim import step
 
 SHAPE = config.Model(layers=2, d=64, heads=4, kv_heads=2, ff=128, vocab=61, seq_len=64, tied=False).complete()
 SEED_SHAPE = dataclasses.replace(SHAPE, family="lm1b", kv_heads=4)

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import exits, guard, step
+from pipe_trainer import exits
 from pipe_trainer.config import Guard
+from pipe_trainer.optim import guard, step
 
 BAD = 60  # a row that begins with it is harmful
 GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}

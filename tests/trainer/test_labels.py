@@ -16,11 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import (answers, attention, candidates, classes, config, exits, export, initial, label_scores, labels,
-                          model, model_card, predict, throughput)
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.packed_info import DataError, read_packed_info
-from pipe_trainer.text import Text
+from pipe_trainer import config, exits, predict
+from pipe_trainer.data import labels
+from pipe_trainer.data.packed_info import DataError, read_packed_info
+from pipe_trainer.data.text import Text
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.export import export, initial, model_card
+from pipe_trainer.model import attention, model
+from pipe_trainer.objectives import answers, classes, label_scores
+from pipe_trainer.run import candidates, throughput
 
 EOS, NEWLINE, VOCAB, LENGTH = session.EOS, 4, 61, 32
 # Three labels whose second id tells them apart.

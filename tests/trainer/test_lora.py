@@ -19,9 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from pipe_trainer import (attention, candidates, compiled, config, exits, export, fit, job, lora, memory, model, objectives,
-                          safetensors, sharding, step)
+from pipe_trainer import config, exits, fit
 from pipe_trainer.config import Lora, Optimizer
+from pipe_trainer.export import export, safetensors
+from pipe_trainer.model import attention, lora, model, sharding
+from pipe_trainer.objectives import objectives
+from pipe_trainer.optim import step
+from pipe_trainer.run import candidates, compiled, job, memory
 
 SHAPE = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=tiny_tokenizer.VOCAB, seq_len=32).complete()
 FAMILIES = {
@@ -174,7 +178,7 @@ class Steps(unittest.TestCase):
         for wanted, times, said in ((whole, 1.1, True), (adapted, 1.5, False), (adapted, 2.5, True), (adapted, None, True)):
             setup = SimpleNamespace(config=wanted, mesh=sharding.make_mesh(wanted.mesh, jax.devices()[:1]))
             with mock.patch.object(memory, "of_each", lambda devices, times=times: times and int(times * size)):
-                self.assertEqual(memory.holds_whole(setup), said, (wanted.lora, times))
+                self.assertEqual(candidates.holds_whole(setup), said, (wanted.lora, times))
 
     def test_adapters_lie_like_their_matrices(self):
         self.assertEqual({name: sharding.axes_of(name) for name in ("wq_a", "wq_b", "wo_a", "wo_b", "w_down_a", "dense_a")},

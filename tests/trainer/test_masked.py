@@ -12,8 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, exits, masked, model, setup
-from pipe_trainer.held_out import HeldOut
+from pipe_trainer import config, exits
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.model import attention, model
+from pipe_trainer.objectives import masked
+from pipe_trainer.run import setup
 
 LENGTH, VOCAB, MASK = 32, 61, 5
 SHAPE = config.Model(family="bert", layers=2, d=32, heads=4, ff=64, vocab=VOCAB, seq_len=LENGTH).complete()

@@ -11,7 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, loss, model, objectives, step
+from pipe_trainer import config
+from pipe_trainer.model import attention, model
+from pipe_trainer.objectives import loss, objectives
+from pipe_trainer.optim import step
 
 SMALL = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=61, seq_len=32).complete()
 SEED_SHAPE = config.Model(family="lm1b", layers=2, d=32, heads=4, ff=64, vocab=61, seq_len=32, tied=False,

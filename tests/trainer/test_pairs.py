@@ -8,7 +8,8 @@ import session
 import jax
 import numpy as np
 
-from pipe_trainer import config, objectives, pairs, spans
+from pipe_trainer import config
+from pipe_trainer.objectives import objectives, pairs, spans
 
 LENGTH, VOCAB = 48, 61
 SHAPE = config.Model(family="t5", layers=1, d=16, heads=2, ff=32, vocab=VOCAB + 100, seq_len=LENGTH).complete()

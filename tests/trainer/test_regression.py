@@ -15,10 +15,15 @@ import jax
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import (exits, export, initial, labels, model, number_labels, objectives, resume, selection,
-                          sentencepiece_model, step)
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.packed_info import read_packed_info
+from pipe_trainer import exits
+from pipe_trainer.checkpoints import resume, selection
+from pipe_trainer.data import labels, number_labels, sentencepiece_model
+from pipe_trainer.data.packed_info import read_packed_info
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.export import export, initial
+from pipe_trainer.model import model
+from pipe_trainer.objectives import objectives
+from pipe_trainer.optim import step
 
 EOS, NEWLINE, VOCAB, LENGTH = session.EOS, 4, 61, 32
 FIRST = 40  # the ids from here on are the characters of numbers

@@ -12,10 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, exits, job, loss, model, objectives, regularizers, resume, step
+from pipe_trainer import config, exits
+from pipe_trainer.checkpoints import resume
 from pipe_trainer.config import PRESETS, Regularizers
-from pipe_trainer.loop import Loop
-from pipe_trainer.setup import prepare
+from pipe_trainer.model import attention, model, regularizers
+from pipe_trainer.objectives import loss, objectives
+from pipe_trainer.optim import step
+from pipe_trainer.run import job
+from pipe_trainer.run.loop import Loop
+from pipe_trainer.run.setup import prepare
 
 SHAPE = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=61, seq_len=32).complete()
 SEED_SHAPE = dataclasses.replace(SHAPE, family="lm1b", kv_heads=4, tied=False)

@@ -14,9 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "plugins/train/python"))
 
-from pipe_trainer import job  # noqa: E402
 from pipe_trainer.config import OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS  # noqa: E402
-from pipe_trainer.families import FAMILIES  # noqa: E402
+from pipe_trainer.model.families import FAMILIES  # noqa: E402
+from pipe_trainer.run import job  # noqa: E402
 
 TABLE = ROOT / "plugins/train/config/trainer_keys.cc"
 BEGIN, END = 'R"json(', ')json"'

@@ -9,7 +9,8 @@ import sys
 import time
 from dataclasses import replace
 
-from . import devices, exits, job
+from . import exits
+from .run import devices, job
 
 
 def options_of(argv):
@@ -29,7 +30,7 @@ def config_of(options):
     config = job.parse_config(options.config, mistakes)
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
-    from . import objectives
+    from .objectives import objectives
     config, needed = objectives.completed(config, options.vocab - 1)
     return replace(config, model=replace(config.model, vocab=max(options.vocab, needed), seq_len=options.seq_len),
                    batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
@@ -48,8 +49,10 @@ class Training:
         import jax
         import jax.numpy as jnp
 
-        from . import attention, loss, model, objectives, sharding, step
-        from .setup import compute_type
+        from .model import attention, model, sharding
+        from .objectives import loss, objectives
+        from .optim import step
+        from .run.arrangement import compute_type
 
         self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
         platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
@@ -78,8 +81,8 @@ def measure(config, options):
     import jax
     import jax.numpy as jnp
 
-    from . import model
-    from .throughput import flops_per_token
+    from .model import model
+    from .run.throughput import flops_per_token
 
     train, shape, rows = Training(config), config.model, config.batch.rows
     key = jax.random.key(0)

@@ -6,10 +6,11 @@ the default written here. Fields that another object knows (vocabulary, length o
 no device bounds them.
 """
 
+import types
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
-from .families import FAMILIES
-from .labels import METRICS, NUMBER_METRICS
+from .data.labels import METRICS, NUMBER_METRICS
+from .model.families import FAMILIES
 
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
 AUTO = "auto"
@@ -240,6 +241,40 @@ def of_dict(values):
     """The inverse of as_dict, also after a way through JSON."""
     return Config(**{name: kind(**values.get(name, {})) for name, kind in SECTIONS.items()},
                   auto=tuple(tuple(key) for key in values.get("auto", ())))
+
+
+def misfit(part, value):
+    """Returns the requirement of a field that the value does not meet; None if it does."""
+    kinds = part.type.__args__ if isinstance(part.type, types.UnionType) else (part.type,)
+    if value is None and type(None) in kinds:
+        return None
+    bounds = part.metadata
+    free = f" or {AUTO}" if bounds.get("auto") else ""
+    if "choices" in bounds:
+        return None if value in bounds["choices"] else f"wants one of {', '.join(bounds['choices'])}{free}"
+    kind = kinds[0]
+    if not is_a(value, kind):
+        return f"wants {NAMES[kind]}{free}"
+    if "low" in bounds and value < bounds["low"]:
+        return f"wants at least {bounds['low']}"
+    if "below" in bounds and value >= bounds["below"]:
+        return f"wants less than {bounds['below']}"
+    if "above" in bounds and value <= bounds["above"]:
+        return f"wants more than {bounds['above']}"
+    if "high" in bounds and value > bounds["high"]:
+        return f"wants at most {bounds['high']}"
+    return None
+
+
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "a list of names"}
+
+
+def is_a(value, kind):
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+    if kind is tuple:
+        return isinstance(value, list) and len(value) > 0 and all(isinstance(one, str) for one in value)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 # The recipe of T5's pre-training.

@@ -9,10 +9,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import candidates, compiled, exits, initial, job, objectives, search, slices
+from . import exits
 from .atomic import write_text
-from .memory import GIB
-from .throughput import peak_tflops
+from .config import is_a
+from .export import initial
+from .objectives import objectives
+from .run import candidates, compiled, job, search, slices
+from .run.memory import GIB
+from .run.throughput import peak_tflops
 
 # Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e. The others have
 # SHARE, which the scaling book calls reasonable.
@@ -60,7 +64,7 @@ def question(path):
     mistakes = job.unknown(raw, ["config", "seq_len", "vocab", "steps"], "question")
     for name, low, high in (("seq_len", 1, 1 << 24), ("vocab", 2, (1 << 31) - 1), ("steps", 1, 1 << 62)):
         value = raw.get(name)
-        if not (job.is_a(value, int) and low <= value <= high) and not (name == "steps" and value is None):
+        if not (is_a(value, int) and low <= value <= high) and not (name == "steps" and value is None):
             mistakes.append(f"question.{name}: wants a whole number from {low}, and is {job.show(value)}")
     config = job.parse_config(raw.get("config") or {}, mistakes)
     model = config.model
@@ -74,7 +78,7 @@ def question(path):
 
 
 def of_job(found):
-    from .packed_info import read_packed_info
+    from .data.packed_info import read_packed_info
     rows = read_packed_info(found.data["dir"])
     config = found.config
     if found.init_from:

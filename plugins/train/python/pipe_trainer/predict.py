@@ -13,9 +13,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from . import finished
 from .exits import BAD_DATA, Ended
-from .sample import bounded, generate
+from .run import finished
+from .run.finished import bounded
 
 LINES_AT_A_TIME = 64
 READ = 1 << 16  # bytes at a time
@@ -76,7 +76,8 @@ def scores(params, ids, ends, config, labels, start):
     import jax.numpy as jnp
     from jax import nn
 
-    from . import model, regression
+    from .model import model
+    from .objectives import regression
     index = jnp.arange(ids.shape[1])
     inside = index < ends[:, None]
     layout = jnp.where(inside, 0, -1), jnp.broadcast_to(index, ids.shape)
@@ -107,6 +108,7 @@ class Continuing:
         return [self._continued(line) for line in lines]
 
     def _continued(self, line):
+        from .eval.generation import generate
         stop = self._text.line_end
         made = generate(self._run.params, self._run.model, self._text.prompt_ids(line), self._length, temperature=0.0,
                         stop=stop)
@@ -124,7 +126,7 @@ def answering(run, length):
 
 
 def continues(model):
-    from . import families
+    from .model import families
     return families.of(model).causal
 
 

@@ -6,11 +6,12 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from . import finished, number_labels
 from .atomic import write_text
+from .data import number_labels, sentencepiece_model
+from .data.labels import METRICS, NUMBER_METRICS
 from .exits import BAD_DATA, Ended
-from .labels import METRICS, NUMBER_METRICS
-from .sample import bounded
+from .run import finished
+from .run.finished import bounded
 
 IDS_AT_A_TIME = 8192  # on a device
 SHOWN = 120           # characters of a document
@@ -38,8 +39,9 @@ def setup_of(run, rows, limit):
     """Returns the setup.Setup in which HeldOut scores `rows` with the model of a finished run."""
     import jax
 
-    from . import masked, setup
     from .config import BatchSize, Config, Eval
+    from .objectives import masked
+    from .run import setup
     mine, theirs = run.facts["tokenizer"], rows.tokenizer
     if mine["model_digest"] != theirs["model_digest"]:
         raise Ended(BAD_DATA, f"{rows.directory}: its rows were made with the tokenizer {theirs['model_digest']}, and "
@@ -52,12 +54,12 @@ def setup_of(run, rows, limit):
                               f"{named(run.labels)}; give write_packed the labels of the model")
     objective = run.objective()
     if run.model.classes == 1:
-        rows.labels = setup.with_texts(run.labels, rows)
+        rows.labels = number_labels.with_texts(run.labels, rows)
     devices = jax.local_devices()
     batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
     config = Config(model=replace(run.model, seq_len=rows.seq_len), objective=objective,
                     batch=BatchSize(rows=batch), eval=Eval(rows=limit, batch=batch))
-    pieces = setup.pieces_of(rows) if objective.whole_words else ()
+    pieces = sentencepiece_model.of_rows(rows).pieces if objective.whole_words else ()
     begins = masked.begins_of(pieces, run.model.vocab) if objective.whole_words else None
     arranged = setup.arrange(config, devices, begins, rows)
     return setup.Setup(**vars(arranged), job=None, rows=rows, eval_rows=rows, fit={})
@@ -77,12 +79,12 @@ def named(labels):
 
 def scores_of(options):
     """Returns the scores, with `mistakes` if the rows have labels."""
-    from . import data
-    from .held_out import HeldOut
+    from .data.rows import DataError, Rows
+    from .eval.held_out import HeldOut
     run = finished.find(options.run)
     try:
-        rows = data.Rows(options.data, options.split)
-    except data.DataError as error:
+        rows = Rows(options.data, options.split)
+    except DataError as error:
         raise Ended(BAD_DATA, str(error)) from None
     held_out = HeldOut(setup_of(run, rows, options.rows), Warnings())
     params = run.params

@@ -1,0 +1,87 @@
+"""A finished run, opened by its export, for programs that use the model: `sample`, `score`, `predict`."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from ..exits import BAD_DATA, DONE, Ended
+
+
+class Finished(NamedTuple):
+    place: Path
+    params: object
+    model: object   # config.Model
+    facts: dict     # of pipe.json
+    labels: object  # labels.Labels or number_labels.Numbers that the model answers with, or None
+
+    def text(self):
+        from ..data.text import Text
+        return Text(self.place / "tokenizer.model", self.facts["tokenizer"], self.facts.get("form"))
+
+    def objective(self):
+        """Returns the config.Objective that the model learned. Exports of earlier versions do not name it."""
+        from ..config import Objective
+        if "objective" in self.facts:
+            told = self.facts["objective"].items()
+            return Objective(**{key: value for key, value in told if key in vars(Objective())})
+        if self.model.family == "t5":
+            raise Ended(BAD_DATA, f"{self.place}: does not say which objective its model learned: it is of an earlier "
+                                  f"version; run the pipeline with a new pipe, which exports it again")
+        return Objective(name="masked" if self.model.family == "bert" else "causal", mask_id=self.facts.get("mask_id"))
+
+
+def export_of(run):
+    """Returns the export of a run directory, or the directory itself if it is an export."""
+    for place in (run / "export", run):
+        if (place / "model.safetensors").is_file():
+            return place
+    raise FileNotFoundError(f"{run}: no export/model.safetensors there; a run that ended with `export: true` "
+                            f"has one")
+
+
+def find(run, continues_text=False):
+    """Opens a run. Also finds the devices. `continues_text`: refuses a model that cannot."""
+    from ..export import export
+    from . import devices
+    devices.find(os.environ)
+    place = export_of(run)
+    params, model, facts = (export.read if continues_text else export.read_any)(place)
+    return Finished(place, params, model, facts, labels_of(facts.get("labels")))
+
+
+def labels_of(told):
+    from ..data import labels, number_labels
+    if told is None:
+        return None
+    return number_labels.of_facts(told) if isinstance(told, dict) else labels.parse(told)
+
+
+def bounded(kind, low, high):
+    def parse(text):
+        value = kind(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text}: not between {low} and {high}")
+        return value
+    parse.__name__ = kind.__name__
+    return parse
+
+
+def reported(name, work):
+    """Returns the exit code of work(), whose failure is one line on stderr."""
+    from ..export import export
+    from ..export.safetensors import SafetensorsError
+    try:
+        return work() or DONE
+    except BrokenPipeError:  # the reader of the output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (OSError, RuntimeError, SafetensorsError, export.ContinuesNoText, json.JSONDecodeError, KeyError,
+            ValueError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return BAD_DATA
+    except Ended as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return error.code
