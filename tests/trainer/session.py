@@ -90,6 +90,16 @@ def metrics_of_a_step(arranged, rows):
         return np.asarray(program(state, parts, np.float32(1e-3), np.zeros(arranged.mesh.devices.size, np.float32))[1])
 
 
+def summed_loss(params, shape, attend, compute, positions, tokens, lengths, weights=None, objective=None, **more):
+    """step.summed_loss of a shape, without the loads of experts. `objective` None: that of the default config."""
+    from pipe_trainer import config
+    from pipe_trainer.objectives import registry
+    from pipe_trainer.optim import step
+
+    objective = objective or registry.of(config.Config(model=shape))
+    return step.summed_loss(params, objective, attend, compute, positions, (tokens, lengths, weights), **more)[0]
+
+
 def refused(test, sections, *words):
     """A job with these sections is refused, in these words."""
     from pipe_trainer import exits

@@ -18,8 +18,8 @@ import numpy as np
 from pipe_trainer import config as configs
 from pipe_trainer import exits
 from pipe_trainer.data import sentencepiece_model
-from pipe_trainer.export import bert_form, costs, export, gguf, gguf_llama, gguf_tokenizer, int8, leaner, llama_form
-from pipe_trainer.run import job, setup
+from pipe_trainer.export import costs, export, gguf, gguf_llama, gguf_tokenizer, int8, leaner, llama_form
+from pipe_trainer.run import setup
 
 EXPORT = configs.Export
 

@@ -23,7 +23,6 @@ from pipe_trainer import config, exits, fit
 from pipe_trainer.config import Lora, Optimizer
 from pipe_trainer.export import export, safetensors
 from pipe_trainer.model import attention, lora, model, sharding
-from pipe_trainer.objectives import objectives
 from pipe_trainer.optim import step
 from pipe_trainer.run import candidates, compiled, job, memory
 
@@ -117,8 +116,7 @@ class Steps(unittest.TestCase):
         state = step.new_state(whole, jax.random.key(0))
         before = jax.device_get(state["params"])
         rows = session.random_rows(8, vocab=shape.vocab).shuffled(0, 8)
-        program = jax.jit(step.make_train_step(whole, attention.reference, jnp.float32, 32, 7,
-                                               objectives.make(whole)))
+        program = jax.jit(step.make_train_step(whole, attention.reference, jnp.float32, 32, 7))
         for _ in range(2):
             state, metrics = program(state, (rows.tokens[None], rows.lengths[None], None), jnp.float32(1e-2), jnp.zeros(1),
                                      base)
@@ -130,8 +128,8 @@ class Steps(unittest.TestCase):
         rows = session.random_rows(4, vocab=SHAPE.vocab).shuffled(0, 4)
 
         def nats(adapters, merges):
-            return step.summed_loss(lora.attached(wanted, base, adapters, merges), SHAPE, None, jnp.float32, 32,
-                                    rows.tokens, rows.lengths)
+            return session.summed_loss(lora.attached(wanted, base, adapters, merges), SHAPE, None, jnp.float32, 32,
+                                       rows.tokens, rows.lengths)
         one, two = (session.flat(jax.jit(jax.grad(lambda tree, merges=merges: nats(tree, merges)))(adapters))
                     for merges in (False, True))
         self.assertLess(np.linalg.norm(one - two) / np.linalg.norm(two), 1e-5)

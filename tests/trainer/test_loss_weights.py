@@ -129,8 +129,8 @@ class Steps(Weighted):
         _, four, others = self.stepped(0, micro=4)
 
         def mean(params):
-            return step.summed_loss(params, self.setup_of("one")[0].config.model, attention.dense, jnp.float32, 32,
-                                    *batch[:2], weights=batch.weights) / batch.weights.sum()
+            return session.summed_loss(params, self.setup_of("one")[0].config.model, attention.dense, jnp.float32, 32,
+                                       *batch[:2], weights=batch.weights) / batch.weights.sum()
         value, right = jax.jit(jax.value_and_grad(mean))(state["params"])
         self.assertEqual((metrics["tokens"], others["tokens"]), (counts.sum(), counts.sum()))
         for found, told in ((one, metrics), (four, others)):

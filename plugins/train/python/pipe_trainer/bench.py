@@ -30,8 +30,8 @@ def config_of(options):
     config = job.parse_config(options.config, mistakes)
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
-    from .objectives import objectives
-    config, needed = objectives.completed(config, options.vocab - 1)
+    from .objectives import registry
+    config, needed = registry.of(config).completed(options.vocab - 1)
     return replace(config, model=replace(config.model, vocab=max(options.vocab, needed), seq_len=options.seq_len),
                    batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
 
@@ -50,7 +50,7 @@ class Training:
         import jax.numpy as jnp
 
         from .model import attention, model, sharding
-        from .objectives import loss, objectives
+        from .objectives import loss, registry
         from .optim import step
         from .run.arrangement import compute_type
 
@@ -58,9 +58,8 @@ class Training:
         platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
         self.compute = compute_type(shape, platform)
         self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute)
-        positions = loss.positions_at_a_time(shape, rows, objectives.targets_of(config))
-        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions,
-                                                     objective=objectives.make(config)), donate_argnums=0)
+        positions = loss.positions_at_a_time(shape, rows, registry.of(config).places)
+        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions), donate_argnums=0)
         key = jax.random.key(0)
         self.state = step.new_state(config, key)
         tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)

@@ -9,8 +9,8 @@ no device bounds them.
 import types
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
-from .data.labels import METRICS, NUMBER_METRICS
 from .model.families import FAMILIES
+from .objectives.registry import METRICS, OBJECTIVES
 
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
 AUTO = "auto"
@@ -93,17 +93,17 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Objective:
+class ObjectiveKeys:
     # the targets of a row: `objectives`
-    name: str = one_of("causal", "masked", "spans", "prefix", "classes", "regression")
+    name: str = one_of(*OBJECTIVES)
     random: float = share(0.1)               # masked: of the hidden ids, any id is in their place
     keep: float = share(0.1)                 # of the hidden ids: they stay
     share: float = inside(0.15)              # masked, spans: of the ids of a row, they are hidden
-    mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked`
+    mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked.mask_id`
     whole_words: bool = False                # hides all ids of a word or none
     span: float = at_least(1.0, 3.0)         # spans: their mean length
     sentinels: int | None = at_least(1, None)  # number of those; None: the tokenizer's, else 100
-    sentinel: int | None = at_least(0, None)   # the first, from which the others go down; None: see `spans`
+    sentinel: int | None = at_least(0, None)   # the first, from which the others go down; None: see `spans.sentinels`
     start: int | None = at_least(0, None)      # first input of a decoder; None: padding, without such an id eos
 
 
@@ -193,7 +193,7 @@ class Guard:
 class Eval:
     rows: int = at_least(0, 0)        # of the validation split; 0: all
     batch: int | None = at_least(1, None)  # rows at a time; None: those of a micro-batch
-    metric: str = one_of("loss", *METRICS, *NUMBER_METRICS)  # decides which evaluation is the best
+    metric: str = one_of("loss", *METRICS)  # decides which evaluation is the best
     each_epoch: bool = False          # also when all rows have been read once more
     sample_tokens: int = at_least(0, 64)
     temperature: float = at_least(0.0, 0.8)
@@ -210,7 +210,7 @@ class Export:
 @dataclass(frozen=True)
 class Config:
     model: Model = Model()
-    objective: Objective = Objective()
+    objective: ObjectiveKeys = ObjectiveKeys()
     optimizer: Optimizer = Optimizer()
     regularizers: Regularizers = Regularizers()
     lora: Lora = Lora()

@@ -13,7 +13,7 @@ from . import exits
 from .atomic import write_text
 from .config import is_a
 from .export import initial
-from .objectives import objectives
+from .objectives import registry
 from .run import candidates, compiled, job, search, slices
 from .run.memory import GIB
 from .run.throughput import peak_tflops
@@ -90,7 +90,7 @@ def of_job(found):
 
 
 def shaped(config, seq_len, vocab):
-    config, needed = objectives.completed(config, vocab)  # as if the tokenizer had no piece for hidden ids
+    config, needed = registry.of(config).completed(vocab)  # as if the tokenizer had no piece for hidden ids
     return replace(config, model=replace(config.model, seq_len=seq_len, vocab=config.model.vocab or needed).complete())
 
 

@@ -6,16 +6,14 @@ import math
 import jax
 
 from ..atomic import write_text
-from ..data.labels import FALLING
+from ..objectives.registry import FALLING
 from . import ckpt
-
-FALLS = ("loss", *FALLING)  # of the metrics: a smaller one is better
 
 
 def judged(scores, metric):
     """Returns the number by which evaluations compare; a smaller one is better. NaN: worse than all."""
     value = scores.get(metric)
-    return math.nan if value is None else value if metric in FALLS else -value
+    return math.nan if value is None else value if metric in FALLING else -value
 
 
 class EarlyStop:
@@ -47,7 +45,7 @@ class EarlyStop:
         """The reason to stop, in one line; None: go on."""
         if not self._rule or self._since < self._rule["patience"]:
             return None
-        falls = self._metric in FALLS
+        falls = self._metric in FALLING
         if self._best is None:
             best = "any number"
         else:

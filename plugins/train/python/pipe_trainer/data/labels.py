@@ -6,16 +6,7 @@ at their beginning comes the telling id, which differs between any two: it alone
 
 from typing import NamedTuple
 
-OBJECTIVES = ("causal", "prefix", "classes")  # whose models answer with a class
-OF_NUMBERS = "regression"                     # the one whose models answer with a number
-HEADS = ("classes", OF_NUMBERS)               # those of a head over labels
-# Of label_scores, with their words for people. Larger is better.
-METRICS = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
-           "matthews": "Matthews correlation"}
-# The same of labels that are numbers: number_labels. Of those that fall, smaller is better.
-NUMBER_METRICS = {"rmse": "root mean square error", "mae": "mean absolute error", "pearson": "Pearson correlation",
-                  "spearman": "Spearman correlation"}
-FALLING = ("rmse", "mae")
+CLASSES, NUMBERS = "classes", "numbers"  # kinds of labels
 WORST = 20  # documents that are shown
 
 
@@ -24,6 +15,34 @@ class Labels(NamedTuple):
     ids: tuple      # of tuples: the ids of each name
     common: int     # the number of ids that all names begin with
     telling: tuple  # the telling id of each
+    kind = CLASSES
+    problem = "single_label_classification"  # of transformers
+
+    @property
+    def words(self):
+        return ", ".join(self.names)
+
+    def alike(self, others):
+        """Whether other labels are about the same."""
+        return self == others
+
+    def fit_head(self, names):
+        """Whether a head over labels of these names, or None, gives these labels."""
+        return names == self.names
+
+    def texts_from(self, rows):
+        """Returns these labels with what they need to know of the tokenizer of rows."""
+        del rows
+        return self
+
+    def of_head(self, head, whole):
+        """Returns the parameters of a head in other units: labels have none."""
+        del whole
+        return head
+
+    def units(self):
+        """Returns the units of the head, for checkpoints."""
+        return {}
 
     def facts(self):
         """The member `labels` of packed.json and of an export."""
@@ -43,12 +62,6 @@ def parse(listed):
     if len(set(telling)) != len(ids) or len(set(names)) != len(names):
         raise ValueError("two labels have no id that tells them apart behind their common beginning")
     return Labels(names, ids, common, telling)
-
-
-def answered(objective, named):
-    """Returns `named`, labels of rows, if a model of the objective answers with such; else None."""
-    numbers = named is not None and not isinstance(named, Labels)
-    return named if objective in ((OF_NUMBERS,) if numbers else OBJECTIVES) else None
 
 
 def most(length):

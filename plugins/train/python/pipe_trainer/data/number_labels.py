@@ -1,4 +1,4 @@
-"""Labels that are numbers (stages/export/packed/packed.md, "Labels"), and the scores of a regression.
+"""Labels that are numbers (stages/export/packed/packed.md, "Labels").
 
 A model learns a number in standard units: less the mean of the split that it trains on, divided by its deviation. An
 export gives the number itself.
@@ -11,13 +11,13 @@ import numpy as np
 
 from ..exits import BAD_DATA, Ended
 from . import sentencepiece_model
-from .labels import most
-from .sentencepiece_model import BYTE, NORMAL, USER_DEFINED
+from .labels import NUMBERS, most
+from .order import batches
+from .sentencepiece_model import BYTE, NORMAL, SPACE, USER_DEFINED
 
 MEMBER = "numbers"  # of packed.json, in the place of a list of labels
-AT_ONCE, MEASURED = 1024, 10 ** 8  # rows that are read at a time; ids of rows that are measured, at most
+MEASURED = 10 ** 8                 # ids of rows that are measured, at most
 SMALLEST, GREATEST = 1e-30, 1e30   # float32 has room for a deviation and for numbers within these
-SPACE = "▁"
 
 
 class Numbers(NamedTuple):
@@ -28,21 +28,34 @@ class Numbers(NamedTuple):
     deviation: float = 1.0
     least: float = 0.0
     largest: float = 0.0
+    kind = NUMBERS
+    problem = "regression"  # of transformers
+    words, names = "numbers", ("number",)
+
+    def alike(self, others):
+        """Any numbers are."""
+        return others is not None and others.kind == NUMBERS
+
+    def fit_head(self, names):
+        """A head that gives a number goes on with any numbers."""
+        return names is not None and len(names) == 1
+
+    def texts_from(self, rows):
+        return self if self.texts else self._replace(texts=texts_of(sentencepiece_model.of_rows(rows).pieces))
+
+    def units(self):
+        return {"numbers": {"mean": self.mean, "deviation": self.deviation}}
 
     def facts(self):
         """The member `labels` of an export."""
         return {key: value for key, value in self._asdict().items() if key != "texts"}
 
-    def standard(self, rows):
-        """Returns the function that gives the numbers of a batch of these rows in standard units, float32 [R, K]."""
-        eos, width = rows.tokenizer["eos_id"], most(rows.seq_len)
-
-        def of(batch):
-            found = np.zeros((len(batch.tokens), width), np.float32)
-            for row, place, text in self.of_documents(batch, eos):
-                found[row, place] = (number_of(text, rows) - self.mean) / self.deviation
-            return found
-        return of
+    def standard(self, rows, batch):
+        """Returns the numbers of a batch of these rows in standard units, float32 [R, K]."""
+        found = np.zeros((len(batch.tokens), most(rows.seq_len)), np.float32)
+        for row, place, text in self.of_documents(batch, rows.tokenizer["eos_id"]):
+            found[row, place] = (number_of(text, rows) - self.mean) / self.deviation
+        return found
 
     def of_documents(self, batch, eos):
         """Yields (row, place among the documents of the row, text) of the label of each document of a batch."""
@@ -95,19 +108,14 @@ def number_of(text, rows):
 
 def of_rows(rows):
     """Returns the Numbers of the training rows, measured."""
-    return measured(with_texts(rows.labels, rows), rows)
-
-
-def with_texts(numbers, rows):
-    return numbers if numbers.texts else numbers._replace(texts=texts_of(sentencepiece_model.of_rows(rows).pieces))
+    return measured(rows.labels.texts_from(rows), rows)
 
 
 def measured(numbers, rows):
     """Returns `numbers` with the measures of the first rows: the order of rows has no meaning. Sums are exact, so that
     each host has the same."""
     count, found = min(rows.count, max(MEASURED // rows.seq_len, 1)), []
-    for first in range(0, count, AT_ONCE):
-        batch = rows.in_order(first, min(AT_ONCE, count - first))
+    for batch in batches(rows, count):
         found += [number_of(text, rows) for _, _, text in numbers.of_documents(batch, rows.tokenizer["eos_id"])]
     if not found:
         raise bad(rows, f"the first {count} rows have no document with a number; give it more documents")
@@ -125,23 +133,3 @@ def measured(numbers, rows):
 
 def bad(rows, why):
     return Ended(BAD_DATA, f"{rows.directory}: split {rows.split!r}: {why}")
-
-
-def score(given, answered):
-    """Scores from the numbers of documents, and those that were answered, as float64 arrays."""
-    errors = answered - given
-    return {"documents": len(given), "rmse": float(np.sqrt((errors ** 2).mean())), "mae": float(np.abs(errors).mean()),
-            "pearson": correlation(given, answered), "spearman": correlation(ranks(given), ranks(answered))}
-
-
-def correlation(one, other):
-    """0 if all of one side are equal."""
-    one, other = one - one.mean(), other - other.mean()
-    spread = math.sqrt(float(one @ one)) * math.sqrt(float(other @ other))
-    return float(one @ other) / spread if spread else 0.0
-
-
-def ranks(values):
-    """Equal values have the mean of their ranks."""
-    _, places, times = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(times) - (times - 1) / 2)[places]

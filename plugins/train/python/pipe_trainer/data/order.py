@@ -120,3 +120,9 @@ def rows_of(first_sample, count, rows, seed=0):
         out[done:done + part] = _epoch(np.arange(index, index + part, dtype=np.int64), rows, seed, epoch)
         done += part
     return out
+
+
+def batches(rows, count):
+    """Yields the first `count` rows of a split as batches, in their order."""
+    for first in range(0, count, BLOCK):
+        yield rows.in_order(first, min(BLOCK, count - first))

@@ -10,7 +10,11 @@ from .native_reader import NativeReader, expected
 from .numpy_reader import Damage, NumpyReader
 from .packed_info import REMEDY, DataError, read_packed_info
 
-__all__ = ["Batch", "DataError", "Rows"]
+__all__ = ["Batch", "DataError", "NothingScored", "Rows"]
+
+
+class NothingScored(ValueError):
+    """The rows have no scored target."""
 
 
 class Batch(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..exits import BAD_DATA, Ended
 
 UNIGRAM, BPE = 1, 2
+SPACE = "▁"  # stands for a space, and begins the first piece of a word
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 
 

@@ -7,12 +7,9 @@ distribution. So every probability is above zero, and the probabilities of a con
 
 import numpy as np
 
-from ..data import number_labels
-from ..objectives import label_scores
+from ..data.order import batches
 from . import tally
-from .evaluate import NothingScored, Sums, score, target_mask
-
-ROWS_AT_ONCE = 1024
+from .evaluate import Sums, score, target_mask
 
 
 def compute(train_rows, eval_rows, vocab, train_targets=None, eval_count=None):
@@ -37,38 +34,6 @@ def compute(train_rows, eval_rows, vocab, train_targets=None, eval_count=None):
         found[name] = {"name": name, "nats_per_token": scores.pop("loss"), **scores,
                        "train_targets": counted, "train_targets_of": train_rows.targets}
     return list(found.values())
-
-
-def majority(train_rows, eval_rows, eval_count=None):
-    """Returns label_scores.majority of rows with labels. Counts the first rows, as `compute` counts the first
-    targets."""
-    named, eos = train_rows.labels, train_rows.tokenizer["eos_id"]
-
-    def counts(rows, count):
-        found = np.concatenate([label_scores.numbers_of(named, batch, eos) for batch in batches(rows, count)])
-        if not len(found):
-            raise NothingScored("nothing was scored: no labels")
-        return np.bincount(found, minlength=len(named.names))
-    most = max(tally.IN_TABLE // train_rows.seq_len, 1)
-    return label_scores.majority(counts(train_rows, min(train_rows.count, most)),
-                           np.diag(counts(eval_rows, eval_count or eval_rows.count)))
-
-
-def mean(train_rows, eval_rows, eval_count=None):
-    """Returns number_labels.score of answering with the mean of the training documents."""
-    numbers, eos = train_rows.labels, eval_rows.tokenizer["eos_id"]
-    given = np.array([number_labels.number_of(text, eval_rows)
-                      for batch in batches(eval_rows, eval_count or eval_rows.count)
-                      for _, _, text in numbers.of_documents(batch, eos)])
-    if not len(given):
-        raise NothingScored("nothing was scored: no labels")
-    return {"name": "mean", "train_documents": numbers.documents,
-            **number_labels.score(given, np.full(len(given), numbers.mean))}
-
-
-def batches(rows, count):
-    for first in range(0, count, ROWS_AT_ONCE):
-        yield rows.in_order(first, min(ROWS_AT_ONCE, count - first))
 
 
 def pair_codes(batch, vocab):

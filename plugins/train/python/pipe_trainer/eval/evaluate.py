@@ -5,9 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-
-class NothingScored(ValueError):
-    """The rows have no scored target."""
+from ..data.rows import NothingScored
 
 
 @dataclass

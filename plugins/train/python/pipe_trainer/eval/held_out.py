@@ -6,11 +6,10 @@ import jax
 import numpy as np
 
 from ..atomic import write_text
-from ..data import feed, labels
+from ..data import feed
+from ..data.rows import NothingScored
 from ..exits import BadJob
 from ..model import sharding
-from ..objectives import masked
-from ..objectives.answers import collected, shown
 from ..optim import step
 from . import baselines, evaluate, tally
 
@@ -21,7 +20,7 @@ class HeldOut:
         config, mesh = setup.config, setup.mesh
         self.rows, self.size = setup.eval_rows, config.eval.batch
         self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
-        self.labels = labels.answered(config.objective.name, setup.rows.labels)
+        self.labels = setup.objective.answered(setup.rows.labels)
         self.answers = None  # of the last evaluation, about labels
         row = sharding.of_batch(mesh)
         # Parameters keep the sharding of training.
@@ -33,7 +32,7 @@ class HeldOut:
         """Returns evaluate.score over the rows of the split, with the scores of the answers if they have labels; None
         once `asked()` to stop."""
         sums, running, first = evaluate.Sums(), None, 0
-        answers = None if self.labels is None else collected(self.labels)
+        answers = None if self.labels is None else self.setup.objective.collected(self.labels)
         for placed, batch in feed.in_order(self.rows, self.setup.mesh, self.size, self.limit,
                                            self.setup.objective.weigh):
             if asked():
@@ -48,8 +47,6 @@ class HeldOut:
         if answers is None:
             return scores
         self._tell_absent(answers)
-        if self.setup.config.objective.name == labels.OF_NUMBERS:
-            scores["ppl"] = None  # the loss has no nats
         return {**scores, **answers.score()}
 
     def _tell_absent(self, answers):
@@ -60,7 +57,7 @@ class HeldOut:
 
     def mistakes(self, text):
         """Returns the documents of the last evaluation with the least likely labels, or with the greatest errors."""
-        return shown(self.answers.worst, self.rows, text) if self.answers else []
+        return self.answers.shown(self.rows, text) if self.answers else []
 
     def share_of(self, ids):
         """Returns the share of these ids among all ids of the scored rows; None if `ids` is empty."""
@@ -86,7 +83,7 @@ class HeldOut:
         """Calls a function that needs a scored target. A split always has one, its first rows may have none."""
         try:
             return function(*arguments, **more)
-        except evaluate.NothingScored:
+        except NothingScored:
             raise BadJob([f"config.eval.rows: the first {self.limit} rows of the split that is evaluated have no "
                           f"scored target; take more, or 0 for all"]) from None
 
@@ -98,11 +95,11 @@ class HeldOut:
         except (OSError, ValueError):
             kept = {}
         if kept.get("key") != key:
-            name = self.setup.config.objective.name
-            found = self._of_ids() if name not in labels.HEADS else []
+            found = self._of_ids()
             if self.labels is not None:
-                of_labels = baselines.mean if name == labels.OF_NUMBERS else baselines.majority
-                found.append(self._checked(of_labels, self.setup.rows, self.rows, eval_count=self.limit))
+                most = min(self.setup.rows.count, max(tally.IN_TABLE // self.setup.rows.seq_len, 1))
+                found.append(self._checked(self.setup.objective.baseline, self.setup.rows, most, self.rows,
+                                           self.limit))
             kept = {"key": key, "baselines": found}
             write_text(path, json.dumps(kept))
         for baseline in kept["baselines"]:
@@ -110,7 +107,8 @@ class HeldOut:
         return kept["baselines"]
 
     def _of_ids(self):
-        masks = self.setup.objective.on_device
-        train, scored = (masked.Hideable(rows) if masks else rows for rows in (self.setup.rows, self.rows))
+        train, scored = (self.setup.objective.of_ids(rows) for rows in (self.setup.rows, self.rows))
+        if train is None:
+            return []
         return self._checked(baselines.compute, train, scored, self.setup.rows.tokenizer["vocab_size"],
                              eval_count=self.limit)

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import replace as changed
 from pathlib import Path
 
-from ..data import number_labels, sentencepiece_model
+from ..data import sentencepiece_model
 from ..data.text import form_of
 from . import bert_form, leaner, llama_form, model_card, safetensors, t5_form, tokenizer_json
 from .form import special_ids
@@ -84,7 +84,7 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     }
     for name, value in documents.items():
         (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    if config.classes == 1:
+    if config.classes:
         params = {**params, "readout": named.of_head(params["readout"], whole=True)}
     tensors = list(form.tensors_of(params, config))
     safetensors.write(part / "model.safetensors", tensors, dtype)
@@ -100,12 +100,9 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
 
 def of_labels(named):
     """Returns the members of config.json about the labels of a head."""
-    numbers = isinstance(named, number_labels.Numbers)
-    names = ("number",) if numbers else named.names
-    return {"architectures": ["BertForSequenceClassification"],
-            "problem_type": "regression" if numbers else "single_label_classification",
-            "id2label": {str(number): name for number, name in enumerate(names)},
-            "label2id": {name: number for number, name in enumerate(names)}}
+    return {"architectures": ["BertForSequenceClassification"], "problem_type": named.problem,
+            "id2label": {str(number): name for number, name in enumerate(named.names)},
+            "label2id": {name: number for number, name in enumerate(named.names)}}
 
 
 def replace(part, directory):

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from ..config import misfit
-from ..data import labels, number_labels, sentencepiece_model
+from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
+from ..objectives import registry
 from . import export, safetensors
 from .form import Unreadable
 
@@ -52,9 +53,10 @@ class Initial:
 
     def adopt(self, config, given):
         """Returns the config with the shape of the directory. `given`: the keys of config.model that the job names."""
-        if self.shape.classes and config.objective.name not in labels.HEADS:
+        if self.shape.classes and not registry.of(config).head:
+            heads = registry.those(lambda one: one.head)
             raise bad(self.directory, f"its head is over labels, which {config.objective.name} does not learn; take "
-                                      f"the model that it began with, or objective.name: {' or '.join(labels.HEADS)}")
+                                      f"the model that it began with, or objective.name: {' or '.join(heads)}")
         for key in given:
             if key in SHAPE and getattr(config.model, key) != getattr(self.shape, key):
                 raise BadJob([f"config.model.{key}: {getattr(config.model, key)}, and the model of init_from "
@@ -106,10 +108,9 @@ class Initial:
 
     def draws_head(self, config, named):
         """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
-        or there is none. A head that gives a number goes on with any numbers."""
-        if isinstance(named, number_labels.Numbers):
-            return config.classes is not None and self.shape.classes != 1
-        return config.classes is not None and tuple(self._settings.get("id2label", {}).values()) != named.names
+        or there is none."""
+        names = tuple(self._settings.get("id2label", {}).values()) if self.shape.classes else None
+        return config.classes is not None and not named.fit_head(names)
 
     def parameters(self, config, seed=0, named=None):
         """Returns the parameters of a complete config.Model that was adopted, as float32 arrays of numpy. A head over
@@ -128,7 +129,7 @@ class Initial:
         if fresh:
             from ..model import bert  # it needs JAX, and a job is checked before
             params = {**params, "readout": bert.fresh_head(config, seed)}
-        elif config.classes == 1:
+        elif config.classes:
             params = {**params, "readout": named.of_head(params["readout"], whole=False)}
         return self._cut(params, config)
 

@@ -2,18 +2,13 @@
 
 import json
 
-from ..data import labels
+from ..objectives import registry
 
-# Family: (task of transformers, the beginning of the first sentence, architecture).
-KINDS = {
-    "llama": ("text-generation", "A decoder language model", "Llama: RMSNorm, rotary positions, SwiGLU"),
-    "bert": ("fill-mask", "An encoder that predicts hidden ids from both sides",
-             "BERT: LayerNorm behind each half of a layer, learned positions, GELU"),
-    "t5": ("text2text-generation", "An encoder and a decoder that writes text about the text that the encoder reads",
-           "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder"),
+ARCHITECTURES = {
+    "llama": "Llama: RMSNorm, rotary positions, SwiGLU",
+    "bert": "BERT: LayerNorm behind each half of a layer, learned positions, GELU",
+    "t5": "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder",
 }
-HEADS = {"classes": ("text-classification", "An encoder with a head over labels"),
-         "number": ("text-classification", "An encoder with a head that gives a number")}
 NAMES = {"majority": "the most frequent label", "mean": "the mean", "uniform": "uniform", "unigram": "unigram, add-one",
          "bigram_kn": "bigram, Kneser-Ney"}
 
@@ -26,18 +21,17 @@ def text(config, tokenizer, facts):
     `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether the export has one),
     `leaner` (rows of costs.measured, with `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never
     makes of text)."""
-    parts = [head(config, facts), shape(config, tokenizer, facts), measured(facts), leaner(facts),
-             use(config, tokenizer, facts), lineage(facts)]
+    told = facts.get("config", {}).get("objective")
+    learned = registry.OBJECTIVES[told["name"]] if told else registry.implied(config)
+    parts = [head(learned, facts), shape(config, tokenizer, facts), measured(learned.answering, facts),
+             leaner(learned.answering, facts), use(learned, tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
 
-def head(config, facts):
-    task, said = KINDS[config.family][:2]
-    if config.classes:
-        task, said = HEADS["number" if config.classes == 1 else "classes"]
-    front = f"---\nlibrary_name: transformers\npipeline_tag: {task}\ntags:\n- pipe\n---\n"
+def head(learned, facts):
+    front = f"---\nlibrary_name: transformers\npipeline_tag: {learned.task}\ntags:\n- pipe\n---\n"
     title = facts.get("name", "model")
-    return f"{front}# {title}\n\n{said}, trained by `pipe` from raw text.\n"
+    return f"{front}# {title}\n\n{learned.said}, trained by `pipe` from raw text.\n"
 
 
 def table(columns, rows):
@@ -52,7 +46,7 @@ def number(value):
 
 
 def shape(config, tokenizer, facts):
-    rows = [("architecture", KINDS[config.family][2]), ("layers", config.layers),
+    rows = [("architecture", ARCHITECTURES[config.family]), ("layers", config.layers),
             ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
             ("feed-forward width", config.ff), ("sequence length", config.seq_len),
             ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
@@ -71,13 +65,11 @@ def shape(config, tokenizer, facts):
     return "## The model\n\n" + table(("", ""), rows)
 
 
-def measured(facts):
+def measured(answering, facts):
     evaluation = facts.get("evaluation")
     if not evaluation:
         return ""
-    of_labels = labelled(evaluation, facts.get("baselines", ())) if "labels" in evaluation else ""
-    if "rmse" in evaluation:
-        of_labels = of_numbers(evaluation, facts.get("baselines", ()))
+    of_labels = labelled(answering, evaluation, facts.get("baselines", ())) if "documents" in evaluation else ""
     baselines = [item for item in facts.get("baselines", ()) if "nats_per_token" in item]
     if of_labels and not baselines:
         return f"## Measured\n{of_labels}"
@@ -103,36 +95,27 @@ def measured(facts):
     return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n{of_labels}"
 
 
-def labelled(evaluation, baselines):
-    """Returns the scores of labels, and the confusion."""
+def labelled(answering, evaluation, baselines):
+    """Returns the scores of answers, and the confusion of classes."""
     rows = [("**this model**", evaluation)]
-    rows += [(NAMES[item["name"]], item) for item in baselines if "accuracy" in item]
-    said = scored(labels.METRICS, rows)
+    rows += [(NAMES[item["name"]], item) for item in baselines if "documents" in item]
+    said = table(("", *answering.metrics.values()),
+                 [(name, *(number(item[key]) for key in answering.metrics)) for name, item in rows])
     by_label = ""
-    if evaluation["confusion"]:
+    if evaluation.get("confusion"):
         by_label = "\n" + table(("label, by answer", *evaluation["labels"], "F1"), [
             (name, *row, number(f1)) for name, row, f1 in
             zip(evaluation["labels"], evaluation["confusion"], evaluation["f1"])])
-    return f"\n{said}{by_label}\n{evaluation['documents']:,} held-out documents with a label.\n"
+    return f"\n{said}{by_label}\n{evaluation['documents']:,} held-out documents with {answering.each}.\n"
 
 
-def scored(metrics, rows):
-    return table(("", *metrics.values()), [(name, *(number(item[key]) for key in metrics)) for name, item in rows])
-
-
-def of_numbers(evaluation, baselines):
-    rows = [("**this model**", evaluation), *((NAMES[item["name"]], item) for item in baselines)]
-    return f"\n{scored(labels.NUMBER_METRICS, rows)}\n{evaluation['documents']:,} held-out documents with a number.\n"
-
-
-def leaner(facts):
+def leaner(answering, facts):
     """Returns the prices of leaner weights: the rows of costs.measured, with `bytes_of_file`."""
     rows = facts.get("leaner")
     if not rows:
         return ""
     first = rows[0]
-    metrics = labels.METRICS if "labels" in first else labels.NUMBER_METRICS if "rmse" in first else {}
-    loss = "nats/label" if "labels" in first else "squared error" if metrics else "nats/hidden id"
+    metrics, loss = (answering.metrics, answering.unit) if "documents" in first else ({}, "nats/hidden id")
     scores = [("loss", "nats/token" if first["bytes"] else loss),
               *([("bits_per_byte", "bits/byte"), ("bits_per_char", "bits/character")] if first["bytes"] else []),
               *metrics.items()]
@@ -168,55 +151,11 @@ def normalised(facts):
     return ""
 
 
-def use(config, tokenizer, facts):
+def use(learned, tokenizer, facts):
     said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
     if tokenizer.get("newline_id", -1) >= 0:
         said += " Lines end with an id of their own."
-    said += normalised(facts)
-    if config.classes:
-        plain = ', function_to_apply="none"' if config.classes == 1 else ""
-        return f"""## Use
-
-{said}
-
-    from transformers import pipeline
-    print(pipeline("text-classification", ".", tokenizer="."{plain})("..."))
-
-or `pipe predict` on the directory of the run.
-"""
-    if config.family == "bert":
-        return f"""## Use
-
-{said}
-
-    from transformers import pipeline
-    print(pipeline("fill-mask", ".", tokenizer=".")("..."))
-
-The text has the tokenizer's `mask_token` where an id is wanted.
-"""
-    if config.family == "t5":
-        return f"""## Use
-
-{said}
-
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-    tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForSeq2SeqLM.from_pretrained(".")
-    ids = tokenizer("...", return_tensors="pt")
-    print(tokenizer.decode(model.generate(**ids, max_new_tokens=64)[0]))
-
-A model of hidden spans fills the text in where `<extra_id_0>`, `<extra_id_1>` and so on stand.
-"""
-    return f"""## Use
-
-{said}
-
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from_pretrained(".")
-    ids = tokenizer("...", return_tensors="pt")
-    print(tokenizer.decode(model.generate(**ids, max_new_tokens=64)[0]))
-
-or `pipe sample` on the directory of the run.
-"""
+    return f"## Use\n\n{said}{normalised(facts)}\n\n{learned.use}"
 
 
 def lineage(facts):

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 class Family(NamedTuple):
     causal: bool       # a position sees only those before it; else its whole document
-    objectives: tuple  # of `objectives`: those that it learns
     mlp: int           # matrices of the MLP of a layer
     decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
     experts: bool = False  # layers may have `experts`
@@ -13,10 +12,10 @@ class Family(NamedTuple):
 
 
 FAMILIES = {
-    "llama": Family(causal=True, objectives=("causal",), mlp=3, exports=("transformers", "llama.cpp")),
-    "lm1b": Family(causal=True, objectives=("causal",), mlp=2, exports=()),
-    "bert": Family(causal=False, objectives=("masked", "classes", "regression"), mlp=2),
-    "t5": Family(causal=False, objectives=("spans", "prefix"), mlp=3, decoder=True, experts=True),
+    "llama": Family(causal=True, mlp=3, exports=("transformers", "llama.cpp")),
+    "lm1b": Family(causal=True, mlp=2, exports=()),
+    "bert": Family(causal=False, mlp=2),
+    "t5": Family(causal=False, mlp=3, decoder=True, experts=True),
 }
 
 

@@ -1,68 +1,56 @@
-"""The objective `classes`, and the answers of any model about labelled documents. Made on the devices.
+"""The objective `classes`: the label of a document, by a head over labels. Nothing is drawn, but only the devices look
+for labels."""
 
-The head of an encoder reads the first position of a document, which its eos has, and nothing of its label. Another
-model writes the label: its answer is the label whose telling id is likeliest where this id is written.
-"""
+from dataclasses import replace
 
-import jax.numpy as jnp
-from jax import nn
-
-from ..data.labels import most
-from ..model import model
-from . import masked
-
-# The numbers of a document in the array of `answers`.
-THERE, LABEL, ANSWER, NATS = range(4)
+from ..data.labels import CLASSES, most, of_shape
+from .objective import BY_CLASS, USE_PIPELINE, Drawn, Examples
 
 
-def begun(scored):
-    """scored bool [R, N]: ids of labels. Returns (the place where each begins, whether there is one), each [R, K], in
-    the order of the documents."""
-    length = scored.shape[1]
-    begins = scored & ~jnp.pad(scored[:, :-1], ((0, 0), (1, 0)))
-    order = jnp.argsort(jnp.where(begins, jnp.arange(length), length), axis=1, stable=True)[:, :most(length)]
-    return order, jnp.take_along_axis(begins, order, axis=1)
+class Classes(Drawn):
+    name = "classes"
+    families = ("bert",)
+    answering = BY_CLASS
+    head = True
+    task, said = "text-classification", "An encoder with a head over labels"
+    use = USE_PIPELINE.format(task=task, more="") + "\nor `pipe predict` on the directory of the run.\n"
 
+    @staticmethod
+    def takes_classes(number):
+        return True
 
-def told(labels, ids, scored):
-    """As `begun` for ids [R, N]: (the place of each telling id, its label, whether there is one)."""
-    order, there = begun(scored)
-    places = jnp.minimum(order + labels.common, ids.shape[1] - 1)
-    match = jnp.take_along_axis(ids, places, axis=1)[..., None] == jnp.array(labels.telling)
-    return places, jnp.argmax(match, axis=-1), there & jnp.any(match, axis=-1)
+    def completed(self, vocab, labels=None, start=0):
+        number = len(labels.names) if labels is not None and labels.kind == CLASSES else self.model.classes or 2
+        return replace(self.config, model=replace(self.model, classes=number)), vocab
 
+    @property
+    def places(self):
+        return most(self.model.seq_len)
 
-def read(shape, labels, newline, tokens, lengths, weights):
-    """The rows as an encoder reads them. Returns (ids [R, T], their segments and positions, the first position of each
-    document [R, K], its label, whether there is one). `labels` None: they are numbers, which the ids do not tell; then
-    so is each label."""
-    ids, inside, scored = masked.free_of(shape, tokens, lengths, weights)
-    if labels is None:
-        (places, there), classes = begun(scored), None
-    else:
-        places, classes, there = told(labels, ids, scored)
-    segments, positions = model.documents(shape, ids)
-    begins = jnp.arange(ids.shape[1]) - positions
-    hidden = scored
-    if newline >= 0:  # the one before a label is no text of the document
-        hidden |= jnp.pad(scored[:, 1:], ((0, 0), (0, 1))) & (ids == newline)
-    segments = jnp.where(inside & ~hidden, segments, -1)
-    return ids, (segments, positions), jnp.take_along_axis(begins, places, axis=1), classes, there
+    @property
+    def newline(self):
+        return -1 if self.rows is None else self.rows.tokenizer["newline_id"]
 
+    def examples(self, tokens, lengths, weights, keys):
+        import jax.numpy as jnp
 
-def answers(params, config, labels, hidden, targets, weights):
-    """hidden [R, N, d]: the states that predict targets [R, N], whose weights say which are scored. Returns float32
-    [R, K, 4]: THERE, LABEL, ANSWER, NATS of each document; nats are those of its label among all labels."""
-    if config.classes:
-        classes, there = targets, weights > 0
-        states, head = model.readout(params, config, hidden)
-        head = head[:, :config.classes]
-    else:
-        places, classes, there = told(labels, targets, (weights > 0) & (targets != config.eos))
-        hidden = jnp.take_along_axis(hidden, places[..., None], axis=1)
-        states, head = model.readout(params, config, hidden)
-        head = head[:, jnp.array(labels.telling)]
-    scores = jnp.matmul(states, head.astype(states.dtype), preferred_element_type=jnp.float32)
-    nats = -jnp.take_along_axis(nn.log_softmax(scores), classes[..., None], axis=-1)[..., 0]
-    return jnp.stack([there.astype(jnp.float32), classes.astype(jnp.float32),
-                      jnp.argmax(scores, axis=-1).astype(jnp.float32), nats], axis=-1)
+        from . import labelled
+        labels = self.rows and self.rows.labels or of_shape(self.model.classes)
+        ids, layout, places, numbers, there = labelled.read(self.model, labels, self.newline, tokens, lengths, weights)
+        return Examples(ids, layout, places, lambda: (numbers, there.astype(jnp.float32)))
+
+    def answers(self, params, labels, hidden, targets, weights):
+        from . import labelled
+        return labelled.answers_of_head(params, self.model, hidden, targets, weights)
+
+    def of_ids(self, rows):
+        return None
+
+    def label_begins(self, labels, newline):
+        return []
+
+    def predicted(self, params, labels, ids, ends):
+        import jax.numpy as jnp
+
+        from . import labelled
+        return labelled.shares(params, self.model, labels, ids, ends, jnp.zeros_like(ends))

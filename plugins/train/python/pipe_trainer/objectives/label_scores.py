@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from ..data.order import batches
+from ..data.rows import NothingScored
+
 MOST_SHOWN = 100  # labels whose confusion is shown
 
 
@@ -46,3 +49,14 @@ def majority(counts, confusion):
     shares = (counts + 1) / (counts.sum() + len(counts))
     nats = float(-(of_label * np.log(shares)).sum() / of_label.sum())
     return {"name": "majority", "nats_per_document": nats, "train_documents": int(counts.sum()), **score(called)}
+
+
+def majority_of(train_rows, train_count, eval_rows, count):
+    """Returns the majority of the first rows of the training, for the first rows that are evaluated."""
+    def counts(rows, count):
+        found = np.concatenate([numbers_of(train_rows.labels, batch, train_rows.tokenizer["eos_id"])
+                                for batch in batches(rows, count)])
+        if not len(found):
+            raise NothingScored("nothing was scored: no labels")
+        return np.bincount(found, minlength=len(train_rows.labels.names))
+    return majority(counts(train_rows, train_count), np.diag(counts(eval_rows, count)))

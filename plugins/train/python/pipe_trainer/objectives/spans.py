@@ -1,33 +1,15 @@
-"""The objectives of encoder-decoders: which ids of a row are hidden. `pairs` makes both sides of it.
+"""The objectives of encoder-decoders. `hidden_spans` chooses the ids that are hidden, `pairs` makes both sides of it.
 
 spans    random spans, as T5 hides them: https://arxiv.org/abs/1910.10683, section 3.1.4
 prefix   the end of each document
-Hidden ids are text: eos, ids of weight 0 and padding never are.
 """
 
-import jax
-import jax.numpy as jnp
-from jax import lax
+from dataclasses import replace
 
-from .masked import NEVER, WORD, most
+from ..data.sentencepiece_model import SPACE
+from .objective import BY_CLASS, USE, Drawn, Examples
 
-FULL = 8         # slots of a decoder come in multiples of this
 SENTINELS = 100  # as T5 has them
-
-
-def counts_of(objective, length):
-    """Returns (the hidden ids, the spans) of a full row of text."""
-    hidden = min(most(objective.share, length), max(length - 1, 1))
-    return hidden, max(int(hidden / objective.span + 0.5), 1)
-
-
-def slots_of(objective, length):
-    """Returns the slots of the decoder for a row. Spans: for the hidden ids, a sentinel for each span, and as many
-    starts as spans, since a document with a hidden id has one."""
-    if objective.name == "prefix":
-        return length
-    hidden, spans = counts_of(objective, length)
-    return -(-(hidden + 2 * spans) // FULL) * FULL
 
 
 def name_of(number):
@@ -37,7 +19,7 @@ def name_of(number):
 def sentinels(pieces, vocab, count=None):
     """Returns (the id of the first sentinel, their number): those of the tokenizer, if their ids go down from the
     first, as in T5's tokenizers, else `count` ids behind its vocabulary, in the same order."""
-    known = {piece.removeprefix(WORD): number for number, (piece, _, _) in enumerate(pieces[:vocab])}
+    known = {piece.removeprefix(SPACE): number for number, (piece, _, _) in enumerate(pieces[:vocab])}
     first, there = known.get(name_of(0)), 0
     while first is not None and known.get(name_of(there)) == first - there:
         there += 1
@@ -47,51 +29,95 @@ def sentinels(pieces, vocab, count=None):
     return vocab + count - 1, count
 
 
-def hide_spans(objective, free, key):
-    """free [T]: ids that may be hidden. Returns hidden [T]. The free ids alternate: shown ones, a span, shown ones, …,
-    a span. Lengths are random, with the given means, as t5.data.preprocessors.random_spans_noise_mask has them."""
-    length = free.shape[0]
-    most_spans = counts_of(objective, length)[1]
-    there = jnp.sum(free, dtype=jnp.int32)
-    wanted = jnp.maximum((objective.share * there + 0.5).astype(jnp.int32), 1)
-    wanted = jnp.clip(wanted, 0, jnp.maximum(there - 1, 0))  # one id is always shown
-    spans = jnp.maximum((wanted / objective.span + 0.5).astype(jnp.int32), 1)
-    spans = jnp.minimum(jnp.minimum(spans, most_spans), jnp.minimum(wanted, there - wanted))
-    of_hidden = random_lengths(wanted, spans, length, most_spans, jax.random.fold_in(key, 0))
-    of_shown = random_lengths(there - wanted, spans, length, most_spans, jax.random.fold_in(key, 1))
-    ends = jnp.cumsum(of_hidden) + jnp.cumsum(of_shown)
-    real = jnp.arange(most_spans) < spans
-    steps = jnp.zeros(length + 1, jnp.int32)
-    steps = steps.at[jnp.where(real, ends - of_hidden, length)].add(1)
-    steps = steps.at[jnp.where(real, ends, length)].add(-1)
-    inside = jnp.cumsum(steps[:-1]) > 0  # by the number of a free id
-    return free & inside[jnp.maximum(jnp.cumsum(free) - 1, 0)]
+class Prefix(Drawn):
+    """An evaluation scores ids of text alone: sentinels and ends tell little, and no baseline has them."""
+    name = "prefix"
+    families = ("t5",)
+    answering = BY_CLASS
+    task = "text2text-generation"
+    said = "An encoder and a decoder that writes text about the text that the encoder reads"
+    use = (USE.format(auto="AutoModelForSeq2SeqLM")
+           + "\nA model of hidden spans fills the text in where `<extra_id_0>`, `<extra_id_1>` and so on stand.\n")
+
+    @staticmethod
+    def most_ids(options, vocab):
+        return {"start": vocab - 1}
+
+    def completed(self, vocab, labels=None, start=0):
+        wanted = replace(self.options, start=start if self.options.start is None else self.options.start)
+        return replace(self.config, objective=wanted), max(vocab, wanted.start + 1, (wanted.sentinel or 0) + 1)
+
+    @property
+    def places(self):
+        return self.model.seq_len
+
+    def hidden(self, ids, free, weights, keys):
+        """Returns which ids [R, T] are hidden."""
+        import jax
+
+        from ..model import model
+        from .hidden_spans import hide_ends
+        segments = model.documents(self.model, ids)[0]
+        return jax.vmap(lambda *row: hide_ends(row[0], row[1], weights is not None, row[2]))(free, segments, keys)
+
+    def examples(self, tokens, lengths, weights, keys):
+        import jax.numpy as jnp
+
+        from . import hiding, pairs
+        ids, inside, free = hiding.free_of(self.model, tokens, lengths, weights)
+        hidden = self.hidden(ids, free, weights, keys)
+        marks = pairs.Marks(self.options.start, self.options.sentinel or 0, len(self.marks()))
+        made = pairs.pair(self.model, marks, self.places, ids, inside, hidden)
+        return Examples(made.read, (made.read_in, None), None,
+                        lambda: (made.targets, made.used.astype(jnp.float32)), (made.given, made.given_in),
+                        lambda: (made.targets, made.text.astype(jnp.float32)))
+
+    def predicted(self, params, labels, ids, ends):
+        """The common beginning of the labels is the decoder's own text."""
+        import jax.numpy as jnp
+
+        from . import labelled
+        begun = jnp.array([self.options.start, *labels.ids[0][:labels.common]])
+        return labelled.shares(params, self.model, labels, ids, ends, jnp.full_like(ends, labels.common), begun)
 
 
-def random_lengths(total, parts, length, most_parts, key):
-    """Returns int32 [most_parts]: `total` in `parts` random lengths of at least 1, then zeros. All compositions are
-    equally likely."""
-    index = jnp.arange(length, dtype=jnp.int32)
-    cuttable = (index > 0) & (index < total)  # before these
-    draw = jax.random.bits(key, (length,), jnp.uint32) >> 1
-    order = jnp.argsort(jnp.where(cuttable, draw, NEVER), stable=True)
-    rank = jnp.zeros(length, jnp.int32).at[order].set(index, unique_indices=True)
-    part = jnp.cumsum(cuttable & (rank < parts - 1))
-    return jnp.zeros(most_parts, jnp.int32).at[jnp.where(index < total, part, most_parts)].add(1, mode="drop")
+class Spans(Prefix):
+    name = "spans"
+    answering = None
 
+    @staticmethod
+    def mistakes_of_keys(options):
+        if options.sentinel is not None and options.sentinel + 1 < (options.sentinels or 1):
+            yield (f"config.objective.sentinels: {options.sentinels} do not go down from the id {options.sentinel}; "
+                   f"take fewer, or a greater sentinel")
 
-def hide_ends(free, segments, weighted, key):
-    """segments [T]: documents. Returns hidden [T]: each document from a random id on, where at least one id is shown
-    and one hidden. `weighted`: all free ids, which are those of weight 1, but not the first of a row: so something is
-    always shown."""
-    length = free.shape[0]
-    index = jnp.arange(length, dtype=jnp.int32)
-    if weighted:
-        return free & (index > 0)
-    size = jnp.zeros(length + 1, jnp.int32).at[segments].add(free)[segments]
-    before = jnp.cumsum(free) - free
-    begin = lax.cummax(jnp.where(jnp.diff(segments, prepend=-2) != 0, index, 0))
-    number = before - before[begin]  # of the id among those of its document
-    drawn = jax.random.uniform(key, (length + 1,))[segments]
-    shown = 1 + jnp.floor(drawn * jnp.maximum(size - 1, 0)).astype(jnp.int32)  # 1 to size - 1
-    return free & (number >= shown)
+    @staticmethod
+    def most_ids(options, vocab):
+        return {"start": vocab - 1, "sentinel": vocab + (options.sentinels or 1) - 1}
+
+    @property
+    def needs_pieces(self):
+        return self.options.sentinel is None
+
+    def completed(self, vocab, labels=None, start=0):
+        config, _ = super().completed(vocab, labels, start)
+        first, count = self.options.sentinel, self.options.sentinels
+        if first is None:
+            first, count = sentinels(self.pieces, vocab, count)
+        wanted = replace(config.objective, sentinel=first, sentinels=count or min(SENTINELS, first + 1))
+        return replace(config, objective=wanted), max(vocab, wanted.start + 1, first + 1)
+
+    @property
+    def places(self):
+        from .hidden_spans import slots_of
+        return slots_of(self.options, self.model.seq_len)
+
+    def hidden(self, ids, free, weights, keys):
+        import jax
+
+        from .hidden_spans import hide_spans
+        return jax.vmap(lambda *row: hide_spans(self.options, *row))(free, keys)
+
+    def marks(self):
+        first, count = self.options.sentinel, self.options.sentinels
+        return [(first - number, name_of(number)) for number in reversed(range(count))]

@@ -6,7 +6,7 @@ import optax
 from jax import lax
 
 from ..model import experts, families, lora, model, regularizers
-from ..objectives import classes, loss, masked, objectives, regression
+from ..objectives import registry
 from . import guard, optim
 
 # The numbers that a step reports, in the order of its one array. Only a model with experts has the last ones.
@@ -28,20 +28,14 @@ def state_around(config, params):
             "guard": guard.fresh(config.guard), "step": jnp.int32(0), **averaged}
 
 
-def summed_loss(params, config, attend, compute, positions, tokens, lengths, drop=regularizers.no_dropout,
-                penalties=regularizers.Penalties(), weights=None, objective=objectives.CAUSAL, keys=None):
-    """Nats over every target of [R, T + 1] rows, or over those of weight 1; the gradient has the penalties, too.
-    `keys`: of the rows, for an objective that draws."""
-    return summed_loss_and_loads(params, config, attend, compute, positions, tokens, lengths, drop, penalties, weights,
-                                 objective, keys)[0]
-
-
-def summed_loss_and_loads(params, config, attend, compute, positions, tokens, lengths, drop=regularizers.no_dropout,
-                          penalties=regularizers.Penalties(), weights=None, objective=objectives.CAUSAL, keys=None):
-    """As `summed_loss`, with the loads of experts, whose penalties the gradient does not have; None without experts."""
-    examples = objective.examples(tokens, lengths, weights, keys)
-    hidden, loads = states(params, config, attend, compute, examples, drop, training=True)
-    return loss_of_states(params, config, positions, examples, hidden, penalties)[0], loads
+def summed_loss(params, objective, attend, compute, positions, batch, keys=None, drop=regularizers.no_dropout,
+                penalties=regularizers.Penalties()):
+    """Returns (the loss over the scored targets of rows [R, T + 1], the loads of experts; None without). The gradient
+    has the penalties, too, but not those of the loads. `batch`: tokens, lengths, weights; `keys`: of the rows, for an
+    objective that draws."""
+    examples = objective.examples(*batch, keys)
+    hidden, loads = states(params, objective.model, attend, compute, examples, drop, training=True)
+    return objective.loss(params, positions, examples, hidden, penalties)[0], loads
 
 
 def states(params, config, attend, compute, examples, drop=regularizers.no_dropout, training=False):
@@ -53,20 +47,12 @@ def states(params, config, attend, compute, examples, drop=regularizers.no_dropo
     return hidden, loads
 
 
-def loss_of_states(params, config, positions, examples, hidden, penalties=regularizers.Penalties()):
-    hidden, head = model.readout(params, config, hidden)
-    targets, weights = examples.answers()
-    if config.classes == 1:  # a number
-        return regression.squares(head, hidden, targets, weights), weights
-    return loss.cross_entropy(model.over_labels(config), positions, head, hidden, targets, weights, penalties), weights
-
-
-def make_train_step(config, attend, compute, positions, seed=0, objective=objectives.CAUSAL):
+def make_train_step(config, attend, compute, positions, seed=0, objective=None):
     """(state, batch, rate, stop [devices], base) to (state, metrics). A batch is tokens [M, R, T + 1], lengths [M, R]
     and weights [M, R, T + 1], or None instead of weights: then the program has nothing of them. `base`: frozen
     parameters that have adapters; None: there are none. The loss and the gradient of a step without a scored target are
     0, and the guard does not remember it."""
-    optimizer = optim.make(config.optimizer, config.model.family)
+    optimizer, objective = optim.make(config.optimizer, config.model.family), objective or registry.of(config)
 
     def gradients(params, number, batch, base):
         _, lengths, weights = batch
@@ -79,11 +65,9 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
         divisor = total if sure else jnp.maximum(total, 1.0)
 
         def share(params, batch, first, keys=None):
-            tokens, lengths, weights = batch
             options = regularizers.in_training(config.regularizers, seed, number, first, rows)
             whole = params if base is None else lora.attached(config.lora, base, params)
-            nats, loads = summed_loss_and_loads(whole, config.model, attend, compute, positions, tokens, lengths,
-                                                weights=weights, objective=objective, keys=keys, **options)
+            nats, loads = summed_loss(whole, objective, attend, compute, positions, batch, keys, **options)
             if loads is None:
                 return nats / divisor, ()
             loads = jax.tree.map(lambda load: jnp.where(total > 0, load / (pieces * rows), 0.0), loads)
@@ -131,20 +115,18 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=object
     return train_step
 
 
-def make_eval_step(config, attend, compute, positions, objective=objectives.CAUSAL, labels=None):
+def make_eval_step(config, attend, compute, positions, objective=None, labels=None):
     """(params, tokens [R, T + 1], lengths [R], weights [R, T + 1] or None) to the nats of their scored targets; to
-    (nats, scored targets) if only the devices know these. With `labels`: to (this, classes.answers, or those of
-    `regression`)."""
+    (nats, scored targets) if only the devices know these. With `labels`: to (this, Objective.answers)."""
+    objective = objective or registry.of(config)
+
     def eval_step(params, tokens, lengths, weights=None):
-        keys = masked.row_keys_of(tokens, lengths) if objective.on_device else None
-        examples = objective.examples(tokens, lengths, weights, keys)
+        examples = objective.examples(tokens, lengths, weights, objective.keys_of(tokens, lengths))
         examples = examples._replace(answers=examples.judged or examples.answers)
         hidden, _ = states(params, config.model, attend, compute, examples)
-        nats, counted = loss_of_states(params, config.model, positions, examples, hidden)
+        nats, counted = objective.loss(params, positions, examples, hidden, regularizers.Penalties())
         sums = jnp.stack([nats, jnp.sum(counted)]) if objective.on_device else nats
         if labels is None:
             return sums
-        if config.model.classes == 1:
-            return sums, regression.answers(params, config.model, hidden, *examples.answers())
-        return sums, classes.answers(params, config.model, labels, hidden, *examples.answers())
+        return sums, objective.answers(params, labels, hidden, *examples.answers())
     return eval_step

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from ..config import Config
 from ..exits import BadJob
 from ..model import attention, sharding
-from ..objectives import loss, objectives
+from ..objectives import loss, registry
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class Arrangement:
     attention: str       # name of that form
     lack: str | None     # why it is not the fast form; None: it is
     positions: int       # of a row, whose logits exist at the same time
-    objective: object    # of `objectives`
+    objective: object    # objective.Objective
 
 
-def arrange(config, devices, begins=None, rows=None):
-    """Completes the config with every number that follows from the mesh. `begins`: of objectives.Masked; `rows`: None
-    for a program that is compiled and not run. Raises BadJob if a number does not divide evenly."""
+def arrange(config, devices, rows=None, pieces=()):
+    """Completes the config with every number that follows from the mesh. `rows` and `pieces`: of Objective. Raises
+    BadJob if a number does not divide evenly."""
     mesh = sharding.make_mesh(config.mesh, devices)
     found = list(sharding.mistakes(config, mesh))
     if found:
@@ -38,9 +38,9 @@ def arrange(config, devices, begins=None, rows=None):
     platform = mesh.devices.flat[0].platform
     compute = compute_type(config.model, platform)
     name, attend, lack = attention.choose(config.model, platform, mesh, compute)
-    positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards,
-                                         objectives.targets_of(config))
-    return Arrangement(config, mesh, compute, attend, name, lack, positions, objectives.make(config, begins, rows))
+    objective = registry.of(config, rows, pieces)
+    positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards, objective.places)
+    return Arrangement(config, mesh, compute, attend, name, lack, positions, objective)
 
 
 def compute_type(model, platform):

@@ -10,8 +10,7 @@ from functools import lru_cache
 from ..config import AUTO, Lora
 from ..exits import BadJob
 from ..model import experts, families, sharding
-from ..objectives import loss
-from ..objectives.objectives import targets_of
+from ..objectives import loss, registry
 from . import memory, throughput
 
 REMAT = ("none", "dots", "full")
@@ -264,7 +263,7 @@ def bytes_of(config, candidate):
     waiting = kept_by_layers(config, candidate.remat, candidate.tensor) * WAITING[candidate.remat] * wide * tokens
     working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
     working += WORKING_EXPERTS * kept_by_experts(model, "none", candidate.tensor) * wide * tokens
-    positions = loss.positions_at_a_time(model, max(rows, 1), targets_of(config))
+    positions = loss.positions_at_a_time(model, max(rows, 1), registry.of(config).places)
     logits = LOGITS * 4 * rows * positions * model.scored / candidate.tensor
     updating = orthogonalizing(config.optimizer, model, config.lora) / parts
     return int(state + gradients + max(waiting + working + logits, updating) + FIXED)
@@ -272,7 +271,7 @@ def bytes_of(config, candidate):
 
 def slots_of(config):
     """Returns the slots of a decoder for each token that is read; 0 without a decoder."""
-    return targets_of(config) / config.model.seq_len if families.of(config.model).decoder else 0
+    return registry.of(config).places / config.model.seq_len if families.of(config.model).decoder else 0
 
 
 def operations(config):

@@ -8,9 +8,11 @@ import sys
 import threading
 import time
 
+from ..objectives.registry import LOGGED
+
 HEARTBEAT_SECONDS = 5.0
-IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", "accuracy", "macro_f1",
-              "matthews", "rmse", "pearson", "name", "text", "path", "message", "from", "to")
+IN_THE_LOG = ("loss", "grad_norm", "tokens_per_s", "ppl", "bits_per_char", "nats_per_token", *LOGGED,
+              "name", "text", "path", "message", "from", "to")
 
 
 class Events:

@@ -21,16 +21,17 @@ class Finished(NamedTuple):
         from ..data.text import Text
         return Text(self.place / "tokenizer.model", self.facts["tokenizer"], self.facts.get("form"))
 
-    def objective(self):
-        """Returns the config.Objective that the model learned. Exports of earlier versions do not name it."""
-        from ..config import Objective
-        if "objective" in self.facts:
-            told = self.facts["objective"].items()
-            return Objective(**{key: value for key, value in told if key in vars(Objective())})
-        if self.model.family == "t5":
+    def config(self):
+        """Returns a config with the model and its objective. Exports of earlier versions do not name it."""
+        from ..config import Config, ObjectiveKeys
+        from ..objectives import registry
+        told = self.facts.get("objective") or {"name": registry.implied(self.model).name,
+                                               "mask_id": self.facts.get("mask_id")}
+        if told["name"] == "spans" and "objective" not in self.facts:
             raise Ended(BAD_DATA, f"{self.place}: does not say which objective its model learned: it is of an earlier "
                                   f"version; run the pipeline with a new pipe, which exports it again")
-        return Objective(name="masked" if self.model.family == "bert" else "causal", mask_id=self.facts.get("mask_id"))
+        keys = {key: value for key, value in told.items() if key in vars(ObjectiveKeys())}
+        return Config(model=self.model, objective=ObjectiveKeys(**keys))
 
 
 def export_of(run):

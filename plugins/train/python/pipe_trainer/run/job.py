@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from ..config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export, is_a, misfit
-from ..data import labels
 from ..exits import BadJob
 from ..model import families
+from ..objectives import registry
 
 PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
          "checkpoint_every": (int, 1), "keep_checkpoints": (int, 1), "threads": (int, 0),
@@ -176,7 +176,7 @@ def parse_config(raw, mistakes, adopts=False):
     config = Config(**sections, auto=tuple(auto))
     mistakes += disagreements(config.model.complete())
     if not adopts:
-        mistakes += disagreements_of_objective(config)
+        mistakes += registry.mistakes(config)
         mistakes += disagreements_of_export(config)
         mistakes += disagreements_of_lora(config)
     return replace(config, model=config.model.complete())
@@ -223,30 +223,6 @@ def disagreements_of_experts(model):
         for part in fields(model):
             if part.name.startswith("expert_") and getattr(model, part.name) != part.default:
                 yield f"config.model.{part.name}: there are no experts; say config.model.experts, or leave it out"
-
-
-def disagreements_of_objective(config):
-    model, objective = config.model, config.objective
-    learns = families.of(model).objectives
-    if model.classes and objective.name != "classes" and not (model.classes == 1 and objective.name == "regression"):
-        yield "config.model.classes: a head over labels is for objective.name: classes; leave it out"
-    for metrics, able, about in ((labels.METRICS, labels.OBJECTIVES, "labels"),
-                                 (labels.NUMBER_METRICS, (labels.OF_NUMBERS,), "numbers")):
-        if config.eval.metric in metrics and objective.name not in able:
-            yield (f"config.eval.metric: {config.eval.metric} is about {about}, which {objective.name} does not "
-                   f"answer; it is for {', '.join(able)}")
-    for key in ("label_smoothing", "z_loss"):
-        if objective.name == labels.OF_NUMBERS and getattr(config.regularizers, key):
-            yield f"config.regularizers.{key}: is about what is chosen among many, and a number is not; leave it out"
-    if objective.name not in learns:
-        others = [name for name, known in families.FAMILIES.items() if objective.name in known.objectives]
-        yield (f"config.objective.name: a model of family {model.family} learns {', '.join(learns)}; "
-               f"{objective.name} is for {', '.join(others)}")
-    if objective.random + objective.keep > 1:
-        yield f"config.objective.keep: {objective.keep:g} and random {objective.random:g} are more than 1 together"
-    if objective.sentinel is not None and objective.sentinel + 1 < (objective.sentinels or 1):
-        yield (f"config.objective.sentinels: {objective.sentinels} do not go down from the id {objective.sentinel}; "
-               f"take fewer, or a greater sentinel")
 
 
 def disagreements_of_export(config):

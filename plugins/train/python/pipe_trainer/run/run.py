@@ -12,7 +12,7 @@ from ..checkpoints import ckpt
 from ..checkpoints.resume import adapters_of
 from ..checkpoints.selection import read_json
 from ..config import Export, as_dict
-from ..data import labels, sentencepiece_model
+from ..data import sentencepiece_model
 from ..data.blocks import Blocks
 from ..data.text import Text
 from ..eval.held_out import HeldOut
@@ -20,7 +20,6 @@ from ..eval.samples import Samples
 from ..exits import Ended
 from ..export import costs, export, gguf_tokenizer
 from ..model.selfcheck import check_attention
-from ..objectives import objectives
 from . import candidates, devices
 from .board import Board
 from .events import Clock
@@ -162,8 +161,8 @@ def write_export(loop, facts, samples, held_out):
     tokenizer = {**setup.rows.tokenizer, "path": str(Path(setup.rows.model_path))}
     try:
         rows = export.write(jax.device_get(params), setup.config.model, tokenizer, facts, place, files=files,
-                            marks=objectives.marks_of(setup.config.objective), start=setup.config.objective.start,
-                            named=labels.answered(setup.config.objective.name, setup.rows.labels))
+                            marks=setup.objective.marks(), start=setup.config.objective.start,
+                            named=setup.objective.answered(setup.rows.labels))
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
         return None, []

@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 
 import jax
 
-from ..data import labels, number_labels, sentencepiece_model
+from ..data import sentencepiece_model
 from ..data.rows import Rows
 from ..exits import BAD_DATA, BadJob, Ended
 from ..export import gguf_tokenizer, initial
 from ..model import families, sharding
-from ..objectives import masked, objectives
+from ..objectives import registry
 from . import candidates, search
 from .arrangement import Arrangement, arrange
-from .job import disagreements, disagreements_of_export, disagreements_of_lora, disagreements_of_objective
+from .job import disagreements, disagreements_of_export, disagreements_of_lora
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,9 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     check_tokenizer(job.tokenizer, rows.tokenizer)
     devices = jax.devices() if devices is None else devices
     start = initial.Initial(job.init_from) if job.init_from else None
-    pieces = sentencepiece_model.of_rows(rows).pieces if start or objectives.needs_pieces(job.config) else ()
+    pieces = sentencepiece_model.of_rows(rows).pieces if start or registry.of(job.config).needs_pieces else ()
     config, lack = fill_in(begun(job, start, pieces), rows, pieces), None
-    if config.objective.name == labels.OF_NUMBERS:
-        rows.labels = eval_rows.labels = number_labels.of_rows(rows)
+    registry.of(config).measure(rows, eval_rows)
     if job.prompts and not families.of(config.model).causal:
         raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
     if config.export.gguf != "none":
@@ -44,8 +43,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     if check is not None:
         config, lack = relied_on(config, devices, check)
     config, fit = search.resolve(config, devices, job.run_dir, tell)
-    begins = masked.begins_of(pieces, config.model.vocab) if config.objective.whole_words else None
-    arranged = arrange(config, devices, begins, rows)
+    arranged = arrange(config, devices, rows, pieces)
     arranged = replace(arranged, lack=lack or arranged.lack)
     return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit, start=start)
 
@@ -56,7 +54,7 @@ def begun(job, start, pieces):
         return job.config
     start.check_tokenizer(pieces)
     config = start.adopt(job.config, job.shape_keys)
-    found = [*disagreements(config.model), *disagreements_of_objective(config), *disagreements_of_export(config),
+    found = [*disagreements(config.model), *registry.mistakes(config), *disagreements_of_export(config),
              *disagreements_of_lora(config)]
     if found:
         raise BadJob(found)
@@ -84,18 +82,14 @@ def fill_in(config, rows, pieces=()):
     Raises BadJob if they do not fit."""
     shape, vocab = config.model, rows.tokenizer["vocab_size"]
     start = next((rows.tokenizer[name] for name in ("pad_id", "eos_id") if rows.tokenizer[name] >= 0), 0)
-    found = list(unlabelled(config, rows))
-    config, needed = objectives.completed(config, vocab, pieces, start, rows.labels)
+    chosen = registry.of(config, rows, pieces)
+    found = list(chosen.mistakes_of_rows(rows))
+    config, needed = chosen.completed(vocab, rows.labels, start)
     if shape.vocab is not None and shape.vocab < needed:
         found.append(f"config.model.vocab: {shape.vocab}, and the tokenizer of the rows has {vocab} ids"
                      + f", and the objective needs ids up to {needed - 1}" * (needed > vocab)
                      + "; leave it out or make it larger")
-    for key, most in (("mask_id", vocab), ("start", vocab - 1),
-                      ("sentinel", vocab + (config.objective.sentinels or 1) - 1)):
-        value = getattr(config.objective, key)
-        if value is not None and value > most:
-            found.append(f"config.objective.{key}: {value}, and the tokenizer has {vocab} ids; leave it out, or name "
-                         f"one of them")
+    found += registry.mistakes_of_ids(config.objective, vocab)
     if shape.seq_len is not None and shape.seq_len != rows.seq_len:
         found.append(f"config.model.seq_len: {shape.seq_len}, and the rows have {rows.seq_len}; leave it out or set "
                      f"seq_len of write_packed")
@@ -105,26 +99,6 @@ def fill_in(config, rows, pieces=()):
         raise BadJob(found)
     return replace(config, model=replace(config.model, vocab=shape.vocab or needed, seq_len=rows.seq_len,
                                          eos=rows.tokenizer["eos_id"]).complete())
-
-
-def unlabelled(config, rows):
-    """Yields that the config is about labels, and the rows about none or about others."""
-    name, numbers = config.objective.name, isinstance(rows.labels, number_labels.Numbers)
-    for key, wants in (("objective.name", name in labels.HEADS),
-                       ("eval.metric", config.eval.metric != "loss")):
-        if wants and rows.labels is None:
-            section, name = key.split(".")
-            yield (f"config.{key}: {getattr(getattr(config, section), name)} is about labels, and the rows have none; "
-                   f"give write_packed the key `labels`")
-    if numbers and name in labels.OBJECTIVES:
-        yield (f"config.objective.name: {name} learns labels that are classes, and those of the rows are numbers; take "
-               f"regression, which a model of family bert learns")
-    if name == labels.OF_NUMBERS and rows.labels is not None and not numbers:
-        yield (f"config.objective.name: regression learns numbers, and the labels of the rows are the classes "
-               f"{', '.join(rows.labels.names)}; take classes, or give write_packed `labels: numbers`")
-    number = config.model.classes
-    if number is not None and isinstance(rows.labels, labels.Labels) and number != len(rows.labels.names):
-        yield f"config.model.classes: {number}, and the rows have {len(rows.labels.names)} labels; leave it out"
 
 
 def check_tokenizer(named, packed):

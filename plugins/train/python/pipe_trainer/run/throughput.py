@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from ..model import experts, families, model
-from ..objectives import objectives
+from ..objectives import registry
 
 # bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
 PEAK_TFLOPS = {
@@ -32,7 +32,7 @@ def operations(config):
     if families.of(shape).decoder:
         return of_pairs(config, params)
     readout = shape.d * shape.scored + (shape.d ** 2 if "readout" in params else 0)
-    matmul = model.count(params["blocks"]) + readout * objectives.targets_of(config) // shape.seq_len
+    matmul = model.count(params["blocks"]) + readout * registry.of(config).places // shape.seq_len
     scores = 12 * shape.layers * shape.heads * shape.head_dim * shape.seq_len
     return of_matrices(config) * matmul, scores // 2 if families.of(shape).causal else scores
 
@@ -46,7 +46,7 @@ def of_matrices(config):
 def of_pairs(config, params):
     """As operations, for an encoder that reads the rows and a decoder with the slots of the objective, which looks at
     the keys and values of all that was read. Of experts, only those count that a position meets."""
-    shape, slots = config.model, objectives.targets_of(config) / config.model.seq_len
+    shape, slots = config.model, registry.of(config).places / config.model.seq_len
     across = model.count({name: params["decoder"]["cross"][name] for name in ("wk", "wv")})
     unused = experts.groups(shape) * (experts.of_layer(shape) - experts.active(shape))
     matmul = model.count(params["encoder"]) - unused + across
