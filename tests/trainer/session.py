@@ -100,6 +100,11 @@ def summed_loss(params, shape, attend, compute, positions, tokens, lengths, weig
     return step.summed_loss(params, objective, attend, compute, positions, (tokens, lengths, weights), **more)[0]
 
 
+def weights_of(lengths, positions):
+    """1 for each target of a row, 0 for padding."""
+    return (np.arange(positions) < lengths[..., None] - 1).astype(np.float32)
+
+
 def refused(test, sections, *words):
     """A job with these sections is refused, in these words."""
     from pipe_trainer import exits

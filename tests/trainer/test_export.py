@@ -149,7 +149,7 @@ class ExportTest(unittest.TestCase):
         given = registry.of(configs.Config(objective=configs.ObjectiveKeys(mask_id=5, start=7))).completed(61)[0]
         self.assertEqual(registry.of(given).marks(), [])
         params = jax.device_get(model.init(config_of(), jax.random.key(0)))
-        export.write(params, config_of(), self.tokenizer, {}, self.place, start=given.start)
+        export.write(params, config_of(), self.tokenizer, {}, self.place, start=given.objective.start)
         self.assertNotIn("decoder_start_token_id", json.loads((self.place / "config.json").read_text()))
 
     def test_an_older_export_is_replaced_as_a_whole(self):

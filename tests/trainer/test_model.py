@@ -13,7 +13,7 @@ import numpy as np
 
 from pipe_trainer import config
 from pipe_trainer.model import attention, model
-from pipe_trainer.objectives import causal, loss
+from pipe_trainer.objectives import loss
 
 SMALL = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=61, seq_len=32).complete()
 SEED_SHAPE = config.Model(family="lm1b", layers=2, d=32, heads=4, ff=64, vocab=61, seq_len=32, tied=False,
@@ -122,7 +122,7 @@ class EqualForms(unittest.TestCase):
         def plainly(params):
             logits = logits_of(SMALL, params, tokens[:, :-1])
             nats = -jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, 1:, None], -1)[..., 0]
-            return jnp.sum(nats * causal.weights_of(lengths, SMALL.seq_len))
+            return jnp.sum(nats * session.weights_of(lengths, SMALL.seq_len))
 
         plain = jax.value_and_grad(plainly)(self.params)
         for positions in (1, 8, 32):

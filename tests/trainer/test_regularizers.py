@@ -16,7 +16,6 @@ from pipe_trainer import config, exits
 from pipe_trainer.checkpoints import resume
 from pipe_trainer.config import PRESETS, Regularizers
 from pipe_trainer.model import attention, model, regularizers
-from pipe_trainer.objectives import causal, loss
 from pipe_trainer.optim import step
 from pipe_trainer.run import job
 from pipe_trainer.run.loop import Loop
@@ -99,7 +98,7 @@ class Penalties(unittest.TestCase):
         wanted = jax.nn.one_hot(tokens[:, 1:], shape.vocab)
         wanted = wanted * (1 - smoothing) + (1 - wanted) * smoothing / (shape.vocab - 1)
         each = -jnp.sum(wanted * chances, axis=-1) + z_loss * jax.nn.logsumexp(scores, axis=-1) ** 2
-        return jnp.sum(each * causal.weights_of(lengths, tokens.shape[1] - 1))
+        return jnp.sum(each * session.weights_of(lengths, tokens.shape[1] - 1))
 
     def test_the_gradient_is_that_of_the_objective_and_the_value_is_nats(self):
         rows, shape = batch(), dataclasses.replace(SHAPE, layers=1)
@@ -109,7 +108,7 @@ class Penalties(unittest.TestCase):
         for smoothing, z_loss in ((0.1, 0.0), (0.0, 1e-2), (0.2, 1e-3)):
             value, found = jax.jit(jax.value_and_grad(partial(
                 session.summed_loss, shape=shape, attend=attention.dense, compute=jnp.float32, positions=8,
-                penalties=loss.Penalties(smoothing, z_loss))))(params, tokens=rows[0], lengths=rows[1])
+                penalties=regularizers.Penalties(smoothing, z_loss))))(params, tokens=rows[0], lengths=rows[1])
             _, right = explicit(params, *rows, smoothing, z_loss)
             self.assertAlmostEqual(float(value / plain), 1.0, delta=1e-5)
             one, two = session.flat(found), session.flat(right)

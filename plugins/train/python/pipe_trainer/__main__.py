@@ -9,7 +9,6 @@ import traceback
 
 from . import exits, hosts
 from .exits import first_line
-from .run.devices import limit_threads
 from .run.events import Events
 from .run.signals import Stop
 
@@ -45,7 +44,7 @@ def main(argv=None):
 def train(arguments, events, stop):
     from .run import job as jobs
     job = jobs.read(arguments.job, arguments.set)
-    limit_threads(job.threads, hosts.position().worker)
+    hosts.limit_threads(job.threads, hosts.position().worker)
     try:
         from .run import chip, devices
         if int(os.environ.get("PIPE_WORKER_COUNT") or 1) == 1:  # several workers would wait for each other

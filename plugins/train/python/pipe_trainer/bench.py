@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import replace
 
-from . import exits
+from . import exits, hosts
 from .run import devices, job
 
 
@@ -49,17 +49,14 @@ class Training:
         import jax
         import jax.numpy as jnp
 
-        from .model import attention, model, sharding
-        from .objectives import loss, registry
+        from .model import model
         from .optim import step
-        from .run.arrangement import compute_type
+        from .run.arrangement import arrange
 
-        self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
-        platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
-        self.compute = compute_type(shape, platform)
-        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute)
-        positions = loss.positions_at_a_time(shape, rows, registry.of(config).places)
-        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions), donate_argnums=0)
+        arranged, shape, rows = arrange(config, jax.devices()[:1]), config.model, config.batch.rows
+        self.mesh, self.compute, self.attention = arranged.mesh, arranged.compute, arranged.attention
+        self._program = jax.jit(step.make_train_step(config, arranged.attend, self.compute, arranged.positions),
+                                donate_argnums=0)
         key = jax.random.key(0)
         self.state = step.new_state(config, key)
         tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
@@ -117,7 +114,7 @@ def main(argv):
     except exits.Ended as error:
         print(f"pipe_trainer.bench: {error}", file=sys.stderr)
         return error.code
-    devices.limit_threads(options.threads)
+    hosts.limit_threads(options.threads)
     devices.configure(str(devices.cache_place()))
     print(json.dumps(measure(config, options)))
     return 0

@@ -284,89 +284,69 @@ T5_TRAINING = {
     "schedule": {"name": "rsqrt", "warmup": 10000},
     "batch": {"rows": 256},
 }
+T5_BASE = {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False, "norm_eps": 1e-6}
 BERT_BASE = {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12}
 PRESETS = {
     "tiny": {
         "model": {"layers": 2, "d": 64, "heads": 4, "ff": 176},
-        "optimizer": {"lr": 4e-3, "b2": 0.99},
-        "schedule": {"decay": 0.5},
+        "optimizer": {"lr": 4e-3, "b2": 0.99}, "schedule": {"decay": 0.5},
     },
     # These two learn from order within a thousand steps, where AdamW still counts words.
     "tiny-masked": {
         "model": {"family": "bert", "layers": 2, "d": 64, "heads": 4, "ff": 256},
-        "objective": {"name": "masked"},
-        "optimizer": {"name": "muon", "lr": 0.012, "b2": 0.99},
+        "objective": {"name": "masked"}, "optimizer": {"name": "muon", "lr": 0.012, "b2": 0.99},
         "schedule": {"decay": 0.5},
     },
     "tiny-spans": {
         "model": {"family": "t5", "layers": 2, "d": 64, "heads": 4, "ff": 176, "tied": False, "norm_eps": 1e-6},
-        "objective": {"name": "spans"},
-        "optimizer": {"name": "muon", "lr": 0.008, "b2": 0.99},
+        "objective": {"name": "spans"}, "optimizer": {"name": "muon", "lr": 0.008, "b2": 0.99},
         "schedule": {"decay": 0.5},
     },
     "quickstart": {
         "model": {"layers": 4, "d": 128, "heads": 4, "ff": 352},
-        "optimizer": {"lr": 4e-3, "b2": 0.99},
-        "schedule": {"decay": 0.5},
+        "optimizer": {"lr": 4e-3, "b2": 0.99}, "schedule": {"decay": 0.5},
     },
     # The shape of transformer-lm-japanese and of flax's lm1b example, to compare with them.
     "lm1b": {
-        "model": {"family": "lm1b", "layers": 6, "d": 512, "heads": 8, "ff": 2048, "tied": False,
-                  "norm_eps": 1e-6},
-        "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0},
-        "regularizers": {"dropout": 0.1},
-        "schedule": {"name": "rsqrt", "warmup": 1000},
-        "batch": {"rows": 256},
+        "model": {"family": "lm1b", "layers": 6, "d": 512, "heads": 8, "ff": 2048, "tied": False, "norm_eps": 1e-6},
+        "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0}, "regularizers": {"dropout": 0.1},
+        "schedule": {"name": "rsqrt", "warmup": 1000}, "batch": {"rows": 256},
     },
     # The shape of BERT's base model, and the recipe of its paper.
     "bert-base": {
         "model": BERT_BASE,
-        "objective": {"name": "masked"},
-        "optimizer": {"lr": 1e-4, "b2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
-        "regularizers": {"dropout": 0.1},
-        "schedule": {"name": "linear", "warmup": 10000},
-        "batch": {"rows": 256},
+        "objective": {"name": "masked"}, "optimizer": {"lr": 1e-4, "b2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
+        "regularizers": {"dropout": 0.1}, "schedule": {"name": "linear", "warmup": 10000}, "batch": {"rows": 256},
     },
     # The same shape as JEstimator trains it: every hidden id becomes the mask.
     "jestimator": {
         "model": BERT_BASE,
         "objective": {"name": "masked", "random": 0.0, "keep": 0.0},
-        "optimizer": {"name": "amos", "lr": 5e-3, "b2": 0.999, "clip": 0.0},
-        "regularizers": {"dropout": 0.1},
-        "schedule": {"name": "const", "warmup": 10000},
-        "batch": {"rows": 256},
+        "optimizer": {"name": "amos", "lr": 5e-3, "b2": 0.999, "clip": 0.0}, "regularizers": {"dropout": 0.1},
+        "schedule": {"name": "const", "warmup": 10000}, "batch": {"rows": 256},
     },
     # The shapes of T5 1.1, which has no dropout in its pre-training.
     "t5-small": {"model": {"family": "t5", "layers": 8, "d": 512, "heads": 6, "head_dim": 64, "ff": 1024, "tied": False,
                            "norm_eps": 1e-6}, **T5_TRAINING},
-    "t5-base": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
-                          "norm_eps": 1e-6}, **T5_TRAINING},
+    "t5-base": {"model": T5_BASE, **T5_TRAINING},
     # The base model of Kc-MoE, which is that of ST-MoE.
-    "kc-moe": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
-                         "norm_eps": 1e-6, "experts": 16}, **T5_TRAINING, "regularizers": {"z_loss": 1e-4}},
+    "kc-moe": {"model": {**T5_BASE, "experts": 16}, **T5_TRAINING, "regularizers": {"z_loss": 1e-4}},
     # Heads of 128: narrower ones are filled up to that on a TPU.
     "ja-0.1b": {
         "model": {"layers": 12, "d": 768, "heads": 6, "head_dim": 128, "ff": 2048},
-        "optimizer": {"lr": 1.5e-3},
-        "batch": {"rows": 256},
+        "optimizer": {"lr": 1.5e-3}, "batch": {"rows": 256},
     },
     "ja-1b": {
-        "model": {"layers": 20, "d": 2048, "heads": 16, "kv_heads": 4, "head_dim": 128, "ff": 5632,
-                  "remat": "dots"},
-        "optimizer": {"lr": 6e-4},
-        "batch": {"rows": 512},
+        "model": {"layers": 20, "d": 2048, "heads": 16, "kv_heads": 4, "head_dim": 128, "ff": 5632, "remat": "dots"},
+        "optimizer": {"lr": 6e-4}, "batch": {"rows": 512},
     },
     # For v4-32, v5e-64 and larger.
     "ja-3b": {
-        "model": {"layers": 28, "d": 3072, "heads": 24, "kv_heads": 8, "head_dim": 128, "ff": 8192,
-                  "remat": "full"},
-        "optimizer": {"lr": 4e-4},
-        "batch": {"rows": 512},
+        "model": {"layers": 28, "d": 3072, "heads": 24, "kv_heads": 8, "head_dim": 128, "ff": 8192, "remat": "full"},
+        "optimizer": {"lr": 4e-4}, "batch": {"rows": 512},
     },
     "ja-7b": {
-        "model": {"layers": 32, "d": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ff": 14336,
-                  "remat": "full"},
-        "optimizer": {"lr": 3e-4},
-        "batch": {"rows": 512},
+        "model": {"layers": 32, "d": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ff": 14336, "remat": "full"},
+        "optimizer": {"lr": 3e-4}, "batch": {"rows": 512},
     },
 }

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import exits
-from .atomic import write_text
+from .atomic import read_json, write_text
 from .config import is_a
 from .export import initial
 from .objectives import registry
@@ -50,13 +50,7 @@ def price(text):
 
 def question(path):
     """Returns (config with the shape of the rows, steps or None)."""
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        raw = json.loads(text)
-    except OSError as error:
-        raise exits.BadJob([f"{path}: {error.strerror}"]) from None
-    except (ValueError, RecursionError) as error:
-        raise exits.BadJob([f"{path}: is not JSON: {error}"]) from None
+    raw = job.loaded(path)
     if isinstance(raw, dict) and "pipe_job" in raw:
         return of_job(job.parse(raw))
     if not isinstance(raw, dict):
@@ -149,15 +143,15 @@ def text_of(found, steps, per_hour):
     line("memory", f"{found['peak_gib']:.2f} of {found['usable_gib']:.2f} GiB a device: {found['arguments_gib']:.2f} "
                    f"arguments, {found['temporaries_gib']:.2f} temporaries")
     line("arithmetic", f"{found['step_tflop']:.1f} TFLOP a step, {found['device_tflop']:.1f} a device")
-    several = slices.parse(found["slice"]).slices > 1
+    several, hours = slices.parse(found["slice"]).slices > 1, found["step_seconds"] / 3600
     line("time", f"about {found['step_seconds']:.2g} s a step, {found['tokens_per_s']:,.0f} tokens/s, if it reaches "
                  f"{found['share']:.0%} of the published {found['peak_tflops']:g} TFLOP/s a device"
                  + ", without the network between the slices" * several
                  + f" (extrapolated: {found['extrapolated']})" * bool(found["extrapolated"]))
     if steps:
-        line("run", f"about {hours(steps, found):,.1f} h for {steps:,} steps, without evaluations and checkpoints")
+        line("run", f"about {steps * hours:,.1f} h for {steps:,} steps, without evaluations and checkpoints")
     if per_hour is not None:
-        line("cost", f"about {per_hour * hours(steps or 1000, found):,.2f} for {steps or 1000:,} steps, at "
+        line("cost", f"about {per_hour * (steps or 1000) * hours:,.2f} for {steps or 1000:,} steps, at "
                      f"{per_hour:g} an hour")
     others = [one for one in found["tried"] if one["candidate"] != found["shown"]]
     for one in others:
@@ -168,17 +162,10 @@ def text_of(found, steps, per_hour):
     return "\n".join(lines)
 
 
-def hours(steps, found):
-    return steps * found["step_seconds"] / 3600
-
-
 def keep(path, mark, found):
     """Keeps an answer for `pipe run -n`, which compiles nothing."""
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        answers = kept["answers"] if kept["mark"] == mark else {}
-    except (OSError, ValueError, TypeError, KeyError):
-        answers = {}
+    kept = read_json(path) or {}
+    answers = kept.get("answers", {}) if kept.get("mark") == mark else {}
     said = (f"fits {found['slice']}: {found['peak_gib']:.2f} of {found['usable_gib']:.2f} GiB a device, with "
             f"{found['shown']}" if found["fits"] else f"does not fit {found['slice']}")
     path.parent.mkdir(parents=True, exist_ok=True)

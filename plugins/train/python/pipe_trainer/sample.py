@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from .exits import BAD_DATA, Ended
+from .model import families
 from .run import finished
 from .run.finished import bounded
 
@@ -28,7 +30,9 @@ def main(argv):
 
 def written(options):
     from .eval.generation import continuation
-    found = finished.find(options.run, continues_text=True)
+    found = finished.find(options.run)
+    if not families.of(found.model).causal:
+        raise Ended(BAD_DATA, f"{found.place}: a model of the type {found.model.family} continues no text")
     made = continuation(found.params, found.model, found.text(), options.prompt, options.length,
                         temperature=options.temperature, top_p=options.top_p, seed=options.seed)
     sys.stdout.reconfigure(encoding="utf-8")

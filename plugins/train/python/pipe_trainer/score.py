@@ -48,7 +48,8 @@ def setup_of(run, rows, limit):
     if "position_embed" in run.params and rows.seq_len > run.model.seq_len:
         raise Ended(BAD_DATA, f"{rows.directory}: rows of {rows.seq_len} ids, and the model has {run.model.seq_len} "
                               f"positions; make shorter rows")
-    if run.model.classes and not run.labels.alike(rows.labels):
+    if run.model.classes and not (rows.labels and rows.labels.kind == run.labels.kind
+                                  and run.labels.fit(rows.labels.names)):
         raise Ended(BAD_DATA, f"{rows.directory}: its labels are {rows.labels.words if rows.labels else 'none'}, and "
                               f"the model answers with {run.labels.words}; give write_packed the labels of the model")
     if run.model.classes:

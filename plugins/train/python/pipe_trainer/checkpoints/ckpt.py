@@ -231,22 +231,18 @@ def agree(number):
     return int(multihost_utils.broadcast_one_to_all(np.int32(number)))
 
 
-class mapped:
+@contextlib.contextmanager
+def mapped(where):
     """Turns the failure of a save into Ended, with its exit code."""
-
-    def __init__(self, where):
-        self._where = where
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, _):
-        if error is None or isinstance(error, Ended) or not isinstance(error, Exception):
-            return False
+    try:
+        yield
+    except Ended:
+        raise
+    except Exception as error:  # orbax and tensorstore have no common exception
         full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error) \
             or "RESOURCE_EXHAUSTED" in str(error)
         why = "the disk is full; free some space and start again" if full else first_line(error)
-        raise Ended(TRANSIENT, f"{self._where}: cannot be written: {why}") from error
+        raise Ended(TRANSIENT, f"{where}: cannot be written: {why}") from error
 
 
 def latest_good(checkpoints, like, check, warn, instead=lambda step, facts: None):

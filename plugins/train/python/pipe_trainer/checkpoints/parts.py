@@ -9,12 +9,6 @@ import jax
 STATE = "state"
 
 
-def is_chunk(name):
-    """Whether the file, by its name in the checkpoint, has elements of an array."""
-    parts = name.split("/")
-    return parts[0] == STATE and len(parts) > 2 and parts[-1][0] not in "._"
-
-
 def owned(like, host, host_of):
     """Returns a function that tells whether a file belongs to the part of this host. A chunk belongs to the lowest
     host with a device that holds it, every other file to host 0."""

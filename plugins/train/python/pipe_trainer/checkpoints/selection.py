@@ -5,7 +5,7 @@ import math
 
 import jax
 
-from ..atomic import write_text
+from ..atomic import read_json, write_text
 from ..objectives.registry import FALLING
 from . import ckpt
 
@@ -145,12 +145,3 @@ class Selection:
 
     def facts(self):
         return {"evaluated": self._evaluated, "early_stop": self._early.facts()}
-
-
-def read_json(path):
-    """Returns a JSON object; None if the file has no whole one."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None

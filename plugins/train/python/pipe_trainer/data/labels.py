@@ -6,7 +6,7 @@ at their beginning comes the telling id, which differs between any two: it alone
 
 from typing import NamedTuple
 
-CLASSES, NUMBERS = "classes", "numbers"  # kinds of labels
+CLASSES, NUMBERS = "labels", "numbers"  # kinds of labels
 WORST = 20  # documents that are shown
 
 
@@ -22,22 +22,16 @@ class Labels(NamedTuple):
     def words(self):
         return ", ".join(self.names)
 
-    def alike(self, others):
-        """Whether other labels are about the same."""
-        return self == others
-
-    def fit_head(self, names):
+    def fit(self, names):
         """Whether a head over labels of these names, or None, gives these labels."""
         return names == self.names
 
     def texts_from(self, rows):
         """Returns these labels with what they need to know of the tokenizer of rows."""
-        del rows
         return self
 
     def of_head(self, head, whole):
         """Returns the parameters of a head in other units: labels have none."""
-        del whole
         return head
 
     def units(self):

@@ -10,6 +10,7 @@ from .numpy_reader import Damage
 
 ABI = 5
 LIBRARY = "libpipe_reader.so"
+VARIABLE = "PIPE_READER_LIBRARY"
 DATA, ARGUMENT, MEMORY = 1, 2, 3
 ERROR_BYTES = 512
 
@@ -26,21 +27,21 @@ class _Options(ctypes.Structure):
                 ("id_bytes", ctypes.c_uint32), ("weights", ctypes.c_uint32), ("blocks", ctypes.c_char_p)]
 
 
-def library_path():
-    """Returns PIPE_READER_LIBRARY if it is set, else the path beside the package, where the plugin installs the
-    library."""
-    named = os.environ.get("PIPE_READER_LIBRARY")
-    return Path(named) if named else Path(__file__).resolve().parents[2] / LIBRARY
+def beside(variable, library):
+    """Returns the path in a variable of the environment if it is set, else that beside the package, where the plugin
+    installs the library."""
+    named = os.environ.get(variable)
+    return Path(named) if named else Path(__file__).resolve().parents[2] / library
 
 
 def expected():
     """Returns whether a library should exist: then it is a mistake if it cannot be loaded."""
-    return "PIPE_READER_LIBRARY" in os.environ or library_path().exists()
+    return VARIABLE in os.environ or beside(VARIABLE, LIBRARY).exists()
 
 
 def load():
     """Loads the library. Raises OSError if there is none that this machine can load."""
-    path = library_path()
+    path = beside(VARIABLE, LIBRARY)
     if not path.is_file():
         raise OSError(f"{path}: there is no such library")
     library = ctypes.CDLL(str(path))

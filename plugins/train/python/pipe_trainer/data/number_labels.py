@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exits import BAD_DATA, Ended
 from . import sentencepiece_model
-from .labels import NUMBERS, most
+from .labels import NUMBERS, most, parse
 from .order import batches
 from .sentencepiece_model import BYTE, NORMAL, SPACE, USER_DEFINED
 
@@ -32,11 +32,7 @@ class Numbers(NamedTuple):
     problem = "regression"  # of transformers
     words, names = "numbers", ("number",)
 
-    def alike(self, others):
-        """Any numbers are."""
-        return others is not None and others.kind == NUMBERS
-
-    def fit_head(self, names):
+    def fit(self, names):
         """A head that gives a number goes on with any numbers."""
         return names is not None and len(names) == 1
 
@@ -80,7 +76,9 @@ class Numbers(NamedTuple):
 
 
 def of_facts(facts):
-    """Returns the Numbers of an export. Raises ValueError if these are none."""
+    """Returns the labels of an export, or None. Raises ValueError if these are none."""
+    if not isinstance(facts, dict):
+        return facts and parse(facts)
     names = Numbers().facts()
     if set(facts) != set(names) or not all(isinstance(facts[name], (int, float)) for name in names):
         raise ValueError(f"labels: {facts} describes no numbers")

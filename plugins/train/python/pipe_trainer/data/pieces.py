@@ -5,26 +5,19 @@ to Python 3.11, and 0.2 decides otherwise between segmentations of equal score.
 """
 
 import ctypes
-import os
 from pathlib import Path
 
 from ..exits import ENVIRONMENT, Ended
+from .native_reader import beside
 
 ABI = 1
 LIBRARY = "libpipe_pieces.so"
 ERROR_BYTES = 512
 
 
-def library_path():
-    """Returns PIPE_PIECES_LIBRARY if it is set, else the path beside the package, where the plugin installs the
-    library."""
-    named = os.environ.get("PIPE_PIECES_LIBRARY")
-    return Path(named) if named else Path(__file__).resolve().parents[2] / LIBRARY
-
-
 def load():
     """Loads the library. Raises Ended if this machine cannot load it."""
-    path = library_path()
+    path = beside("PIPE_PIECES_LIBRARY", LIBRARY)
     try:
         library = ctypes.CDLL(str(path))
         found = library.pipe_pieces_abi()

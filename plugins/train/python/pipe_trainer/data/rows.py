@@ -10,8 +10,6 @@ from .native_reader import NativeReader, expected
 from .numpy_reader import Damage, NumpyReader
 from .packed_info import REMEDY, DataError, read_packed_info
 
-__all__ = ["Batch", "DataError", "NothingScored", "Rows"]
-
 
 class NothingScored(ValueError):
     """The rows have no scored target."""

@@ -1,7 +1,7 @@
 """Scores of a model on held-out rows: loss, and bits per byte and per character, which compare tokenizers."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..data.rows import NothingScored
 
 @dataclass
 class Sums:
-    """Exact sums over the scored rows. The sums of parts add up, so hosts and batches do not matter."""
+    """Exact sums over the scored rows."""
     nats: float = 0.0   # minus the logarithm of the probability, over the scored targets
     targets: int = 0    # with loss weights: those of weight 1
     bytes: int = 0      # of the text of the targets
@@ -31,9 +31,6 @@ class Sums:
         self.nats += float(nats)
         self.targets += int(hidden)
         self.hidden += int(hidden)
-
-    def __add__(self, other):
-        return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Sums)))
 
 
 def target_mask(batch):

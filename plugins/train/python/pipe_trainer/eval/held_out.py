@@ -5,7 +5,7 @@ import json
 import jax
 import numpy as np
 
-from ..atomic import write_text
+from ..atomic import read_json, write_text
 from ..data import feed
 from ..data.rows import NothingScored
 from ..exits import BadJob
@@ -90,16 +90,12 @@ class HeldOut:
     def baselines(self, path):
         """Counts the baselines once for a run, whose rows do not change, and keeps them in `path`."""
         key = {"data": self.setup.rows.digest, "rows": self.limit, "counted": tally.bounds()}
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            kept = {}
+        kept = read_json(path) or {}
         if kept.get("key") != key:
             found = self._of_ids()
             if self.labels is not None:
                 most = min(self.setup.rows.count, max(tally.IN_TABLE // self.setup.rows.seq_len, 1))
-                found.append(self._checked(self.setup.objective.baseline, self.setup.rows, most, self.rows,
-                                           self.limit))
+                found.append(self._checked(self.setup.objective.baseline, self.setup.rows, most, self.rows, self.limit))
             kept = {"key": key, "baselines": found}
             write_text(path, json.dumps(kept))
         for baseline in kept["baselines"]:

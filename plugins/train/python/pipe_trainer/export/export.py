@@ -9,21 +9,21 @@ from pathlib import Path
 
 from ..data import sentencepiece_model
 from ..data.text import form_of
-from . import bert_form, leaner, llama_form, model_card, safetensors, t5_form, tokenizer_json
+from ..model import families
+from . import leaner, model_card, safetensors, tokenizer_json
+from .bert_form import Bert
 from .form import special_ids
+from .llama_form import Llama
+from .t5_form import T5
 
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 
 # The families that have a counterpart in transformers.
-FORMS = {"llama": llama_form, "bert": bert_form, "t5": t5_form}
+FORMS = {"llama": Llama(), "bert": Bert(), "t5": T5()}
 
 
 class NotExportable(Exception):
     """The model has no counterpart in transformers."""
-
-
-class ContinuesNoText(Exception):
-    """The export is of no decoder."""
 
 
 def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
@@ -74,7 +74,7 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
     documents = {
         "config.json": {**form.settings(config, ids, known, start), **(of_labels(named) if config.classes else {})},
-        **({"generation_config.json": generation} if form.GENERATES else {}),
+        **({"generation_config.json": generation} if families.of(config).causal else {}),
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
         FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]}),
@@ -115,16 +115,7 @@ def replace(part, directory):
 
 
 def read(directory):
-    """Reads an export, to sample from it. Returns (params, config, content of pipe.json)."""
-    settings = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
-    form = FORMS.get(settings["model_type"])
-    if form is None or not form.GENERATES:
-        raise ContinuesNoText(f"{directory}: a model of the type {settings['model_type']} continues no text")
-    return read_any(directory)
-
-
-def read_any(directory):
-    """Reads an export of any family."""
+    """Reads an export. Returns (params, config, content of pipe.json)."""
     directory = Path(directory)
     settings, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
     form = FORMS[settings["model_type"]]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import atomic
 from ..config import misfit
 from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
@@ -110,7 +111,7 @@ class Initial:
         """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
         or there is none."""
         names = tuple(self._settings.get("id2label", {}).values()) if self.shape.classes else None
-        return config.classes is not None and not named.fit_head(names)
+        return config.classes is not None and not named.fit(names)
 
     def parameters(self, config, seed=0, named=None):
         """Returns the parameters of a complete config.Model that was adopted, as float32 arrays of numpy. A head over
@@ -154,21 +155,14 @@ def directory_of(place):
     for directory in (place / "export", place):
         if (directory / WEIGHTS).is_file():
             return directory
-    if trained_experts(place):
+    told = atomic.read_json(place / "config.json") or {}  # of a run of ours, if it is one
+    if isinstance(told.get("model"), dict) and told["model"].get("experts"):
         raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")
     if list(place.glob("model*.safetensors")):
         raise bad(place, f"its weights are in several files; join them to {WEIGHTS} first")
     if list(place.glob("*.bin")):
         raise bad(place, f"its weights are not in {WEIGHTS}; save the model again with safe_serialization=True")
     raise bad(place, f"there is no {WEIGHTS}, nor export/{WEIGHTS}")
-
-
-def trained_experts(place):
-    """Returns whether the directory is that of a run of ours whose model has experts."""
-    try:
-        return bool(json.loads((place / "config.json").read_text(encoding="utf-8"))["model"]["experts"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
 
 
 def read_json(path):

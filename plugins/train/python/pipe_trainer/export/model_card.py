@@ -30,8 +30,7 @@ def text(config, tokenizer, facts):
 
 def head(learned, facts):
     front = f"---\nlibrary_name: transformers\npipeline_tag: {learned.task}\ntags:\n- pipe\n---\n"
-    title = facts.get("name", "model")
-    return f"{front}# {title}\n\n{learned.said}, trained by `pipe` from raw text.\n"
+    return f"{front}# {facts.get('name', 'model')}\n\n{learned.said}, trained by `pipe` from raw text.\n"
 
 
 def table(columns, rows):

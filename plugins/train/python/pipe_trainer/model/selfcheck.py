@@ -81,10 +81,6 @@ def computed(setup, form):
         return [np.asarray(jax.device_get(array), np.float64).ravel() for array in program(q, k, v, out, segments)]
 
 
-def cosines(setup):
-    return cosines_of(computed(setup, setup.attend), computed(setup, plain_form(setup)))
-
-
 def cosines_of(ours, theirs):
     return {name: float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
             for name, a, b in zip(("output", "d_q", "d_k", "d_v"), ours, theirs)}

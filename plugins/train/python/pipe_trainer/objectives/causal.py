@@ -3,12 +3,6 @@
 from .objective import BY_CLASS, USE, Examples, Objective
 
 
-def weights_of(lengths, positions):
-    """1 for each target of a row, 0 for padding."""
-    import jax.numpy as jnp
-    return (jnp.arange(positions) < lengths[..., None] - 1).astype(jnp.float32)
-
-
 class Causal(Objective):
     name = "causal"
     families = ("llama", "lm1b")
@@ -24,7 +18,8 @@ class Causal(Objective):
         import jax.numpy as jnp
 
         def answers():  # behind the hidden states, so that a program is the one that earlier versions compiled
-            known = weights_of(lengths, tokens.shape[1] - 1) if weights is None else weights[:, 1:].astype(jnp.float32)
+            known = jnp.arange(tokens.shape[1] - 1) < lengths[..., None] - 1 if weights is None else weights[:, 1:]
+            known = known.astype(jnp.float32)
             return tokens[:, 1:], known
         return Examples(tokens[:, :-1], None, None, answers)
 

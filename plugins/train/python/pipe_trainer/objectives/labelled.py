@@ -92,3 +92,14 @@ def hidden_at(params, config, ids, ends, places, begun=None):
     layout = jnp.where(index < ends[:, None], 0, -1), jnp.broadcast_to(index, ids.shape)
     hidden = model.forward(params, config, ids, layout=layout, given=given)
     return jnp.take_along_axis(hidden, places[:, None, None], axis=1)
+
+
+def outputs(states, head):
+    """[R, K, d] and [d, V] to float32 [R, K], in float32: a number has no other precision."""
+    return jnp.matmul(states.astype(jnp.float32), head[:, 0].astype(jnp.float32))
+
+
+def number_answers(params, config, hidden, targets, weights):
+    """hidden [R, K, d]: the states of the first positions. Returns float32 [R, K, 3]: THERE, LABEL and ANSWER of
+    each document, which are numbers in standard units."""
+    return jnp.stack([weights, targets, outputs(*model.readout(params, config, hidden))], axis=-1)

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..model.model import masked_logits
-from ..model.regularizers import Penalties
 
 LOGITS_AT_A_TIME = 1 << 26  # elements on a device, float32
 
@@ -27,14 +26,10 @@ def positions_at_a_time(config, rows_per_device, length=None):
     return max(size for size in range(1, max(wanted, 1) + 1) if length % size == 0)
 
 
-def cross_entropy(config, positions, head, hidden, targets, weights, penalties=Penalties()):
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def cross_entropy(config, positions, penalties, head, hidden, targets, weights):
     """The sum of weighted nats. hidden [B, T, d], head [d, Vp], targets and weights [B, T]. Its gradient is that of
     `penalties`, which adds label smoothing and z-loss: nats compare between runs, what is minimised would not."""
-    return summed(config, positions, penalties, head, hidden, targets, weights)
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def summed(config, positions, penalties, head, hidden, targets, weights):
     del penalties
     head = head.astype(hidden.dtype)
 
@@ -85,7 +80,7 @@ def backward(config, positions, penalties, gradient, scale):
     return d_head * scale.astype(d_head.dtype), d_hidden * scale.astype(d_hidden.dtype), None, None
 
 
-summed.defvjp(forward_and_gradient, backward)
+cross_entropy.defvjp(forward_and_gradient, backward)
 
 
 def nats(logits, targets):

@@ -22,7 +22,6 @@ class Examples(NamedTuple):
 class Answering(NamedTuple):
     """How models answer about labelled documents: the scores of their answers, in words for people."""
     kind: str        # of labels
-    about: str
     each: str        # the label of a document
     metrics: dict    # name: words
     falling: tuple   # the metrics of which a smaller one is better
@@ -35,14 +34,14 @@ class Answering(NamedTuple):
 
 
 BY_CLASS = Answering(
-    CLASSES, "labels", "a label",
+    CLASSES, "a label",
     {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "macro_f1": "macro F1",
      "matthews": "Matthews correlation"}, (), ("accuracy", "macro_f1", "matthews"), "nats/label", True, "8.4f",
     ("the documents whose label was least likely: nats, label, answer, text", "nats", "8.2f"),
     "learns labels that are classes, and those of the rows are {labels}; take regression, which a model of family bert "
     "learns")
 BY_NUMBER = Answering(
-    NUMBERS, "numbers", "a number",
+    NUMBERS, "a number",
     {"rmse": "root mean square error", "mae": "mean absolute error", "pearson": "Pearson correlation",
      "spearman": "Spearman correlation"}, ("rmse", "mae"), ("rmse", "pearson"), "squared error", False, "10.6g",
     ("the documents with the greatest errors: error, number, answer, text", "error", "10.6g"),
@@ -61,7 +60,8 @@ USE_PIPELINE = """    from transformers import pipeline
 
 class Objective:
     """`config`: complete where devices are asked. `rows`: for labels; None: the program is compiled and not run.
-    `pieces`: those of the tokenizer, if `needs_pieces`."""
+    `pieces`: those of the tokenizer, if `needs_pieces`. Each objective also has `places`, the number of places of a row
+    that predict, and `scored(batch, keys)`, the number of scored targets of micro-batches, which weights may make 0."""
     name = ""
     families = ()       # that learn it
     answering = None    # how its models answer about labelled documents; None: they do not
@@ -79,19 +79,16 @@ class Objective:
     @staticmethod
     def mistakes_of_keys(options):
         """Yields disagreements between the keys of config.objective that the objective reads."""
-        del options
         return ()
 
     @staticmethod
     def most_ids(options, vocab):
         """Returns {key: the greatest id that it may name} of the keys of config.objective that name ids."""
-        del options, vocab
         return {}
 
     @staticmethod
     def takes_classes(number):
         """Returns whether config.model.classes may be this number."""
-        del number
         return False
 
     def mistakes(self):
@@ -101,7 +98,6 @@ class Objective:
     def completed(self, vocab, labels=None, start=0):
         """Returns (the config with every number of the objective, the ids that its model needs). `vocab`: the ids of
         the tokenizer; `start`: the first input of a decoder; `labels`: of the rows."""
-        del labels, start
         return self.config, vocab
 
     def mistakes_of_rows(self, rows):
@@ -124,11 +120,6 @@ class Objective:
     def measure(self, rows, eval_rows):
         """Prepares the labels of rows."""
 
-    @property
-    def places(self):
-        """The number of places of a row that predict."""
-        raise NotImplementedError
-
     def weigh(self, batch):
         """Returns what `examples` takes as the weights of a batch of rows."""
         return batch.weights
@@ -138,13 +129,8 @@ class Objective:
         or None. The weights of the Examples are the mask of the loss."""
         raise NotImplementedError
 
-    def scored(self, batch, keys):
-        """Returns the number of scored targets of micro-batches. With weights they may have none."""
-        raise NotImplementedError
-
     def keys_of(self, tokens, lengths):
         """Returns the keys of rows in an evaluation."""
-        del tokens, lengths
 
     def loss(self, params, positions, examples, hidden, penalties):
         """Returns (the loss that is summed over scored targets, the weights of the targets)."""
@@ -152,8 +138,8 @@ class Objective:
         from . import loss
         states, head = model.readout(params, self.model, hidden)
         targets, weights = examples.answers()
-        return loss.cross_entropy(model.over_labels(self.model), positions, head, states, targets, weights,
-                                  penalties), weights
+        return loss.cross_entropy(model.over_labels(self.model), positions, penalties, head, states, targets,
+                                  weights), weights
 
     # Evaluations and answers.
 

@@ -43,7 +43,7 @@ def mistakes(config):
     for kind in (BY_CLASS, BY_NUMBER):
         if config.eval.metric in kind.metrics and chosen.answering is not kind:
             able = those(lambda one, kind=kind: one.answering is kind)
-            yield (f"config.eval.metric: {config.eval.metric} is about {kind.about}, which {chosen.name} does not "
+            yield (f"config.eval.metric: {config.eval.metric} is about {kind.kind}, which {chosen.name} does not "
                    f"answer; it is for {', '.join(able)}")
     yield from chosen.mistakes()
     if model.family not in chosen.families:

@@ -49,14 +49,14 @@ class Regression(Classes):
         import jax.numpy as jnp
 
         from ..model import model
-        from .numbers import outputs
+        from .labelled import outputs
         states, head = model.readout(params, self.model, hidden)
         targets, weights = examples.answers()
         return jnp.sum(weights * (outputs(states, head) - targets) ** 2), weights
 
     def answers(self, params, labels, hidden, targets, weights):
-        from . import numbers
-        return numbers.answers(params, self.model, hidden, targets, weights)
+        from .labelled import number_answers
+        return number_answers(params, self.model, hidden, targets, weights)
 
     def collected(self, labels):
         from .answers import Guesses
@@ -69,9 +69,8 @@ class Regression(Classes):
     def predicted(self, params, labels, ids, ends):
         """Returns the number of each document, [R, 1]."""
         from ..model import model
-        from . import labelled, numbers
-        first = labelled.hidden_at(params, self.model, ids, ends, 0 * ends)
-        return numbers.outputs(*model.readout(params, self.model, first))
+        from .labelled import hidden_at, outputs
+        return outputs(*model.readout(params, self.model, hidden_at(params, self.model, ids, ends, 0 * ends)))
 
     def written(self, found, labels):
         return [f"{one:.6g}" for one, in found]

@@ -36,14 +36,9 @@ def arrange(config, devices, rows=None, pieces=()):
     config = replace(config, mesh=replace(config.mesh, data=mesh.shape["data"]),
                      eval=replace(config.eval, batch=-(-evaluated // shards) * shards))
     platform = mesh.devices.flat[0].platform
-    compute = compute_type(config.model, platform)
+    fast = jnp.float32 if platform == "cpu" else jnp.bfloat16
+    compute = fast if config.model.compute == "auto" else jnp.dtype(config.model.compute)
     name, attend, lack = attention.choose(config.model, platform, mesh, compute)
     objective = registry.of(config, rows, pieces)
     positions = loss.positions_at_a_time(config.model, max(batch, config.eval.batch) // shards, objective.places)
     return Arrangement(config, mesh, compute, attend, name, lack, positions, objective)
-
-
-def compute_type(model, platform):
-    if model.compute == "auto":
-        return jnp.float32 if platform == "cpu" else jnp.bfloat16
-    return jnp.dtype(model.compute)

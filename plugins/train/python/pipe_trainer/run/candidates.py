@@ -7,10 +7,14 @@ operations of one device. Their constants are fitted to compiled steps (tests/tr
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import jax
+
 from ..config import AUTO, Lora
 from ..exits import BadJob
-from ..model import experts, families, sharding
+from ..model import experts, families, lora, sharding
+from ..model.model import shapes
 from ..objectives import loss, registry
+from ..optim import optim
 from . import memory, throughput
 
 REMAT = ("none", "dots", "full")
@@ -166,15 +170,10 @@ def learned(model, adapters=Lora()):
     """Returns the number of parameters that are learned: all, or those of adapters. `adapters`: config.Lora."""
     if not adapters.rank:
         return count(model)
-    import jax
     return sum(leaf.size for leaf in jax.tree.leaves(learned_shapes(model, adapters)))
 
 
 def learned_shapes(model, adapters):
-    import jax
-
-    from ..model import lora
-    from ..model.model import shapes
     if not adapters.rank:
         return shapes(model)
     whole = families.learned_whole(model)
@@ -186,9 +185,6 @@ def kept_by(optimizer, model, adapters=Lora()):
     """Returns the bytes that an optimiser keeps for all parameters that are learned."""
     if optimizer.name == "adamw":  # without the last norm, as `count`: the constants were fitted to that
         return 8 * learned(model, adapters)
-    import jax
-
-    from ..optim import optim
     state = jax.eval_shape(lambda: optim.make(optimizer, model.family).init(learned_shapes(model, adapters)))
     return sum(4 * leaf.size for leaf in jax.tree.leaves(state))
 

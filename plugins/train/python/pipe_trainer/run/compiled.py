@@ -17,6 +17,9 @@ import sys
 import time
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+
 from ..exits import BadJob, first_line
 from . import devices, slices
 from .memory import Figure, is_of_device, is_too_much, taken
@@ -34,9 +37,6 @@ class NoTopology(Exception):
 
 def lowered(config, devices_):
     """Returns the program of the step of a config, whose shape is complete, before any compiler."""
-    import jax
-    import jax.numpy as jnp
-
     from .arrangement import arrange
     from .programs import base_of, state_of, train_program
 
@@ -56,8 +56,6 @@ def lowered(config, devices_):
 
 def digest_of(config, devices_):
     """Returns a digest of the program of a step: programs with one digest compile alike by one compiler."""
-    import jax
-
     # A kernel of a TPU names the files of its source, which lie elsewhere on another machine.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/site-packages/")
     return hashlib.sha256(lowered(config, devices_).as_text().encode()).hexdigest()[:32]

@@ -5,22 +5,15 @@ import os
 import sys
 from pathlib import Path
 
+import jax
+
 from ..exits import BAD_JOB, NO_DEVICE, TRANSIENT, Ended, first_line
 from ..hosts import HEARTBEAT_SECONDS, check_port
 from . import chip
 
 
-def limit_threads(count, worker=0):
-    """Limits this process to `count` cores, and each worker to other ones; 0: no limit. XLA starts as many threads as
-    it may use cores. Call it before JAX makes its first device."""
-    allowed = sorted(os.sched_getaffinity(0))
-    if 0 < count < len(allowed):
-        os.sched_setaffinity(0, {allowed[(worker * count + number) % len(allowed)] for number in range(count)})
-
-
 def start(environ, warn):
     """Joins the other processes of a run, enables the compilation cache, and finds the devices."""
-    import jax
     configure(environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_place()))
     jax.config.update("jax_enable_preemption_service", False)  # the service would take SIGTERM from `signals`
     workers = int(environ.get("PIPE_WORKER_COUNT") or 1)
@@ -46,7 +39,6 @@ def start(environ, warn):
 def check_number(environ):
     """Raises Ended if the devices count the processes of several hosts otherwise than the stage: a TPU numbers them by
     itself, and the parts of a checkpoint go by the stage's numbers."""
-    import jax
     if not environ.get("PIPE_HOST_COUNT"):
         return
     wanted = int(environ["PIPE_WORKER_INDEX"]), int(environ["PIPE_WORKER_COUNT"])
@@ -59,7 +51,6 @@ def check_number(environ):
 
 def find(environ):
     """Makes JAX find its devices. Raises Ended if it finds none, or if another program holds them."""
-    import jax
     chip.check(environ)
     try:
         jax.devices()
@@ -69,7 +60,6 @@ def find(environ):
 
 
 def configure(cache):
-    import jax
     jax.config.update("jax_compilation_cache_dir", cache)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
@@ -78,7 +68,6 @@ def configure(cache):
 
 def random_numbers():
     """Makes random numbers independent of the mesh."""
-    import jax
     jax.config.update("jax_threefry_partitionable", True)
 
 
@@ -94,7 +83,6 @@ def cache_place():
 
 
 def versions():
-    import jax
     import jaxlib
     import numpy
     import optax

@@ -1,7 +1,6 @@
 """A finished run, opened by its export, for programs that use the model: `sample`, `score`, `predict`."""
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -43,21 +42,15 @@ def export_of(run):
                             f"has one")
 
 
-def find(run, continues_text=False):
-    """Opens a run. Also finds the devices. `continues_text`: refuses a model that cannot."""
+def find(run):
+    """Opens a run. Also finds the devices."""
+    from ..data import number_labels
     from ..export import export
     from . import devices
     devices.find(os.environ)
     place = export_of(run)
-    params, model, facts = (export.read if continues_text else export.read_any)(place)
-    return Finished(place, params, model, facts, labels_of(facts.get("labels")))
-
-
-def labels_of(told):
-    from ..data import labels, number_labels
-    if told is None:
-        return None
-    return number_labels.of_facts(told) if isinstance(told, dict) else labels.parse(told)
+    params, model, facts = export.read(place)
+    return Finished(place, params, model, facts, number_labels.of_facts(facts.get("labels")))
 
 
 def bounded(kind, low, high):
@@ -79,8 +72,7 @@ def reported(name, work):
     except BrokenPipeError:  # the reader of the output has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except (OSError, RuntimeError, SafetensorsError, export.ContinuesNoText, json.JSONDecodeError, KeyError,
-            ValueError) as error:
+    except (OSError, RuntimeError, SafetensorsError, KeyError, ValueError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return BAD_DATA
     except Ended as error:

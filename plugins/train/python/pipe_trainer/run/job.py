@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import sys
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -40,14 +41,19 @@ class Job:
     lineage: dict = field(default_factory=dict)
 
 
-def read(path, settings=()):
-    """Reads a job and applies the settings `a.b=c`. Raises BadJob with every mistake at once."""
+def loaded(path):
+    """Returns the JSON of a file; of standard input for `-`."""
     try:
-        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise BadJob([f"{path}: {error.strerror}"]) from None
     except (ValueError, RecursionError) as error:
         raise BadJob([f"{path}: is not JSON: {error}"]) from None
+
+
+def read(path, settings=()):
+    """Reads a job and applies the settings `a.b=c`. Raises BadJob with every mistake at once."""
+    raw = loaded(path)
     mistakes = []
     if isinstance(raw, dict):
         for setting in settings:
@@ -174,11 +180,7 @@ def parse_config(raw, mistakes, adopts=False):
                 values[key] = float(given[key]) if bounds[key].type is float else given[key]
         sections[section] = kind(**values)
     config = Config(**sections, auto=tuple(auto))
-    mistakes += disagreements(config.model.complete())
-    if not adopts:
-        mistakes += registry.mistakes(config)
-        mistakes += disagreements_of_export(config)
-        mistakes += disagreements_of_lora(config)
+    mistakes += disagreements(config.model.complete()) if adopts else every_disagreement(config)
     return replace(config, model=config.model.complete())
 
 
@@ -191,6 +193,11 @@ def unread(optimizer, given):
         if key in all_ and key not in read:
             yield (f"config.optimizer.{key}: {optimizer} does not read it; leave it out, or take one of lr, clip, "
                    f"{', '.join(read)}")
+
+
+def every_disagreement(config):
+    return [*disagreements(config.model.complete()), *registry.mistakes(config), *disagreements_of_export(config),
+            *disagreements_of_lora(config)]
 
 
 def disagreements(model):

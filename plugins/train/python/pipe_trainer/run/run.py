@@ -7,16 +7,15 @@ from pathlib import Path
 
 import jax
 
-from ..atomic import write_text
+from ..atomic import read_json, write_text
 from ..checkpoints import ckpt
 from ..checkpoints.resume import adapters_of
-from ..checkpoints.selection import read_json
 from ..config import Export, as_dict
 from ..data import sentencepiece_model
 from ..data.blocks import Blocks
 from ..data.text import Text
+from ..eval.generation import Samples
 from ..eval.held_out import HeldOut
-from ..eval.samples import Samples
 from ..exits import Ended
 from ..export import costs, export, gguf_tokenizer
 from ..model.selfcheck import check_attention

@@ -11,6 +11,10 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
 from ..atomic import write_text
 from ..config import as_dict
 from ..exits import BAD_JOB, ENVIRONMENT, BadJob, Ended
@@ -82,7 +86,6 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
     if usable is None:
         config = candidates.unbounded(config, count, slices_)
         return config, told(config, None, None, where)
-    import jax
     key = key_of(config, where)
     kept = agreed(read_kept(Path(run_dir) / KEPT, key))
     if kept is not None and candidates.Candidate(**kept["candidate"]) in candidates.every(config, count, slices_):
@@ -91,7 +94,7 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
 
     def measure(candidate):
         tell(f"compiles {candidate}, to see whether {where} holds it")
-        return agreed_figure(measured(candidate.of(config), devices))
+        return Figure(**agreed(dataclasses.asdict(measured(candidate.of(config), devices))))
 
     found = walk(config, count, usable, measure, slices_)
     if not found.rungs:
@@ -118,17 +121,10 @@ def measured(config, devices):
 
 def agreed(value):
     """Returns the value of the first process on all of them, so that all search in the same way."""
-    import jax
     if jax.process_count() == 1:
         return value
-    import numpy as np
-    from jax.experimental import multihost_utils
     text = json.dumps(value).encode()[:4096].ljust(4096)
     return json.loads(bytes(multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))).decode())
-
-
-def agreed_figure(figure):
-    return Figure(**agreed(dataclasses.asdict(figure)))
 
 
 def told(config, figure, usable, where, kept=False):

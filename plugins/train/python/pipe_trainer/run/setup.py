@@ -12,7 +12,7 @@ from ..model import families, sharding
 from ..objectives import registry
 from . import candidates, search
 from .arrangement import Arrangement, arrange
-from .job import disagreements, disagreements_of_export, disagreements_of_lora
+from .job import every_disagreement
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
     registry.of(config).measure(rows, eval_rows)
     if job.prompts and not families.of(config.model).causal:
         raise BadJob([f"job.prompts: a model of family {config.model.family} continues no text; leave them out"])
-    if config.export.gguf != "none":
-        check_gguf(rows)
+    refusal = config.export.gguf != "none" and gguf_tokenizer.refusal(sentencepiece_model.of_rows(rows))
+    if refusal:  # llama.cpp would make other ids of text
+        raise BadJob([f"config.export.gguf: {rows.model_path}: {refusal}; leave it out"])
     if check is not None:
         config, lack = relied_on(config, devices, check)
     config, fit = search.resolve(config, devices, job.run_dir, tell)
@@ -54,8 +55,7 @@ def begun(job, start, pieces):
         return job.config
     start.check_tokenizer(pieces)
     config = start.adopt(job.config, job.shape_keys)
-    found = [*disagreements(config.model), *registry.mistakes(config), *disagreements_of_export(config),
-             *disagreements_of_lora(config)]
+    found = every_disagreement(config)
     if found:
         raise BadJob(found)
     return config
@@ -68,13 +68,6 @@ def relied_on(config, devices, check):
     if checked.attention != arranged.attention:
         config = replace(config, model=replace(config.model, attention=checked.attention))
     return config, checked.lack
-
-
-def check_gguf(rows):
-    """Raises BadJob if llama.cpp would make other ids of text than the tokenizer of the rows."""
-    why = gguf_tokenizer.refusal(sentencepiece_model.of_rows(rows))
-    if why:
-        raise BadJob([f"config.export.gguf: {rows.model_path}: {why}; leave it out"])
 
 
 def fill_in(config, rows, pieces=()):
