@@ -16,7 +16,7 @@ class Labels(NamedTuple):
     common: int     # the number of ids that all names begin with
     telling: tuple  # the telling id of each
     kind = CLASSES
-    problem = "single_label_classification"  # of transformers
+    problem = "single_label_classification"  # its name in transformers
 
     @property
     def words(self):

@@ -29,7 +29,7 @@ class Numbers(NamedTuple):
     least: float = 0.0
     largest: float = 0.0
     kind = NUMBERS
-    problem = "regression"  # of transformers
+    problem = "regression"  # its name in transformers
     words, names = "numbers", ("number",)
 
     def fit(self, names):

@@ -155,7 +155,7 @@ def directory_of(place):
     for directory in (place / "export", place):
         if (directory / WEIGHTS).is_file():
             return directory
-    told = atomic.read_json(place / "config.json") or {}  # of a run of ours, if it is one
+    told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
     if isinstance(told.get("model"), dict) and told["model"].get("experts"):
         raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")
     if list(place.glob("model*.safetensors")):

@@ -21,16 +21,16 @@ class Examples(NamedTuple):
 
 class Answering(NamedTuple):
     """How models answer about labelled documents: the scores of their answers, in words for people."""
-    kind: str        # of labels
+    kind: str        # the kind of labels
     each: str        # the label of a document
     metrics: dict    # name: words
     falling: tuple   # the metrics of which a smaller one is better
     logged: tuple    # the metrics that the log has
-    unit: str        # of the loss
-    in_nats: bool
-    digits: str      # of a metric
-    worst: tuple     # of the worst answers: the heading, the name of their badness, its digits
-    instead: str     # what to do about labels of another kind, {labels}
+    unit: str        # the unit of the loss
+    in_nats: bool    # whether the loss has nats
+    digits: str      # the format of a metric
+    worst: tuple     # the heading of the worst answers, the name of their badness, its format
+    instead: str     # the refusal of labels of another kind, {labels}
 
 
 BY_CLASS = Answering(
@@ -63,7 +63,7 @@ class Objective:
     `pieces`: those of the tokenizer, if `needs_pieces`. Each objective also has `places`, the number of places of a row
     that predict, and `scored(batch, keys)`, the number of scored targets of micro-batches, which weights may make 0."""
     name = ""
-    families = ()       # that learn it
+    families = ()       # those that learn it
     answering = None    # how its models answer about labelled documents; None: they do not
     head = False        # it has a head over labels in place of that over ids
     on_device = False   # only the devices know which targets are scored

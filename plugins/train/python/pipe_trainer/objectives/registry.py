@@ -28,11 +28,10 @@ def learned_by(family):
 
 
 def implied(model):
-    """Returns the objective of a model whose export does not name it, or None: those of `spans` and `prefix` are
-    alike."""
+    """Returns an objective that makes such a model: that of one whose export does not name it."""
     if model.classes:
         return OBJECTIVES["regression" if model.classes == 1 else "classes"]
-    return next((one for one in OBJECTIVES.values() if model.family in one.families), None)
+    return next(one for one in OBJECTIVES.values() if model.family in one.families)
 
 
 def mistakes(config):

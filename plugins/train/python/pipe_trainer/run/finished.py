@@ -23,10 +23,11 @@ class Finished(NamedTuple):
     def config(self):
         """Returns a config with the model and its objective. Exports of earlier versions do not name it."""
         from ..config import Config, ObjectiveKeys
+        from ..model import families
         from ..objectives import registry
         told = self.facts.get("objective") or {"name": registry.implied(self.model).name,
                                                "mask_id": self.facts.get("mask_id")}
-        if told["name"] == "spans" and "objective" not in self.facts:
+        if families.of(self.model).decoder and "objective" not in self.facts:  # its objectives are alike
             raise Ended(BAD_DATA, f"{self.place}: does not say which objective its model learned: it is of an earlier "
                                   f"version; run the pipeline with a new pipe, which exports it again")
         keys = {key: value for key, value in told.items() if key in vars(ObjectiveKeys())}
