@@ -33,7 +33,9 @@ LEAST = 2          # documents of the training with a character or a pair that c
 FEW_STEPS = 200    # on the few labels
 sys.path.insert(0, str(ROOT / "plugins/train/python"))
 
-from pipe_trainer import label_scores, labels  # noqa: E402
+from pipe_trainer.data import labels  # noqa: E402
+from pipe_trainer.objectives import label_scores  # noqa: E402
+from pipe_trainer.objectives.objective import BY_CLASS  # noqa: E402
 
 
 def documents_of(place, split):
@@ -113,7 +115,7 @@ def scored(pipe, place, data):
 
 
 def say(name, scores, **more):
-    print(json.dumps({"name": name, **more, **{key: round(scores[key], 4) for key in labels.METRICS}}), flush=True)
+    print(json.dumps({"name": name, **more, **{key: round(scores[key], 4) for key in BY_CLASS.metrics}}), flush=True)
 
 
 def drawn(part, count):
@@ -179,7 +181,7 @@ def compared(pipe, at, name, seeds, settings):
             scores.append(scored(pipe, place, at / name))
             say(f"{kind}, {name}", scores[-1], seed=seed)
     for kind, scores in found.items():
-        say(f"{kind}, {name}, mean", {key: statistics.mean(one[key] for one in scores) for key in labels.METRICS})
+        say(f"{kind}, {name}, mean", {key: statistics.mean(one[key] for one in scores) for key in BY_CLASS.metrics})
     for key in ("balanced_accuracy", "macro_f1"):
         differences = [one[key] - other[key] for one, other in zip(found["pretrained"], found["fresh"])]
         spread = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else None

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "plugins/train/python"), str(ROOT / "tests/trainer")]
 
 import packed_rows  # noqa: E402
-from pipe_trainer.data import Rows  # noqa: E402
+from pipe_trainer.data.rows import Rows  # noqa: E402
 
 VOCAB, SEQ_LEN, MADE_ROWS = 32000, 1024, 2000
 

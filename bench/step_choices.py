@@ -20,7 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins/train/p
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
-from pipe_trainer import bench, devices, llama, norms  # noqa: E402
+from pipe_trainer import bench  # noqa: E402
+from pipe_trainer.model import llama, norms  # noqa: E402
+from pipe_trainer.run import devices  # noqa: E402
 
 BFLOAT16 = {"model": {"compute": "bfloat16"}}
 ROUNDED = {"model": {"compute": "bfloat16", "gradients": "compute"}}

@@ -18,9 +18,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipe_trainer import candidates, compiled, fit, job, search, slices
+from pipe_trainer import fit
 from pipe_trainer.atomic import write_text
 from pipe_trainer.config import PRESETS
+from pipe_trainer.run import candidates, compiled, job, search, slices
 
 # The most useful first, in case the table is cut short.
 SLICES = ("v3-8", "v2-8", "v5e-8", "v4-8", "v6e-8", "v2-32", "v5e-4", "v5e-1", "v3-32", "v4-32", "v5e-16", "v5e-64",

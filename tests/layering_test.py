@@ -86,6 +86,7 @@ TRAIN_INCLUDES = {
 }
 # The trainer: Python in an environment of its own.
 TRAINER = "plugins/train/python/pipe_trainer/"
+TRAINER_ROOMS = "plugins/train/python/rooms.txt"
 TRAINER_LIBRARIES = frozenset(("jax", "jaxlib", "numpy", "optax", "orbax", "xxhash"))
 MAX_PYTHON_WIDTH = 120
 
@@ -256,9 +257,12 @@ def python_files(root):
 
 
 def check_trainer(root, sizes):
-    """Checks the trainer's names, and that it imports only packages of its lock; adds what is too long to `sizes`."""
-    for name in python_files(root):
+    """Checks the trainer's names, rooms and imports; adds what is too long to `sizes`."""
+    imports, folders = {}, {}
+    files = python_files(root)
+    for name in files:
         text = (root / name).read_text(encoding="utf-8")
+        folders.setdefault(room_of(name), []).append(name)
         yield from check_name(name)
         if text.count("\n") > MAX_LINES["source"]:
             sizes.append((name, 0, f"{text.count(chr(10))} lines; a source has at most {MAX_LINES['source']}"))
@@ -270,13 +274,86 @@ def check_trainer(root, sizes):
         except SyntaxError as error:
             yield name, error.lineno or 0, f"is not Python: {error.msg}"
             continue
-        for node in ast.walk(tree):
-            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
-                [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
-            for module in modules:
-                top = module.split(".")[0]
-                if top not in TRAINER_LIBRARIES and top not in sys.stdlib_module_names and top != "pipe_trainer":
-                    yield name, node.lineno, f"imports {top}, which is not in the lock of the trainer"
+        yield from check_libraries(name, tree)
+        imports[name] = list(imported_modules(name, tree, frozenset(files)))
+    for folder, modules in folders.items():
+        if len(modules) > MAX_NOUNS_PER_ROOM:
+            sizes.append((folder, 0, f"{len(modules)} nouns; a room has at most {MAX_NOUNS_PER_ROOM}"))
+    yield from check_trainer_rooms(root, imports)
+    yield from circles(imports)
+
+
+def check_libraries(name, tree):
+    for node in ast.walk(tree):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
+            [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+        for module in modules:
+            top = module.split(".")[0]
+            if top == "pipe_trainer":
+                yield name, node.lineno, "imports pipe_trainer by its name; a module imports others from where it is"
+            elif top not in TRAINER_LIBRARIES and top not in sys.stdlib_module_names:
+                yield name, node.lineno, f"imports {top}, which is not in the lock of the trainer"
+
+
+def imported_modules(name, tree, files):
+    """Yields (file, line) of each module of ours that a module imports, in its functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            place = Path(name).parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for file in {f"{place}.py", *(f"{place / alias.name}.py" for alias in node.names)} & files:
+                yield file, node.lineno
+
+
+def trainer_room(name):
+    """The room of a module, or the module itself if it lies beside the rooms."""
+    path = Path(name.removeprefix(TRAINER)).with_suffix("")
+    return str(path.parent) if len(path.parts) > 1 else str(path)
+
+
+def check_trainer_rooms(root, imports):
+    """Checks the table of the trainer's rooms, and each import against it."""
+    table, rooms = root / TRAINER_ROOMS, {}
+    there = {trainer_room(name) for name in imports}
+    for number, line in enumerate(table.read_text(encoding="utf-8").splitlines() if table.is_file() else (), 1):
+        if line.startswith("#") or not line:
+            continue
+        entries, colon, below = line.partition(":")
+        for entry in entries.split():
+            if not colon or entry in rooms:
+                yield TRAINER_ROOMS, number, "each line is ROOM...: ROOM or MODULE..., each room once"
+            if entry not in there:
+                yield TRAINER_ROOMS, number, f"{entry} holds no code"
+        for other in below.split():
+            if other.split("/")[0] not in rooms:
+                yield TRAINER_ROOMS, number, f"{other} is no room above {entries}"
+        rooms |= dict.fromkeys(entries.split(), below.split())
+    for name, found in imports.items():
+        room = trainer_room(name)
+        if room not in rooms and room != "__init__":
+            yield name, 0, f"is in no room of {TRAINER_ROOMS}"
+            continue
+        for file, line in found:
+            other, module = trainer_room(file), file.removeprefix(TRAINER).removesuffix(".py")
+            if other != room and not {other, module}.intersection(rooms.get(room, ())):
+                yield name, line, f"imports {module}: {room} may import {', '.join(rooms.get(room, ())) or 'nothing'} only"
+
+
+def circles(imports):
+    """Yields each import that closes a circle of modules, whether it stands in a function or not."""
+    done, path = set(), []
+
+    def follow(name):
+        path.append(name)
+        for file, line in imports.get(name, ()):
+            if file in path:
+                way = [Path(one).stem for one in (*path[path.index(file):], file)]
+                yield name, line, f"closes a circle: {' imports '.join(way)}"
+            elif file not in done:
+                yield from follow(file)
+        done.add(path.pop())
+    for name in imports:
+        if name not in done:
+            yield from follow(name)
 
 
 def check_exceptions(root, sizes):
@@ -388,7 +465,15 @@ GOOD = {
     "plugins/train/plugin.cc": '#include "plugins/train/train_job.h"\ntry {} catch (...) {}\n',
     "plugins/train/reader/row.h": "#pragma once\n",
     "plugins/train/reader/row.c": '#include "plugins/train/reader/row.h"\n',
-    "plugins/train/python/pipe_trainer/loop.py": "import json\nimport jax.numpy as jnp\nfrom . import model\n",
+    TRAINER_ROOMS: "# a comment\nexits:\nmodel: exits\ndata: model/sharding\nrun: exits model data\n__main__ fit: exits run\n",
+    f"{TRAINER}__init__.py": "",
+    f"{TRAINER}exits.py": "import json\n",
+    f"{TRAINER}model/model.py": "import jax.numpy as jnp\nfrom .. import exits\nfrom .sharding import place\n",
+    f"{TRAINER}model/sharding.py": "from ..exits import Ended\n",
+    f"{TRAINER}data/feed.py": "from ..model import sharding\n",
+    f"{TRAINER}run/loop.py": "from ..model import model\ndef run():\n    from ..data.feed import Feed\n",
+    f"{TRAINER}fit.py": "from .run import loop\n",
+    f"{TRAINER}__main__.py": "from .run.loop import Loop\n",
     "cli/main.cc": 'const char* home = std::getenv("HOME");\ntry {} catch (...) {}\n',
     "base/whole.cc": "\n" * 501,
     "tests/sizes.txt": "# NAME REASON\nbase/whole.cc one automaton\n",
@@ -450,11 +535,24 @@ BAD = (
     ({"plugins/train/reader/row.c": '#include "base/str.h"\n'}, "plugins/train/reader/row.c:1:", "may include"),
     ({"plugins/train/pieces/pipe_pieces.cc": '#include "text/utf8.h"\n'}, "plugins/train/pieces/pipe_pieces.cc:1:", "may include"),
     ({"plugins/train/hosts/leader.cc": '#include "plugins/train/train_job.h"\n'}, "plugins/train/hosts/leader.cc:1:", "may include"),
-    ({"plugins/train/python/pipe_trainer/loop.py": "import tensorflow\n"},
-     "plugins/train/python/pipe_trainer/loop.py:1:", "imports tensorflow"),
-    ({"plugins/train/python/pipe_trainer/long.py": "\n" * 501}, "plugins/train/python/pipe_trainer/long.py:", "501 lines"),
-    ({"plugins/train/python/pipe_trainer/wide.py": "#" * 121 + "\n"}, "plugins/train/python/pipe_trainer/wide.py:1:", "121 columns"),
-    ({"plugins/train/python/pipe_trainer/util.py": "\n"}, "plugins/train/python/pipe_trainer/util.py:", '"util"'),
+    ({f"{TRAINER}run/loop.py": "import tensorflow\n"}, f"{TRAINER}run/loop.py:1:", "imports tensorflow"),
+    ({f"{TRAINER}run/loop.py": "from pipe_trainer.model import model\n"}, f"{TRAINER}run/loop.py:1:", "by its name"),
+    ({f"{TRAINER}run/long.py": "\n" * 501}, f"{TRAINER}run/long.py:", "501 lines"),
+    ({f"{TRAINER}run/wide.py": "#" * 121 + "\n"}, f"{TRAINER}run/wide.py:1:", "121 columns"),
+    ({f"{TRAINER}run/util.py": "\n"}, f"{TRAINER}run/util.py:", '"util"'),
+    ({f"{TRAINER}run/f{number}.py": "\n" for number in range(40)}, f"{TRAINER}run:", "at most 40"),
+    ({f"{TRAINER}model/up.py": "from ..run import loop\n"}, f"{TRAINER}model/up.py:1:", "model may import exits only"),
+    ({f"{TRAINER}model/up.py": "def late():\n    from ..run.loop import Loop\n"}, f"{TRAINER}model/up.py:2:", "may import"),
+    ({f"{TRAINER}data/side.py": "from ..model import model\n"}, f"{TRAINER}data/side.py:1:", "data may import model/sharding only"),
+    ({f"{TRAINER}exits.py": "from .model.model import forward\n"}, f"{TRAINER}exits.py:1:", "exits may import nothing only"),
+    ({f"{TRAINER}fit.py": "from .__main__ import main\n"}, f"{TRAINER}fit.py:1:", "fit may import exits, run only"),
+    ({f"{TRAINER}loose.py": "\n"}, f"{TRAINER}loose.py:", "in no room"),
+    ({f"{TRAINER}attic/old.py": "\n"}, f"{TRAINER}attic/old.py:", "in no room"),
+    ({f"{TRAINER}model/sharding.py": "from . import model\n"}, f"{TRAINER}model/sharding.py:1:", "model imports sharding imports model"),
+    ({f"{TRAINER}model/sharding.py": "def late():\n    from .model import forward\n"}, f"{TRAINER}model/sharding.py:2:", "a circle"),
+    ({TRAINER_ROOMS: GOOD[TRAINER_ROOMS] + "attic:\n"}, f"{TRAINER_ROOMS}:7:", "attic holds no code"),
+    ({TRAINER_ROOMS: GOOD[TRAINER_ROOMS] + "data:\n"}, f"{TRAINER_ROOMS}:7:", "each room once"),
+    ({TRAINER_ROOMS: GOOD[TRAINER_ROOMS].replace("model: exits", "model: exits run")}, f"{TRAINER_ROOMS}:3:", "run is no room above"),
     ({"CONTRIBUTING.md": "xxHash"}, "CONTRIBUTING.md:", "oneTBB is missing"),
     ({"CONTRIBUTING.md": "xxHash"}, "CONTRIBUTING.md:", "dag/books is missing"),
     ({"dag/plan.md": "#Plan\n"}, "dag/plan.md:1:", "without a space"),

@@ -18,7 +18,11 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, export, families, initial, labels, lora, model, number_labels, objectives  # noqa: E402
+from pipe_trainer import config  # noqa: E402
+from pipe_trainer.data import labels, number_labels  # noqa: E402
+from pipe_trainer.export import export, initial  # noqa: E402
+from pipe_trainer.model import families, lora, model  # noqa: E402
+from pipe_trainer.objectives import registry  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
@@ -65,15 +69,15 @@ def logits(params, shape):
 
 def main(directory):
     for name, (shape, objective) in MODELS.items():
-        whole, vocab = objectives.completed(config.Config(objective=config.Objective(**objective)),
-                                            tiny_tokenizer.VOCAB, named=LABELS)
+        whole, vocab = registry.of(config.Config(objective=config.ObjectiveKeys(**objective))).completed(
+            tiny_tokenizer.VOCAB, LABELS)
         shape = config.Model(**SHAPE, **shape, vocab=vocab, classes=whole.model.classes).complete()
         params = parameters(model.shapes(shape))
         params = adapted(params, shape) if name.endswith("-lora") else params
         tokenizer = {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}
         named = {None: None, 1: NUMBERS}.get(shape.classes, LABELS)
         export.write(lora.merged(params), shape, tokenizer, {}, directory / name,
-                     marks=objectives.marks_of(whole.objective), start=whole.objective.start, named=named)
+                     marks=registry.of(whole).marks(), start=whole.objective.start, named=named)
         found = logits(params, shape)  # those of a number are in standard units
         np.save(directory / f"{name}.npy", found * NUMBERS.deviation + NUMBERS.mean if shape.classes == 1 else found)
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))

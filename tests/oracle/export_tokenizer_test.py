@@ -18,8 +18,10 @@ import numpy as np  # noqa: E402
 import sentencepiece  # noqa: E402
 import tiny_tokenizer  # noqa: E402
 from pipe_trainer import config as configs  # noqa: E402
-from pipe_trainer import export, export_llama, gguf_tokenizer, sentencepiece_model  # noqa: E402
-from pipe_trainer.text import Text  # noqa: E402
+from pipe_trainer.data import sentencepiece_model  # noqa: E402
+from pipe_trainer.data.text import Text  # noqa: E402
+from pipe_trainer.export import export, gguf_tokenizer  # noqa: E402
+from pipe_trainer.model import model  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
 
 CHANGED = ["ＡＢＣ①ｶﾅ", "ﾊﾞﾊﾟ㍿ﬁ", "猫が鳴く。\n犬が走る。", " the  cat ", "👍", "\n\n", "", "か\u3099e\u0301"]
@@ -45,7 +47,7 @@ class Exported(unittest.TestCase):
         size = sentencepiece.SentencePieceProcessor(model_file=str(path)).vocab_size()
         config = configs.Model(layers=1, d=16, heads=2, ff=16, vocab=size, seq_len=4096).complete()
         params = {"embed": np.zeros((config.padded_vocab, 16), np.float32), "final_norm": np.ones(16, np.float32),
-                  "blocks": {name: np.zeros((1, *shape), np.float32) for name, shape in export_llama.block_shapes(config).items()}}
+                  "blocks": {name: np.zeros(leaf.shape, np.float32) for name, leaf in model.shapes(config)["blocks"].items()}}
         info = {**tiny_tokenizer.INFO, "vocab_size": size}
         lineage = {"data": {"lineage": [{"type": "normalize", "config": {"form": form.lower()}}] if form else []}}
         export.write(params, config, {**info, "path": path}, {"lineage": lineage}, self.root / "export")

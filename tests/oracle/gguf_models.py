@@ -11,7 +11,9 @@ import export_models  # noqa: F401
 
 import numpy as np
 import tiny_tokenizer
-from pipe_trainer import config, export, leaner, model
+from pipe_trainer import config
+from pipe_trainer.export import export, leaner
+from pipe_trainer.model import model
 
 # The rows of all matrices fill blocks of Q8_0; those of half of them do; the head is another one, with more heads.
 MODELS = {

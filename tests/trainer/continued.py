@@ -13,12 +13,13 @@ from unittest import mock
 
 import session
 
-from pipe_trainer import atomic, ckpt, digests, exits
-from pipe_trainer import events as told
-from pipe_trainer.loop import Loop
-from pipe_trainer.programs import Programs
-from pipe_trainer.setup import prepare
-from pipe_trainer.signals import Stop
+from pipe_trainer import atomic, exits
+from pipe_trainer.checkpoints import ckpt, digests
+from pipe_trainer.run import events as told
+from pipe_trainer.run.loop import Loop
+from pipe_trainer.run.programs import Programs
+from pipe_trainer.run.setup import prepare
+from pipe_trainer.run.signals import Stop
 
 WSD = {"schedule": {"name": "wsd", "warmup": 0, "decay": 0.4}}
 
@@ -63,7 +64,7 @@ def trained(job_, rows, losses=None, stop_at=None):
             super()._take(batch)
             stop.asked = stop.asked or self.done == stop_at
 
-    with mock.patch("pipe_trainer.loop.Programs", Compiled.of):
+    with mock.patch("pipe_trainer.run.loop.Programs", Compiled.of):
         loop = Stopped(prepare(job_, rows, rows), events, told.Clock(), stop,
                        lambda params: {"loss": float((losses or {}).get(loop.done, loop.done))})
     try:

@@ -79,7 +79,7 @@ def encoded(pipe, root, text):
 def main():
     pipe = Path(sys.argv[1]).absolute()
     os.environ["PIPE_PIECES_LIBRARY"] = str(Path(sys.argv[2]).absolute())
-    from pipe_trainer.text import Text
+    from pipe_trainer.data.text import Text
     text = lines()
     for name, (pieces, kind) in MODELS.items():
         with tempfile.TemporaryDirectory() as root:

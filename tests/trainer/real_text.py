@@ -7,7 +7,6 @@ Both with the trainer's Python; `./dev soak learning` runs all objectives.
 """
 
 import dataclasses
-import os
 import shutil
 import subprocess
 import sys
@@ -18,10 +17,9 @@ import session
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from pipe_trainer import masked, objectives
-from pipe_trainer.held_out import HeldOut
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.objectives.objective import Drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = {"masked": "tiny-masked", "spans": "tiny-spans", "prefix": "tiny-spans", "experts": "tiny-spans"}
@@ -40,18 +38,19 @@ def make_rows(place, pipe, corpus):
                     "--set", f"stages.packed.seq_len={LENGTH}", "--work", place / "work", "--until", "packed"], check=True, stdout=subprocess.DEVNULL)
 
 
-class Shuffled(objectives.Drawn):
+class Shuffled(Drawn):
     """An objective whose shown ids of text stand at random among those of their document. What is hidden, and for a
     decoder its own earlier ids, are as before."""
 
-    def __init__(self, inner, config):
-        self._inner, self._config = inner, config
+    def __init__(self, inner):
+        super().__init__(inner.config)
+        self._inner = inner
 
     def examples(self, tokens, lengths, weights, keys):
         found = self._inner.examples(tokens, lengths, weights, keys)
         segments = found.layout[0]
-        stay = (found.ids == self._config.model.eos) | (segments < 0)
-        for number, _ in objectives.marks_of(self._config.objective):
+        stay = (found.ids == self.model.eos) | (segments < 0)
+        for number, _ in self._inner.marks():
             stay |= found.ids == number
         if found.places is not None:
             rows = jnp.arange(len(found.ids))[:, None]
@@ -71,7 +70,7 @@ def shuffled(ids, segments, stay, key):
 
 def figures(rows, objective, seed, place):
     """Returns (loss, that with shuffled context, the unigram's) of a fresh model, in nats for each hidden id."""
-    from pipe_trainer import job
+    from pipe_trainer.run import job
     given = job.parse({"pipe_job": 1, "run_dir": str(place), "steps": STEPS[objective], "seed": seed, "log_every": 50,
                        "eval_every": 0, "checkpoint_every": 100000, "export": False,
                        "config": {"preset": PRESETS[objective], "batch": {"rows": BATCH},
@@ -80,7 +79,7 @@ def figures(rows, objective, seed, place):
     loop = session.trained(given, None)
     setup = loop.setup
     scorer = HeldOut(setup, loop.events)
-    other = HeldOut(dataclasses.replace(setup, objective=Shuffled(setup.objective, setup.config)), loop.events)
+    other = HeldOut(dataclasses.replace(setup, objective=Shuffled(setup.objective)), loop.events)
     params = loop.state["params"]
     unigram = {item["name"]: item for item in scorer.baselines(Path(place) / "baselines.json")}["unigram"]
     return (*(one.score(params, lambda: False)["loss"] for one in (scorer, other)), unigram["nats_per_token"])

@@ -7,8 +7,8 @@ import places  # noqa: F401
 import jax
 import numpy as np
 
-from pipe_trainer import devices, job
-from pipe_trainer.data import Batch
+from pipe_trainer.data.rows import Batch
+from pipe_trainer.run import devices, job
 
 CACHE = os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(devices.cache_place()))
 devices.configure(CACHE)
@@ -70,7 +70,7 @@ def small_job(run_dir, config=None, **members):
 
 def setup_of(base, place, rows, devices=None, **sections):
     """The arrangement of a small job; `sections` are merged over `base`, key by key."""
-    from pipe_trainer.setup import prepare
+    from pipe_trainer.run.setup import prepare
 
     merged = {name: {**base.get(name, {}), **sections.get(name, {})} for name in {*base, *sections}}
     return prepare(small_job(place, merged), rows, rows, devices)
@@ -78,7 +78,7 @@ def setup_of(base, place, rows, devices=None, **sections):
 
 def metrics_of_a_step(arranged, rows):
     """step.METRICS of the first step of an arrangement on a CPU, with fresh parameters."""
-    from pipe_trainer import step
+    from pipe_trainer.optim import step
 
     whole = arranged.config
     micro, batch = whole.batch.micro, rows.shuffled(0, whole.batch.rows)
@@ -88,6 +88,21 @@ def metrics_of_a_step(arranged, rows):
                                                arranged.objective))
         state = step.new_state(whole, jax.random.key(0))
         return np.asarray(program(state, parts, np.float32(1e-3), np.zeros(arranged.mesh.devices.size, np.float32))[1])
+
+
+def summed_loss(params, shape, attend, compute, positions, tokens, lengths, weights=None, objective=None, **more):
+    """step.summed_loss of a shape, without the loads of experts. `objective` None: that of the default config."""
+    from pipe_trainer import config
+    from pipe_trainer.objectives import registry
+    from pipe_trainer.optim import step
+
+    objective = objective or registry.of(config.Config(model=shape))
+    return step.summed_loss(params, objective, attend, compute, positions, (tokens, lengths, weights), **more)[0]
+
+
+def weights_of(lengths, positions):
+    """1 for each target of a row, 0 for padding."""
+    return (np.arange(positions) < lengths[..., None] - 1).astype(np.float32)
 
 
 def refused(test, sections, *words):
@@ -122,10 +137,10 @@ class Recorder:
 
 def trained(job_, rows, events=None, stop=None, devices_=None, loop_type=None):
     """Trains a job over `rows`; returns the loop after its last step."""
-    from pipe_trainer import events as told
-    from pipe_trainer.loop import Loop
-    from pipe_trainer.setup import prepare
-    from pipe_trainer.signals import Stop
+    from pipe_trainer.run import events as told
+    from pipe_trainer.run.loop import Loop
+    from pipe_trainer.run.setup import prepare
+    from pipe_trainer.run.signals import Stop
 
     events = events or Recorder()
     setup = prepare(job_, rows, rows, devices_)

@@ -12,8 +12,10 @@ import session
 import jax
 import jax.numpy as jnp
 
-from pipe_trainer import attention, exits, job, kernels, memory, run, search, selfcheck, signals
-from pipe_trainer.setup import prepare
+from pipe_trainer import exits
+from pipe_trainer.model import attention, kernels, selfcheck
+from pipe_trainer.run import job, memory, run, search, signals
+from pipe_trainer.run.setup import prepare
 
 REFERENCE = attention.reference
 
@@ -70,6 +72,11 @@ def kernel_types(form, setup):
     return {jnp.dtype(kind) for kind in found}
 
 
+def cosines(setup):
+    """How alike the form of a setup and its reference are."""
+    return selfcheck.cosines_of(selfcheck.computed(setup, setup.attend), selfcheck.computed(setup, selfcheck.plain_form(setup)))
+
+
 class Told(session.Recorder):
     def listen(self, listener):
         pass
@@ -79,7 +86,7 @@ class Attention(unittest.TestCase):
     def test_splash_does_what_the_reference_does(self):
         setup = setup_of(seq_len=128, layers=1, heads=2, kv_heads=1, d=32)
         form = kernels.splash(setup.config.model, setup.mesh, interpret=True)
-        for name, value in selfcheck.cosines(dataclasses.replace(setup, attend=form)).items():
+        for name, value in cosines(dataclasses.replace(setup, attend=form)).items():
             self.assertGreater(value, 0.99999, name)
 
     def test_splash_computes_in_float32_where_a_chip_multiplies_nothing_else(self):
@@ -89,7 +96,7 @@ class Attention(unittest.TestCase):
             form = kernels.splash(setup.config.model, setup.mesh, interpret=True, kind=kind)
             self.assertEqual(kernel_types(form, setup), {jnp.dtype(inside)}, kind)
         form = kernels.splash(setup.config.model, setup.mesh, interpret=True, kind="TPU v3")
-        for name, value in selfcheck.cosines(dataclasses.replace(setup, attend=form)).items():
+        for name, value in cosines(dataclasses.replace(setup, attend=form)).items():
             self.assertGreater(value, 0.9999, name)
 
     def test_splash_keeps_no_float32_copy_of_its_input(self):

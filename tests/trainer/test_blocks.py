@@ -10,11 +10,11 @@ import numpy as np
 
 import packed_rows
 import places  # noqa: F401
-from pipe_trainer import order
-from pipe_trainer.blocks import Blocks, Stopped
-from pipe_trainer.data import Rows
-from pipe_trainer.events import Events
+from pipe_trainer.data import order
+from pipe_trainer.data.blocks import Blocks, Stopped
+from pipe_trainer.data.rows import Rows
 from pipe_trainer.exits import Ended
+from pipe_trainer.run.events import Events
 
 SEQ_LEN, VOCAB = 3, 60000
 SIZES = 19000, 0, 700, 10, 20, 1200

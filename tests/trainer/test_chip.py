@@ -13,8 +13,9 @@ from pathlib import Path
 from unittest import mock
 
 import places
-from pipe_trainer import chip, exits
-from pipe_trainer.signals import Stop
+from pipe_trainer import exits
+from pipe_trainer.run import chip
+from pipe_trainer.run.signals import Stop
 
 TPU = {}  # no JAX_PLATFORMS: any device of the machine
 LOCKED = 'ABORTED: Internal error when accessing libtpu multi-process lockfile. Run "$ sudo rm /tmp/libtpu_lockfile".'
@@ -188,7 +189,7 @@ class ProcessTest(Chip):
         fake = self.place / "packages"
         (fake / "libtpu").mkdir(parents=True)
         (fake / "libtpu/__init__.py").touch()
-        (fake / "sitecustomize.py").write_text(f"from pipe_trainer import chip\nchip.LOCK = {self.lock!r}\n")
+        (fake / "sitecustomize.py").write_text(f"from pipe_trainer.run import chip\nchip.LOCK = {self.lock!r}\n")
         self.job = self.place / "job.json"
         self.job.write_text(json.dumps({"pipe_job": 1, "run_dir": str(self.place / "run"), "threads": 0,
                                         "data": {"dir": "d", "train": "t", "validation": "v"}}))

@@ -6,8 +6,10 @@ from unittest import mock
 
 import places  # noqa: F401
 
-from pipe_trainer import continuation, exits, loop
+from pipe_trainer import exits
+from pipe_trainer.checkpoints import continuation
 from pipe_trainer.config import Schedule
+from pipe_trainer.run import loop
 
 from continued import Killed, Runs, kept, killed_at, without_members
 
@@ -136,14 +138,14 @@ class Stops(Runs):
     def test_the_first_checkpoint_comes_by_time_however_far_apart_they_are(self):
         whole = self.train("whole", checkpoint_every=1000, keep_checkpoints=9)
         self.assertEqual(sorted(kept(self.place / "whole")), [6, 10])
-        with mock.patch("pipe_trainer.loop.FIRST_SAVE_SECONDS", 0):
+        with mock.patch("pipe_trainer.run.loop.FIRST_SAVE_SECONDS", 0):
             early = self.train(checkpoint_every=1000, keep_checkpoints=9)
         self.assertEqual(sorted(kept(self.place / "run")), [2, 6, 10], "once, when the wish of step 1 is read")
         self.assertEqual(early.events.losses(), whole.events.losses())
 
     def test_a_stop_before_the_first_step_takes_none(self):
         for moment in ("_load", "begin"):
-            with mock.patch(f"pipe_trainer.loop.Loop.{moment}", asked_in(moment)), \
+            with mock.patch(f"pipe_trainer.run.loop.Loop.{moment}", asked_in(moment)), \
                     self.assertRaises(exits.Ended) as ended:
                 self.train()
             self.assertEqual(ended.exception.code, exits.RESUMABLE)

@@ -11,7 +11,9 @@ import session
 
 import numpy as np
 
-from pipe_trainer import ckpt, crc32c, digests, exits, native_reader
+from pipe_trainer import exits
+from pipe_trainer.checkpoints import ckpt, digests
+from pipe_trainer.data import crc32c, native_reader
 
 STEPS = 4
 

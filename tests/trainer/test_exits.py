@@ -11,8 +11,8 @@ import session
 
 from pipe_trainer import __main__ as main
 from pipe_trainer import exits
-from pipe_trainer.data import DataError
-from pipe_trainer.setup import prepare
+from pipe_trainer.data.rows import DataError
+from pipe_trainer.run.setup import prepare
 
 import runs
 from runs import Run
@@ -58,7 +58,7 @@ class Outcomes(unittest.TestCase):
             job.write_text(json.dumps({"pipe_job": 1, "run_dir": place, "threads": 0,
                                        "data": {"dir": "d", "train": "t", "validation": "v"}}))
             error = Path(place) / "error.json"
-            with mock.patch.dict("sys.modules", {"optax": None, "pipe_trainer.run": None}), \
+            with mock.patch.dict("sys.modules", {"optax": None, "pipe_trainer.run.run": None}), \
                     mock.patch.dict("os.environ", {"PIPE_ERROR_FILE": str(error), "PIPE_EVENTS_FD": ""}):
                 self.assertEqual(main.main(["--job", str(job)]), exits.ENVIRONMENT)
             self.assertIn("pipe trainer setup", json.loads(error.read_text())["message"])

@@ -17,8 +17,10 @@ from expert_shapes import PAIRS, SHAPE, VOCAB  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import config, experts, optim  # noqa: E402
-from pipe_trainer.programs import Programs  # noqa: E402
+from pipe_trainer import config  # noqa: E402
+from pipe_trainer.model import experts  # noqa: E402
+from pipe_trainer.optim import optim  # noqa: E402
+from pipe_trainer.run.programs import Programs  # noqa: E402
 
 jax.config.update("jax_num_cpu_devices", 4)
 

@@ -16,9 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import candidates, config, exits, experts, export, fit, initial, job, model, regularizers, sharding, throughput
+from pipe_trainer import config, exits, fit
 from pipe_trainer.config import PRESETS
-from pipe_trainer.primitives import gelu, swiglu
+from pipe_trainer.export import export, initial
+from pipe_trainer.model import experts, model, regularizers, sharding
+from pipe_trainer.model.primitives import gelu, swiglu
+from pipe_trainer.run import candidates, job, throughput
 
 
 def softmax(scores):

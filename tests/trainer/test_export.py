@@ -14,7 +14,10 @@ import places
 import tensor_files
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, model_card, objectives, safetensors, sentencepiece_model
+from pipe_trainer.data import sentencepiece_model
+from pipe_trainer.export import export, model_card, safetensors
+from pipe_trainer.model import model
+from pipe_trainer.objectives import registry
 
 FACTS = {
     "name": "train", "recipe": "ab" * 16, "seed": 1, "steps": 20, "tokens": 4096, "params": 12345,
@@ -143,10 +146,10 @@ class ExportTest(unittest.TestCase):
         self.assertNotIn("None", card)
 
     def test_keys_of_another_objective_do_not_reach_it(self):
-        given = objectives.completed(configs.Config(objective=configs.Objective(mask_id=5, start=7)), 61)[0].objective
-        self.assertEqual(objectives.marks_of(given), [])
+        given = registry.of(configs.Config(objective=configs.ObjectiveKeys(mask_id=5, start=7))).completed(61)[0]
+        self.assertEqual(registry.of(given).marks(), [])
         params = jax.device_get(model.init(config_of(), jax.random.key(0)))
-        export.write(params, config_of(), self.tokenizer, {}, self.place, start=given.start)
+        export.write(params, config_of(), self.tokenizer, {}, self.place, start=given.objective.start)
         self.assertNotIn("decoder_start_token_id", json.loads((self.place / "config.json").read_text()))
 
     def test_an_older_export_is_replaced_as_a_whole(self):

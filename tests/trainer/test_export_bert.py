@@ -12,7 +12,9 @@ import numpy as np
 import places
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, safetensors
+from pipe_trainer import exits, sample
+from pipe_trainer.export import export, safetensors
+from pipe_trainer.model import model
 
 SHAPE = configs.Model(family="bert", layers=2, d=32, heads=4, ff=48, vocab=301, seq_len=16, norm_eps=1e-12).complete()
 MASK = 300  # behind the vocabulary of the tokenizer
@@ -94,7 +96,8 @@ class ExportOfBert(unittest.TestCase):
         self.assertNotIn("None", card)
 
     def test_it_continues_no_text(self):
-        self.assertRaisesRegex(export.ContinuesNoText, "continues no text", export.read, self.place)
+        options = sample.options_of(["--run", str(self.place)])
+        self.assertRaisesRegex(exits.Ended, "continues no text", sample.written, options)
 
 
 if __name__ == "__main__":

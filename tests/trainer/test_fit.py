@@ -16,11 +16,14 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import jaxprs_in_params
 
-from pipe_trainer import (candidates, compiled, devices, exits, fit, job, memory, model, objectives, resume, search, sharding,
-                          slices, t5, throughput)
+from pipe_trainer import exits, fit
+from pipe_trainer.checkpoints import resume
 from pipe_trainer.config import PRESETS, MeshShape
-from pipe_trainer.memory import GIB, Figure
-from pipe_trainer.setup import prepare
+from pipe_trainer.model import model, sharding, t5
+from pipe_trainer.objectives import registry
+from pipe_trainer.run import candidates, compiled, devices, job, memory, search, slices, throughput
+from pipe_trainer.run.memory import GIB, Figure
+from pipe_trainer.run.setup import prepare
 
 MIB = 1 << 20
 
@@ -139,7 +142,7 @@ class Operations(unittest.TestCase):
     def test_those_of_a_pair_are_in_its_program(self):
         """The decoder's keys and values of what was read are made once for each position that is read."""
         config = config_of({"preset": "t5-small"}, seq_len=512)
-        shape, slots = config.model, objectives.targets_of(config)
+        shape, slots = config.model, registry.of(config).places
 
         def forward(params, read, given):
             return jnp.matmul(*model.readout(params, shape, t5.forward(params, shape, read, read, given, given)[0]))

@@ -11,9 +11,9 @@ import runs
 from runs import Run
 
 MIB = 1 << 20
-BOUNDED = "from pipe_trainer import memory\nmemory.of_device = lambda device: {limit}\n"
+BOUNDED = "from pipe_trainer.run import memory\nmemory.of_device = lambda device: {limit}\n"
 # A device of another process tells nothing of its memory.
-BOUNDED_OWN = """from pipe_trainer import memory
+BOUNDED_OWN = """from pipe_trainer.run import memory
 def of_device(device):
     import jax
     return {limit} if device.process_index == jax.process_index() else None

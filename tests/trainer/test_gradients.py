@@ -14,7 +14,8 @@ import numpy as np
 from jax import lax
 from jax.extend.core import jaxprs_in_params
 
-from pipe_trainer import attention, config, llama, lm1b, model, norms, primitives, step
+from pipe_trainer import config
+from pipe_trainer.model import attention, llama, lm1b, model, norms, primitives
 
 SHAPE = config.Model(layers=2, d=64, heads=4, kv_heads=2, ff=128, vocab=61, seq_len=64, tied=False).complete()
 SEED_SHAPE = dataclasses.replace(SHAPE, family="lm1b", kv_heads=4)
@@ -88,7 +89,7 @@ class Norms(unittest.TestCase):
 
         def temporaries(shape):
             params = jax.eval_shape(lambda: model.init(shape, jax.random.key(0)))
-            run = jax.jit(jax.grad(lambda params, *rows: step.summed_loss(
+            run = jax.jit(jax.grad(lambda params, *rows: session.summed_loss(
                 params, shape, attention.dense, jnp.bfloat16, 64, *rows)))
             return run.lower(params, *rows).compile().memory_analysis().temp_size_in_bytes
         deep = dataclasses.replace(SHAPE, layers=4, unroll=1)
@@ -115,7 +116,7 @@ class Lookup(unittest.TestCase):
             params = model.init(shape, jax.random.key(0))
 
             def loss(params, tokens, shape=shape):
-                return step.summed_loss(params, shape, attention.dense, jnp.bfloat16, 64, tokens, lengths)
+                return session.summed_loss(params, shape, attention.dense, jnp.bfloat16, 64, tokens, lengths)
 
             def of_rows(rows, params, tokens, loss=loss, shape=shape):
                 with mock.patch.object(model.module(shape), "lookup", lambda *_: rows):
@@ -147,7 +148,7 @@ class Sums(unittest.TestCase):
         self.lengths = np.full(16, SHAPE.seq_len + 1)
 
     def function(self, shape, compute):
-        return jax.grad(lambda params, *rows: step.summed_loss(params, shape, attention.dense, compute, 64, *rows))
+        return jax.grad(lambda params, *rows: session.summed_loss(params, shape, attention.dense, compute, 64, *rows))
 
     def gradient(self, shape, compute):
         params = model.init(shape, jax.random.key(0))

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import exits, guard, step
+from pipe_trainer import exits
 from pipe_trainer.config import Guard
+from pipe_trainer.optim import guard, step
 
 BAD = 60  # a row that begins with it is harmful
 GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}
@@ -20,13 +21,13 @@ GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}
 
 def harmful(what):
     """Replaces the loss: the loss of a batch with a bad row is multiplied by `what`."""
-    real = step.summed_loss_and_loads
+    real = step.summed_loss
 
-    def summed(params, config, attend, compute, positions, tokens, *rows, **more):
-        factor = jnp.where(jnp.any(tokens[:, 0] == BAD), what, 1.0)
-        nats, loads = real(params, config, attend, compute, positions, tokens, *rows, **more)
+    def summed(params, objective, attend, compute, positions, batch, *keys, **more):
+        factor = jnp.where(jnp.any(batch[0][:, 0] == BAD), what, 1.0)
+        nats, loads = real(params, objective, attend, compute, positions, batch, *keys, **more)
         return factor * nats, loads
-    return mock.patch.object(step, "summed_loss_and_loads", summed)
+    return mock.patch.object(step, "summed_loss", summed)
 
 
 def rows_with(bad_steps, steps, size=8):

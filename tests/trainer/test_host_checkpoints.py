@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins/train/python"))
 
 import xla_flags  # noqa: E402
-from pipe_trainer import crc32c  # noqa: E402
+from pipe_trainer.data import crc32c  # noqa: E402
 
 STEP = 5
 SHARDED, COPIED = "sharded", "copied"
@@ -25,12 +25,14 @@ SHARDED, COPIED = "sharded", "copied"
 def program(directory, task):
     """A process of a training. Prints a line of JSON about its end."""
     import jax
-    from pipe_trainer import ckpt, devices, hosts
+    from pipe_trainer import hosts
+    from pipe_trainer.checkpoints import ckpt
+    from pipe_trainer.run import devices
     devices.start(os.environ, print)
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from pipe_trainer.checkpoints.host_ckpt import HostCheckpoints
     from pipe_trainer.exits import Ended
-    from pipe_trainer.host_ckpt import HostCheckpoints
     mesh = Mesh(np.array(jax.devices()), ("all",))
     specs = {SHARDED: PartitionSpec("all"), COPIED: PartitionSpec(), "n": PartitionSpec()}
     values = {SHARDED: np.arange(64, dtype=np.float32).reshape(16, 4), COPIED: np.arange(8, dtype=np.float32),

@@ -14,7 +14,11 @@ import xla_flags
 import jax
 import numpy as np
 
-from pipe_trainer import config, exits, export, initial, model, resume, sentencepiece_model
+from pipe_trainer import config, exits
+from pipe_trainer.checkpoints import resume
+from pipe_trainer.data import sentencepiece_model
+from pipe_trainer.export import export, initial
+from pipe_trainer.model import model
 
 SHAPE = config.Model(layers=2, d=32, heads=2, ff=48, vocab=384, seq_len=32).complete()
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import places
 
-from pipe_trainer import config, job
+from pipe_trainer import config
 from pipe_trainer.exits import BadJob
+from pipe_trainer.run import job
 
 GOOD = {"pipe_job": 1, "run_dir": "/nowhere", "data": {"dir": "d", "train": "train", "validation": "validation"}}
 
@@ -32,7 +33,7 @@ class Jobs(unittest.TestCase):
 
     def test_a_job_is_read_before_jax_is_imported(self):
         """A broken JAX is reported as an environment to repair, and a wrong job at once."""
-        code = "import sys; from pipe_trainer import __main__, job; sys.exit('jax' in sys.modules or 'numpy' in sys.modules)"
+        code = "import sys; from pipe_trainer import __main__; from pipe_trainer.run import job; sys.exit('jax' in sys.modules or 'numpy' in sys.modules)"
         self.assertEqual(subprocess.run([sys.executable, "-c", code], check=False,
                                         env={**os.environ, "PYTHONPATH": str(places.PACKAGE)}).returncode, 0)
 

@@ -16,17 +16,22 @@ import jax.numpy as jnp
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import (answers, attention, candidates, classes, config, exits, export, initial, label_scores, labels,
-                          model, model_card, predict, throughput)
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.packed_info import DataError, read_packed_info
-from pipe_trainer.text import Text
+from pipe_trainer import config, exits, predict
+from pipe_trainer.data import labels
+from pipe_trainer.data.packed_info import DataError, read_packed_info
+from pipe_trainer.data.text import Text
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.export import export, initial, model_card
+from pipe_trainer.model import attention, model
+from pipe_trainer.objectives import answers, label_scores, labelled, registry
+from pipe_trainer.run import candidates, throughput
 
 EOS, NEWLINE, VOCAB, LENGTH = session.EOS, 4, 61, 32
 # Three labels whose second id tells them apart.
 NAMED = labels.parse([{"name": "bad", "ids": [7, 8]}, {"name": "good", "ids": [7, 9, 10]}, {"name": "so", "ids": [7, 11]}])
 HEAD = {"model": {"family": "bert", "layers": 1, "d": 32, "heads": 2, "kv_heads": None, "ff": 64},
         "objective": {"name": "classes"}}
+CLASSES = registry.OBJECTIVES["classes"]
 
 
 def row_of(documents, length=LENGTH):
@@ -112,9 +117,9 @@ class Scores(unittest.TestCase):
 
 class Cards(unittest.TestCase):
     def test_leaner_forms_have_the_scores_of_labels(self):
-        scores = dict.fromkeys(labels.METRICS, 0.5)
-        said = model_card.leaner({"leaner": [{"file": "int8.safetensors", "weights": "8 bits", "bytes_of_file": 7,
-                                              "loss": 0.25, "bytes": 0, "targets": 3, "labels": ["a", "b"], **scores}]})
+        scores = dict.fromkeys(CLASSES.answering.metrics, 0.5)
+        said = model_card.leaner(CLASSES.answering, {"leaner": [{"file": "int8.safetensors", "weights": "8 bits", "bytes_of_file": 7,
+                                              "loss": 0.25, "bytes": 0, "targets": 3, "documents": 3, **scores}]})
         self.assertIn("nats/label | accuracy | balanced accuracy | macro F1 | Matthews correlation |", said)
         self.assertIn("| 0.2500 | 0.5000 | 0.5000 | 0.5000 | 0.5000 |", said)
 
@@ -127,7 +132,7 @@ class Reading(unittest.TestCase):
         self.batch = batch.tokens, batch.lengths, batch.weights
 
     def test_an_encoder_reads_text_alone_and_answers_where_a_document_begins(self):
-        ids, (segments, positions), places, numbers, there = classes.read(self.shape, NAMED, NEWLINE, *self.batch)
+        ids, (segments, positions), places, numbers, there = labelled.read(self.shape, NAMED, NEWLINE, *self.batch)
         self.assertEqual(there.sum(axis=1).tolist(), [3, 1])
         self.assertEqual(numbers[0, :3].tolist(), [2, 0, 1])
         self.assertEqual(int(numbers[1, 0]), 1)
@@ -147,7 +152,7 @@ class Reading(unittest.TestCase):
         found = []
         for number in range(3):
             tokens, lengths, weights = (np.array([part]) for part in row_of([([20, 21, 22], number)]))
-            ids, layout, places, _, _ = classes.read(shape, NAMED, NEWLINE, tokens, lengths, weights)
+            ids, layout, places, _, _ = labelled.read(shape, NAMED, NEWLINE, tokens, lengths, weights)
             hidden = model.forward(params, shape, jnp.asarray(ids), attention.both_ways, layout=layout)
             found.append(np.asarray(hidden[0, places[0, 0]]))
         np.testing.assert_array_equal(found[0], found[1])
@@ -170,7 +175,7 @@ class Shown(unittest.TestCase):
         counted.add(found[:1], 0)
         counted.add(found[1:], 1)
         self.assertEqual(counted.confusion.tolist(), [[0, 0, 1], [1, 0, 0], [0, 0, 1]])
-        said = answers.shown(counted.worst, rows, Plain)
+        said = counted.shown(rows, Plain)
         self.assertEqual([(one["text"], one["label"], one["answer"]) for one in said],
                          [("X", "bad", "so"), ("_", "good", "bad"), ("UV", "so", "so")])
 
@@ -246,7 +251,7 @@ class Arithmetic(unittest.TestCase):
     def test_a_head_over_labels_costs_no_vocabulary(self):
         shape = config.Model(family="bert", layers=1, d=32, heads=2, ff=48, vocab=32000, seq_len=32, classes=3).complete()
         self.assertEqual(shape.scored, 128)
-        whole = config.Config(model=shape, objective=config.Objective(name="classes"))
+        whole = config.Config(model=shape, objective=config.ObjectiveKeys(name="classes"))
         counted = throughput.flops_per_token(whole)[0]
         blocks = model.count(model.shapes(shape)["blocks"]) + (32 * 128 + 32 * 32) // 2  # 16 places of 32 positions
         self.assertEqual(counted, 6 * blocks + 12 * 32 * 32)
@@ -291,7 +296,7 @@ class BeginsWithAModel(unittest.TestCase):
     def test_hidden_ids_are_not_learned_with_a_head_over_labels(self):
         _, start = self.exported(dataclasses.replace(self.SHAPE, classes=3), named=NAMED)
         with self.assertRaises(exits.Ended) as caught:
-            start.adopt(config.Config(objective=config.Objective(name="masked")), ())
+            start.adopt(config.Config(objective=config.ObjectiveKeys(name="masked")), ())
         self.assertIn("its head is over labels, which masked does not learn", str(caught.exception))
 
 
@@ -349,7 +354,7 @@ class WholeRuns(runs.WithRows):
         code, said, error = runs.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
         self.assertEqual(code, 0, error)
         scored = json.loads((self.place / "s").read_text())
-        for name in ("loss", "documents", *labels.METRICS, "confusion"):
+        for name in ("loss", "documents", *CLASSES.answering.metrics, "confusion"):
             self.assertAlmostEqual(scored[name], best[name], places=5, msg=name)
         self.assertIn(f"{best['macro_f1']:.4f}  macro F1", said)
 

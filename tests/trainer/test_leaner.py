@@ -16,8 +16,11 @@ import tiny_tokenizer
 import numpy as np
 
 from pipe_trainer import config as configs
-from pipe_trainer import (costs, exits, export, export_bert, export_llama, gguf, gguf_llama, gguf_tokenizer, int8,
-                          job, leaner, sentencepiece_model, setup)
+from pipe_trainer import exits
+from pipe_trainer.data import sentencepiece_model
+from pipe_trainer.export import costs, export, gguf, gguf_llama, gguf_tokenizer, int8, leaner
+from pipe_trainer.model.model import shapes
+from pipe_trainer.run import setup
 
 EXPORT = configs.Export
 
@@ -32,7 +35,7 @@ def tiny_llama(**fields):
     """A model without a random number in it: (params, config)."""
     config = configs.Model(**{"layers": 2, "d": 32, "heads": 2, "kv_heads": 1, "ff": 48, "vocab": 302, "seq_len": 16,
                               **fields}).complete()
-    blocks = {name: counted(config.layers, *shape) for name, shape in export_llama.block_shapes(config).items()}
+    blocks = {name: counted(*leaf.shape) for name, leaf in shapes(config)["blocks"].items()}
     return {"embed": counted(config.padded_vocab, config.d), "blocks": blocks, "final_norm": counted(config.d)}, config
 
 
@@ -50,7 +53,7 @@ class Pruning(unittest.TestCase):
 
     def test_every_matrix_of_a_layer_loses_its_share_and_nothing_else_does(self):
         params, config = tiny_llama()
-        before = list(export_llama.tensors_of(params, config))
+        before = list(export.FORMS["llama"].tensors_of(params, config))
         for (name, shape, was), (_, _, now) in zip(before, leaner.pruned(before, 0.75)):
             matrix = name.startswith("model.layers.") and "norm" not in name
             self.assertEqual(leaner.is_of_layer(name, shape), matrix, name)
@@ -85,7 +88,7 @@ class EightBits(unittest.TestCase):
         params, config = tiny_llama()
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "int8.safetensors"
-            tensors = list(export_llama.tensors_of(params, config))
+            tensors = list(export.FORMS["llama"].tensors_of(params, config))
             int8.write(path, tensors, leaner.is_in_8_bits)
             found = tensor_files.read_int8(path)
         wanted = leaner.as_read(tensors, "int8")
@@ -115,7 +118,7 @@ class Gguf(unittest.TestCase):
         model = sentencepiece_model.read(tiny_tokenizer.path().read_bytes())
         for kind, digest in (("f16", "59903dd8ac5709b70cc962045cb7a999"), ("q8_0", "e19c8a0ecc413cfb672910e864fa283d")):
             path = self.place / kind
-            gguf_llama.write(path, list(export_llama.tensors_of(params, config)), config, tiny_tokenizer.INFO, model,
+            gguf_llama.write(path, list(export.FORMS["llama"].tensors_of(params, config)), config, tiny_tokenizer.INFO, model,
                              "tiny", kind)
             self.assertEqual(hashlib.sha256(path.read_bytes()).hexdigest()[:32], digest, kind)
 

@@ -13,9 +13,11 @@ import tensor_files
 import tiny_tokenizer
 from packed_rows import stream_rows
 
-from pipe_trainer import data, exits, gguf, initial, leaner
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.signals import Stop
+from pipe_trainer import exits
+from pipe_trainer.data.rows import Rows
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.export import gguf, initial, leaner
+from pipe_trainer.run.signals import Stop
 
 SEQ_LEN, STEPS = 32, 12
 LLAMA = {**runs.TINY, "export": {"prune": 0.5, "int8": True, "gguf": "both"}}
@@ -47,7 +49,7 @@ class Prices(runs.WithRows):
         return run
 
     def rows_of_split(self):
-        return data.Rows(str(self.data), "validation", 0, False)
+        return Rows(str(self.data), "validation", 0, False)
 
     def test_the_prices_are_those_of_the_published_files(self):
         run = self.ended("llama", LLAMA)

@@ -19,9 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from pipe_trainer import (attention, candidates, compiled, config, exits, export, fit, job, lora, memory, model, objectives,
-                          safetensors, sharding, step)
+from pipe_trainer import config, exits, fit
 from pipe_trainer.config import Lora, Optimizer
+from pipe_trainer.export import export, safetensors
+from pipe_trainer.model import attention, lora, model, sharding
+from pipe_trainer.optim import step
+from pipe_trainer.run import candidates, compiled, job, memory
 
 SHAPE = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=tiny_tokenizer.VOCAB, seq_len=32).complete()
 FAMILIES = {
@@ -113,8 +116,7 @@ class Steps(unittest.TestCase):
         state = step.new_state(whole, jax.random.key(0))
         before = jax.device_get(state["params"])
         rows = session.random_rows(8, vocab=shape.vocab).shuffled(0, 8)
-        program = jax.jit(step.make_train_step(whole, attention.reference, jnp.float32, 32, 7,
-                                               objectives.make(whole)))
+        program = jax.jit(step.make_train_step(whole, attention.reference, jnp.float32, 32, 7))
         for _ in range(2):
             state, metrics = program(state, (rows.tokens[None], rows.lengths[None], None), jnp.float32(1e-2), jnp.zeros(1),
                                      base)
@@ -126,8 +128,8 @@ class Steps(unittest.TestCase):
         rows = session.random_rows(4, vocab=SHAPE.vocab).shuffled(0, 4)
 
         def nats(adapters, merges):
-            return step.summed_loss(lora.attached(wanted, base, adapters, merges), SHAPE, None, jnp.float32, 32,
-                                    rows.tokens, rows.lengths)
+            return session.summed_loss(lora.attached(wanted, base, adapters, merges), SHAPE, None, jnp.float32, 32,
+                                       rows.tokens, rows.lengths)
         one, two = (session.flat(jax.jit(jax.grad(lambda tree, merges=merges: nats(tree, merges)))(adapters))
                     for merges in (False, True))
         self.assertLess(np.linalg.norm(one - two) / np.linalg.norm(two), 1e-5)
@@ -174,7 +176,7 @@ class Steps(unittest.TestCase):
         for wanted, times, said in ((whole, 1.1, True), (adapted, 1.5, False), (adapted, 2.5, True), (adapted, None, True)):
             setup = SimpleNamespace(config=wanted, mesh=sharding.make_mesh(wanted.mesh, jax.devices()[:1]))
             with mock.patch.object(memory, "of_each", lambda devices, times=times: times and int(times * size)):
-                self.assertEqual(memory.holds_whole(setup), said, (wanted.lora, times))
+                self.assertEqual(candidates.holds_whole(setup), said, (wanted.lora, times))
 
     def test_adapters_lie_like_their_matrices(self):
         self.assertEqual({name: sharding.axes_of(name) for name in ("wq_a", "wq_b", "wo_a", "wo_b", "w_down_a", "dense_a")},

@@ -9,9 +9,9 @@ import session  # noqa: F401
 from test_initial import write_export
 from test_two_processes import free_port
 
-from pipe_trainer import export
-from pipe_trainer.sample import continuation
-from pipe_trainer.text import Text
+from pipe_trainer.data.text import Text
+from pipe_trainer.eval.generation import continuation
+from pipe_trainer.export import export
 
 
 class WholeRuns(runs.WithTokenizer):

@@ -13,11 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import packed_rows
-from pipe_trainer import attention, compiled, model, optim, step
-from pipe_trainer.data import Rows
-from pipe_trainer.feed import Feed
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.setup import prepare
+from pipe_trainer.data.feed import Feed
+from pipe_trainer.data.rows import Rows
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.model import attention, model
+from pipe_trainer.optim import optim, step
+from pipe_trainer.run import compiled
+from pipe_trainer.run.setup import prepare
 
 SYMBOLS, ASKED, VOCAB = 8, 4, 61
 QUESTION, MARK, ANSWER = 5, 4, 20  # the first id of questions, the id before an answer, the first id of answers
@@ -127,8 +129,8 @@ class Steps(Weighted):
         _, four, others = self.stepped(0, micro=4)
 
         def mean(params):
-            return step.summed_loss(params, self.setup_of("one")[0].config.model, attention.dense, jnp.float32, 32,
-                                    *batch[:2], weights=batch.weights) / batch.weights.sum()
+            return session.summed_loss(params, self.setup_of("one")[0].config.model, attention.dense, jnp.float32, 32,
+                                       *batch[:2], weights=batch.weights) / batch.weights.sum()
         value, right = jax.jit(jax.value_and_grad(mean))(state["params"])
         self.assertEqual((metrics["tokens"], others["tokens"]), (counts.sum(), counts.sum()))
         for found, told in ((one, metrics), (four, others)):

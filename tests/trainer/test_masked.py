@@ -12,12 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, exits, masked, model, setup
-from pipe_trainer.held_out import HeldOut
+from pipe_trainer import config, exits
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.model import attention, model
+from pipe_trainer.objectives import hiding, masked
+from pipe_trainer.run import setup
 
 LENGTH, VOCAB, MASK = 32, 61, 5
 SHAPE = config.Model(family="bert", layers=2, d=32, heads=4, ff=64, vocab=VOCAB, seq_len=LENGTH).complete()
-HIDING = config.Objective(name="masked", share=0.25, random=0.0, keep=0.0, mask_id=MASK)
+HIDING = config.ObjectiveKeys(name="masked", share=0.25, random=0.0, keep=0.0, mask_id=MASK)
 ENCODER = {"model": {"family": "bert", "layers": 1, "d": 32, "heads": 2, "kv_heads": None, "ff": 64},
            "objective": {"name": "masked", "share": 0.25, "mask_id": MASK}}
 
@@ -30,9 +33,9 @@ def hidden_of(tokens, lengths=None, weights=None, options=HIDING, begins=None, s
     """(ids that are read, ids [R, T] of the rows, hidden [R, T]), as arrays of numpy."""
     tokens = np.asarray(tokens, np.int32)
     lengths = np.full(len(tokens), tokens.shape[1], np.int32) if lengths is None else np.asarray(lengths, np.int32)
-    count = masked.most(options.share, tokens.shape[1] - 1)
+    count = hiding.most(options.share, tokens.shape[1] - 1)
     shape = dataclasses.replace(SHAPE, seq_len=tokens.shape[1] - 1)
-    read, _, places, targets, scored = (jax.device_get(part) for part in masked.hide(
+    read, _, places, targets, scored = (jax.device_get(part) for part in hiding.hide(
         shape, options, count, begins, tokens, lengths, weights, keys_of(len(tokens), seed)))
     hidden = np.zeros(read.shape, bool)
     for row, (at, counts) in enumerate(zip(places, scored)):
@@ -108,7 +111,7 @@ class Hiding(unittest.TestCase):
                   ("<0x0A>", 0, 6), ("\n", 0, 4)]
         self.assertEqual(masked.mask_id(pieces, 8), 5)
         self.assertEqual(masked.mask_id(pieces[:5], 5), 5, "behind the vocabulary")
-        self.assertEqual(masked.begins_of(pieces, 8).tolist(), [True, True, True, True, False, True, False, True])
+        self.assertEqual(hiding.begins_of(pieces, 8).tolist(), [True, True, True, True, False, True, False, True])
 
 
 class Encoder(unittest.TestCase):
@@ -137,7 +140,7 @@ class Encoder(unittest.TestCase):
         other[0, 20:] = 0
         found = []
         for row in (tokens, other):
-            ids, parts, places, _, scored = masked.hide(SHAPE, HIDING, 5, None, row, np.array([20], np.int32), None,
+            ids, parts, places, _, scored = hiding.hide(SHAPE, HIDING, 5, None, row, np.array([20], np.int32), None,
                                                         keys_of(1))
             found.append(self.logits(ids, layout=parts)[:, :20])
         np.testing.assert_array_equal(*found)

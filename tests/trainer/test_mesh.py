@@ -18,10 +18,12 @@ import session  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-from pipe_trainer import ckpt, exits, sharding  # noqa: E402
+from pipe_trainer import exits  # noqa: E402
+from pipe_trainer.checkpoints import ckpt  # noqa: E402
 from pipe_trainer.config import Optimizer  # noqa: E402
-from pipe_trainer.programs import Programs  # noqa: E402
-from pipe_trainer.setup import prepare  # noqa: E402
+from pipe_trainer.model import sharding  # noqa: E402
+from pipe_trainer.run.programs import Programs  # noqa: E402
+from pipe_trainer.run.setup import prepare  # noqa: E402
 
 jax.config.update("jax_num_cpu_devices", 8)
 

@@ -11,7 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, loss, model, objectives, step
+from pipe_trainer import config
+from pipe_trainer.model import attention, model
+from pipe_trainer.objectives import loss
 
 SMALL = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=61, seq_len=32).complete()
 SEED_SHAPE = config.Model(family="lm1b", layers=2, d=32, heads=4, ff=64, vocab=61, seq_len=32, tied=False,
@@ -23,7 +25,7 @@ def logits_of(shape, params, x):
 
 
 def loss_of(shape, params, tokens, lengths, attend=attention.reference, compute=jnp.float32, positions=None):
-    return step.summed_loss(params, shape, attend, compute, positions or tokens.shape[1] - 1, tokens, lengths)
+    return session.summed_loss(params, shape, attend, compute, positions or tokens.shape[1] - 1, tokens, lengths)
 
 
 def gradient_of(shape, *arguments, **options):
@@ -120,7 +122,7 @@ class EqualForms(unittest.TestCase):
         def plainly(params):
             logits = logits_of(SMALL, params, tokens[:, :-1])
             nats = -jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, 1:, None], -1)[..., 0]
-            return jnp.sum(nats * objectives.weights_of(lengths, SMALL.seq_len))
+            return jnp.sum(nats * session.weights_of(lengths, SMALL.seq_len))
 
         plain = jax.value_and_grad(plainly)(self.params)
         for positions in (1, 8, 32):

@@ -18,9 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 import optimizer_vectors as vectors
 
-from pipe_trainer import candidates, exits, job, matrices, model, optim, step
+from pipe_trainer import exits
 from pipe_trainer.config import Optimizer, Regularizers
-from pipe_trainer.loop import Loop
+from pipe_trainer.model import matrices, model
+from pipe_trainer.optim import optim, step
+from pipe_trainer.run import candidates, job
+from pipe_trainer.run.loop import Loop
 
 OTHERS = ("adafactor", "amos", "muon")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import places
-from pipe_trainer import order
+from pipe_trainer.data import order
 
 PAGE = (Path(places.ROOT) / "plugins/train/reader/ORDER.md").read_text(encoding="utf-8")
 GOLDEN = (

@@ -8,11 +8,12 @@ import session
 import jax
 import numpy as np
 
-from pipe_trainer import config, objectives, pairs, spans
+from pipe_trainer import config
+from pipe_trainer.objectives import hidden_spans, pairs, registry, spans
 
 LENGTH, VOCAB = 48, 61
 SHAPE = config.Model(family="t5", layers=1, d=16, heads=2, ff=32, vocab=VOCAB + 100, seq_len=LENGTH).complete()
-SPANS = config.Objective(name="spans", share=0.25, span=3.0, sentinel=VOCAB + 99, sentinels=100, start=0)
+SPANS = config.ObjectiveKeys(name="spans", share=0.25, span=3.0, sentinel=VOCAB + 99, sentinels=100, start=0)
 MARKS = pairs.Marks(0, SPANS.sentinel, SPANS.sentinels)
 
 
@@ -141,7 +142,7 @@ def hidden_of(options, tokens, lengths=None, weights=None, seed=0):
     if weights is not None:
         free &= weights[:, :-1] == 1
     keys = jax.random.split(jax.random.key(seed), len(tokens))
-    return free, np.asarray(jax.vmap(lambda *row: spans.hide_spans(options, *row))(free, keys))
+    return free, np.asarray(jax.vmap(lambda *row: hidden_spans.hide_spans(options, *row))(free, keys))
 
 
 class Spans(unittest.TestCase):
@@ -162,7 +163,7 @@ class Spans(unittest.TestCase):
         self.assertAlmostEqual(hidden.sum() / begins, 3.0, delta=0.25)
 
     def test_every_composition_is_equally_likely(self):
-        made = np.asarray(jax.vmap(lambda key: spans.random_lengths(5, 3, 12, 4, key))(
+        made = np.asarray(jax.vmap(lambda key: hidden_spans.random_lengths(5, 3, 12, 4, key))(
             jax.random.split(jax.random.key(0), 3000)))
         self.assertTrue((made.sum(axis=1) == 5).all() and (made[:, 3] == 0).all() and (made[:, :3] > 0).all())
         found, times = np.unique(made, axis=0, return_counts=True)
@@ -185,7 +186,7 @@ class Spans(unittest.TestCase):
         for options in (SPANS, dataclasses.replace(SPANS, share=0.15), dataclasses.replace(SPANS, share=0.5, span=1.0)):
             tokens = np.full((50, LENGTH + 1), 9)
             _, hidden = hidden_of(options, tokens)
-            slots = spans.slots_of(options, LENGTH)
+            slots = hidden_spans.slots_of(options, LENGTH)
             made = pairs.pair(SHAPE, MARKS, slots, tokens[:, :-1], np.ones((50, LENGTH), bool), hidden)
             self.assertEqual(int(made.text.sum()), hidden.sum())
 
@@ -199,13 +200,13 @@ class Spans(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
-    OPTIONS = config.Objective(name="prefix", start=0)
+    OPTIONS = config.ObjectiveKeys(name="prefix", start=0)
 
     def made(self, tokens, lengths=None, weights=None):
         lengths = np.full(len(tokens), tokens.shape[1]) if lengths is None else lengths
         whole = config.Config(model=SHAPE, objective=self.OPTIONS)
         keys = jax.random.split(jax.random.key(0), len(tokens))
-        return objectives.make(whole).examples(tokens, lengths, weights, keys)
+        return registry.of(whole).examples(tokens, lengths, weights, keys)
 
     def test_each_document_is_cut_once_and_both_parts_have_text(self):
         tokens = session.random_rows(count=100, seq_len=LENGTH).tokens

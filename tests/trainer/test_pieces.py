@@ -11,7 +11,8 @@ from unittest import mock
 import places
 import piece_models
 import tiny_tokenizer
-from pipe_trainer import exits, pieces, sentencepiece_model
+from pipe_trainer import exits
+from pipe_trainer.data import pieces, sentencepiece_model
 
 
 class PiecesTest(unittest.TestCase):
@@ -80,7 +81,7 @@ class PiecesTest(unittest.TestCase):
 
     def test_the_library_stands_beside_jax(self):
         """Both have copies of the same C++ libraries and must not find each other's. Other tests load JAX first."""
-        script = ("import sys\nfrom pipe_trainer.pieces import Pieces, load\nload()\nimport jax, orbax.checkpoint\n"
+        script = ("import sys\nfrom pipe_trainer.data.pieces import Pieces, load\nload()\nimport jax, orbax.checkpoint\n"
                   "jax.numpy.ones(2).sum()\nprint(Pieces(sys.argv[1]).encode('猫が'))")
         run = subprocess.run([sys.executable, "-c", script, tiny_tokenizer.path()], capture_output=True, text=True,
                              env={**os.environ, "PYTHONPATH": str(places.PACKAGE)})

@@ -9,7 +9,7 @@ import session  # noqa: F401
 
 import jax.numpy as jnp
 
-from pipe_trainer import ckpt, digests
+from pipe_trainer.checkpoints import ckpt, digests
 
 from continued import Killed, kept, killed_at
 

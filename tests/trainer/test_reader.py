@@ -11,8 +11,8 @@ import numpy as np
 
 import packed_rows
 import places  # noqa: F401
-from pipe_trainer import order
-from pipe_trainer.data import DataError, Rows
+from pipe_trainer.data import order
+from pipe_trainer.data.rows import DataError, Rows
 
 SEQ_LEN, VOCAB = 7, 40000
 

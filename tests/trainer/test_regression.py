@@ -15,10 +15,14 @@ import jax
 import numpy as np
 from packed_rows import write_packed
 
-from pipe_trainer import (exits, export, initial, labels, model, number_labels, objectives, resume, selection,
-                          sentencepiece_model, step)
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.packed_info import read_packed_info
+from pipe_trainer import exits
+from pipe_trainer.checkpoints import resume, selection
+from pipe_trainer.data import labels, number_labels, sentencepiece_model
+from pipe_trainer.data.packed_info import read_packed_info
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.export import export, initial
+from pipe_trainer.model import model
+from pipe_trainer.objectives import number_scores, registry
 
 EOS, NEWLINE, VOCAB, LENGTH = session.EOS, 4, 61, 32
 FIRST = 40  # the ids from here on are the characters of numbers
@@ -67,7 +71,7 @@ class Facts(unittest.TestCase):
         self.assertEqual((known.documents, known.least, known.largest), (3, -3, 4.5))
         self.assertAlmostEqual(known.mean, given.mean(), places=12)
         self.assertAlmostEqual(known.deviation, given.std(), places=12)
-        found = known.standard(rows)(batch)
+        found = known.standard(rows, batch)
         self.assertEqual(found.shape, (2, LENGTH // 2))
         np.testing.assert_allclose(found[[0, 0, 1], [0, 1, 0]], (given - given.mean()) / given.std(), rtol=1e-6)
         self.assertFalse(found[0, 2:].any() or found[1, 1:].any())
@@ -99,14 +103,14 @@ class Facts(unittest.TestCase):
 class Scores(unittest.TestCase):
     def test_they_follow_from_the_documents(self):
         given, answered = np.array([1.0, 2.0, 2.0, 5.0, 9.0]), np.array([1.5, 1.0, 3.0, 3.0, 7.0])
-        found = number_labels.score(given, answered)
+        found = number_scores.score(given, answered)
         self.assertEqual(found["documents"], 5)
         self.assertAlmostEqual(found["rmse"], np.sqrt((0.25 + 1 + 1 + 4 + 4) / 5), places=12)
         self.assertAlmostEqual(found["mae"], 6.5 / 5, places=12)
         self.assertAlmostEqual(found["pearson"], np.corrcoef(given, answered)[0, 1], places=12)
         ranked = np.corrcoef([1, 2.5, 2.5, 4, 5], [2, 1, 3.5, 3.5, 5])[0, 1]
         self.assertAlmostEqual(found["spearman"], ranked, places=12)
-        self.assertEqual(number_labels.score(given, np.full(5, 3.0))["pearson"], 0.0)
+        self.assertEqual(number_scores.score(given, np.full(5, 3.0))["pearson"], 0.0)
 
     def test_errors_fall_and_correlations_rise(self):
         for metric, better, worse in (("rmse", 1.0, 2.0), ("mae", 1.0, 2.0), ("pearson", 0.9, 0.1),
@@ -115,7 +119,7 @@ class Scores(unittest.TestCase):
             early = selection.EarlyStop({"patience": 1}, 10, metric)
             for value in (better, worse):
                 early.note(1, selection.judged({metric: value}, metric))
-            self.assertIn("fall" if metric in labels.FALLING else "rise", early.reason)
+            self.assertIn("fall" if metric in registry.FALLING else "rise", early.reason)
             self.assertIn(f"{better:.4f}", early.reason)
 
 
@@ -172,9 +176,9 @@ class Units(unittest.TestCase):
     def test_a_program_is_compiled_without_rows(self):
         with tempfile.TemporaryDirectory() as place:
             setup = session.setup_of(HEAD, place, corpus(8, 0))
-        without = objectives.make(setup.config)
+        without = registry.of(setup.config)
         shape, tokens = setup.config.model, np.full((2, LENGTH + 1), 20, np.int32)
-        loss = jax.eval_shape(lambda params: step.summed_loss(
+        loss = jax.eval_shape(lambda params: session.summed_loss(
             params, shape, setup.attend, np.float32, setup.positions, tokens, np.full(2, LENGTH + 1), objective=without),
             model.shapes(shape))
         self.assertEqual((loss.shape, loss.dtype), ((), np.float32))
@@ -251,7 +255,7 @@ class WholeRuns(runs.WithRows):
         code, said, error = runs.asked("score", "--run", run.run_dir, "--data", self.data, "--json", self.place / "s")
         self.assertEqual(code, 0, error)
         scored = json.loads((self.place / "s").read_text())
-        for name in ("loss", "documents", *labels.NUMBER_METRICS):
+        for name in ("loss", "documents", *registry.OBJECTIVES["regression"].answering.metrics):
             self.assertAlmostEqual(scored[name], best[name], delta=1e-4, msg=name)
         self.assertIn(f"{scored['mae']:.6g}  mean absolute error", said)
         self.assertEqual(len(scored["mistakes"]), 12)

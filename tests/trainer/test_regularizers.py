@@ -12,10 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import attention, config, exits, job, loss, model, objectives, regularizers, resume, step
+from pipe_trainer import config, exits
+from pipe_trainer.checkpoints import resume
 from pipe_trainer.config import PRESETS, Regularizers
-from pipe_trainer.loop import Loop
-from pipe_trainer.setup import prepare
+from pipe_trainer.model import attention, model, regularizers
+from pipe_trainer.optim import step
+from pipe_trainer.run import job
+from pipe_trainer.run.loop import Loop
+from pipe_trainer.run.setup import prepare
 
 SHAPE = config.Model(layers=2, d=32, heads=4, kv_heads=2, ff=64, vocab=61, seq_len=32).complete()
 SEED_SHAPE = dataclasses.replace(SHAPE, family="lm1b", kv_heads=4, tied=False)
@@ -66,9 +70,9 @@ class Dropout(unittest.TestCase):
             params = model.init(shape, jax.random.key(0))
 
             def gradient(change, shape=shape, params=params):
-                return jax.jit(jax.value_and_grad(lambda params, *rows: step.summed_loss(
+                return jax.jit(jax.value_and_grad(lambda params, *rows: session.summed_loss(
                     params, dataclasses.replace(shape, **change), attention.dense, jnp.float32, 32, *rows,
-                    drop_of())))(params, tokens, lengths)
+                    drop=drop_of())))(params, tokens, lengths)
             nats, plain = gradient({})
             for change in ({"unroll": 1}, {"remat": "full"}, {"remat": "dots", "unroll": 1}):
                 other_nats, other = gradient(change)
@@ -78,8 +82,8 @@ class Dropout(unittest.TestCase):
 
     def test_its_gradient_is_that_of_the_loss_with_these_masks(self):
         rows, params = batch(), model.init(SHAPE, jax.random.key(0))
-        run = jax.jit(lambda params, *rows: step.summed_loss(params, SHAPE, attention.dense, jnp.float32, 32, *rows,
-                                                             drop_of()))
+        run = jax.jit(lambda params, *rows: session.summed_loss(params, SHAPE, attention.dense, jnp.float32, 32, *rows,
+                                                                drop=drop_of()))
         gradient = jax.jit(jax.grad(run))(params, *rows)
         length = np.linalg.norm(session.flat(gradient))
         ahead, behind = (run(jax.tree.map(lambda p, d, sign=sign: p + sign * 1e-2 / length * d, params, gradient), *rows)
@@ -94,7 +98,7 @@ class Penalties(unittest.TestCase):
         wanted = jax.nn.one_hot(tokens[:, 1:], shape.vocab)
         wanted = wanted * (1 - smoothing) + (1 - wanted) * smoothing / (shape.vocab - 1)
         each = -jnp.sum(wanted * chances, axis=-1) + z_loss * jax.nn.logsumexp(scores, axis=-1) ** 2
-        return jnp.sum(each * objectives.weights_of(lengths, tokens.shape[1] - 1))
+        return jnp.sum(each * session.weights_of(lengths, tokens.shape[1] - 1))
 
     def test_the_gradient_is_that_of_the_objective_and_the_value_is_nats(self):
         rows, shape = batch(), dataclasses.replace(SHAPE, layers=1)
@@ -103,8 +107,8 @@ class Penalties(unittest.TestCase):
         plain, _ = explicit(params, *rows, 0.0, 0.0)
         for smoothing, z_loss in ((0.1, 0.0), (0.0, 1e-2), (0.2, 1e-3)):
             value, found = jax.jit(jax.value_and_grad(partial(
-                step.summed_loss, config=shape, attend=attention.dense, compute=jnp.float32, positions=8,
-                penalties=loss.Penalties(smoothing, z_loss))))(params, tokens=rows[0], lengths=rows[1])
+                session.summed_loss, shape=shape, attend=attention.dense, compute=jnp.float32, positions=8,
+                penalties=regularizers.Penalties(smoothing, z_loss))))(params, tokens=rows[0], lengths=rows[1])
             _, right = explicit(params, *rows, smoothing, z_loss)
             self.assertAlmostEqual(float(value / plain), 1.0, delta=1e-5)
             one, two = session.flat(found), session.flat(right)

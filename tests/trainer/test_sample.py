@@ -12,9 +12,12 @@ import numpy as np
 import places  # noqa: F401
 import tiny_tokenizer
 from pipe_trainer import config as configs
-from pipe_trainer import export, model, sample
-from pipe_trainer.decoding import pick
-from pipe_trainer.text import Text, form_of
+from pipe_trainer import sample
+from pipe_trainer.data.text import Text, form_of
+from pipe_trainer.eval import generation
+from pipe_trainer.eval.decoding import pick
+from pipe_trainer.export import export
+from pipe_trainer.model import model
 
 
 def model_of(family="llama", **fields):
@@ -32,16 +35,16 @@ class GenerateTest(unittest.TestCase):
     def test_cached_decoding_equals_decoding_without_a_cache(self):
         params, config = model_of()
         for ids in ([2], [2, 9, 40, 7], [5, 9, 2, 40, 7], list(range(5, 28)), list(range(5, 60))):
-            plain = sample.generate(params, config, ids, 40, temperature=0, cached=False)
-            self.assertEqual(sample.generate(params, config, ids, 40, temperature=0, cached=True), plain)
+            plain = generation.generate(params, config, ids, 40, temperature=0, cached=False)
+            self.assertEqual(generation.generate(params, config, ids, 40, temperature=0, cached=True), plain)
             self.assertGreater(len(set(plain)), 5)  # not the same id again and again
-            plain = sample.generate(params, config, ids, 30, temperature=1.0, seed=4, cached=False)
-            self.assertEqual(sample.generate(params, config, ids, 30, temperature=1.0, seed=4), plain)
+            plain = generation.generate(params, config, ids, 30, temperature=1.0, seed=4, cached=False)
+            self.assertEqual(generation.generate(params, config, ids, 30, temperature=1.0, seed=4), plain)
 
     def test_greedy_takes_the_likeliest_id(self):
         params, config = model_of()
         ids = [2, 9, 40, 7]
-        made = sample.generate(params, config, ids, 16, temperature=0)
+        made = generation.generate(params, config, ids, 16, temperature=0)
 
         @jax.jit
         def likeliest(x):
@@ -53,39 +56,39 @@ class GenerateTest(unittest.TestCase):
         params, config = model_of()
         ids = [2, 9, 40, 7]
         for cached in (True, False):
-            after = sample.generate(params, config, [2, 50, 60, 70, *ids], 8, temperature=0, cached=cached)
-            self.assertEqual(after, sample.generate(params, config, ids, 8, temperature=0, cached=cached))
+            after = generation.generate(params, config, [2, 50, 60, 70, *ids], 8, temperature=0, cached=cached)
+            self.assertEqual(after, generation.generate(params, config, ids, 8, temperature=0, cached=cached))
 
     def test_eos_inside_begins_a_document_anew(self):
         """Without a stop id, a generated eos hides the text before it, with the cache or without."""
         params, config = model_of()
         params["embed"] = params["embed"].at[2].multiply(4)  # makes eos frequent
-        made, plain = (sample.generate(params, config, [2, 9], 22, temperature=1.5, seed=1, cached=cached)
+        made, plain = (generation.generate(params, config, [2, 9], 22, temperature=1.5, seed=1, cached=cached)
                        for cached in (True, False))
         self.assertIn(2, made)
         self.assertEqual(made, plain)
 
     def test_a_seed_decides(self):
         params, config = model_of()
-        made = [tuple(sample.generate(params, config, [2, 9], 20, seed=seed)) for seed in (1, 1, 2)]
+        made = [tuple(generation.generate(params, config, [2, 9], 20, seed=seed)) for seed in (1, 1, 2)]
         self.assertEqual(made[0], made[1])
         self.assertNotEqual(made[0], made[2])
 
     def test_ids_that_fill_the_vocabulary_never_come(self):
         params, config = model_of(vocab=290)
-        made = sample.generate(params, config, [2], 300, temperature=100.0, top_p=1.0)
+        made = generation.generate(params, config, [2], 300, temperature=100.0, top_p=1.0)
         self.assertLess(max(made), 290)
         self.assertGreater(len(set(made)), 100)
 
     def test_stops_behind_the_end_of_the_document(self):
         params, config = model_of()
-        free = sample.generate(params, config, [2, 9], 20, temperature=0)
-        stopped = sample.generate(params, config, [2, 9], 20, temperature=0, stop=free[3])
+        free = generation.generate(params, config, [2, 9], 20, temperature=0)
+        stopped = generation.generate(params, config, [2, 9], 20, temperature=0, stop=free[3])
         self.assertEqual(stopped, free[:free.index(free[3]) + 1])
 
     def test_the_model_without_a_cache_can_be_sampled(self):
         params, config = model_of("lm1b")
-        self.assertEqual(len(sample.generate(params, config, [2, 9], 30)), 30)
+        self.assertEqual(len(generation.generate(params, config, [2, 9], 30)), 30)
 
     def test_top_p_keeps_the_likeliest_that_reach_it(self):
         picks = jax.jit(jax.vmap(pick, (None, None, None, 0)))
@@ -145,7 +148,7 @@ class CommandTest(unittest.TestCase):
             self.assertTrue(out.startswith("猫が") and len(out) > 4, out)
             self.assertEqual(self.run_main(*arguments)[1], out)
             text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO)
-            self.assertEqual(sample.continuation(params, config, text, "猫が", 12, seed=3), out[2:-1])
+            self.assertEqual(generation.continuation(params, config, text, "猫が", 12, seed=3), out[2:-1])
             (Path(run, "export/model.safetensors")).write_bytes(b"\1" * 30)
             code, out, errors = self.run_main(*arguments)
             self.assertEqual((code, out), (65, ""))

@@ -14,11 +14,14 @@ import numpy as np
 
 import packed_rows
 import runs
-from pipe_trainer import baselines, evaluate, exits, model, model_card, tally
+from pipe_trainer import exits
 from pipe_trainer.config import Model
-from pipe_trainer.data import Rows
-from pipe_trainer.held_out import HeldOut
-from pipe_trainer.setup import prepare
+from pipe_trainer.data.rows import Rows
+from pipe_trainer.eval import baselines, evaluate, tally
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.export import model_card
+from pipe_trainer.model import model
+from pipe_trainer.run.setup import prepare
 
 SEQ_LEN, VOCAB = 16, 30
 

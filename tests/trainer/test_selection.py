@@ -11,8 +11,9 @@ import runs
 import tiny_tokenizer
 from packed_rows import write_manifest
 
-from pipe_trainer import exits, job as jobs
-from pipe_trainer.selection import EarlyStop, judged
+from pipe_trainer import exits
+from pipe_trainer.checkpoints.selection import EarlyStop, judged
+from pipe_trainer.run import job as jobs
 
 from continued import Killed, Runs, job, kept, killed_at
 

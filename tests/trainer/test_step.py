@@ -9,9 +9,10 @@ import session
 import jax
 import numpy as np
 
-from pipe_trainer import model, optim
 from pipe_trainer.config import Optimizer, Schedule
-from pipe_trainer.loop import Loop
+from pipe_trainer.model import model
+from pipe_trainer.optim import optim
+from pipe_trainer.run.loop import Loop
 
 
 class Step(unittest.TestCase):

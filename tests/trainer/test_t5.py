@@ -14,8 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pipe_trainer import config, exits, model, setup, t5
-from pipe_trainer.held_out import HeldOut
+from pipe_trainer import config, exits
+from pipe_trainer.eval.held_out import HeldOut
+from pipe_trainer.model import model, t5
+from pipe_trainer.run import setup
 
 LENGTH, VOCAB = 32, 61
 SHAPE = config.Model(family="t5", layers=2, d=32, heads=4, ff=48, vocab=VOCAB + 10, seq_len=LENGTH,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import packed_rows
 import places  # noqa: F401
-from pipe_trainer import tensorboard
+from pipe_trainer.run import tensorboard
 
 
 def records(path):

@@ -12,7 +12,7 @@ import llama_forward
 import runs
 import tensor_files
 import tiny_tokenizer
-from pipe_trainer import data
+from pipe_trainer.data.rows import Rows
 from runs import Run
 
 STEPS = 6
@@ -61,7 +61,7 @@ class TwoProcesses(runs.WithRows):
             self.assertEqual(run.end(), 0, run.log_end())
         place, prices = pair[0].run_dir / "export", pair[0].result()["leaner"]
         settings = json.loads((place / "config.json").read_text())
-        rows = data.Rows(str(self.data), "validation", 0, False).in_order(0, 5).tokens.tolist()
+        rows = Rows(str(self.data), "validation", 0, False).in_order(0, 5).tokens.tolist()
         for price, weights in zip(prices[1:], (tensor_files.read(place / "model.safetensors"),
                                                tensor_files.read_int8(place / "int8.safetensors"))):
             nats = sum(llama_forward.nats(settings, weights, row, runs.EOS) for row in rows)

@@ -7,10 +7,10 @@ import numpy as np
 
 import packed_rows
 import test_reader
-from pipe_trainer.data import DataError, Rows
-from pipe_trainer.native_reader import NativeReader
-from pipe_trainer.numpy_reader import NumpyReader
-from pipe_trainer.packed_info import read_packed_info
+from pipe_trainer.data.native_reader import NativeReader
+from pipe_trainer.data.numpy_reader import NumpyReader
+from pipe_trainer.data.packed_info import read_packed_info
+from pipe_trainer.data.rows import DataError, Rows
 from test_reader import SEQ_LEN, VOCAB
 
 IDS, WEIGHTS = [*range(5, 10), 0, 0, 0], [0, 1, 0, 1, 1, 0, 0, 0]

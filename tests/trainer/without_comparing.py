@@ -6,7 +6,8 @@ before it.
 
 import sys
 
-from pipe_trainer import __main__, devices
+from pipe_trainer import __main__
+from pipe_trainer.run import devices
 
 
 def start(*arguments, begin=devices.start):

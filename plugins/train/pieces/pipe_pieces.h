@@ -2,7 +2,7 @@
  * `encode`. So a prompt gets the same ids as the corpus, whatever the versions of Python and of its
  * SentencePiece wheels.
  *
- * A tokenizer is immutable; threads may share one. pipe_trainer/pieces.py loads this library. */
+ * A tokenizer is immutable; threads may share one. pipe_trainer/data/pieces.py loads this library. */
 #pragma once
 
 #include <stddef.h>

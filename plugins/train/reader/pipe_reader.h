@@ -2,7 +2,7 @@
  *
  * It creates no threads and writes nothing. One thread at a time may use a reader; readers are independent,
  * and a forked child may continue with its copy. Every read checks both CRCs of an Example and compares the
- * row with its index; rows of plain ids have no CRC. pipe_trainer/numpy_reader.py does the same in numpy,
+ * row with its index; rows of plain ids have no CRC. pipe_trainer/data/numpy_reader.py does the same in numpy,
  * with the same messages. ORDER.md defines the row of each sample. */
 #pragma once
 

@@ -14,9 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "plugins/train/python"))
 
-from pipe_trainer import job  # noqa: E402
 from pipe_trainer.config import OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS  # noqa: E402
-from pipe_trainer.families import FAMILIES  # noqa: E402
+from pipe_trainer.model.families import FAMILIES  # noqa: E402
+from pipe_trainer.objectives.registry import learned_by  # noqa: E402
+from pipe_trainer.run import job  # noqa: E402
 
 TABLE = ROOT / "plugins/train/config/trainer_keys.cc"
 BEGIN, END = 'R"json(', ')json"'
@@ -37,7 +38,7 @@ def table():
     parts = {
         "sections": {name: {part.name: key_of(part) for part in fields(kind)} for name, kind in SECTIONS.items()},
         "presets": PRESETS, "optimizers": READ_KEYS, "own_defaults": OWN_DEFAULTS,
-        "families": {name: {"objectives": family.objectives, "experts": family.experts}
+        "families": {name: {"objectives": learned_by(name), "experts": family.experts}
                      for name, family in FAMILIES.items()}}
     lines = []
     for name, part in parts.items():

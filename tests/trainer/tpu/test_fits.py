@@ -13,7 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import places  # noqa: E402, F401
 
-from pipe_trainer import fit, slices  # noqa: E402
+from pipe_trainer import fit  # noqa: E402
+from pipe_trainer.run import slices  # noqa: E402
 
 SLICES = ("v3-8", "v5e-8")
 

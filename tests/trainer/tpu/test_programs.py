@@ -9,7 +9,8 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import places  # noqa: E402, F401
 
-from pipe_trainer import candidates, compiled, fit, job, slices  # noqa: E402
+from pipe_trainer import fit  # noqa: E402
+from pipe_trainer.run import candidates, compiled, job, slices  # noqa: E402
 
 
 class Digests(unittest.TestCase):

@@ -10,7 +10,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import places  # noqa: E402, F401
 
-from pipe_trainer import candidates, compiled, devices, fit, job, slices  # noqa: E402
+from pipe_trainer import fit  # noqa: E402
+from pipe_trainer.run import candidates, compiled, devices, job, slices  # noqa: E402
 
 os.environ.update(compiled.WITHOUT_CHIPS)
 # libtpu marks a transfer over the network between slices so; the shape is that of a device's part.

@@ -13,7 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import places  # noqa: E402, F401
 
-from pipe_trainer import candidates, compiled, devices, exits, fit, job, slices  # noqa: E402
+from pipe_trainer import exits, fit  # noqa: E402
+from pipe_trainer.run import candidates, compiled, devices, job, slices  # noqa: E402
 
 os.environ.update(compiled.WITHOUT_CHIPS)
 # `./dev tpu-fit` has every preset on every slice; test_fits.py has ja-0.1b on two of them.

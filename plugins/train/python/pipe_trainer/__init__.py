@@ -1,3 +1,2 @@
 """The bundled trainer of pipe: a decoder language model in plain JAX."""
 
-VERSION = "1"

@@ -8,9 +8,9 @@ import sys
 import traceback
 
 from . import exits, hosts
-from .devices import first_line, limit_threads
-from .events import Events
-from .signals import Stop
+from .exits import first_line
+from .run.events import Events
+from .run.signals import Stop
 
 
 def main(argv=None):
@@ -42,15 +42,15 @@ def main(argv=None):
 
 
 def train(arguments, events, stop):
-    from . import job as jobs
+    from .run import job as jobs
     job = jobs.read(arguments.job, arguments.set)
-    limit_threads(job.threads, hosts.position().worker)
+    hosts.limit_threads(job.threads, hosts.position().worker)
     try:
-        from . import chip, devices
+        from .run import chip, devices
         if int(os.environ.get("PIPE_WORKER_COUNT") or 1) == 1:  # several workers would wait for each other
             chip.wait(os.environ, events, stop)
         devices.start(os.environ, lambda text: events.emit("warn", text=text))
-        from .run import run
+        from .run.run import run
     except ImportError as error:
         raise exits.Ended(exits.ENVIRONMENT, f"{sys.prefix}: {error}; make it again: pipe trainer setup") from error
     run(job, events, stop)

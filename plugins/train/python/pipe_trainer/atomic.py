@@ -1,5 +1,6 @@
-"""Writes files that are either complete or absent."""
+"""Writes files that are either complete or absent, and reads those with a JSON object."""
 
+import json
 import os
 
 
@@ -20,3 +21,12 @@ def sync_directory(path):
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def read_json(path):
+    """Returns a JSON object; None if the file has no whole one."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

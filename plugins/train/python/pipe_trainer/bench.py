@@ -9,7 +9,8 @@ import sys
 import time
 from dataclasses import replace
 
-from . import devices, exits, job
+from . import exits, hosts
+from .run import devices, job
 
 
 def options_of(argv):
@@ -29,8 +30,8 @@ def config_of(options):
     config = job.parse_config(options.config, mistakes)
     if mistakes or min(options.seq_len, options.vocab - 5, options.turns, options.steps) < 1:
         raise exits.BadJob(mistakes or ["--seq-len, --vocab, --turns, --steps: too small"])
-    from . import objectives
-    config, needed = objectives.completed(config, options.vocab - 1)
+    from .objectives import registry
+    config, needed = registry.of(config).completed(options.vocab - 1)
     return replace(config, model=replace(config.model, vocab=max(options.vocab, needed), seq_len=options.seq_len),
                    batch=replace(config.batch, rows=options.rows or config.batch.rows, micro=1))
 
@@ -48,16 +49,14 @@ class Training:
         import jax
         import jax.numpy as jnp
 
-        from . import attention, loss, model, objectives, sharding, step
-        from .setup import compute_type
+        from .model import model
+        from .optim import step
+        from .run.arrangement import arrange
 
-        self.mesh = sharding.make_mesh(replace(config.mesh, data=1), jax.devices()[:1])
-        platform, shape, rows = jax.default_backend(), config.model, config.batch.rows
-        self.compute = compute_type(shape, platform)
-        self.attention, attend, _ = attention.choose(shape, platform, self.mesh, self.compute)
-        positions = loss.positions_at_a_time(shape, rows, objectives.targets_of(config))
-        self._program = jax.jit(step.make_train_step(config, attend, self.compute, positions,
-                                                     objective=objectives.make(config)), donate_argnums=0)
+        arranged, shape, rows = arrange(config, jax.devices()[:1]), config.model, config.batch.rows
+        self.mesh, self.compute, self.attention = arranged.mesh, arranged.compute, arranged.attention
+        self._program = jax.jit(step.make_train_step(config, arranged.attend, self.compute, arranged.positions),
+                                donate_argnums=0)
         key = jax.random.key(0)
         self.state = step.new_state(config, key)
         tokens = jax.random.randint(key, (1, rows, shape.seq_len + 1), 5, shape.vocab)
@@ -78,8 +77,8 @@ def measure(config, options):
     import jax
     import jax.numpy as jnp
 
-    from . import model
-    from .throughput import flops_per_token
+    from .model import model
+    from .run.throughput import flops_per_token
 
     train, shape, rows = Training(config), config.model, config.batch.rows
     key = jax.random.key(0)
@@ -115,7 +114,7 @@ def main(argv):
     except exits.Ended as error:
         print(f"pipe_trainer.bench: {error}", file=sys.stderr)
         return error.code
-    devices.limit_threads(options.threads)
+    hosts.limit_threads(options.threads)
     devices.configure(str(devices.cache_place()))
     print(json.dumps(measure(config, options)))
     return 0

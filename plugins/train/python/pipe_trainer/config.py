@@ -6,10 +6,11 @@ the default written here. Fields that another object knows (vocabulary, length o
 no device bounds them.
 """
 
+import types
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
-from .families import FAMILIES
-from .labels import METRICS, NUMBER_METRICS
+from .model.families import FAMILIES
+from .objectives.registry import METRICS, OBJECTIVES
 
 VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are masked
 AUTO = "auto"
@@ -92,17 +93,17 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Objective:
+class ObjectiveKeys:
     # the targets of a row: `objectives`
-    name: str = one_of("causal", "masked", "spans", "prefix", "classes", "regression")
+    name: str = one_of(*OBJECTIVES)
     random: float = share(0.1)               # masked: of the hidden ids, any id is in their place
     keep: float = share(0.1)                 # of the hidden ids: they stay
     share: float = inside(0.15)              # masked, spans: of the ids of a row, they are hidden
-    mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked`
+    mask_id: int | None = at_least(0, None)  # in the place of all others; None: see `masked.mask_id`
     whole_words: bool = False                # hides all ids of a word or none
     span: float = at_least(1.0, 3.0)         # spans: their mean length
     sentinels: int | None = at_least(1, None)  # number of those; None: the tokenizer's, else 100
-    sentinel: int | None = at_least(0, None)   # the first, from which the others go down; None: see `spans`
+    sentinel: int | None = at_least(0, None)   # the first, from which the others go down; None: see `spans.sentinels`
     start: int | None = at_least(0, None)      # first input of a decoder; None: padding, without such an id eos
 
 
@@ -192,7 +193,7 @@ class Guard:
 class Eval:
     rows: int = at_least(0, 0)        # of the validation split; 0: all
     batch: int | None = at_least(1, None)  # rows at a time; None: those of a micro-batch
-    metric: str = one_of("loss", *METRICS, *NUMBER_METRICS)  # decides which evaluation is the best
+    metric: str = one_of("loss", *METRICS)  # decides which evaluation is the best
     each_epoch: bool = False          # also when all rows have been read once more
     sample_tokens: int = at_least(0, 64)
     temperature: float = at_least(0.0, 0.8)
@@ -209,7 +210,7 @@ class Export:
 @dataclass(frozen=True)
 class Config:
     model: Model = Model()
-    objective: Objective = Objective()
+    objective: ObjectiveKeys = ObjectiveKeys()
     optimizer: Optimizer = Optimizer()
     regularizers: Regularizers = Regularizers()
     lora: Lora = Lora()
@@ -242,6 +243,40 @@ def of_dict(values):
                   auto=tuple(tuple(key) for key in values.get("auto", ())))
 
 
+def misfit(part, value):
+    """Returns the requirement of a field that the value does not meet; None if it does."""
+    kinds = part.type.__args__ if isinstance(part.type, types.UnionType) else (part.type,)
+    if value is None and type(None) in kinds:
+        return None
+    bounds = part.metadata
+    free = f" or {AUTO}" if bounds.get("auto") else ""
+    if "choices" in bounds:
+        return None if value in bounds["choices"] else f"wants one of {', '.join(bounds['choices'])}{free}"
+    kind = kinds[0]
+    if not is_a(value, kind):
+        return f"wants {NAMES[kind]}{free}"
+    if "low" in bounds and value < bounds["low"]:
+        return f"wants at least {bounds['low']}"
+    if "below" in bounds and value >= bounds["below"]:
+        return f"wants less than {bounds['below']}"
+    if "above" in bounds and value <= bounds["above"]:
+        return f"wants more than {bounds['above']}"
+    if "high" in bounds and value > bounds["high"]:
+        return f"wants at most {bounds['high']}"
+    return None
+
+
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "a list of names"}
+
+
+def is_a(value, kind):
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+    if kind is tuple:
+        return isinstance(value, list) and len(value) > 0 and all(isinstance(one, str) for one in value)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
 # The recipe of T5's pre-training.
 T5_TRAINING = {
     "objective": {"name": "spans"},
@@ -249,89 +284,69 @@ T5_TRAINING = {
     "schedule": {"name": "rsqrt", "warmup": 10000},
     "batch": {"rows": 256},
 }
+T5_BASE = {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False, "norm_eps": 1e-6}
 BERT_BASE = {"family": "bert", "layers": 12, "d": 768, "heads": 12, "ff": 3072, "norm_eps": 1e-12}
 PRESETS = {
     "tiny": {
         "model": {"layers": 2, "d": 64, "heads": 4, "ff": 176},
-        "optimizer": {"lr": 4e-3, "b2": 0.99},
-        "schedule": {"decay": 0.5},
+        "optimizer": {"lr": 4e-3, "b2": 0.99}, "schedule": {"decay": 0.5},
     },
     # These two learn from order within a thousand steps, where AdamW still counts words.
     "tiny-masked": {
         "model": {"family": "bert", "layers": 2, "d": 64, "heads": 4, "ff": 256},
-        "objective": {"name": "masked"},
-        "optimizer": {"name": "muon", "lr": 0.012, "b2": 0.99},
+        "objective": {"name": "masked"}, "optimizer": {"name": "muon", "lr": 0.012, "b2": 0.99},
         "schedule": {"decay": 0.5},
     },
     "tiny-spans": {
         "model": {"family": "t5", "layers": 2, "d": 64, "heads": 4, "ff": 176, "tied": False, "norm_eps": 1e-6},
-        "objective": {"name": "spans"},
-        "optimizer": {"name": "muon", "lr": 0.008, "b2": 0.99},
+        "objective": {"name": "spans"}, "optimizer": {"name": "muon", "lr": 0.008, "b2": 0.99},
         "schedule": {"decay": 0.5},
     },
     "quickstart": {
         "model": {"layers": 4, "d": 128, "heads": 4, "ff": 352},
-        "optimizer": {"lr": 4e-3, "b2": 0.99},
-        "schedule": {"decay": 0.5},
+        "optimizer": {"lr": 4e-3, "b2": 0.99}, "schedule": {"decay": 0.5},
     },
     # The shape of transformer-lm-japanese and of flax's lm1b example, to compare with them.
     "lm1b": {
-        "model": {"family": "lm1b", "layers": 6, "d": 512, "heads": 8, "ff": 2048, "tied": False,
-                  "norm_eps": 1e-6},
-        "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0},
-        "regularizers": {"dropout": 0.1},
-        "schedule": {"name": "rsqrt", "warmup": 1000},
-        "batch": {"rows": 256},
+        "model": {"family": "lm1b", "layers": 6, "d": 512, "heads": 8, "ff": 2048, "tied": False, "norm_eps": 1e-6},
+        "optimizer": {"lr": 1.6e-3, "b2": 0.98, "eps": 1e-9, "clip": 0.0}, "regularizers": {"dropout": 0.1},
+        "schedule": {"name": "rsqrt", "warmup": 1000}, "batch": {"rows": 256},
     },
     # The shape of BERT's base model, and the recipe of its paper.
     "bert-base": {
         "model": BERT_BASE,
-        "objective": {"name": "masked"},
-        "optimizer": {"lr": 1e-4, "b2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
-        "regularizers": {"dropout": 0.1},
-        "schedule": {"name": "linear", "warmup": 10000},
-        "batch": {"rows": 256},
+        "objective": {"name": "masked"}, "optimizer": {"lr": 1e-4, "b2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
+        "regularizers": {"dropout": 0.1}, "schedule": {"name": "linear", "warmup": 10000}, "batch": {"rows": 256},
     },
     # The same shape as JEstimator trains it: every hidden id becomes the mask.
     "jestimator": {
         "model": BERT_BASE,
         "objective": {"name": "masked", "random": 0.0, "keep": 0.0},
-        "optimizer": {"name": "amos", "lr": 5e-3, "b2": 0.999, "clip": 0.0},
-        "regularizers": {"dropout": 0.1},
-        "schedule": {"name": "const", "warmup": 10000},
-        "batch": {"rows": 256},
+        "optimizer": {"name": "amos", "lr": 5e-3, "b2": 0.999, "clip": 0.0}, "regularizers": {"dropout": 0.1},
+        "schedule": {"name": "const", "warmup": 10000}, "batch": {"rows": 256},
     },
     # The shapes of T5 1.1, which has no dropout in its pre-training.
     "t5-small": {"model": {"family": "t5", "layers": 8, "d": 512, "heads": 6, "head_dim": 64, "ff": 1024, "tied": False,
                            "norm_eps": 1e-6}, **T5_TRAINING},
-    "t5-base": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
-                          "norm_eps": 1e-6}, **T5_TRAINING},
+    "t5-base": {"model": T5_BASE, **T5_TRAINING},
     # The base model of Kc-MoE, which is that of ST-MoE.
-    "kc-moe": {"model": {"family": "t5", "layers": 12, "d": 768, "heads": 12, "ff": 2048, "tied": False,
-                         "norm_eps": 1e-6, "experts": 16}, **T5_TRAINING, "regularizers": {"z_loss": 1e-4}},
+    "kc-moe": {"model": {**T5_BASE, "experts": 16}, **T5_TRAINING, "regularizers": {"z_loss": 1e-4}},
     # Heads of 128: narrower ones are filled up to that on a TPU.
     "ja-0.1b": {
         "model": {"layers": 12, "d": 768, "heads": 6, "head_dim": 128, "ff": 2048},
-        "optimizer": {"lr": 1.5e-3},
-        "batch": {"rows": 256},
+        "optimizer": {"lr": 1.5e-3}, "batch": {"rows": 256},
     },
     "ja-1b": {
-        "model": {"layers": 20, "d": 2048, "heads": 16, "kv_heads": 4, "head_dim": 128, "ff": 5632,
-                  "remat": "dots"},
-        "optimizer": {"lr": 6e-4},
-        "batch": {"rows": 512},
+        "model": {"layers": 20, "d": 2048, "heads": 16, "kv_heads": 4, "head_dim": 128, "ff": 5632, "remat": "dots"},
+        "optimizer": {"lr": 6e-4}, "batch": {"rows": 512},
     },
     # For v4-32, v5e-64 and larger.
     "ja-3b": {
-        "model": {"layers": 28, "d": 3072, "heads": 24, "kv_heads": 8, "head_dim": 128, "ff": 8192,
-                  "remat": "full"},
-        "optimizer": {"lr": 4e-4},
-        "batch": {"rows": 512},
+        "model": {"layers": 28, "d": 3072, "heads": 24, "kv_heads": 8, "head_dim": 128, "ff": 8192, "remat": "full"},
+        "optimizer": {"lr": 4e-4}, "batch": {"rows": 512},
     },
     "ja-7b": {
-        "model": {"layers": 32, "d": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ff": 14336,
-                  "remat": "full"},
-        "optimizer": {"lr": 3e-4},
-        "batch": {"rows": 512},
+        "model": {"layers": 32, "d": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ff": 14336, "remat": "full"},
+        "optimizer": {"lr": 3e-4}, "batch": {"rows": 512},
     },
 }

@@ -26,3 +26,7 @@ class BadJob(Ended):
     def __init__(self, mistakes):
         super().__init__(BAD_JOB, "\n".join(mistakes))
         self.mistakes = list(mistakes)
+
+
+def first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]

@@ -9,10 +9,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import candidates, compiled, exits, initial, job, objectives, search, slices
-from .atomic import write_text
-from .memory import GIB
-from .throughput import peak_tflops
+from . import exits
+from .atomic import read_json, write_text
+from .config import is_a
+from .export import initial
+from .objectives import registry
+from .run import candidates, compiled, job, search, slices
+from .run.memory import GIB
+from .run.throughput import peak_tflops
 
 # Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e. The others have
 # SHARE, which the scaling book calls reasonable.
@@ -46,13 +50,7 @@ def price(text):
 
 def question(path):
     """Returns (config with the shape of the rows, steps or None)."""
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        raw = json.loads(text)
-    except OSError as error:
-        raise exits.BadJob([f"{path}: {error.strerror}"]) from None
-    except (ValueError, RecursionError) as error:
-        raise exits.BadJob([f"{path}: is not JSON: {error}"]) from None
+    raw = job.loaded(path)
     if isinstance(raw, dict) and "pipe_job" in raw:
         return of_job(job.parse(raw))
     if not isinstance(raw, dict):
@@ -60,7 +58,7 @@ def question(path):
     mistakes = job.unknown(raw, ["config", "seq_len", "vocab", "steps"], "question")
     for name, low, high in (("seq_len", 1, 1 << 24), ("vocab", 2, (1 << 31) - 1), ("steps", 1, 1 << 62)):
         value = raw.get(name)
-        if not (job.is_a(value, int) and low <= value <= high) and not (name == "steps" and value is None):
+        if not (is_a(value, int) and low <= value <= high) and not (name == "steps" and value is None):
             mistakes.append(f"question.{name}: wants a whole number from {low}, and is {job.show(value)}")
     config = job.parse_config(raw.get("config") or {}, mistakes)
     model = config.model
@@ -74,7 +72,7 @@ def question(path):
 
 
 def of_job(found):
-    from .packed_info import read_packed_info
+    from .data.packed_info import read_packed_info
     rows = read_packed_info(found.data["dir"])
     config = found.config
     if found.init_from:
@@ -86,7 +84,7 @@ def of_job(found):
 
 
 def shaped(config, seq_len, vocab):
-    config, needed = objectives.completed(config, vocab)  # as if the tokenizer had no piece for hidden ids
+    config, needed = registry.of(config).completed(vocab)  # as if the tokenizer had no piece for hidden ids
     return replace(config, model=replace(config.model, seq_len=seq_len, vocab=config.model.vocab or needed).complete())
 
 
@@ -145,15 +143,15 @@ def text_of(found, steps, per_hour):
     line("memory", f"{found['peak_gib']:.2f} of {found['usable_gib']:.2f} GiB a device: {found['arguments_gib']:.2f} "
                    f"arguments, {found['temporaries_gib']:.2f} temporaries")
     line("arithmetic", f"{found['step_tflop']:.1f} TFLOP a step, {found['device_tflop']:.1f} a device")
-    several = slices.parse(found["slice"]).slices > 1
+    several, hours = slices.parse(found["slice"]).slices > 1, found["step_seconds"] / 3600
     line("time", f"about {found['step_seconds']:.2g} s a step, {found['tokens_per_s']:,.0f} tokens/s, if it reaches "
                  f"{found['share']:.0%} of the published {found['peak_tflops']:g} TFLOP/s a device"
                  + ", without the network between the slices" * several
                  + f" (extrapolated: {found['extrapolated']})" * bool(found["extrapolated"]))
     if steps:
-        line("run", f"about {hours(steps, found):,.1f} h for {steps:,} steps, without evaluations and checkpoints")
+        line("run", f"about {steps * hours:,.1f} h for {steps:,} steps, without evaluations and checkpoints")
     if per_hour is not None:
-        line("cost", f"about {per_hour * hours(steps or 1000, found):,.2f} for {steps or 1000:,} steps, at "
+        line("cost", f"about {per_hour * (steps or 1000) * hours:,.2f} for {steps or 1000:,} steps, at "
                      f"{per_hour:g} an hour")
     others = [one for one in found["tried"] if one["candidate"] != found["shown"]]
     for one in others:
@@ -164,17 +162,10 @@ def text_of(found, steps, per_hour):
     return "\n".join(lines)
 
 
-def hours(steps, found):
-    return steps * found["step_seconds"] / 3600
-
-
 def keep(path, mark, found):
     """Keeps an answer for `pipe run -n`, which compiles nothing."""
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        answers = kept["answers"] if kept["mark"] == mark else {}
-    except (OSError, ValueError, TypeError, KeyError):
-        answers = {}
+    kept = read_json(path) or {}
+    answers = kept.get("answers", {}) if kept.get("mark") == mark else {}
     said = (f"fits {found['slice']}: {found['peak_gib']:.2f} of {found['usable_gib']:.2f} GiB a device, with "
             f"{found['shown']}" if found["fits"] else f"does not fit {found['slice']}")
     path.parent.mkdir(parents=True, exist_ok=True)

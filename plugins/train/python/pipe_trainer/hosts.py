@@ -43,6 +43,14 @@ def position(environ=os.environ):
                     None if resume == "none" else int(resume))
 
 
+def limit_threads(count, worker=0):
+    """Limits this process to `count` cores, and each worker to other ones; 0: no limit. XLA starts as many threads as
+    it may use cores. Call it before JAX makes its first device."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if 0 < count < len(allowed):
+        os.sched_setaffinity(0, {allowed[(worker * count + number) % len(allowed)] for number in range(count)})
+
+
 def check_port(coordinator):
     """Raises Ended if the first process cannot listen at the port of the coordinator. JAX would end by a signal."""
     port = int(coordinator.rpartition(":")[2])

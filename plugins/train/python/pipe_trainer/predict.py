@@ -14,9 +14,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from . import finished
 from .exits import BAD_DATA, Ended
-from .sample import bounded, generate
+from .model import families
+from .run import finished
+from .run.finished import bounded
 
 LINES_AT_A_TIME = 64
 READ = 1 << 16  # bytes at a time
@@ -42,16 +43,13 @@ class Labelling:
     def __init__(self, run):
         import jax
 
-        self._run, self._text = run, run.text()
-        self._behind = [] if run.model.classes else self._line_end() + list(run.labels.ids[0][:run.labels.common])
-        self._start = None if run.model.family != "t5" else run.objective().start
+        from .objectives import registry
+        self._run, self._text, self._objective = run, run.text(), registry.of(run.config())
+        self._behind = self._objective.label_begins(run.labels, self._text.newline)
         self._room = run.model.seq_len - len(self._behind) - 1
         if self._room < 1:
             raise Ended(BAD_DATA, f"{run.place}: a text has no room beside a label in {run.model.seq_len} ids")
-        self._scores = jax.jit(partial(scores, config=run.model, labels=run.labels, start=self._start))
-
-    def _line_end(self):
-        return [self._text.newline] if self._text.newline >= 0 else []
+        self._predicted = jax.jit(partial(self._objective.predicted, labels=run.labels))
 
     def __call__(self, lines):
         import numpy as np
@@ -65,37 +63,8 @@ class Labelling:
         for number, text in enumerate(texts):
             whole = [self._text.eos, *text, *self._behind]
             ids[number, :len(whole)], ends[number] = whole, len(whole)
-        found = np.asarray(self._scores(self._run.params, ids, ends))[:len(lines)]
-        if self._run.model.classes == 1:
-            return [f"{one:.6g}" for one, in found]
-        names = self._run.labels.names
-        return [f"{names[one.argmax()]}\t{one.max():.4f}" for one in found]
-
-
-def scores(params, ids, ends, config, labels, start):
-    """ids [R, T], the number of ids of each row. Returns [R, C]: the share of each label; [R, 1]: the number."""
-    import jax.numpy as jnp
-    from jax import nn
-
-    from . import model, regression
-    index = jnp.arange(ids.shape[1])
-    inside = index < ends[:, None]
-    layout = jnp.where(inside, 0, -1), jnp.broadcast_to(index, ids.shape)
-    places = jnp.zeros_like(ends) if config.classes else ends - 1
-    if start is not None:  # a decoder: the common beginning of the labels is its own text
-        common = labels.common
-        begun = jnp.broadcast_to(jnp.array([start, *labels.ids[0][:common]]), (len(ids), common + 1))
-        layout = jnp.where(index < ends[:, None] - common, 0, -1), layout[1]
-        given, places = (begun, jnp.zeros_like(begun)), jnp.full_like(ends, common)
-        hidden = model.forward(params, config, ids, layout=layout, given=given)
-    else:
-        hidden = model.forward(params, config, ids, layout=layout)
-    hidden = jnp.take_along_axis(hidden, places[:, None, None], axis=1)
-    states, head = model.readout(params, config, hidden)
-    if config.classes == 1:
-        return regression.outputs(states, head)
-    head = head[:, :config.classes] if config.classes else head[:, jnp.array(labels.telling)]
-    return nn.softmax(jnp.matmul(states, head.astype(states.dtype))[:, 0])
+        found = np.asarray(self._predicted(self._run.params, ids=ids, ends=ends))[:len(lines)]
+        return self._objective.written(found, self._run.labels)
 
 
 class Continuing:
@@ -108,6 +77,7 @@ class Continuing:
         return [self._continued(line) for line in lines]
 
     def _continued(self, line):
+        from .eval.generation import generate
         stop = self._text.line_end
         made = generate(self._run.params, self._run.model, self._text.prompt_ids(line), self._length, temperature=0.0,
                         stop=stop)
@@ -118,15 +88,10 @@ class Continuing:
 def answering(run, length):
     if run.labels is not None:
         return Labelling(run)
-    if not continues(run.model):
+    if not families.of(run.model).causal:
         raise Ended(BAD_DATA, f"{run.place}: a model of the family {run.model.family} that learned no labels neither "
                               f"answers nor continues text")
     return Continuing(run, length)
-
-
-def continues(model):
-    from . import families
-    return families.of(model).causal
 
 
 @contextlib.contextmanager

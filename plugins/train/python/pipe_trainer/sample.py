@@ -4,57 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import finished
-
-
-def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None,
-             cached=None):
-    """Returns up to `length` ids that follow `ids`. The last one is `stop`, if it occurs; -1: nothing stops.
-
-    A document may be longer than a row. If a row is full, its last half begins the next one, as a row of the training
-    may begin inside a document. `cached` False: computes every id from all ids before it."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-
-    from .decoding import go_on
-
-    if not ids:
-        raise ValueError("generation begins with at least one id: that of eos begins a document")
-    cached = config.family == "llama" if cached is None else cached
-    row, made = max(config.seq_len, 2), []
-    while len(made) < length:
-        known = [*ids, *made]
-        if len(known) >= row:
-            known = known[-(row // 2):]
-        until = min(row, len(known) + length - len(made))
-        padded = np.zeros(row, np.int32)
-        padded[:len(known)] = known
-        key = jax.random.fold_in(jax.random.key(seed), len(ids) + len(made) - len(known))
-        numbers = [np.int32(number) for number in (len(known), until, stop)]
-        out, end = go_on(params, padded, *numbers, np.float32(temperature), np.float32(top_p), key,
-                         config=config, compute=compute or jnp.float32, cached=cached)
-        made += np.asarray(out)[len(known):int(end)].tolist()
-        if made[-1] == stop:
-            break
-    return made
-
-
-def continuation(params, config, text, prompt, length, **choices):
-    """Returns the text that the model writes behind `prompt`, up to the end of the document."""
-    stop = text.eos if text.newline >= 0 else -1  # without a newline id eos ends every line, not only a document
-    made = generate(params, config, text.prompt_ids(prompt), length, stop=stop, **choices)
-    return text.text_of(made[:-1] if made and made[-1] == stop else made)
-
-
-def bounded(kind, low, high):
-    def parse(text):
-        value = kind(text)
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text}: not between {low} and {high}")
-        return value
-    parse.__name__ = kind.__name__
-    return parse
+from .exits import BAD_DATA, Ended
+from .model import families
+from .run import finished
+from .run.finished import bounded
 
 
 def options_of(argv):
@@ -76,7 +29,10 @@ def main(argv):
 
 
 def written(options):
-    found = finished.find(options.run, continues_text=True)
+    from .eval.generation import continuation
+    found = finished.find(options.run)
+    if not families.of(found.model).causal:
+        raise Ended(BAD_DATA, f"{found.place}: a model of the type {found.model.family} continues no text")
     made = continuation(found.params, found.model, found.text(), options.prompt, options.length,
                         temperature=options.temperature, top_p=options.top_p, seed=options.seed)
     sys.stdout.reconfigure(encoding="utf-8")

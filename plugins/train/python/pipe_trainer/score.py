@@ -6,11 +6,11 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from . import finished, number_labels
 from .atomic import write_text
+from .data import sentencepiece_model
 from .exits import BAD_DATA, Ended
-from .labels import METRICS, NUMBER_METRICS
-from .sample import bounded
+from .run import finished
+from .run.finished import bounded
 
 IDS_AT_A_TIME = 8192  # on a device
 SHOWN = 120           # characters of a document
@@ -38,8 +38,9 @@ def setup_of(run, rows, limit):
     """Returns the setup.Setup in which HeldOut scores `rows` with the model of a finished run."""
     import jax
 
-    from . import masked, setup
-    from .config import BatchSize, Config, Eval
+    from .config import BatchSize, Eval
+    from .objectives import registry
+    from .run import setup
     mine, theirs = run.facts["tokenizer"], rows.tokenizer
     if mine["model_digest"] != theirs["model_digest"]:
         raise Ended(BAD_DATA, f"{rows.directory}: its rows were made with the tokenizer {theirs['model_digest']}, and "
@@ -47,53 +48,41 @@ def setup_of(run, rows, limit):
     if "position_embed" in run.params and rows.seq_len > run.model.seq_len:
         raise Ended(BAD_DATA, f"{rows.directory}: rows of {rows.seq_len} ids, and the model has {run.model.seq_len} "
                               f"positions; make shorter rows")
-    if run.model.classes and not alike(run.labels, rows.labels):
-        raise Ended(BAD_DATA, f"{rows.directory}: its labels are {named(rows.labels)}, and the model answers with "
-                              f"{named(run.labels)}; give write_packed the labels of the model")
-    objective = run.objective()
-    if run.model.classes == 1:
-        rows.labels = setup.with_texts(run.labels, rows)
+    if run.model.classes and not (rows.labels and rows.labels.kind == run.labels.kind
+                                  and run.labels.fit(rows.labels.names)):
+        raise Ended(BAD_DATA, f"{rows.directory}: its labels are {rows.labels.words if rows.labels else 'none'}, and "
+                              f"the model answers with {run.labels.words}; give write_packed the labels of the model")
+    if run.model.classes:
+        rows.labels = run.labels.texts_from(rows)
     devices = jax.local_devices()
     batch = max(IDS_AT_A_TIME // rows.seq_len, 1) * len(devices)
-    config = Config(model=replace(run.model, seq_len=rows.seq_len), objective=objective,
-                    batch=BatchSize(rows=batch), eval=Eval(rows=limit, batch=batch))
-    pieces = setup.pieces_of(rows) if objective.whole_words else ()
-    begins = masked.begins_of(pieces, run.model.vocab) if objective.whole_words else None
-    arranged = setup.arrange(config, devices, begins, rows)
+    config = replace(run.config(), model=replace(run.model, seq_len=rows.seq_len), batch=BatchSize(rows=batch),
+                     eval=Eval(rows=limit, batch=batch))
+    pieces = sentencepiece_model.of_rows(rows).pieces if registry.of(config).needs_pieces else ()
+    arranged = setup.arrange(config, devices, rows, pieces)
     return setup.Setup(**vars(arranged), job=None, rows=rows, eval_rows=rows, fit={})
-
-
-def alike(mine, theirs):
-    """Whether the labels of a model are those of rows. Any numbers are."""
-    numbers = [isinstance(one, number_labels.Numbers) for one in (mine, theirs)]
-    return all(numbers) or not any(numbers) and mine == theirs
-
-
-def named(labels):
-    if isinstance(labels, number_labels.Numbers):
-        return "numbers"
-    return ", ".join(labels.names) if labels else "none"
 
 
 def scores_of(options):
     """Returns the scores, with `mistakes` if the rows have labels."""
-    from . import data
-    from .held_out import HeldOut
+    from .data.rows import DataError, Rows
+    from .eval.held_out import HeldOut
     run = finished.find(options.run)
     try:
-        rows = data.Rows(options.data, options.split)
-    except data.DataError as error:
+        rows = Rows(options.data, options.split)
+    except DataError as error:
         raise Ended(BAD_DATA, str(error)) from None
-    held_out = HeldOut(setup_of(run, rows, options.rows), Warnings())
+    setup = setup_of(run, rows, options.rows)
+    held_out = HeldOut(setup, Warnings())
     params = run.params
     if "position_embed" in params:
         params = {**params, "position_embed": params["position_embed"][:rows.seq_len]}
-    if run.model.classes == 1:
+    if run.model.classes:
         params = {**params, "readout": run.labels.of_head(params["readout"], whole=False)}
     scores = held_out.score(params, lambda: False)
     mistakes = {} if held_out.labels is None else {"mistakes": held_out.mistakes(run.text())}
     return {"run": str(options.run), "data": str(options.data), "content": rows.digest, "split": options.split,
-            "rows": held_out.limit, "objective": asdict(run.objective()), **scores, **mistakes}
+            "rows": held_out.limit, "objective": asdict(setup.config.objective), **scores, **mistakes}
 
 
 def table(columns, rows):
@@ -103,32 +92,25 @@ def table(columns, rows):
 
 
 def text_of(scores):
-    if "rmse" in scores:
-        return text_of_numbers(scores)
-    lines = [f"{scores['rows']:,} rows of {scores['split']}: {scores['loss']:.4f} nats for each of "
-             f"{scores['targets']:,} targets"]
+    from .objectives import registry
+    answering, of_rows = registry.OBJECTIVES[scores["objective"]["name"]].answering, f"{scores['rows']:,} rows of"
+    lines = [f"{of_rows} {scores['split']}: {scores['loss']:.4f} nats for each of {scores['targets']:,} targets"]
     if scores["bits_per_char"] is not None:
         lines.append(f"{scores['bits_per_byte']:.4f} bits per byte, {scores['bits_per_char']:.4f} bits per character")
-    if "labels" not in scores:
+    if "documents" not in scores:
         return "\n".join(lines)
-    lines.append(f"{scores['documents']:,} documents with a label")
-    lines += [f"{scores[name]:8.4f}  {said}" for name, said in METRICS.items()]
-    if scores["confusion"]:
+    lines.append(f"{scores['documents']:,} documents with {answering.each}")
+    if not answering.in_nats:
+        lines = [f"{of_rows} {scores['split']}: {lines[-1]}"]
+    lines += [f"{scores[name]:{answering.digits}}  {said}" for name, said in answering.metrics.items()]
+    if scores.get("confusion"):
         lines.append("documents by label (below) and answer (to the right), and the F1 of the label:")
         lines.append(table(["", *scores["labels"], "F1"],
                            [[name, *row, "-" if f1 is None else f"{f1:.4f}"]
                             for name, row, f1 in zip(scores["labels"], scores["confusion"], scores["f1"])]))
-    lines.append("the documents whose label was least likely: nats, label, answer, text")
-    lines += ["  ".join((f"{one['nats']:8.2f}", one["label"], one["answer"], short(one["text"])))
-              for one in scores["mistakes"]]
-    return "\n".join(lines)
-
-
-def text_of_numbers(scores):
-    lines = [f"{scores['rows']:,} rows of {scores['split']}: {scores['documents']:,} documents with a number"]
-    lines += [f"{scores[name]:10.6g}  {said}" for name, said in NUMBER_METRICS.items()]
-    lines.append("the documents with the greatest errors: error, number, answer, text")
-    lines += ["  ".join((f"{one['error']:10.6g}", one["label"], one["answer"], short(one["text"])))
+    said, badness, digits = answering.worst
+    lines.append(said)
+    lines += ["  ".join((f"{one[badness]:{digits}}", one["label"], one["answer"], short(one["text"])))
               for one in scores["mistakes"]]
     return "\n".join(lines)
 

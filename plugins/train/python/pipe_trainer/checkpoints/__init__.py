@@ -1,0 +1,1 @@
+"""Checkpoints, what is kept of them, and what continues from one."""

@@ -1,0 +1,77 @@
+"""Continues with more steps than a checkpoint was saved for, if their learning rate falls towards the end."""
+
+import math
+
+from ..exits import BAD_JOB, Ended
+from ..optim import optim
+from .digests import BEFORE_DECAY
+
+FALL_FROM_WARMUP = ("cosine", "linear")
+
+
+def decay_begins(schedule, steps):
+    """Returns the number of updates of a run of `steps` before its learning rate may fall towards the end; None if it
+    never falls."""
+    warmup = math.ceil(optim.amount(schedule.warmup, steps))
+    if schedule.final >= 1:
+        return None
+    if schedule.name in FALL_FROM_WARMUP:
+        begins = warmup
+    elif schedule.name == "wsd" and schedule.decay > 0:
+        begins = max(math.floor(steps - optim.amount(schedule.decay, steps)), warmup, 0)
+    else:
+        return None
+    return begins if begins < steps else None
+
+
+class Continuation:
+    """Knows the steps that a run was for, and whether its learning rate has begun to fall."""
+
+    def __init__(self, job):
+        self._job, self._schedule = job, job.config.schedule
+        self.begins = decay_begins(self._schedule, job.steps)
+        self.decayed = False
+
+    def restore(self, step, facts):
+        self.decayed = facts is not None and self._has_decayed(step, facts)
+
+    def takes(self, update):
+        """Notes the update of this number, from 0."""
+        self.decayed = self.decayed or (self.begins is not None and update >= self.begins)
+
+    def facts(self):
+        return {"steps": self._job.steps, "decayed": self.decayed}
+
+    def keeps(self, step):
+        """Returns whether a checkpoint of this step is the last one from which more steps can start."""
+        return (self._schedule.name == "wsd" and self.begins is not None and not self.decayed
+                and 0 < step >= self.begins)
+
+    def instead(self, checkpoints, step, facts):
+        """Returns the step of the checkpoint from which the run continues instead of this one; None: this one is right.
+        Raises Ended if there is no such checkpoint."""
+        before = self._steps_of(facts)
+        if self._job.steps <= before or not self._has_decayed(step, facts):
+            return None
+        pinned = checkpoints.pinned(BEFORE_DECAY)
+        if pinned is not None and pinned < step:
+            return pinned
+        if self._schedule.name in FALL_FROM_WARMUP:
+            why = f"and with schedule {self._schedule.name} there is no checkpoint before that to go back to"
+            instead = "; schedule.name: wsd can be extended"
+        else:
+            why = "and no checkpoint is pinned before_decay to go back to"
+            instead = ""
+        raise Ended(BAD_JOB, f"{checkpoints.path(step)}: its learning rate was falling already towards the end at step "
+                             f"{before}, {why}: with steps: {self._job.steps} the rate would jump; put steps back to "
+                             f"{before}, or train anew with another seed or out{instead}")
+
+    def _steps_of(self, facts):
+        return facts.get("steps") or self._job.steps_before or self._job.steps
+
+    def _has_decayed(self, step, facts):
+        """Facts of earlier versions lack `decayed`: it follows from the steps."""
+        if "decayed" in facts:
+            return facts["decayed"]
+        begins = decay_begins(self._schedule, self._steps_of(facts))
+        return begins is not None and step > begins

@@ -1,0 +1,1 @@
+"""Rows, the labels and the text in them, and their way to the devices."""

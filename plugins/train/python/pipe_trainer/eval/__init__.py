@@ -1,0 +1,1 @@
+"""The scores of a model, and the text that it writes."""

@@ -1,0 +1,66 @@
+"""Ids and text that a model writes behind a beginning, and those of a run: at each evaluation the model continues the
+prompts of the job."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..data.text import Text, form_of
+from .decoding import go_on
+
+
+def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None,
+             cached=None):
+    """Returns up to `length` ids that follow `ids`. The last one is `stop`, if it occurs; -1: nothing stops.
+
+    A document may be longer than a row. If a row is full, its last half begins the next one, as a row of the training
+    may begin inside a document. `cached` False: computes every id from all ids before it."""
+    if not ids:
+        raise ValueError("generation begins with at least one id: that of eos begins a document")
+    cached = config.family == "llama" if cached is None else cached
+    row, made = max(config.seq_len, 2), []
+    while len(made) < length:
+        known = [*ids, *made]
+        if len(known) >= row:
+            known = known[-(row // 2):]
+        until = min(row, len(known) + length - len(made))
+        padded = np.zeros(row, np.int32)
+        padded[:len(known)] = known
+        key = jax.random.fold_in(jax.random.key(seed), len(ids) + len(made) - len(known))
+        numbers = [np.int32(number) for number in (len(known), until, stop)]
+        out, end = go_on(params, padded, *numbers, np.float32(temperature), np.float32(top_p), key,
+                         config=config, compute=compute or jnp.float32, cached=cached)
+        made += np.asarray(out)[len(known):int(end)].tolist()
+        if made[-1] == stop:
+            break
+    return made
+
+
+def continuation(params, config, text, prompt, length, **choices):
+    """Returns the text that the model writes behind `prompt`, up to the end of the document."""
+    stop = text.eos if text.newline >= 0 else -1  # without a newline id eos ends every line, not only a document
+    made = generate(params, config, text.prompt_ids(prompt), length, stop=stop, **choices)
+    return text.text_of(made[:-1] if made and made[-1] == stop else made)
+
+
+class Samples:
+    """`model_path`: the file tokenizer.model. `latest`: the newest samples."""
+
+    def __init__(self, setup, model_path, events):
+        self._job, self._config, self._events = setup.job, setup.config, events
+        self._compute = setup.compute
+        self._text = Text(model_path, setup.rows.tokenizer, form_of(setup.job.lineage)) if self._job.prompts else None
+        self.latest = []
+
+    def __call__(self, params):
+        self.latest = self.written(params)
+        for sample in self.latest:
+            self._events.emit("sample", **sample)
+
+    def written(self, params):
+        wanted = self._config.eval
+        return [
+            {"prompt": prompt, "text": continuation(
+                params, self._config.model, self._text, prompt, wanted.sample_tokens, temperature=wanted.temperature,
+                top_p=wanted.top_p, seed=self._job.seed, compute=self._compute)}
+            for prompt in self._job.prompts if wanted.sample_tokens]

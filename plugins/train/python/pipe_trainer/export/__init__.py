@@ -1,0 +1,1 @@
+"""A model in the forms of other programs, written and read."""

@@ -1,0 +1,124 @@
+"""Writes a model as Hugging Face's library reads it: weights in safetensors, config, tokenizer, a card. Reads a Llama
+back."""
+
+import json
+import os
+import shutil
+from dataclasses import replace as changed
+from pathlib import Path
+
+from ..data import sentencepiece_model
+from ..data.text import form_of
+from ..model import families
+from . import leaner, model_card, safetensors, tokenizer_json
+from .bert_form import Bert
+from .form import special_ids
+from .llama_form import Llama
+from .t5_form import T5
+
+FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
+
+# The families that have a counterpart in transformers.
+FORMS = {"llama": Llama(), "bert": Bert(), "t5": T5()}
+
+
+class NotExportable(Exception):
+    """The model has no counterpart in transformers."""
+
+
+def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
+    """Returns tokenizer_config.json and special_tokens_map.json. `pieces` gives the text of an id; `mask`: the piece in
+    the place of hidden ids."""
+    named = {name: pieces(tokenizer[f"{name}_id"]) for name in ("eos", "unk", "pad")
+             if tokenizer[f"{name}_id"] >= 0}
+    special = {"bos_token": named.get("eos"), **{f"{name}_token": piece for name, piece in named.items()}}
+    special = {name: piece for name, piece in {**special, "mask_token": mask}.items() if piece is not None}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast",  # reads tokenizer.json, and nothing else
+                "add_bos_token": True,
+                "add_eos_token": False, "add_prefix_space": False, "clean_up_tokenization_spaces": False,
+                "model_max_length": seq_len}
+    return {**settings, **special}, special
+
+
+def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None, named=None,
+          files=None):
+    """Writes the whole directory or nothing: it gets its name when everything is written. Returns the rows `leaner` of
+    `facts`, with the bytes of their files.
+
+    `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
+    of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with; `files`:
+    {file: type} of leaner weights."""
+    form = FORMS.get(config.family)
+    if form is None or config.experts:
+        raise NotExportable(f"a model of family {config.family}{' with experts' * bool(config.experts)} has no "
+                            f"counterpart in transformers; its checkpoints stay usable")
+    directory = Path(directory)
+    part = directory.with_name(directory.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    shutil.copyfile(tokenizer["path"], part / "tokenizer.model")
+    model_bytes = (part / "tokenizer.model").read_bytes()
+    model = sentencepiece_model.read(model_bytes)
+    pieces = [piece for piece, _, _ in model.pieces].__getitem__
+    ids = {key: value for key, value in tokenizer.items() if key != "path"}
+    marks = [(number, pieces(number) if number < ids["vocab_size"] else name) for number, name in marks]
+    mask = marks[0][1] if marks and config.family == "bert" else None
+    settings, special = tokenizer_files(ids, pieces, config.seq_len, mask)
+    unicode_form = form_of(facts.get("lineage"))
+    whole = tokenizer_json.document(model_bytes, ids, unicode_form)
+    for number, name in marks if whole else ():
+        tokenizer_json.add_special(whole, number, name)
+    if whole is None:  # only SentencePiece itself reads it
+        settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
+    known = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
+    generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
+    documents = {
+        "config.json": {**form.settings(config, ids, known, start), **(of_labels(named) if config.classes else {})},
+        **({"generation_config.json": generation} if families.of(config).causal else {}),
+        "tokenizer_config.json": settings,
+        "special_tokens_map.json": special,
+        FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]}),
+                **({} if named is None else {"labels": named.facts()}),
+                **({} if "config" not in facts else {"objective": facts["config"]["objective"]})},
+        **({"tokenizer.json": whole} if whole else {}),
+    }
+    for name, value in documents.items():
+        (part / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if config.classes:
+        params = {**params, "readout": named.of_head(params["readout"], whole=True)}
+    tensors = list(form.tensors_of(params, config))
+    safetensors.write(part / "model.safetensors", tensors, dtype)
+    for file, kind in (files or {}).items():
+        leaner.write(part / file, kind, tensors, config, ids, model, facts.get("name", "model"))
+    rows = [{**row, "bytes_of_file": (part / (row["file"] or "model.safetensors")).stat().st_size}
+            for row in facts.get("leaner", ())]
+    card = model_card.text(config, ids, {**facts, "form": unicode_form, "tokenizer_json": bool(whole), "leaner": rows})
+    (part / "README.md").write_text(card, encoding="utf-8")
+    replace(part, directory)
+    return rows
+
+
+def of_labels(named):
+    """Returns the members of config.json about the labels of a head."""
+    return {"architectures": ["BertForSequenceClassification"], "problem_type": named.problem,
+            "id2label": {str(number): name for number, name in enumerate(named.names)},
+            "label2id": {name: number for number, name in enumerate(named.names)}}
+
+
+def replace(part, directory):
+    old = directory.with_name(directory.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        os.rename(directory, old)
+    os.rename(part, directory)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read(directory):
+    """Reads an export. Returns (params, config, content of pipe.json)."""
+    directory = Path(directory)
+    settings, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
+    form = FORMS[settings["model_type"]]
+    tensors = safetensors.read(directory / "model.safetensors")
+    config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
+    return form.parameters_of(tensors, config), config, facts

@@ -1,0 +1,177 @@
+"""Parameters to begin with, from an export of ours or a directory of Hugging Face: `init_from` of a job.
+
+The shape of the model is that of the directory. Its tokenizer must give each id of the rows the same piece.
+"""
+
+import hashlib
+import json
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from .. import atomic
+from ..config import misfit
+from ..data import sentencepiece_model
+from ..exits import BAD_DATA, BadJob, Ended
+from ..objectives import registry
+from . import export, safetensors
+from .form import Unreadable
+
+WEIGHTS = "model.safetensors"
+MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
+# Keys of config.model that the directory decides. A job may name them, with the same values.
+SHAPE = ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts", "vocab", "tied", "rope_theta",
+         "norm_eps", "exact_gelu")
+
+
+class Initial:
+    """`place`: a directory with model.safetensors, that file itself, or the directory of a run with an export."""
+
+    def __init__(self, place):
+        self.directory = directory_of(Path(place))
+        self._settings = read_json(self.directory / "config.json")
+        self._form = export.FORMS.get(self._settings.get("model_type"))
+        if self._form is None:
+            raise bad(self.directory, f"a model of the type {self._settings.get('model_type')}; this trainer begins "
+                                      f"with {', '.join(export.FORMS)}")
+        for key, value in self._form.READABLE.items():
+            if self._settings.get(key, value) != value:
+                raise bad(self.directory, f"its config.json has {key}: {json.dumps(self._settings[key])}, and this "
+                                          f"trainer knows {json.dumps(value)} alone")
+        try:
+            self.shape = self._form.shape_of(self._settings)
+        except Unreadable as error:
+            raise bad(self.directory, error) from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise bad(self.directory, f"its config.json is not as this trainer reads it: {error!r}") from None
+        for part in (part for part in fields(self.shape) if part.name in SHAPE):
+            wrong = misfit(part, getattr(self.shape, part.name))
+            if wrong or getattr(self.shape, part.name) is None:
+                raise bad(self.directory, f"its config.json is not as this trainer reads it: {part.name} is "
+                                          f"{getattr(self.shape, part.name)}")
+
+    def adopt(self, config, given):
+        """Returns the config with the shape of the directory. `given`: the keys of config.model that the job names."""
+        if self.shape.classes and not registry.of(config).head:
+            heads = registry.those(lambda one: one.head)
+            raise bad(self.directory, f"its head is over labels, which {config.objective.name} does not learn; take "
+                                      f"the model that it began with, or objective.name: {' or '.join(heads)}")
+        for key in given:
+            if key in SHAPE and getattr(config.model, key) != getattr(self.shape, key):
+                raise BadJob([f"config.model.{key}: {getattr(config.model, key)}, and the model of init_from "
+                              f"({self.directory}) has {getattr(self.shape, key)}; leave it out"])
+        return replace(config, model=replace(config.model, **{key: getattr(self.shape, key) for key in SHAPE}))
+
+    def check_tokenizer(self, pieces):
+        """`pieces`: those of the tokenizer of the rows, as (text, score, type)."""
+        theirs, file = self._pieces()
+        for number, (text, _, _) in enumerate(pieces):
+            if theirs.get(number) != text:
+                there = f"the piece {theirs[number]!r}" if number in theirs else "no piece"
+                raise Ended(BAD_DATA, f"{file}: has {there} for id {number}, and the tokenizer of the rows has "
+                                      f"{text!r}; make the rows with the tokenizer of the model of init_from")
+
+    def _pieces(self):
+        """Returns ({id: piece}, the file that says so)."""
+        for name in MODELS:
+            if (self.directory / name).is_file():
+                try:
+                    model = sentencepiece_model.read((self.directory / name).read_bytes())
+                except sentencepiece_model.BadModel as error:
+                    raise bad(self.directory / name, error) from None
+                return {number: text for number, (text, _, _) in enumerate(model.pieces)}, self.directory / name
+        file = self.directory / "tokenizer.json"
+        if file.is_file():
+            try:
+                whole = read_json(file)
+                vocab = whole["model"]["vocab"]
+                known = ({number: entry[0] for number, entry in enumerate(vocab)} if isinstance(vocab, list)
+                         else {number: text for text, number in vocab.items()})
+                return known | {token["id"]: token["content"] for token in whole.get("added_tokens", ())}, file
+            except (KeyError, TypeError, IndexError, AttributeError) as error:
+                raise bad(file, f"is no tokenizer of Hugging Face: {error}") from None
+        file = self.directory / "vocab.txt"
+        if file.is_file():
+            return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
+        raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
+                                  f"{MODELS[0]}, tokenizer.json or vocab.txt there")
+
+    @cached_property
+    def digest(self):
+        """The first half of the SHA-256 of the file with the weights, as 32 hexadecimal digits."""
+        try:
+            with open(self.directory / WEIGHTS, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        except OSError as error:
+            raise bad(self.directory / WEIGHTS, error.strerror) from None
+
+    def draws_head(self, config, named):
+        """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
+        or there is none."""
+        names = tuple(self._settings.get("id2label", {}).values()) if self.shape.classes else None
+        return config.classes is not None and not named.fit(names)
+
+    def parameters(self, config, seed=0, named=None):
+        """Returns the parameters of a complete config.Model that was adopted, as float32 arrays of numpy. A head over
+        labels is that of the directory if it is about the same labels (`named`: of the rows), else a fresh one."""
+        fresh = self.draws_head(config, named)
+        theirs = replace(config, classes=self.shape.classes) if fresh else config
+        try:
+            tensors = safetensors.read(self.directory / WEIGHTS)
+            params = self._form.parameters_of(tensors, theirs)
+        except (OSError, safetensors.SafetensorsError) as error:
+            raise Ended(BAD_DATA, f"init_from: {error}") from None
+        except KeyError as error:
+            raise bad(self.directory / WEIGHTS, f"has no tensor {error}, which belongs to its config.json") from None
+        except ValueError as error:
+            raise bad(self.directory / WEIGHTS, f"a tensor has another shape than config.json says: {error}") from None
+        if fresh:
+            from ..model import bert  # it needs JAX, and a job is checked before
+            params = {**params, "readout": bert.fresh_head(config, seed)}
+        elif config.classes:
+            params = {**params, "readout": named.of_head(params["readout"], whole=False)}
+        return self._cut(params, config)
+
+    def _cut(self, params, config):
+        """A table of positions is as long as the longest text of the model, and may be longer than rows."""
+        positions = params.get("position_embed")
+        if positions is None:
+            return params
+        if len(positions) < config.seq_len:
+            raise BadJob([f"data: rows of {config.seq_len} ids, and the model of init_from ({self.directory}) has "
+                          f"{len(positions)} positions; make shorter rows"])
+        return {**params, "position_embed": np.ascontiguousarray(positions[:config.seq_len])}
+
+
+def bad(where, why):
+    return Ended(BAD_DATA, f"init_from: {where}: {why}")
+
+
+def directory_of(place):
+    if place.is_file():
+        place = place.parent
+    for directory in (place / "export", place):
+        if (directory / WEIGHTS).is_file():
+            return directory
+    told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
+    if isinstance(told.get("model"), dict) and told["model"].get("experts"):
+        raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")
+    if list(place.glob("model*.safetensors")):
+        raise bad(place, f"its weights are in several files; join them to {WEIGHTS} first")
+    if list(place.glob("*.bin")):
+        raise bad(place, f"its weights are not in {WEIGHTS}; save the model again with safe_serialization=True")
+    raise bad(place, f"there is no {WEIGHTS}, nor export/{WEIGHTS}")
+
+
+def read_json(path):
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise bad(path, error.strerror) from None
+    except (ValueError, RecursionError) as error:
+        raise bad(path, f"is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise bad(path, "is no object of JSON")
+    return value

@@ -1,0 +1,190 @@
+"""README.md of an export: the model, the data that it learned from, its scores, its use."""
+
+import json
+
+from ..objectives import registry
+
+ARCHITECTURES = {
+    "llama": "Llama: RMSNorm, rotary positions, SwiGLU",
+    "bert": "BERT: LayerNorm behind each half of a layer, learned positions, GELU",
+    "t5": "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder",
+}
+NAMES = {"majority": "the most frequent label", "mean": "the mean", "uniform": "uniform", "unigram": "unigram, add-one",
+         "bigram_kn": "bigram, Kneser-Ney"}
+
+
+def text(config, tokenizer, facts):
+    """Returns the page. Each of `facts` may be missing: `name`, `recipe`, `seed`, `steps`, `tokens`, `params`, `config`
+    (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
+    `weights` (whether only targets of weight 1 were trained on), `init_from` (the end of the path of the model that the
+    training began with), `adapters` (of resume.adapters_of, with the number of their `params`), `samples` (with
+    `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether the export has one),
+    `leaner` (rows of costs.measured, with `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never
+    makes of text)."""
+    told = facts.get("config", {}).get("objective")
+    learned = registry.OBJECTIVES[told["name"]] if told else registry.implied(config)
+    parts = [head(learned, facts), shape(config, tokenizer, facts), measured(learned.answering, facts),
+             leaner(learned.answering, facts), use(learned, tokenizer, facts), lineage(facts)]
+    return "\n".join(part for part in parts if part)
+
+
+def head(learned, facts):
+    front = f"---\nlibrary_name: transformers\npipeline_tag: {learned.task}\ntags:\n- pipe\n---\n"
+    return f"{front}# {facts.get('name', 'model')}\n\n{learned.said}, trained by `pipe` from raw text.\n"
+
+
+def table(columns, rows):
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]) + "\n"
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+
+
+def shape(config, tokenizer, facts):
+    rows = [("architecture", ARCHITECTURES[config.family]), ("layers", config.layers),
+            ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
+            ("feed-forward width", config.ff), ("sequence length", config.seq_len),
+            ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
+            ("tokenizer", f"XXH3-128 {tokenizer.get('model_digest', '-')}")]
+    if facts.get("init_from"):
+        rows.append(("began with", f"`{facts['init_from']}`"))
+    if facts.get("adapters"):
+        lora = facts["adapters"]["lora"]
+        rows.append(("low-rank adapters", f"rank {lora['rank']}, alpha {lora['alpha']:g}, of {lora['targets']}: "
+                                          f"{number(facts['adapters']['params'])} parameters were learned, and are "
+                                          f"merged into the matrices"))
+        rows.append(("frozen weights", f"their SHA-256 begins with {facts['adapters']['base']}"))
+    rows += [(name, number(facts[key])) for key, name in (("params", "parameters"), ("steps", "steps"),
+                                                          ("tokens", "tokens seen"), ("seed", "seed"))
+             if facts.get(key) is not None]
+    return "## The model\n\n" + table(("", ""), rows)
+
+
+def measured(answering, facts):
+    evaluation = facts.get("evaluation")
+    if not evaluation:
+        return ""
+    of_labels = labelled(answering, evaluation, facts.get("baselines", ())) if "documents" in evaluation else ""
+    baselines = [item for item in facts.get("baselines", ()) if "nats_per_token" in item]
+    if of_labels and not baselines:
+        return f"## Measured\n{of_labels}"
+    rows = [("**this model**", evaluation["loss"], evaluation)]
+    rows += [(NAMES.get(item["name"], item["name"]), item["nats_per_token"], item) for item in baselines]
+    cells = [(name, number(loss), number(item["bits_per_byte"]), number(item["bits_per_char"]))
+             for name, loss, item in rows]
+    if not evaluation["bytes"]:
+        return (f"## Measured\n\n{table(('', 'nats/hidden id'), [cell[:2] for cell in cells])}\n"
+                f"{evaluation['targets']:,} hidden ids of held-out text. The unigram and the bigram predict every id "
+                f"that may be hidden.\n{of_labels}")
+    said = (f"{evaluation['targets']:,} targets, {evaluation['bytes']:,} bytes, {evaluation['chars']:,} "
+            f"characters of held-out text. A line end counts as one byte and one character. Bits compare across "
+            f"tokenizers, nats per token do not.")
+    counted = next((item for item in baselines if item.get("train_targets_of")), None)
+    if counted and counted["train_targets"] < counted["train_targets_of"]:
+        said += (f" The unigram and the bigram were counted on {counted['train_targets']:,} of "
+                 f"{counted['train_targets_of']:,} training targets.")
+    if facts.get("weights"):
+        said += " Its rows have loss weights: only targets of weight 1 were trained on, and only they are measured."
+    if evaluation.get("unk_rate"):
+        said += f" {evaluation['unk_rate']:.2%} of the targets are unknown ids, so that bits would mislead."
+    return f"## Measured\n\n{table(('', 'nats/token', 'bits/byte', 'bits/character'), cells)}\n{said}\n{of_labels}"
+
+
+def labelled(answering, evaluation, baselines):
+    """Returns the scores of answers, and the confusion of classes."""
+    rows = [("**this model**", evaluation)]
+    rows += [(NAMES[item["name"]], item) for item in baselines if "documents" in item]
+    said = table(("", *answering.metrics.values()),
+                 [(name, *(number(item[key]) for key in answering.metrics)) for name, item in rows])
+    by_label = ""
+    if evaluation.get("confusion"):
+        by_label = "\n" + table(("label, by answer", *evaluation["labels"], "F1"), [
+            (name, *row, number(f1)) for name, row, f1 in
+            zip(evaluation["labels"], evaluation["confusion"], evaluation["f1"])])
+    return f"\n{said}{by_label}\n{evaluation['documents']:,} held-out documents with {answering.each}.\n"
+
+
+def leaner(answering, facts):
+    """Returns the prices of leaner weights: the rows of costs.measured, with `bytes_of_file`."""
+    rows = facts.get("leaner")
+    if not rows:
+        return ""
+    first = rows[0]
+    metrics, loss = (answering.metrics, answering.unit) if "documents" in first else ({}, "nats/hidden id")
+    scores = [("loss", "nats/token" if first["bytes"] else loss),
+              *([("bits_per_byte", "bits/byte"), ("bits_per_char", "bits/character")] if first["bytes"] else []),
+              *metrics.items()]
+    cells = [(f"`{row['file']}`" if row["file"] else "as trained, in no file", row["weights"],
+              number(row["bytes_of_file"]), *(number(row[key]) for key, _ in scores)) for row in rows]
+    said = f"Each file was evaluated on the same {first['targets']:,} targets, with the weights that its reader has."
+    if not first["file"]:
+        said += " All files have the zeros, which take as much space as other weights until a compressor packs them."
+    if any(row["file"] == "int8.safetensors" for row in rows):
+        said += (" In `int8.safetensors`, a tensor `NAME` of type I8 stands for the matrix `NAME` times the scales "
+                 "`NAME.scale`, one for each of its rows; all other tensors are as in `model.safetensors`.")
+    if any(str(row["file"]).endswith(".gguf") for row in rows):
+        said += " The `.gguf` files are for llama.cpp: `llama-completion -m FILE -p \"...\"`."
+        if facts.get("form"):
+            said += f" Bring a prompt to {facts['form']} first: llama.cpp does not."
+        if facts.get("bytes_of_rows") is not None:
+            said += (f" Where a character has no piece, llama.cpp reads the unknown id, and training saw the bytes of "
+                     f"the character: {facts['bytes_of_rows']:.2%} of the ids of the validation rows are such bytes.")
+    return f"## Leaner forms\n\n{table(('file', 'weights', 'bytes', *(name for _, name in scores)), cells)}\n{said}\n"
+
+
+def normalised(facts):
+    """Returns the sentences about bringing a prompt to the form of the corpus."""
+    if facts.get("tokenizer_json"):
+        first = f"brings a prompt to {facts['form']}, the form of the corpus, and then" if facts.get("form") else ""
+        said = (f" `tokenizer.json` {first} makes the ids that training saw, but where two ways to cut a text are "
+                f"equally likely.")
+        other = " Who takes `tokenizer.model` instead brings the text to that form first." if first else ""
+        return said.replace("  ", " ") + other
+    if "tokenizer_json" in facts:
+        form = f"Bring a prompt to {facts['form']} first: nothing here does. " if facts.get("form") else ""
+        return f" {form}transformers does not know this kind of tokenizer: make ids with `sentencepiece`."
+    return ""
+
+
+def use(learned, tokenizer, facts):
+    said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
+    if tokenizer.get("newline_id", -1) >= 0:
+        said += " Lines end with an id of their own."
+    return f"## Use\n\n{said}{normalised(facts)}\n\n{learned.use}"
+
+
+def lineage(facts):
+    parts = []
+    if facts.get("recipe"):
+        parts.append(f"Recipe of the training: `{facts['recipe']}`.\n")
+    for port, title in (("data", "Rows"), ("tokenizer", "Tokenizer"), ("init_from", "Initial model")):
+        made = (facts.get("lineage") or {}).get(port)
+        if made:
+            digests = f"Recipe `{made.get('recipe', '-')}`, content `{made.get('content', '-')}`."
+            parts.append(f"### {title}\n\n{digests}\n")
+            parts.append(stages(made.get("lineage", ())))
+    if facts.get("config"):
+        resolved = json.dumps(facts["config"], indent=1, ensure_ascii=False)
+        parts.append(f"### Training\n\n```json\n{resolved}\n```\n")
+    for sample in facts.get("samples", ()):
+        parts.append(f"### A sample\n\n> **{line(sample['prompt'])}**{line(sample['text'])}\n")
+    return "## Lineage\n\n" + "\n".join(parts) if parts else ""
+
+
+def line(value):
+    return str(value).replace("\n", "  \n> ")
+
+
+def stages(entries):
+    rows = []
+    for stage in entries:
+        settings = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}"
+                             for key, value in stage.get("config", {}).items())
+        sources = ", ".join(f"{source['name']} `{source['digest']}`" for source in stage.get("sources", ()))
+        rows.append((stage.get("stage", "-"), f"{stage.get('type', '-')} {stage.get('version', '')}",
+                     (settings or "-").replace("|", "\\|"), (sources or "-").replace("|", "\\|")))
+    return table(("stage", "type", "settings", "sources, by digest"), rows) if rows else ""

@@ -1,0 +1,63 @@
+"""The family `t5` as T5ForConditionalGeneration of transformers: names of its tensors, and its config."""
+
+from .. import config as configs
+from ..model import t5
+from .form import Form, Unreadable, special_ids
+
+ATTENTION = {"wq": "q", "wk": "k", "wv": "v", "wo": "o"}
+MLP = {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}
+
+
+class T5(Form):
+    READABLE = {"relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST}
+
+    def names(self, config):
+        yield ("embed",), None, "shared.weight"
+        for stack, last in (("encoder", 1), ("decoder", 2)):
+            for layer in range(config.layers):
+                at = f"{stack}.block.{layer}.layer."
+                for name, theirs in ATTENTION.items():
+                    yield (stack, name), layer, f"{at}0.SelfAttention.{theirs}.weight"
+                if layer == 0:
+                    yield ("distances", f"{stack}_bias"), None, f"{at}0.SelfAttention.relative_attention_bias.weight"
+                yield (stack, "attn_norm"), layer, f"{at}0.layer_norm.weight"
+                if stack == "decoder":
+                    for name, theirs in ATTENTION.items():
+                        yield (stack, "cross", name), layer, f"{at}1.EncDecAttention.{theirs}.weight"
+                    yield (stack, "cross", "attn_norm"), layer, f"{at}1.layer_norm.weight"
+                for name, theirs in MLP.items():
+                    yield (stack, name), layer, f"{at}{last}.DenseReluDense.{theirs}.weight"
+                yield (stack, "mlp_norm"), layer, f"{at}{last}.layer_norm.weight"
+            final = "final_norm" if stack == "decoder" else "final_encoder_norm"
+            yield (final,), None, f"{stack}.final_layer_norm.weight"
+        if not config.tied:
+            yield ("head",), None, "lm_head.weight"
+
+    def settings(self, config, tokenizer, dtype, start):
+        """Returns config.json. `start`: the first input of the decoder."""
+        ids = special_ids(tokenizer)
+        return {
+            "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "is_encoder_decoder": True,
+            "vocab_size": config.vocab, "d_model": config.d, "d_kv": config.head_dim, "d_ff": config.ff,
+            "num_layers": config.layers, "num_decoder_layers": config.layers, "num_heads": config.heads,
+            "relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST,
+            "feed_forward_proj": "gated-gelu", "dropout_rate": 0.0, "layer_norm_epsilon": config.norm_eps,
+            "initializer_factor": 1.0, "tie_word_embeddings": config.tied, "n_positions": config.seq_len,
+            **ids, "pad_token_id": start if ids["pad_token_id"] is None else ids["pad_token_id"],
+            "decoder_start_token_id": start, "torch_dtype": dtype, "use_cache": True,
+        }
+
+    def shape_of(self, settings):
+        """Returns the config.Model of a config.json. `seq_len`: the longest text that an export of ours learned; T5
+        itself knows no longest one."""
+        layers = settings["num_layers"]
+        if settings.get("num_decoder_layers", layers) != layers:
+            raise Unreadable(f"{settings['num_decoder_layers']} layers in the decoder, and {layers} in the encoder; "
+                             f"this trainer has as many in both")
+        if settings.get("feed_forward_proj") != "gated-gelu":
+            raise Unreadable(f"feed_forward_proj is {settings.get('feed_forward_proj', 'relu')}, and this trainer "
+                             f"knows gated-gelu, as T5 1.1 has it")
+        return configs.Model(
+            family="t5", layers=layers, d=settings["d_model"], heads=settings["num_heads"], head_dim=settings["d_kv"],
+            ff=settings["d_ff"], vocab=settings["vocab_size"], seq_len=settings.get("n_positions"),
+            norm_eps=settings["layer_norm_epsilon"], tied=settings.get("tie_word_embeddings", True)).complete()

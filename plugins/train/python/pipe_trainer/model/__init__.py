@@ -1,0 +1,1 @@
+"""The parameters of a model, and its hidden states from ids."""

@@ -1,0 +1,39 @@
+"""The families of models: facts that need no JAX, because a job is checked before JAX is imported."""
+
+from typing import NamedTuple
+
+
+class Family(NamedTuple):
+    causal: bool       # a position sees only those before it; else its whole document
+    mlp: int           # matrices of the MLP of a layer
+    decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
+    experts: bool = False  # layers may have `experts`
+    exports: tuple = ("transformers",)  # programs that read an export
+
+
+FAMILIES = {
+    "llama": Family(causal=True, mlp=3, exports=("transformers", "llama.cpp")),
+    "lm1b": Family(causal=True, mlp=2, exports=()),
+    "bert": Family(causal=False, mlp=2),
+    "t5": Family(causal=False, mlp=3, decoder=True, experts=True),
+}
+
+
+def matrices(model):
+    """Returns {name: (inputs, outputs)} of the matrices between hidden states."""
+    wide, narrow = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    found = {"wq": (model.d, wide), "wk": (model.d, narrow), "wv": (model.d, narrow), "wo": (wide, model.d)}
+    if of(model).mlp == 3:
+        found["w_gate"] = (model.d, model.ff)
+    found |= {"w_up": (model.d, model.ff), "w_down": (model.ff, model.d)}
+    return {**found, "dense": (model.d, model.d)} if model.family == "bert" else found
+
+
+def learned_whole(model):
+    """Returns the names of the dicts of parameters that adapters are too small for: a head over labels may be fresh."""
+    return ("readout",) if model.classes else ()
+
+
+def of(model):
+    """Returns the facts of the family of a config.Model."""
+    return FAMILIES[model.family]

@@ -1,0 +1,1 @@
+"""From a loss to the next state: one step as one program."""

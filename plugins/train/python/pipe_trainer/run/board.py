@@ -1,0 +1,33 @@
+"""Writes the curves of a run for TensorBoard, from its events."""
+
+from ..objectives.registry import METRICS
+from . import tensorboard
+
+SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu", "balance", "router_z", "dropped"),
+           "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS)}
+FOLDERS = {"step": "train", "eval": "evaluation"}
+
+
+class Board:
+    """Listens to Events. If its file cannot be written (disk full), the run continues without curves."""
+
+    def __init__(self, directory, first_step, warn):
+        self._warn, self._writer = warn, None
+        try:
+            self._writer = tensorboard.Writer(directory, first_step)
+        except OSError as error:
+            self._give_up(error)
+
+    def __call__(self, event):
+        if self._writer is None or event["kind"] not in SCALARS:
+            return
+        try:
+            for name in SCALARS[event["kind"]]:
+                if event.get(name) is not None:
+                    self._writer.scalar(f"{FOLDERS[event['kind']]}/{name}", event["step"], event[name])
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error):
+        self._writer = None
+        self._warn(f"tensorboard: {error.filename or 'its file'}: {error.strerror}; there are no more curves")
