@@ -34,6 +34,7 @@ namespace pipeline {
 template <class T, class Type>
 concept Of = std::same_as<std::remove_const_t<T>, Type>;
 
+/// A value of two parts, which is an array of two.
 template <class T>
 concept Pair = requires(T& value) {
   value.first;
@@ -68,7 +69,7 @@ class JsonFields {
     return value;
   }
 
-  /// Returns whether the object that is read has the member. No: it is written.
+  /// Returns whether the object has the member. An object that is written has none.
   bool Has(std::string_view key) const { return object_.Has(key); }
 
   /// Keeps this failure if it is the first one.

@@ -132,34 +132,19 @@ std::optional<Digest> RecipeOfAll(const Lineage& lineage) {
 Json ToJson(const Lineage& lineage) {
   Json::Array stages;
   for (const LineageStage& stage : lineage) {
-    Json json;
-    json["stage"] = stage.stage;
-    json["type"] = stage.type;
-    json["version"] = stage.version;
-    json["config"] = stage.config;
-    Json::Object libraries;
-    for (const auto& [name, version] : stage.libraries) libraries[name] = version;
-    json["libraries"] = std::move(libraries);
-    Json::Array sources;
-    for (const auto& [name, digest] : stage.sources) {
-      Json source;
-      source["name"] = name;
-      source["digest"] = digest;
-      sources.push_back(std::move(source));
-    }
-    json["sources"] = std::move(sources);
-    Json::Array named_inputs;
+    Json::Array sources, named_inputs;
+    for (const auto& [name, digest] : stage.sources)
+      sources.emplace_back(Json::Object{{"name", name}, {"digest", digest}});
     for (const LineageInput& taken : stage.named_inputs) {
-      Json named_input;
-      named_input["name"] = taken.name;
-      named_input["recipe"] = taken.digest.ToHex();
-      named_input["lineage"] = ToJson(taken.lineage);
-      if (!taken.file.empty()) named_input["file"] = taken.file;
-      named_inputs.push_back(std::move(named_input));
+      JsonWriter named_input;
+      named_input.Written("name", taken.name).Written("recipe", taken.digest).Loose("file", taken.file);
+      named_inputs.push_back(named_input.Written("lineage", ToJson(taken.lineage)).Finish());
     }
-    if (!named_inputs.empty()) json["ports"] = std::move(named_inputs);
-    json["recipe"] = stage.recipe.ToHex();
-    stages.push_back(std::move(json));
+    JsonWriter json;
+    json.Written("stage", stage.stage).Written("type", stage.type).Written("version", stage.version);
+    json.Written("config", stage.config).Written("libraries", stage.libraries);
+    json.Written("sources", sources).Loose("ports", named_inputs).Written("recipe", stage.recipe);
+    stages.push_back(json.Finish());
   }
   return stages;
 }

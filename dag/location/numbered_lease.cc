@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/random_name.h"
 #include "base/str.h"
 
@@ -92,15 +92,11 @@ Status NumberedLease::Create(std::uint64_t number, std::string_view holder, cons
   if (number >= kNumbers)
     return Status(Code::kResourceExhausted,
                   StrCat(location_, ": its lease has no number left; name another `out`"));
-  Json json;
-  json["pipe_lease"] = 2;
-  json["number"] = static_cast<std::int64_t>(number);
-  json["holder"] = holder;
-  json["host"] = terms_.host;
-  json["nonce"] = nonce_;
-  json["who"] = terms_.who;
-  json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
-  const std::string text = json.Dump();
+  JsonWriter json;
+  json.Written("pipe_lease", 2).Written("number", number).Written("holder", std::string(holder));
+  json.Written("host", terms_.host).Written("nonce", nonce_).Written("who", terms_.who);
+  json.Written("every_ms", terms_.every);
+  const std::string text = json.Finish().Dump();
   Status created = WriteObject(out_, NameOf(number), text, Condition::CreateOnly(), stop).status();
   if (created.ok() || created.code() == Code::kCancelled) return created;
   // A failure that a network file system reports says little; the object itself decides.
@@ -147,10 +143,9 @@ Status NumberedLease::CreateNext(std::string_view holder, const std::stop_token&
 }
 
 Status NumberedLease::WriteSign(const std::stop_token& stop) {
-  Json json;
-  json["nonce"] = nonce_;
-  json["renewal"] = static_cast<std::int64_t>(++renewal_);
-  return WriteObject(out_, kSignName, json.Dump(), Condition::ReplaceAny(), stop).status();
+  JsonWriter json;
+  json.Written("nonce", nonce_).Written("renewal", ++renewal_);
+  return WriteObject(out_, kSignName, json.Finish().Dump(), Condition::ReplaceAny(), stop).status();
 }
 
 Status NumberedLease::Renew(std::stop_token stop) {

@@ -1,6 +1,6 @@
 #include "dag/location/versioned_lease.h"
 
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -21,14 +21,11 @@ Result<bool> VersionedLease::TakeSeen(const std::optional<SeenLease>& seen, std:
 }
 
 Status VersionedLease::Write(std::string_view holder, const Condition& condition, std::stop_token stop) {
-  Json json;
-  json["pipe_lease"] = 1;
-  json["holder"] = holder;
-  json["who"] = terms_.who;
-  json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
-  json["renewal"] = static_cast<std::int64_t>(renewal_++);
+  JsonWriter json;
+  json.Written("pipe_lease", 1).Written("holder", std::string(holder)).Written("who", terms_.who);
+  json.Written("every_ms", terms_.every).Written("renewal", renewal_++);
   ASSIGN_OR_RETURN(const ObjectInfo info,
-                   WriteObject(out_, kLeaseName, json.Dump(), condition, std::move(stop)));
+                   WriteObject(out_, kLeaseName, json.Finish().Dump(), condition, std::move(stop)));
   version_ = info.version;
   return {};
 }

@@ -102,18 +102,14 @@ Result<std::optional<ObjectInfo>> UnitLease::FindOwn() const {
 }
 
 Status UnitLease::Write(const Condition& condition, const std::stop_token& stop) {
-  Json json;
-  json["pipe_unit_lease"] = 1;
-  json["nonce"] = terms_.nonce;
-  json["who"] = terms_.who;
-  json["attempt"] = attempt_;
-  json["began"] = began_;
-  json["ran_ms"] = static_cast<std::int64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(SystemClock().Monotonic() - taken_).count());
-  json["every_ms"] = static_cast<std::int64_t>(terms_.every.count());
-  json["renewal"] = renewal_;
-  if (terms_.memory > 0) json["memory"] = terms_.memory;
-  ASSIGN_OR_RETURN(object_, WriteObject(*package_, ObjectOfLease(name_), json.Dump(), condition, stop));
+  const auto ran = SystemClock().Monotonic() - taken_;
+  JsonWriter json;
+  json.Written("pipe_unit_lease", 1).Written("nonce", terms_.nonce).Written("who", terms_.who);
+  json.Written("attempt", attempt_).Written("began", began_).Written("every_ms", terms_.every);
+  json.Written("ran_ms", std::chrono::duration_cast<std::chrono::milliseconds>(ran));
+  json.Written("renewal", renewal_).Loose("memory", terms_.memory);
+  ASSIGN_OR_RETURN(object_,
+                   WriteObject(*package_, ObjectOfLease(name_), json.Finish().Dump(), condition, stop));
   return {};
 }
 

@@ -135,15 +135,13 @@ std::string EncodeUnitRecord(const UnitRecord& record) {
     text.pop_back();  // LF
     return text;
   };
-  Json json;
-  json["pipe_done"] = record.partition ? kVersion : kOneLine;
-  json["line"] = text_of(record.line);
-  if (record.partition) json["partition"] = text_of(*record.partition);
-  json["lineage"] = record.lineage.ToHex();
-  if (!record.who.empty()) json["who"] = record.who;
-  if (record.took.count() > 0) json["took_ms"] = static_cast<std::int64_t>(record.took.count());
-  if (record.began > 0) json["began"] = record.began;
-  return json.Dump();
+  JsonWriter json;
+  json.Written("pipe_done", record.partition ? kVersion : kOneLine).Written("line", text_of(record.line));
+  if (record.partition) json.Written("partition", text_of(*record.partition));
+  json.Written("lineage", record.lineage).Loose("who", record.who);
+  if (record.took.count() > 0) json.Written("took_ms", record.took);
+  if (record.began > 0) json.Written("began", record.began);
+  return json.Finish().Dump();
 }
 
 Result<UnitRecord> ParseUnitRecord(std::string_view text, std::string_view unit) {
