@@ -74,6 +74,16 @@ TEST(StatsTest, ReadsEveryExportFormat) {
   }
 }
 
+TEST(StatsTest, RowsWithWeightsCountNoTextBecauseTheirIndexHasThatOfScoredTargetsAlone) {
+  for (const PublishedKind& kind : PublishedKinds()) {
+    if (!kind.name.starts_with("packed") || kind.name == "packed_mmap") continue;
+    const TempDir dir;
+    PublishKind(kind, dir / "out");
+    const bool scores_all = kind.name != "packed_weights" && kind.name != "packed_labels";
+    EXPECT_EQ(Stats(dir / "out").Has("characters"), scores_all) << kind.name;
+  }
+}
+
 TEST(StatsTest, RowsOfIdsCountWithoutWhatFillsThem) {
   const TempDir dir;
   std::string row;
