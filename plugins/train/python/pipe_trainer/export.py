@@ -122,7 +122,10 @@ def read(directory):
     settings = json.loads((Path(directory) / "config.json").read_text(encoding="utf-8"))
     form = FORMS.get(settings["model_type"])
     if form is None or not form.GENERATES:
-        raise ContinuesNoText(f"{directory}: a model of the type {settings['model_type']} continues no text")
+        facts = Path(directory) / FACTS
+        answers = facts.is_file() and json.loads(facts.read_text(encoding="utf-8")).get("labels") is not None
+        raise ContinuesNoText(f"{directory}: a model of the type {settings['model_type']} continues no text"
+                              + ("; `pipe predict` asks it for the label of each line" if answers else ""))
     return read_any(directory)
 
 
