@@ -79,6 +79,7 @@ constexpr std::array kMagics = {
     Magic{"\x1A\x45\xDF\xA3"sv, {"Matroska or WebM video", kNoText}},
     Magic{"Rar!\x1A\x07"sv, Packed("a RAR archive")},
     Magic{"7z\xBC\xAF\x27\x1C"sv, Packed("a 7z archive")},
+    Magic{"ALZ\x01"sv, Packed("an ALZ archive")},
     Magic{"LZIP\x00"sv, Packed("lzip data")},
     Magic{"LZIP\x01"sv, Packed("lzip data")},
     Magic{"\x89LZO\0\r\n\x1A\n"sv, Packed("lzop data")},
@@ -159,6 +160,8 @@ std::optional<KnownFormat> OfZip(std::string_view front) {
   const std::string_view name = front.substr(kName, LittleEndian(front.substr(kNameSize, 2)));
   if (name == "[Content_Types].xml" || name.starts_with("_rels/"))
     return KnownFormat{"an Office document", kDocument};
+  if (name == "mimetype" && front.substr(kName + name.size()).starts_with("application/hwp+zip"))
+    return KnownFormat{"a Hangul document (HWPX)", kDocument};
   if (name == "mimetype") return KnownFormat{"an OpenDocument or EPUB document", kDocument};
   if (name.starts_with("META-INF/")) return KnownFormat{"a Java archive", kNoText};
   if (name.ends_with(".npy")) return KnownFormat{"arrays of numpy (npz)", kNoText};
@@ -187,6 +190,7 @@ std::optional<KnownFormat> OfBinary(std::string_view front) {
     return KnownFormat{"a SentencePiece model", kNoText};
   if (front.size() >= 7 && front.substr(2, 3) == "-lh" && front[6] == '-')
     return Packed("an LHA archive (.lzh)");
+  if (front.starts_with("EGGA") && IsNoAsciiAt(front, 4)) return Packed("an EGG archive");
   if (IsCompress(front)) return Packed("compress data (.Z)");
   if (IsCpio(front)) return Packed("a cpio archive");
   if (IsProgramOfWindows(front)) return KnownFormat{"a Windows program", kNoText};

@@ -20,7 +20,7 @@ namespace pipeline {
 namespace {
 
 struct CatOptions {
-  std::string target;  // an artifact or one object
+  std::vector<std::string> targets;  // artifacts or objects
   bool json = false;
   std::uint64_t limit = UINT64_MAX;
 };
@@ -28,15 +28,19 @@ struct CatOptions {
 int Cat(const CatOptions& options) {
   const Attendance attendance({});
   signal(SIGPIPE, SIG_IGN);  // `| head` is an error of write, not the end of the process
-  const Result<std::vector<CatObject>> objects = FindCatObjects(options.target);
-  if (!objects.ok()) {
-    LogError(objects.status().message());
-    return objects.status().code() == Code::kDataLoss ? kExitFailed : kExitRefused;
+  std::vector<CatObject> objects;
+  for (const std::string& target : options.targets) {
+    Result<std::vector<CatObject>> found = FindCatObjects(target);
+    if (!found.ok()) {
+      LogError(found.status().message());
+      return found.status().code() == Code::kDataLoss ? kExitFailed : kExitRefused;
+    }
+    std::move(found->begin(), found->end(), std::back_inserter(objects));
   }
   Output out(STDOUT_FILENO);
   RecordPrinter printer(out, options.json, options.limit);
   Status status;
-  for (const CatObject& object : *objects) {
+  for (const CatObject& object : objects) {
     if (printer.done() || !status.ok()) break;
     status = PrintObject(object, printer);
   }
@@ -58,7 +62,7 @@ Command CatCommand() {
                      "Directory of an artifact or quarantine; a shard; a .part, .spill, .jsonl or run.log of "
                      "a work directory; any text that a run reads; anywhere",
                  .required = true,
-                 .to = &options->target},
+                 .to = &options->targets},
                 {.flags = {"--json"},
                  .help = "A JSON object per record, with all columns; without it a line end is \\n",
                  .to = &options->json},

@@ -78,10 +78,12 @@ int Clean(const CleanOptions& options) {
     return kExitRefused;
   }
   StatusDisplay display(false);
-  const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
+  const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
+  const auto access = !place.may_exist() ? Workspace::Access::kLook
+                      : options.dry_run  ? Workspace::Access::kRead
+                                         : Workspace::Access::kWrite;
   Result<std::unique_ptr<Workspace>> workspace =
-      Workspace::Open(WorkPlaceOf(options.pipeline, loaded->spec), access, display,
-                      SourceFiles::Network::kMayAsk, signals.token());
+      Workspace::Open(place, access, display, SourceFiles::Network::kMayAsk, signals.token());
   if (!workspace.ok()) return Refuse(workspace.status());
   if (!options.dry_run) RemoveLeftBehind(**workspace, loaded->graph);
   std::set<std::string> needed;

@@ -22,6 +22,7 @@
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "dag/books/location_log.h"
 #include "dag/books/manifest.h"
 #include "stages/all/export_formats.h"
 #include "storage/directory.h"
@@ -94,6 +95,18 @@ std::string Shown(const std::string& location) {
   return uri.ok() && uri->scheme->form == Scheme::Form::kWeb ? ShownUrl(location) : location;
 }
 
+/// Removes what the program keeps at the location of an artifact for itself: its lock, its lease, its log.
+void RemoveOwnObjects(std::vector<Item>& items) {
+  std::set<std::string, std::less<>> artifacts;  // "" or "DIRECTORY/"
+  for (const Item& item : items)
+    if (TurnOf(item.name) == 2)
+      artifacts.insert(item.name.substr(0, item.name.size() - kManifestName.size()));
+  std::erase_if(items, [&](const Item& item) {
+    const std::size_t own = StrCat("/", item.name).rfind(StrCat("/", kOwnPrefix));
+    return own != std::string::npos && artifacts.contains(std::string_view(item.name).substr(0, own));
+  });
+}
+
 /// Returns the objects to copy, with their names below `from`; a single object has its own last name.
 Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recursive,
                         const std::stop_token& stop) {
@@ -129,6 +142,7 @@ Result<Items> FindItems(StoreOpener& stores, const std::string& from, bool recur
            "is an object beside a directory of its name; copy it by itself, and the rest from FROM/"});
     }
   }
+  RemoveOwnObjects(items.wanted);
   return items;
 }
 

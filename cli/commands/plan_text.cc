@@ -195,8 +195,9 @@ std::vector<std::string> CountLines(const Graph& graph, const Plan& plan, const 
     if (!made) continue;
     for (const LineageStage& of : made->manifest.lineage) {  // in the order in which records pass the stages
       const auto found = made->manifest.counts.find(of.stage);
-      if (found == made->manifest.counts.end()) continue;
-      const std::string text = CountsText(found->second);
+      const std::string text = !of.sources.empty()                    ? Counted(of.sources.size(), "file")
+                               : found == made->manifest.counts.end() ? std::string()
+                                                                      : CountsText(found->second);
       if (!text.empty() && told.insert(of.stage).second)
         lines.push_back(StrCat("stage '", of.stage, "': ", text));
     }

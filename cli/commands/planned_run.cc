@@ -38,14 +38,16 @@ std::vector<std::string> FailedStages(const RunLog& log) {
 /// Opens the workspace. If the run is no dry run, takes the work results of workers into its log.
 Result<std::unique_ptr<Workspace>> OpenWorkspace(const RunRequest& request, const PipelineSpec& spec,
                                                  Progress& progress, std::stop_token stop) {
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Workspace> workspace,
-      Workspace::Open(
-          WorkPlaceOf(request.pipeline, spec),
-          request.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite, progress,
-          request.dry_run && !request.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk,
-          std::move(stop)));
-  if (request.dry_run) return workspace;
+  const WorkPlace place = WorkPlaceOf(request.pipeline, spec);
+  const auto access = request.only_failed && !place.may_exist() ? Workspace::Access::kLook
+                      : request.dry_run                         ? Workspace::Access::kRead
+                                                                : Workspace::Access::kWrite;
+  ASSIGN_OR_RETURN(std::unique_ptr<Workspace> workspace,
+                   Workspace::Open(place, access, progress,
+                                   request.dry_run && !request.ask ? SourceFiles::Network::kOffline
+                                                                   : SourceFiles::Network::kMayAsk,
+                                   std::move(stop)));
+  if (access != Workspace::Access::kWrite) return workspace;
   if (const Status taken = TakeBackAny(*workspace); !taken.ok())
     LogWarning(
         StrCat("the results of workers cannot be read (", taken.message(), "); their units may run again"));

@@ -18,9 +18,11 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-/// Schedulers signal every process of a job, and the script that started this one passes its own signal on:
-/// so soon after each other two SIGTERM are one.
-constexpr std::chrono::milliseconds kOneTermination{1'000};
+/// The time in which two signals of one kind are one. Schedulers signal every process of a job, and the
+/// script that started this one passes its own SIGTERM on. `timeout` signals this process and then its group.
+std::chrono::milliseconds OneSignal(int signal) {
+  return std::chrono::milliseconds(signal == SIGTERM ? 1'000 : 500);
+}
 
 /// As sigwait, until `end` at the latest. 0: no signal came.
 int WaitForSignal(const sigset_t& set, const std::optional<Time::time_point>& end) {
@@ -76,7 +78,7 @@ void SignalWatch::Loop() {
       continue;
     }
     const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
-    if (signal == SIGTERM && exit_code_ == kExitTerminate && Time::now() - first < kOneTermination) continue;
+    if (exit_code_ == code && Time::now() - first < OneSignal(signal)) continue;
     // Nothing unfinished counts, so an exit at once is safe; only work is lost.
     if (exit_code_.exchange(code) != 0) _exit(code);
     first = Time::now();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/str.h"
 #include "dag/home/scratch.h"
@@ -31,6 +33,11 @@ bool IsOwn(const std::string& location, const std::string& home) {
 }
 
 }  // namespace
+
+bool WorkPlace::may_exist() const {
+  std::error_code ignored;
+  return is_remote() || std::filesystem::exists(home, ignored);
+}
 
 WorkPlace WorkPlaceOf(const PipelineOptions& options, const PipelineSpec& spec) {
   WorkPlace place{options.work.empty() ? StrCat(".pipe/", spec.name) : options.work};

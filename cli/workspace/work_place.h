@@ -20,6 +20,8 @@ struct WorkPlace {
   std::optional<std::uint64_t> most_cached = {};  // bytes of the scratch for copies; absent: the default
 
   bool is_remote() const { return IsRemote(home); }
+  /// False: no run can have been there. A home in a bucket is not asked.
+  bool may_exist() const;
   /// The directory of this machine: the work directory, or the scratch.
   WorkDir directory() const { return WorkDir(is_remote() ? scratch : home); }
 };

@@ -68,6 +68,13 @@ std::size_t CountNodes(const YamlNode& node) {
   return count;
 }
 
+/// Returns what a person does who meant the text at the front of `rest`; empty: YAML reads it as a text.
+std::string WantsQuotes(std::string_view rest) {
+  if (rest.empty() || std::string_view("*&!%@`").find(rest.front()) == std::string_view::npos) return {};
+  return StrCat("; a text that begins with ", rest.front(), " wants quotes: \"",
+                rest.substr(0, rest.find_first_of(" \t\r\n,]}")), "\"");
+}
+
 /// Thrown to end the parsing; never leaves this file.
 struct Stop {
   Mistake mistake;
@@ -75,12 +82,16 @@ struct Stop {
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(const LineMap& lines, std::vector<Mistake>& mistakes) : lines_(lines), mistakes_(mistakes) {}
+  TreeBuilder(std::string_view text, const LineMap& lines, std::vector<Mistake>& mistakes)
+      : text_(text), lines_(lines), mistakes_(mistakes) {}
 
   YamlNode TakeRoot() { return std::move(root_); }
 
-  FilePosition At(const YAML::Mark& mark) const {
-    return lines_.At(static_cast<std::size_t>(std::max(mark.pos, 0)));
+  FilePosition At(const YAML::Mark& mark) const { return lines_.At(OffsetOf(mark)); }
+  /// The text from the word on that `mark` is in or behind.
+  std::string_view From(const YAML::Mark& mark) const {
+    const std::size_t before = text_.substr(0, OffsetOf(mark)).find_last_of(" \t\r\n[{,");
+    return text_.substr(before == std::string_view::npos ? 0 : before + 1);
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -89,12 +100,15 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Put(NewNode(YamlNode::Kind::kNull, mark), anchor);
+    YamlNode node = NewNode(YamlNode::Kind::kNull, mark);
+    if (anchor != 0 || From(mark).starts_with('!'))
+      mistakes_.push_back({node.at, StrCat("an anchor or a tag without a value", WantsQuotes(From(mark)))});
+    Put(std::move(node), anchor);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     YamlNode node = NewNode(YamlNode::Kind::kScalar, mark);
-    CheckTag(node.at, tag);
+    CheckTag(mark, tag);
     node.text = value;
     node.quoted = tag == "!";  // the parser's tag of a scalar in quotes without a tag
     Put(std::move(node), anchor);
@@ -126,9 +140,10 @@ class TreeBuilder final : public YAML::EventHandler {
   [[noreturn]] static void Fail(FilePosition at, std::string message) {
     throw Stop{{at, std::move(message)}};
   }
-  void CheckTag(FilePosition at, const std::string& tag) {
+  void CheckTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    mistakes_.push_back({at, "tags ('!...') have no meaning in a pipeline file: leave it out"});
+    mistakes_.push_back({At(mark), StrCat("tags ('!...') have no meaning in a pipeline file: leave it out",
+                                          WantsQuotes(From(mark)))});
   }
   void Count(std::size_t nodes, FilePosition at) {
     nodes_ += nodes;
@@ -145,7 +160,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void Open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     YamlNode node = NewNode(kind, mark);
-    CheckTag(node.at, tag);
+    CheckTag(mark, tag);
     if (open_.size() >= kMaxDepth) Fail(node.at, StrCat("nested deeper than ", kMaxDepth, " levels"));
     open_.push_back({std::move(node), anchor, std::nullopt});
   }
@@ -183,6 +198,11 @@ class TreeBuilder final : public YAML::EventHandler {
     parent.node.entries.push_back({std::move(key.text), key.at, std::move(value)});
   }
 
+  std::size_t OffsetOf(const YAML::Mark& mark) const {
+    return std::min(static_cast<std::size_t>(std::max(mark.pos, 0)), text_.size());
+  }
+
+  const std::string_view text_;
   const LineMap& lines_;
   std::vector<Mistake>& mistakes_;
   YamlNode root_;
@@ -325,7 +345,7 @@ ParsedYaml ParseYaml(std::string_view text) {
     return parsed;
   }
 
-  TreeBuilder builder(lines, parsed.mistakes);
+  TreeBuilder builder(text, lines, parsed.mistakes);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -333,13 +353,16 @@ ParsedYaml ParseYaml(std::string_view text) {
     }
     parsed.root = builder.TakeRoot();
     if (parsed.root->at.line == 0) parsed.root->at = {1, 1};
+    if (parsed.root->is_null() && text.starts_with('%'))
+      parsed.mistakes.push_back({{1, 1}, StrCat("a directive without a document", WantsQuotes(text))});
     // The parser accepts the end of the file as the end of a quoted text.
     if (const auto quote = FindOpenQuote(text); quote && !quote->closes)
       parsed.mistakes.push_back(NeverClosed(text, lines, *quote));
   } catch (const Stop& stop) {
     parsed.mistakes.push_back(stop.mistake);
   } catch (const YAML::Exception& error) {
-    parsed.mistakes.push_back(NotYaml(text, lines, builder.At(error.mark), error.msg));
+    parsed.mistakes.push_back(NotYaml(text, lines, builder.At(error.mark),
+                                      StrCat(error.msg, WantsQuotes(builder.From(error.mark)))));
   } catch (const std::exception& error) {
     parsed.mistakes.push_back({{1, 1}, StrCat("not YAML: ", error.what())});
   }

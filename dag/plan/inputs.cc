@@ -1,8 +1,10 @@
 #include "dag/plan/inputs.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "dag/location/own_objects.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/partition_counts.h"
+#include "storage/uri.h"
 
 namespace pipeline {
 
@@ -63,6 +66,11 @@ void CheckInputs(const Graph& graph, const Snapshot& snapshot, Plan& plan) {
       refuse(*segment.files, gone(missing), snapshot.offline && missing.code() == Code::kUnavailable);
       continue;
     }
+    std::map<std::string_view, std::size_t> often;  // by file, whatever its path is
+    for (const SourceFile& file : files->second.files)
+      if (!file.identity.empty() && ++often[file.identity] == 2)
+        plan.reports.push_back(StrCat("stage '", spec(*segment.files).name, "': ", ShownUrl(file.input.path),
+                                      ": is named more than once, and is read as often"));
     const NodeId reader = segment.chain.front();
     if (const Status why = CheckInputNames(spec(reader), files->second.files); !why.ok()) refuse(reader, why);
   }

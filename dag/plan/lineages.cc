@@ -190,9 +190,9 @@ void Lineages::AddSideInputs(NodeId number, LineageStage& stage) {
                      [&](const LineageStage& recorded) { return HadTheSameSideFiles(recorded, side_files); });
     if (old != nullptr && !file.of_machine)
       Report(number, file.missing, RecordedSideFile(*old, file), WhenRecorded(*old));
-    else
+    else if (old != nullptr)  // otherwise CheckInputs refuses what wants the file
       reports_.push_back(StrCat("stage '", stage.stage, "': ", file.missing.message(),
-                                old == nullptr ? "" : "; the digests that earlier runs recorded are used"));
+                                "; the digests that earlier runs recorded are used"));
     if (old == nullptr && !file.of_machine && unknown.ok())
       unknown = Status(file.missing).Annotate(StrCat("stage '", stage.stage, "'"));
   }

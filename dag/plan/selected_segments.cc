@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -63,9 +64,10 @@ void ApplySelection(const Graph& graph, const Selection& selection, Plan& plan) 
       continue;
     }
     if (!all[at].copy_from.empty()) continue;
+    std::set<SegmentId> told;  // several of its stages may need the same artifact
     for (const SegmentId need : NeedsOf(all[at])) {
       const PlannedSegment& needed = all[need];
-      if (needed.state == PlannedSegment::State::kNotSelected)
+      if (needed.state == PlannedSegment::State::kNotSelected && told.insert(need).second)
         plan.refusals.push_back(StrCat(
             "stage '", NameOf(graph, all[at].node), "' needs the ",
             needed.publishes ? "artifact" : "partitions", " of '", NameOf(graph, needed.node), "', which ",

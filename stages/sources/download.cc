@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "base/checksum.h"
@@ -71,6 +73,39 @@ Status CheckUrl(std::string_view url) {
   return Uri::Parse(url).status();
 }
 
+/// kInvalidArgument: a person wants folders of any depth, and each * would stand for names in one.
+Status CheckPattern(std::string_view url) {
+  const std::size_t stars = url.find("**");
+  if (stars == std::string_view::npos) return {};
+  const std::size_t behind = url.find_first_not_of('*', stars);
+  const bool folder = behind != std::string_view::npos && url[behind] == '/';
+  const std::string_view front = url.substr(0, stars);
+  const std::string_view back =
+      behind == std::string_view::npos ? std::string_view() : url.substr(behind + folder);
+  const std::string one = StrCat(front, folder ? "" : "*", back);
+  return Status(
+      Code::kInvalidArgument,
+      StrCat("url: ", url, ": ** does not stand for folders of any depth; list a pattern for each depth: [\"",
+             one, "\", \"", front, "*/", folder ? "" : "*", back, "\", …]"));
+}
+
+/// Returns the pattern of the files in a directory: those with its commonest ending, or of its first folder.
+std::string PatternIn(const fs::path& directory, int depth = 0) {
+  constexpr int kDeepest = 8;
+  std::map<std::string, std::size_t> endings;
+  std::set<fs::path> folders;
+  std::error_code error, gone;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().starts_with('.')) continue;
+    if (at->is_regular_file(gone)) ++endings[at->path().extension().string()];
+    if (at->is_directory(gone)) folders.insert(at->path());
+  }
+  const auto commonest = std::max_element(endings.begin(), endings.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (commonest != endings.end()) return StrCat("*", commonest->first);
+  return folders.empty() || depth == kDeepest ? "*" : StrCat("*/", PatternIn(*folders.begin(), depth + 1));
+}
+
 /// Returns every path that matches `pattern`, sorted by name. As in a shell, only a `.` matches a leading
 /// `.`.
 Result<std::vector<std::string>> Expand(const fs::path& pattern) {
@@ -110,7 +145,7 @@ Result<LocalInput> Input(const std::string& path) {
   if (status.type() == fs::file_type::directory)
     return Status(Code::kInvalidArgument,
                   StrCat("download: ", path, ": is a directory; name its files, e.g. ",
-                         (fs::path(path) / "*").string()));
+                         (fs::path(path) / PatternIn(path)).string()));
   if (status.type() != fs::file_type::regular)
     return Status(Code::kInvalidArgument,
                   StrCat("download: ", path, ": is no regular file; it could not be read twice"));
@@ -155,6 +190,7 @@ Result<LocalInput> RemoteInput(const Json& config, std::size_t number) {
   input.in_part = subset.is_beginning();
   if (!input.in_part) input.checksum = ChecksumOf(config, number);
   input.is_pattern = uri.scheme->lists && HasWildcard(uri.path);
+  if (input.is_pattern) RETURN_IF_ERROR(CheckPattern(url));
   input.connections = static_cast<int>(config["connections"].AsInt());
   input.rate = static_cast<std::uint64_t>(config["rate"].AsInt());
   input.least_rate = static_cast<std::uint64_t>(config["least_rate"].AsInt(kLeastRate));
@@ -194,6 +230,7 @@ Result<std::vector<LocalInput>> LocalInputs(const Json& config) {
     }
     std::error_code ignored;  // Input reports a name that cannot be read
     if (is_path && HasWildcard(url) && !fs::exists(paths[0], ignored)) {
+      RETURN_IF_ERROR(CheckPattern(url));
       ASSIGN_OR_RETURN(paths, Expand(paths[0]));
       if (paths.empty())
         want(std::string(url), true,

@@ -11,6 +11,7 @@
 #include "stages/sources/decoded_input.h"
 #include "stages/sources/member_pieces.h"
 #include "text/utf8.h"
+#include "text/white_space.h"
 
 namespace pipeline {
 
@@ -110,7 +111,9 @@ Result<std::optional<std::string_view>> TextLines::Next() {
       if (!feed_.BeginNextSection()) return std::optional<std::string_view>();
       ends_ = {};
       knows_ends_ = false;
-      continue;
+      if (!std::exchange(in_document_, false)) continue;
+      ++number_;
+      return std::optional(std::string_view());
     }
     if (FoundRow row; begun && !feed_.rest().empty() && rows_.Find(feed_.rest(), feed_.finished(), row)) {
       if (!row.fits)
@@ -120,6 +123,7 @@ Result<std::optional<std::string_view>> TextLines::Next() {
       rows_.Consume(row.size);
       feed_.Consume(row.size);
       ++number_;
+      in_document_ = !IsBlankLine(row.content);
       return std::optional<std::string_view>(row.content);
     }
     if (feed_.LookFurther()) continue;

@@ -29,8 +29,9 @@ class TextLines {
   TextLines(TextLines&& other) noexcept;
 
   /// Returns the next line in UTF-8 without its end, valid until the next call; absent: the end. A byte order
-  /// mark belongs to no line, blank lines are lines, and bytes that are no UTF-8 stay. kInvalidArgument: a
-  /// line is so long that this is no text, or the text has an encoding that is not read.
+  /// mark belongs to no line, blank lines are lines, and bytes that are no UTF-8 stay. A blank line is
+  /// returned between two members of an archive, whose border ends a document. kInvalidArgument: a line is so
+  /// long that this is no text, or the text has an encoding that is not read.
   Result<std::optional<std::string_view>> Next();
   /// The number of the line that Next returned, from 1.
   std::uint64_t number() const { return number_; }
@@ -46,6 +47,7 @@ class TextLines {
   RowFinder rows_;
   LineEndSearch ends_;
   bool knows_ends_ = false;
+  bool in_document_ = false;  // the last line is not blank
   std::uint64_t number_ = 0;
 };
 

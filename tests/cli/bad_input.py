@@ -423,7 +423,7 @@ def two_runs_at_once():
 def signals_drain():
     told = []
     # A scheduler signals every process of a job, and the script in it passes its own signal on.
-    for number, code, times in ((signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 1), (signal.SIGTERM, 143, 2)):
+    for number, code, times in ((signal.SIGINT, 130, 1), (signal.SIGINT, 130, 2), (signal.SIGTERM, 143, 1), (signal.SIGTERM, 143, 2)):
         with Sandbox() as sandbox:
             big(sandbox)
             child = sandbox.start("-j1")

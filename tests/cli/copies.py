@@ -107,6 +107,20 @@ class Scenarios(stores.Scenarios):
         self.pipe("cp", "-r", "odd", "odd-copy", errors="backslashreplace")
 
     @scenario
+    def an_artifact_is_copied_without_the_locks_of_its_writers(self):
+        for name in ("data/MANIFEST.json", "data/a", "data/.pipe/lock", "data/.pipe/lease/alive", "data/sub/.pipe/x",
+                     ".pipe/mine/run.log"):
+            (self.root / "all" / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / "all" / name).write_bytes(b"1")
+        for source, wanted in (("all/data", {"MANIFEST.json", "a", "sub/.pipe/x"}),
+                               ("all", {"data/MANIFEST.json", "data/a", "data/sub/.pipe/x", ".pipe/mine/run.log"})):
+            target = source.replace("/", "-") + "-copy"
+            for place in (target, f"gs://{self.bucket}/{target}"):
+                out = self.pipe("cp", "-r", source, place)[0]
+                check(out.startswith(f"copied {len(wanted)} objects, ") and "left out" not in out, out)
+            check(set(self.files(target)) == wanted and set(self.objects(target)) == wanted, self.files(target))
+
+    @scenario
     def what_is_no_file_is_left_out(self):
         contents = {"a": b"1", "dir/b": b"2"}
         for name, data in contents.items():

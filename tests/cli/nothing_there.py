@@ -47,6 +47,9 @@ def where_nothing_ran(place):
         check("`pipe run mine.yaml` begins" in said, f"{command}: {said}")
     for line in ("status mine.yaml --json", "runs mine.yaml --json", "submit mine.yaml --cancel"):
         place.ends(line, REFUSED)
+    for line in ("status", "report", "runs", "retry", "retry -n", "clean", "clean -n", "clean --all"):
+        place.ends(f"{line} mine.yaml --work work/here", REFUSED)
+    check(not (place.root / "work").exists() and not (place.root / ".pipe").exists(), "a command that only asks made a directory")
 
 
 def where_nothing_is(place):

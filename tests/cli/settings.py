@@ -129,6 +129,56 @@ def mistakes_before_anything_runs(root):
     says(place.pipe("rnu", "mine.yaml", code=2), "did you mean 'run'?")
 
 
+def a_text_that_yaml_would_not_read(root):
+    place = Place(root, "quotes", corpus(97, True))
+    for mark in "*&!%@`":
+        said = place.pipe("run", "mine.yaml", "-n", "--set", f"stages.source.url={mark}.txt", code=2)
+        says(said, f'a text that begins with {mark} wants quotes: "{mark}.txt"')
+    said = place.pipe("run", "mine.yaml", "-n", "--set", 'stages.source.url="*.txt"')
+    check("wants quotes" not in said, said)
+
+
+def patterns_of_files(root):
+    place = Place(root, "patterns", corpus(97, True))
+    for lines, name in enumerate(("g/1.txt", "g/2.txt", "g/a/3.txt", "g/a/b/4.txt", "g/.hidden/5.txt", "h/i/x.csv", "h/i/y.csv",
+                                  "h/i/z.md"), 97):
+        (place.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (place.root / name).write_text(corpus(lines, True))
+    run = ("run", "mine.yaml", "--until", "docs", "--set")
+    said = place.pipe(*run, "stages.source.url=g/**/*.txt", code=2)
+    says(said, 'list a pattern for each depth: ["g/*.txt", "g/*/*.txt", …]')
+    for url, part in (("g/**", '["g/*", "g/*/*", …]'), ("g/**.txt", '["g/*.txt", "g/*/*.txt", …]'),
+                      ("gs://bucket/g/**/*", '["gs://bucket/g/*", "gs://bucket/g/*/*", …]')):
+        says(place.pipe(*run, f"stages.source.url={url}", code=2), part)
+    for url, part in (("g", "e.g. g/*.txt\n"), ("h", "e.g. h/*/*.csv\n"), ("g/*", "g/a: is a directory; name its files, e.g. g/a/*.txt\n")):
+        says(place.pipe(*run, f"stages.source.url={url}", code=2), part)
+    said = place.pipe(*run, 'stages.source.url=["g/*.txt", "g/*/*.txt"]')
+    says(said, "stage 'source': 3 files\n")
+    check("more than once" not in said, said)
+    said = place.pipe(*run, 'stages.source.url=["g/*.txt", "./g/1*"]', "--force", "docs")
+    says(said, "stage 'source': 3 files\n", "warning: stage 'source': ./g/1.txt: is named more than once, and is read as often\n")
+    check(said.count("more than once") == 1, said)
+
+
+def mistakes_told_once(root):
+    place = Place(root, "once", corpus(97, True))
+    place.pipe("run", "mine.yaml", "--until", "docs")
+    said = place.pipe("run", "mine.yaml", "--only", "packed", code=2)
+    check(said.count("needs the artifact of 'tokenizer'") == 1, said)
+    (place.root / "mine.yaml").write_text("""pipe: 1
+name: words
+stages:
+  source: { type: download, url: corpus.txt }
+  lines: { type: decompress, input: source }
+  plain: { type: write_jsonl, input: lines, out: plain }
+  words: { type: segment_words, input: lines, dictionary: nowhere/dic }
+  cut: { type: write_jsonl, input: words, out: cut }
+""")
+    said = place.pipe("run", "mine.yaml", code=2)
+    check(said.count("dictionary 'nowhere/dic'") == 1, said)
+    check("dictionary" not in place.pipe("run", "mine.yaml", "--until", "plain"), "a stage that does not run is told of")
+
+
 def settings_stay(root):
     place = Place(root, "stay", corpus(97, True))
     (place.root / "my.vars").write_text("vocab_size: 290\nout: elsewhere\n")
@@ -182,7 +232,8 @@ def a_secret_is_not_kept(root):
 
 
 with tempfile.TemporaryDirectory() as directory:
-    for part in (sizes_that_fit, text_without_documents, mistakes_before_anything_runs, settings_stay, status_of_other_inputs,
+    for part in (sizes_that_fit, text_without_documents, mistakes_before_anything_runs, a_text_that_yaml_would_not_read,
+                 patterns_of_files, mistakes_told_once, settings_stay, status_of_other_inputs,
                  a_secret_is_not_kept):
         part(Path(directory))
         print(f"{part.__name__}: good", flush=True)

@@ -367,6 +367,13 @@ class WholeRuns(runs.WithRows):
         for _, share in answered:
             self.assertTrue(0.5 <= float(share) <= 1.0, share)
 
+        code, said, error = runs.asked("sample", "--run", run.run_dir)
+        self.assertEqual((code, said, error.count("\n")), (65, "", 1), error)
+        self.assertIn("continues no text; `pipe predict` asks it for the label of each line", error)
+        # A byte order mark is no text of the first line.
+        answers = [runs.asked("predict", "--run", run.run_dir, lines=mark + "猫が走る。\n".encode())[1] for mark in (b"", b"\xef\xbb\xbf")]
+        self.assertEqual(*answers)
+
         other = self.place / "other"
         write_packed(other, {"train": [[row_of_ids()]], "validation": [[row_of_ids()]]}, LENGTH, tiny_tokenizer.VOCAB,
                      model=tiny_tokenizer.path().read_bytes())

@@ -152,7 +152,11 @@ Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, c
   ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(at, call.storage()) : FindRun(at));
   if (!elsewhere) RETURN_IF_ERROR(CheckExport(run, run, IsFile(run + "/result.json")));
   Result<std::string> python = FindPython(words.Flag("--environment", kDefaultEnvironment));
-  if (!python.ok()) return Absent(std::string(python.status().message()));
+  if (std::error_code error; !python.ok())
+    return Absent(StrCat(words.flags.contains("--environment") || fs::exists(kDefaultEnvironment, error)
+                             ? ""
+                             : "without --environment, the one in the current folder is meant: ",
+                         python.status().message()));
   if (elsewhere) {
     ASSIGN_OR_RETURN(const std::string brought, BringExport(run, CacheOf(words), call));
     RETURN_IF_ERROR(CheckExport(brought, run, true));

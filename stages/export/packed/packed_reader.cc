@@ -59,6 +59,8 @@ class PackedView final : public ExampleView {
     std::optional<SeenIds> ids = row == nullptr ? ExampleView::IdsOf(index, example) : SeenIds{row->size()};
     if (!ids || index >= rows_.size()) return ids;
     const PackedRowFacts& facts = rows_[index].facts;
+    // The index has the text of scored targets alone: with weights, nobody knows how much text the row has.
+    if (example.contains(kPackedWeights)) return SeenIds{facts.length};
     return SeenIds{facts.length, facts.chars, facts.bytes};
   }
 

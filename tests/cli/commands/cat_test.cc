@@ -302,6 +302,18 @@ TEST(CatTest, TextIsPrintedAsARunReadsIt) {
   EXPECT_EQ(refused.err.find("no object"), std::string::npos) << refused.err;
 }
 
+TEST(CatTest, SeveralPlacesArePrintedOneAfterTheOther) {
+  const TempDir dir;
+  WriteFile(dir / "a", "一\n");
+  WriteFile(dir / "b", "二");
+  EXPECT_EQ(RunPipe({"cat", dir / "b", dir / "a", dir / "b"}).out, "二\n一\n二\n");
+  EXPECT_EQ(RunPipe({"cat", dir / "b", dir / "a", "--limit", "1"}).out, "二\n");
+  const Ran ran = RunPipe({"cat", dir / "a", dir / "c"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("/c: "), std::string::npos) << ran.err;
+}
+
 TEST(CatTest, TextThatIsDamagedFurtherOnIsPrintedUpToThere) {
   const TempDir dir;
   WriteFile(dir / "text", StrCat(std::string(5000, 'a'), "\n\xff\n"));

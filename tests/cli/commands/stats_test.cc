@@ -5,6 +5,7 @@
 #include "tests/cli/run_pipe.h"
 #include "tests/stages/verify/published_kinds.h"
 #include "tests/stages/verify/small_artifact.h"
+#include "tests/support/archive.h"
 #include "tests/support/compress.h"
 
 namespace pipeline {
@@ -74,6 +75,16 @@ TEST(StatsTest, ReadsEveryExportFormat) {
   }
 }
 
+TEST(StatsTest, RowsWithWeightsCountNoTextBecauseTheirIndexHasThatOfScoredTargetsAlone) {
+  for (const PublishedKind& kind : PublishedKinds()) {
+    if (!kind.name.starts_with("packed") || kind.name == "packed_mmap") continue;
+    const TempDir dir;
+    PublishKind(kind, dir / "out");
+    const bool scores_all = kind.name != "packed_weights" && kind.name != "packed_labels";
+    EXPECT_EQ(Stats(dir / "out").Has("characters"), scores_all) << kind.name;
+  }
+}
+
 TEST(StatsTest, RowsOfIdsCountWithoutWhatFillsThem) {
   const TempDir dir;
   std::string row;
@@ -96,6 +107,17 @@ TEST(StatsTest, LinesOfTextAreRecordsAndBlankOnesEndDocuments) {
   EXPECT_EQ(stats["characters"]["sum"].AsInt(), 5);
   WriteFile(dir / "a.txt.gz", GzipCompress(ReadFile(dir / "a.txt")));
   EXPECT_EQ(Stats(dir / "a.txt.gz"), stats);
+}
+
+TEST(StatsTest, AMemberOfAnArchiveEndsADocument) {
+  const TempDir dir;
+  WriteFile(dir / "a.zip",
+            Zip({{"1", "\xEF\xBB\xBF一\n二"}, {"empty", ""}, {"2", "三\n"}, {"3", "\n四\n\n"}, {"4", "五"}}));
+  const Json stats = Stats(dir / "a.zip");
+  EXPECT_EQ(stats["records"].AsInt(), 5);
+  EXPECT_EQ(stats["documents"].AsInt(), 4);
+  EXPECT_EQ(stats["characters"]["sum"].AsInt(), 5);
+  EXPECT_EQ(RunPipe({"cat", dir / "a.zip"}).out, "一\n二\n\n三\n\n\n四\n\n五\n");
 }
 
 TEST(StatsTest, TextIsCountedAsARunReadsIt) {

@@ -72,10 +72,27 @@ TEST(SignalWatchTest, ASecondSignalEndsTheWorkAtOnce) {
   EXPECT_EQ(ExitOf([](SignalWatch& signals) {
               const SignalWatch::Finishing finishing(signals);
               Signal(signals, SIGINT);
-              kill(getpid(), SIGINT);
+              kill(getpid(), SIGTERM);
               Block(milliseconds(20'000));
             }),
-            kExitInterrupt);
+            kExitTerminate);
+}
+
+TEST(SignalWatchTest, TwoSignalsOfOneKindWithinHalfASecondAreOneAndALaterOneIsNot) {
+  for (const auto& [number, code] : {std::pair(SIGINT, kExitInterrupt), std::pair(SIGHUP, kExitHangup)}) {
+    const auto ends = [number = number](milliseconds pause) {
+      return ExitOf([=](SignalWatch& signals) {
+        const SignalWatch::Finishing finishing(signals);
+        Signal(signals, number);
+        kill(getpid(), number);  // as `timeout` signals the process and its group
+        Block(pause);
+        if (pause > milliseconds(500)) kill(getpid(), number);
+        Block(milliseconds(200));
+      });
+    };
+    EXPECT_EQ(ends(milliseconds(100)), 77);
+    EXPECT_EQ(ends(milliseconds(700)), code);
+  }
 }
 
 }  // namespace

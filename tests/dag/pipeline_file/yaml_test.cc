@@ -84,8 +84,23 @@ TEST(YamlTest, ATabInTheIndentationIsNamed) {
 TEST(YamlTest, SyntaxErrorsHaveTheirPlace) {
   EXPECT_EQ(MistakeIn("a: b: c\n"), "f:1:5: not YAML: illegal map value");
   EXPECT_EQ(MistakeIn("a: [1, 2\n"), "f:2:1: not YAML: end of sequence flow not found");
-  EXPECT_EQ(MistakeIn("a: *x\n"), "f:1:4: not YAML: the referenced anchor is not defined");
-  EXPECT_EQ(MistakeIn("a: @x\n"), "f:1:4: not YAML: unknown token");
+}
+
+TEST(YamlTest, ATextWhoseFirstCharacterIsOneOfYamlsWantsQuotes) {
+  EXPECT_EQ(MistakeIn("a: *x.txt # b\n"),
+            "f:1:4: not YAML: the referenced anchor is not defined; a text that begins with * wants quotes: "
+            "\"*x.txt\"");
+  EXPECT_EQ(MistakeIn("a: [b, *.txt]\n"),
+            "f:1:8: not YAML: the referenced anchor is not defined; a text that begins with * wants quotes: "
+            "\"*.txt\"");
+  EXPECT_EQ(MistakeIn("a: @x\n"),
+            "f:1:4: not YAML: unknown token; a text that begins with @ wants quotes: \"@x\"");
+  for (const char* text : {"*.txt", "*", "**/x", "&x", "!x", "%x", "@x", "`x"})
+    EXPECT_NE(
+        MistakeIn(text).find(StrCat("a text that begins with ", text[0], " wants quotes: \"", text, "\"")),
+        std::string::npos)
+        << MistakeIn(text);
+  Parse("a: \"*.txt\"\nb: x*&!%@`\nc: &c 1\nd: *c\n");
 }
 
 TEST(YamlTest, AMistakeOfIndentationNamesBothLines) {
@@ -141,7 +156,8 @@ TEST(YamlTest, QuotesThatAreClosedAreNotBlamed) {
 
 TEST(YamlTest, WhatAPipelineFileHasNoUseForIsRefused) {
   EXPECT_EQ(MistakeIn("a: !!int 5\n"),
-            "f:1:4: tags ('!...') have no meaning in a pipeline file: leave it out");
+            "f:1:4: tags ('!...') have no meaning in a pipeline file: leave it out; a text that begins with "
+            "! wants quotes: \"!!int\"");
   EXPECT_EQ(MistakeIn("a: 1\n---\nb: 2\n"),
             "f:2:1: a second YAML document begins here: a pipeline file is one document");
   EXPECT_EQ(MistakeIn("? [a]\n: b\n"), "f:1:3: a key must be a word, and this is a list");

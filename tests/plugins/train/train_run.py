@@ -239,6 +239,8 @@ def commands(sandbox, first):
     check("neither job.json nor" in pipe("sample", str(sandbox.root), code=2), "no run directory")
     for words in (("trainer", "check"), ("sample", str(first))):
         check("make it with: pipe trainer setup\n" in pipe(*words, code=2), words)
+    said = pipe("sample", str(first), code=2)
+    check("without --environment, the one in the current folder is meant: .pipe/trainer: there is no environment" in said, said)
     check("is right" not in pipe("trainer", "check", "--dir", "nowhere", code=2), "nothing is right")
     absences(sandbox, first, pipe, environment)
 

@@ -65,7 +65,7 @@ TEST(TextLinesTest, LinesAreThoseThatASourceReads) {
 }
 
 TEST(TextLinesTest, TheMembersOfAnArchiveAreTextsOfTheirOwn) {
-  const std::vector<std::string> lines = {"a", "b", "c", "猫", "d"};
+  const std::vector<std::string> lines = {"a", "b", "", "c", "猫", "", "d"};
   const std::string tar = Tar({{"1", "a\nb"},
                                {"2", "c\r\xe7\x8c\xab"},
                                {"3", ""},
@@ -73,7 +73,7 @@ TEST(TextLinesTest, TheMembersOfAnArchiveAreTextsOfTheirOwn) {
                                 "\xEF\xBB\xBF"
                                 "d\n"}});
   EXPECT_EQ(LinesIn(tar), lines)
-      << "a line ends where its member ends; CR ends lines where a member has no LF";
+      << "a line and a document end where their member ends; CR ends lines where a member has no LF";
   EXPECT_EQ(LinesIn(GzipCompress(tar)), lines);
 }
 

@@ -32,7 +32,8 @@ def written(options):
     from .eval.generation import continuation
     found = finished.find(options.run)
     if not families.of(found.model).causal:
-        raise Ended(BAD_DATA, f"{found.place}: a model of the type {found.model.family} continues no text")
+        answers = "; `pipe predict` asks it for the label of each line" if found.labels is not None else ""
+        raise Ended(BAD_DATA, f"{found.place}: a model of the type {found.model.family} continues no text{answers}")
     made = continuation(found.params, found.model, found.text(), options.prompt, options.length,
                         temperature=options.temperature, top_p=options.top_p, seed=options.seed)
     sys.stdout.reconfigure(encoding="utf-8")

@@ -1,7 +1,8 @@
 """SIGTERM and SIGINT: the first signal asks for a checkpoint and an end, the second ends the process at once.
 
 Two SIGTERM within a second are one: a scheduler or systemd signals every process of a job, and the stage stops its
-trainer, too. cli/terminal/signals.h has the same rule.
+trainer, too. Two SIGINT within half a second are one: `timeout` signals a process and its group. cli/terminal/signals.h
+has the same rule.
 """
 
 import faulthandler
@@ -10,7 +11,7 @@ import signal
 import sys
 import time
 
-ONE_TERMINATION = 1.0  # seconds
+ONE = {signal.SIGTERM: 1.0, signal.SIGINT: 0.5}  # seconds in which two signals are one
 
 
 class Stop:
@@ -31,7 +32,7 @@ class Stop:
         now = time.monotonic()
         if self.asked:
             first, came = self._first
-            if first == number == signal.SIGTERM and now - came < ONE_TERMINATION:
+            if first == number and now - came < ONE[number]:
                 return
             os._exit(128 + number)
         self.asked, self._first = True, (number, now)
