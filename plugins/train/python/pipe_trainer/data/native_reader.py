@@ -2,10 +2,10 @@
 
 import ctypes
 import os
-from pathlib import Path
 
 import numpy as np
 
+from .libraries import beside
 from .numpy_reader import Damage
 
 ABI = 5
@@ -25,13 +25,6 @@ class _Options(ctypes.Structure):
     _fields_ = [("directory", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("seq_len", ctypes.c_uint32),
                 ("vocab_size", ctypes.c_uint32), ("fill_id", ctypes.c_uint32),
                 ("id_bytes", ctypes.c_uint32), ("weights", ctypes.c_uint32), ("blocks", ctypes.c_char_p)]
-
-
-def beside(variable, library):
-    """Returns the path in a variable of the environment if it is set, else that beside the package, where the plugin
-    installs the library."""
-    named = os.environ.get(variable)
-    return Path(named) if named else Path(__file__).resolve().parents[2] / library
 
 
 def expected():

@@ -8,7 +8,7 @@ import ctypes
 from pathlib import Path
 
 from ..exits import ENVIRONMENT, Ended
-from .native_reader import beside
+from .libraries import beside
 
 ABI = 1
 LIBRARY = "libpipe_pieces.so"
