@@ -78,10 +78,14 @@ int Clean(const CleanOptions& options) {
     return kExitRefused;
   }
   StatusDisplay display(false);
+  const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
   const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
-  const auto access = !place.may_exist() ? Workspace::Access::kLook
-                      : options.dry_run  ? Workspace::Access::kRead
-                                         : Workspace::Access::kWrite;
+  const auto nothing_ran = [&] {
+    return Refuse(
+        Status(Code::kNotFound, StrCat("nothing ran yet, so that there is nothing to remove; `pipe run ",
+                                       options.pipeline.file, "` begins")));
+  };
+  if (!place.may_exist()) return nothing_ran();
   Result<std::unique_ptr<Workspace>> workspace =
       Workspace::Open(place, access, display, SourceFiles::Network::kMayAsk, signals.token());
   if (!workspace.ok()) return Refuse(workspace.status());
@@ -114,10 +118,7 @@ int Clean(const CleanOptions& options) {
                 HumanBytes(bytes).c_str());
     total += bytes;
   }
-  if (removed.empty() && (*workspace)->log().Runs().empty())
-    return Refuse(
-        Status(Code::kNotFound, StrCat("nothing ran yet, so that there is nothing to remove; `pipe run ",
-                                       options.pipeline.file, "` begins")));
+  if (removed.empty() && (*workspace)->log().Runs().empty()) return nothing_ran();
   std::printf("%s in all\n", HumanBytes(total).c_str());
   return kExitDone;
 }

@@ -38,16 +38,14 @@ std::vector<std::string> FailedStages(const RunLog& log) {
 /// Opens the workspace. If the run is no dry run, takes the work results of workers into its log.
 Result<std::unique_ptr<Workspace>> OpenWorkspace(const RunRequest& request, const PipelineSpec& spec,
                                                  Progress& progress, std::stop_token stop) {
-  const WorkPlace place = WorkPlaceOf(request.pipeline, spec);
-  const auto access = request.only_failed && !place.may_exist() ? Workspace::Access::kLook
-                      : request.dry_run                         ? Workspace::Access::kRead
-                                                                : Workspace::Access::kWrite;
-  ASSIGN_OR_RETURN(std::unique_ptr<Workspace> workspace,
-                   Workspace::Open(place, access, progress,
-                                   request.dry_run && !request.ask ? SourceFiles::Network::kOffline
-                                                                   : SourceFiles::Network::kMayAsk,
-                                   std::move(stop)));
-  if (access != Workspace::Access::kWrite) return workspace;
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Workspace> workspace,
+      Workspace::Open(
+          WorkPlaceOf(request.pipeline, spec),
+          request.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite, progress,
+          request.dry_run && !request.ask ? SourceFiles::Network::kOffline : SourceFiles::Network::kMayAsk,
+          std::move(stop)));
+  if (request.dry_run) return workspace;
   if (const Status taken = TakeBackAny(*workspace); !taken.ok())
     LogWarning(
         StrCat("the results of workers cannot be read (", taken.message(), "); their units may run again"));
@@ -108,8 +106,14 @@ Status CheckDisk(const RunRequest& request, const PlannedRun& run, const Forecas
 
 std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline& loaded, Progress& progress,
                                       const SignalWatch& signals) {
-  const Status apart = CheckApart(WorkPlaceOf(request.pipeline, loaded.spec), loaded.graph);
+  const WorkPlace place = WorkPlaceOf(request.pipeline, loaded.spec);
+  const Status apart = CheckApart(place, loaded.graph);
   if (!apart.ok()) return Refuse(apart);
+  const auto nothing_ran = [&] {
+    return Refuse(
+        Status(Code::kNotFound, StrCat("nothing ran yet; `pipe run ", request.pipeline.file, "` begins")));
+  };
+  if (request.only_failed && !place.may_exist()) return nothing_ran();
   Result<std::unique_ptr<Workspace>> workspace =
       OpenWorkspace(request, loaded.spec, progress, signals.token());
   if (!workspace.ok()) return signals.exit_code() != 0 ? signals.exit_code() : Refuse(workspace.status());
@@ -117,13 +121,10 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
   Selection selection = request.selection;
   if (request.only_failed) {
     selection.failed = FailedStages((*workspace)->log());
-    if (selection.failed.empty()) {
+    if (selection.failed.empty() && (*workspace)->log().Runs().empty()) return nothing_ran();
+    if (selection.failed.empty())
       return Refuse(
-          Status(Code::kNotFound,
-                 (*workspace)->log().Runs().empty()
-                     ? StrCat("nothing ran yet; `pipe run ", request.pipeline.file, "` begins")
-                     : std::string("nothing failed in the last run; `pipe run` goes on where it was")));
-    }
+          Status(Code::kNotFound, "nothing failed in the last run; `pipe run` goes on where it was"));
   }
   if (request.check) (*workspace)->ReadAllSources();
   Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, loaded.spec, signals.token());

@@ -45,7 +45,8 @@ std::string Remedy(const std::string& file, const std::string& run) {
 Status CheckLines(const std::string& file, CleanLines lines, const HostCall& call) {
   std::ifstream input(file, std::ios::binary);
   std::string bytes(1 << 20, '\0');
-  while (input && !call.stopped()) {
+  while (input) {
+    if (call.stopped()) return Status(Code::kCancelled, "stopped");
     input.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     const std::string_view read(bytes.data(), static_cast<std::size_t>(input.gcount()));
     if (!read.empty()) RETURN_IF_ERROR(lines.Take(read).status());
