@@ -30,7 +30,7 @@ class MemoryRows:
         self.seq_len, self.digest = width - 1, digest
         self.lengths = np.full(self.count, width, np.int32) if lengths is None else np.asarray(lengths, np.int32)
         self.weights = None if weights is None else np.asarray(weights, np.uint8)  # [rows, T + 1]
-        self.labels = labels  # of pipe_trainer.labels
+        self.labels = labels  # of pipe_trainer.data.labels
         self.tokenizer = {"eos_id": EOS, "vocab_size": vocab, "unk_id": 3, "pad_id": 0, "bos_id": 1,
                           "newline_id": 4, "layout": "pipe", "model_digest": "0" * 32, "model": "tokenizer.model"}
 
