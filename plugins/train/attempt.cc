@@ -25,7 +25,7 @@ std::string WorkerName(std::size_t index, std::size_t count) {
 Attempt::Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear)
     : plan_(plan), call_(call), hear_(std::move(hear)), grace_(plan.grace.value_or(kLeastGrace)) {}
 
-Result<AttemptEnd> Attempt::Run() {
+Result<TrainerEnd> Attempt::Run() {
   for (const TrainerCommand& command : plan_.commands) {
     Worker& worker = workers_.emplace_back();
     ASSIGN_OR_RETURN(worker.process, TrainerProcess::Start(command));
@@ -44,7 +44,7 @@ Result<AttemptEnd> Attempt::Run() {
       if (!workers_[at].ended && workers_[at].process->HasEnded()) Reap(at);
     Escalate(SystemClock().Monotonic());
   }
-  AttemptEnd end;
+  TrainerEnd end;
   const ChildExit& exit = workers_[decided_].exit;
   end.code = exit.code;
   end.signal = exit.signal;

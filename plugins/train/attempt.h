@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "plugins/train/host_call.h"
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/trainer_process.h"
 #include "plugins/train/watchdog.h"
 
@@ -60,7 +60,7 @@ class Attempt {
   Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear);
 
   /// Returns how the attempt ended, without `progressed`; an error if a process could not be started.
-  Result<AttemptEnd> Run();
+  Result<TrainerEnd> Run();
 
   /// The worker that decided the outcome; 0 if none did.
   std::size_t decided() const { return decided_; }

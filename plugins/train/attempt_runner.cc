@@ -67,7 +67,7 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
   return plan;
 }
 
-Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptStart& start) {
+Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptStart& start) {
   const AttemptPlan plan = PlanOf(python, start);
   std::int64_t committed_before = committed_;
   bool progressed = false;
@@ -88,7 +88,7 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
     // Every worker reports the same about a training; the events of one are shown.
     if (first) reporter_.Hear(event);
   });
-  ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
+  ASSIGN_OR_RETURN(TrainerEnd end, attempt.Run());
   end.progressed = progressed;
   if (attempt.bad_lines() > 0)
     call_.Log(Level::kWarning,
@@ -143,7 +143,7 @@ void AttemptRunner::TellStop() const {
                    " of training: the trainer was ended before it had saved; `grace` gives it longer"));
 }
 
-void AttemptRunner::AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {
+void AttemptRunner::AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const {
   const std::string path = directory_.LogPath(number, worker, ".error.json");
   const Json error = directory_.Read(path.substr(directory_.Path("").size()));
   if (const std::string_view message = error["message"].AsString(); !message.empty())

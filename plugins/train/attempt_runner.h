@@ -14,8 +14,8 @@
 #include "plugins/train/attempt.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/host_call.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/progress_reporter.h"
-#include "plugins/train/restart_policy.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/train_job.h"
 
@@ -50,7 +50,7 @@ class AttemptRunner {
   /// Returns how the attempt ended; an error if a process could not be started. An attempt that ends well
   /// without a good result.json on host 0 counts as a bug of the trainer; the caller judges the end of a
   /// program.
-  Result<AttemptEnd> Run(const std::string& python, const AttemptStart& start);
+  Result<TrainerEnd> Run(const std::string& python, const AttemptStart& start);
 
   /// The last lines of the worker that decided the last attempt, and the file that has all of them.
   const std::vector<std::string>& tail() const { return tail_; }
@@ -64,7 +64,7 @@ class AttemptRunner {
   /// Says what a stop has saved, and what it has lost.
   void TellStop() const;
   /// Adds the trainer's own explanation of its end.
-  void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const;
+  void AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const;
 
   const TrainJob& job_;
   const HostCall& call_;

@@ -17,11 +17,11 @@
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/external_training.h"
 #include "plugins/train/hosts/attempt_record.h"
+#include "plugins/train/hosts/restart_policy.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/preemption_notice.h"
 #include "plugins/train/progress_reporter.h"
-#include "plugins/train/restart_policy.h"
 #include "plugins/train/rows/row_supply.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/slice/own_address.h"
@@ -69,7 +69,7 @@ class TrainingRun {
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     RestartPolicy policy(job_.restarts(), job_.processes() > 1);
     while (true) {
-      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(trainer, notice, rows));
+      ASSIGN_OR_RETURN(const TrainerEnd end, RunAttempt(trainer, notice, rows));
       const RestartDecision decision = policy.Decide(end);
       if (decision.kind == RestartDecision::Kind::kDone) return {};
       if (decision.kind == RestartDecision::Kind::kStopped)
@@ -90,7 +90,7 @@ class TrainingRun {
     return job;
   }
 
-  Result<AttemptEnd> RunAttempt(const Trainer& trainer, const PreemptionNotice& notice, RowSupply* rows) {
+  Result<TrainerEnd> RunAttempt(const Trainer& trainer, const PreemptionNotice& notice, RowSupply* rows) {
     AttemptStart start;
     start.number = directory_.NextAttempt();
     if (job_.processes() > 1) {
@@ -108,7 +108,7 @@ class TrainingRun {
     };
     if (!trainer.external) return runner_.Run(trainer.python, start);
     ASSIGN_OR_RETURN(start.program, trainer.external->Begin(start.number));
-    ASSIGN_OR_RETURN(AttemptEnd end, runner_.Run({}, start));
+    ASSIGN_OR_RETURN(TrainerEnd end, runner_.Run({}, start));
     return trainer.external->Judge(std::move(end));
   }
 

@@ -12,8 +12,8 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/directory_lock.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/input_check.h"
-#include "plugins/train/restart_policy.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {

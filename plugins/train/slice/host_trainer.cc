@@ -10,9 +10,8 @@ namespace pipeline {
 
 namespace {
 
-TrainerEnd EndOf(std::int64_t attempt, const Status& why) {
+TrainerEnd EndOf(const Status& why) {
   TrainerEnd end;
-  end.attempt = attempt;
   end.code = why.code() == Code::kDataLoss ? kExitDamagedData : kExitTryAgain;
   end.cause = why.message();
   return end;
@@ -42,6 +41,7 @@ void HostTrainer::Start(const AttemptRecord& attempt) {
   }
   attempt_ = std::jthread([this, attempt] {
     TrainerEnd end = RunAttempt(attempt);
+    end.stopped = false;  // `Leader` decides about a stop
     checkpoints_.AttemptEnded();
     const Lock lock(mutex_);
     end_ = std::move(end);
@@ -69,7 +69,7 @@ Status HostTrainer::Prepare(const AttemptRecord& attempt) {
 
 TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   if (run_.external != nullptr) run_.external->Start();
-  if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(attempt.number, ready);
+  if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(ready);
   run_.directory.MakeRoom(attempt.number);
   AttemptStart start;
   start.number = attempt.number;
@@ -82,24 +82,18 @@ TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   start.excused = [this] { return others_fetch_.load(); };
   start.hear = [this](const Json& event) { Hear(event); };
   if (run_.external != nullptr) return RunProgram(attempt, start);
-  const Result<AttemptEnd> ran = runner_.Run(run_.python, start);
+  Result<TrainerEnd> end = runner_.Run(run_.python, start);
   waiting_.clear();
   fetching_ = 0;
-  if (!ran.ok()) return EndOf(attempt.number, ran.status());
-  TrainerEnd end;
-  end.attempt = attempt.number;
-  end.code = ran->code;
-  end.signal = ran->signal;
-  end.hung = ran->hung;
-  end.progressed = ran->progressed;
-  end.cause = StrCat("host ", run_.position.host, ": ", ran->cause);
-  return end;
+  if (!end.ok()) return EndOf(end.status());
+  end->cause = StrCat("host ", run_.position.host, ": ", end->cause);
+  return std::move(*end);
 }
 
 TrainerEnd HostTrainer::RunProgram(const AttemptRecord& attempt, AttemptStart& start) {
   Result<ProgramStart> program = run_.external->Begin(attempt);
   if (!program.ok()) {
-    TrainerEnd end = EndOf(attempt.number, program.status());
+    TrainerEnd end = EndOf(program.status());
     end.fatal = program.status().code() == Code::kFailedPrecondition;
     end.cause = StrCat("host ", run_.position.host, ": ", end.cause);
     return end;
@@ -108,14 +102,9 @@ TrainerEnd HostTrainer::RunProgram(const AttemptRecord& attempt, AttemptStart& s
   // Many programs write lines on host 0 alone.
   start.excused = [this] { return leader_trains_.load(); };
   start.hear = [external = run_.external](const Json& event) { external->Hear(event); };
-  Result<AttemptEnd> ran = runner_.Run({}, start);
-  if (!ran.ok()) return EndOf(attempt.number, ran.status());
-  const bool progressed = ran->progressed;
-  Result<TrainerEnd> end = run_.external->End(std::move(*ran));
-  if (!end.ok()) return EndOf(attempt.number, end.status());
-  end->attempt = attempt.number;
-  end->progressed = progressed;
-  return std::move(*end);
+  Result<TrainerEnd> end = runner_.Run({}, start);
+  if (end.ok()) end = run_.external->End(std::move(*end));
+  return end.ok() ? std::move(*end) : EndOf(end.status());
 }
 
 void HostTrainer::Stop() {
@@ -150,26 +139,13 @@ void HostTrainer::Complete(AttemptRecord& attempt) {
   attempt.step = run_.external->shared() ? run_.external->newest() : checkpoints_.newest_marker();
 }
 
-RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
-  AttemptEnd ended;
-  ended.code = end.code;
-  ended.signal = end.signal;
-  ended.hung = end.hung;
-  ended.progressed = end.progressed;
-  ended.cause = end.cause;
+RestartDecision HostTrainer::Advise(const TrainerEnd& end) {
+  TrainerEnd ended = end;
   if (run_.external != nullptr) ended.progressed = run_.external->progressed();
-  if (end.again) ended.meaning = AttemptEnd::Meaning::kTryAgain;
-  if (end.fatal) ended.meaning = AttemptEnd::Meaning::kFatal;
-  const RestartDecision decision = policy_.Decide(ended);
-  RestartAdvice advice;
-  advice.again = decision.kind == RestartDecision::Kind::kAgain;
-  advice.wait = decision.wait;
-  if (!advice.again)
-    advice.over = {.outcome = TrainingOutcome::kFailed,
-                   .code = decision.code,
-                   .message = StrCat(decision.why, "; each host has the output of its trainer, this one in ",
-                                     run_.directory.LogPath(end.attempt, 0, ".log"))};
-  return advice;
+  RestartDecision decision = policy_.Decide(ended);
+  decision.why += StrCat("; each host has the output of its trainer, this one in ",
+                         run_.directory.LogPath(end.attempt, 0, ".log"));
+  return decision;
 }
 
 bool HostTrainer::MayPublish() {
@@ -193,14 +169,10 @@ std::optional<TrainingEnd> HostTrainer::Publish() {
 }
 
 TrainingEnd HostTrainer::PublishNow() {
-  const auto failed = [](const Status& why) {
-    return TrainingEnd{
-        .outcome = TrainingOutcome::kFailed, .code = why.code(), .message = std::string(why.message())};
-  };
   Result<std::vector<std::string>> objects = run_.directory.Objects();
-  if (!objects.ok()) return failed(objects.status());
+  if (!objects.ok()) return Failed(objects.status());
   const Status published = bucket_.Publish(*objects, run_.job_file);
-  if (!published.ok()) return failed(published);
+  if (!published.ok()) return Failed(published);
   objects_ = std::move(*objects);
   return {};
 }

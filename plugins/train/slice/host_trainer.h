@@ -54,7 +54,7 @@ class HostTrainer final : public SliceTrainer {
   void LeaderTrains(bool leader) override { leader_trains_ = leader; }
 
   void Complete(AttemptRecord& attempt) override;
-  RestartAdvice Advise(const TrainerEnd& end) override;
+  RestartDecision Advise(const TrainerEnd& end) override;
   bool MayPublish() override;
   std::optional<TrainingEnd> Publish() override;
 

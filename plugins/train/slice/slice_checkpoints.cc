@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/slice/single_host_checkpoints.h"
 
 namespace pipeline {

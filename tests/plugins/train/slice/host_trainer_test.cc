@@ -57,8 +57,9 @@ class HostTrainerTest : public testing::Test {
       return TrainerEnd{};
     });
   }
-  RestartAdvice AdviceFor(const TrainerEnd& end) {
-    return With([&end](HostTrainer& trainer) { return trainer.Advise(end); });
+  bool TriesAgainAfter(const TrainerEnd& end) {
+    return With([&end](HostTrainer& trainer) { return trainer.Advise(end).kind; }) ==
+           RestartDecision::Kind::kAgain;
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(directory_->Path(name)); }
 
@@ -85,9 +86,9 @@ TEST_F(HostTrainerTest, AnEndIsNotExplainedByAnEarlierTraining) {
 
 TEST_F(HostTrainerTest, AnAbortIsTriedAgainWithoutANewCheckpoint) {
   job_.settings["restarts"] = 3;
-  EXPECT_TRUE(AdviceFor({.signal = 6, .cause = "aborted"}).again);
-  EXPECT_TRUE(AdviceFor({.code = 128 + 6, .cause = "aborted"}).again);
-  EXPECT_FALSE(AdviceFor({.signal = 11, .cause = "a bug"}).again);
+  EXPECT_TRUE(TriesAgainAfter({.signal = 6, .cause = "aborted"}));
+  EXPECT_TRUE(TriesAgainAfter({.code = 128 + 6, .cause = "aborted"}));
+  EXPECT_FALSE(TriesAgainAfter({.signal = 11, .cause = "a bug"}));
 }
 
 TEST_F(HostTrainerTest, LogsOfOldAttemptsGo) {
