@@ -37,6 +37,7 @@ struct TrainingEnd {
   std::string message;    // of a failure
   bool operator==(const TrainingEnd&) const = default;
 };
+/// The end of a run that this failure ends.
 inline TrainingEnd Failed(const Status& why) {
   return {.outcome = TrainingOutcome::kFailed, .code = why.code(), .message = std::string(why.message())};
 }

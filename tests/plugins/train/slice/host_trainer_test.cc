@@ -32,14 +32,15 @@ class HostTrainerTest : public testing::Test {
   auto With(const Use& use) {
     SliceCheckpoints checkpoints(job_, host_call_, *directory_);
     BucketRun bucket(job_, *directory_, host_call_);
-    const HostTrainer::Run run{.job = job_,
-                               .call = host_call_,
-                               .directory = *directory_,
-                               .position = job_.position,
-                               .python = program_.string(),
-                               .data_digest = {},
-                               .job_file = Json(Json::Object{})};
-    HostTrainer trainer(run, checkpoints, bucket);
+    const TrainInputs inputs;
+    const PreparedTraining training{.job = job_,
+                                    .call = host_call_,
+                                    .inputs = inputs,
+                                    .directory = *directory_,
+                                    .bucket = &bucket,
+                                    .python = program_.string()};
+    HostTrainer trainer({.training = training, .data_digest = {}, .job_file = Json(Json::Object{})},
+                        checkpoints);
     return use(trainer);
   }
   TrainerEnd EndOf(std::int64_t attempt, const std::string& script) {
