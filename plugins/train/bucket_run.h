@@ -69,8 +69,9 @@ class BucketRun {
   Result<Incoming> FetchNewest();
   /// Adds the pinned checkpoints that are older than the first of `fetched`; skips unusable ones.
   Status FetchPinned(std::vector<Incoming>& fetched);
-  /// Downloads the checkpoint into a directory of its own.
-  Result<CheckpointMarker> Fetch(const CheckpointName& name);
+  /// Downloads the checkpoint into a directory of its own. Absent: it is damaged, and a warning says so with
+  /// `if_damaged`.
+  Result<std::optional<Incoming>> Fetch(const CheckpointName& name, std::string_view if_damaged);
   Status Install(const Incoming& fetched) const;
   /// The steps whose local pins are not in the bucket yet.
   Result<std::vector<std::int64_t>> UnsentPins();
