@@ -109,7 +109,7 @@ void Attempt::Escalate(Time now) {
     SignalAll(signal);
   };
   if (!running()) return;
-  const Wish wish = plan_.wish ? plan_.wish() : call_.stopped() ? Wish::kStop : Wish::kGoOn;
+  const Wish wish = plan_.wish();
   if (wish == Wish::kKill && stage_ != Stage::kKilled) enter(Stage::kKilled, SIGKILL);
   if (!stopped_ && wish == Wish::kStop && stage_ != Stage::kKilled) {
     stopped_ = true;
@@ -118,7 +118,7 @@ void Attempt::Escalate(Time now) {
     enter(Stage::kEnding, SIGTERM);
   }
   if (stage_ == Stage::kRunning) {
-    if (plan_.excused && plan_.excused())
+    if (plan_.excused())
       for (Worker& worker : workers_) worker.watchdog->Excuse(now);
     for (std::size_t at = 0; at < workers_.size() && hung_.empty(); ++at) {
       if (workers_[at].ended) continue;

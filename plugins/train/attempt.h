@@ -47,8 +47,8 @@ struct AttemptPlan {
   /// From SIGTERM to SIGKILL. Absent: kLeastGrace, and after a stop two steps and a save if that is longer.
   std::optional<std::chrono::milliseconds> grace = {};
   double patience = 1;
-  std::function<Wish()> wish = {};     // asked often; empty: kStop once the call is stopped
-  std::function<bool()> excused = {};  // asked often: true while another host waits for files; empty: never
+  std::function<Wish()> wish;     // asked often
+  std::function<bool()> excused;  // asked often: true while another host waits for files
 };
 
 /// Runs once, on the thread that created it.

@@ -31,14 +31,13 @@ struct ProgramStart {
 /// One attempt, as far as it differs from the others.
 struct AttemptStart {
   std::int64_t number = 1;
-  int host = 0, hosts = 1;                  // of this machine
-  std::string coordinator;                  // ADDRESS:PORT; empty: there is one worker
-  std::string resume = "auto";              // PIPE_RESUME
-  std::string blocks;                       // PIPE_ROW_BLOCKS; empty: all rows are here
-  std::optional<ProgramStart> program;      // absent: the bundled trainer
-  std::function<Wish()> wish;               // as in AttemptPlan
-  std::function<bool()> excused = {};       // as in AttemptPlan
-  Attempt::Hear hear = [](const Json&) {};  // each valid event of each worker
+  std::string coordinator;                               // ADDRESS:PORT; empty: there is one worker
+  std::string resume = "auto";                           // PIPE_RESUME
+  std::string blocks;                                    // PIPE_ROW_BLOCKS; empty: all rows are here
+  std::optional<ProgramStart> program;                   // absent: the bundled trainer
+  std::function<Wish()> wish;                            // as in AttemptPlan
+  std::function<bool()> excused = [] { return false; };  // as in AttemptPlan
+  Attempt::Hear hear = [](const Json&) {};               // each valid event of each worker
 };
 
 /// One thread.
@@ -58,7 +57,7 @@ class AttemptRunner {
 
  private:
   AttemptPlan PlanOf(const std::string& python, const AttemptStart& start) const;
-  std::int64_t FirstWorker(const AttemptStart& start) const { return start.host * job_.processes(); }
+  std::int64_t FirstWorker() const { return job_.position.host * job_.processes(); }
   /// Keeps count of the steps that are not in a checkpoint.
   void Count(const Json& event);
   /// Says what a stop has saved, and what it has lost.

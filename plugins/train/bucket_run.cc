@@ -168,8 +168,7 @@ Result<BucketRun::Incoming> BucketRun::FetchNewest() {
     ASSIGN_OR_RETURN(auto fetched, Fetch(candidates_[next_], "going back to the one before"));
     if (fetched) return std::move(*fetched);
   }
-  return Status(Code::kDataLoss, StrCat(checkpoints_.uri(), ": none of ", candidates_.size(),
-                                        " checkpoints can be read; remove them to start over"));
+  return NoneCanBeRead(checkpoints_.uri(), candidates_.size());
 }
 
 Status BucketRun::FetchPinned(std::vector<Incoming>& fetched) {
@@ -228,6 +227,12 @@ Status BucketRun::BeginMirror() {
   for (const std::int64_t step : pinned) mirror_->Committed(step);
   if (unsent_ && (pinned.empty() || pinned.back() != NewestLocal())) mirror_->Committed(NewestLocal());
   return {};
+}
+
+void BucketRun::Hear(const Json& event) {
+  const std::string_view kind = event["kind"].AsString();
+  if (kind == "ckpt_commit" || kind == "ckpt_pin") mirror_->Committed(event["step"].AsInt(-1));
+  if (kind == "extend" && event["to"].is_int()) mirror_->WentBack(event["to"].AsInt());
 }
 
 void BucketRun::Say(std::string_view what) const {

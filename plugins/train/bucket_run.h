@@ -42,8 +42,8 @@ class BucketRun {
 
   /// From now on uploads each checkpoint that the trainer commits.
   Status BeginMirror();
-  void Committed(std::int64_t step) { mirror_->Committed(step); }
-  void WentBack(std::int64_t step) { mirror_->WentBack(step); }
+  /// Obeys an event of the first worker.
+  void Hear(const Json& event);
   /// Call after BeginMirror. Waits until the last checkpoint is in the bucket.
   Status FinishMirror();
 

@@ -32,17 +32,8 @@ Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std:
     const HostStorage storage = call.storage();
     const FetchMeans means{.storage = storage,
                            .stopped = [&] { return call.stopped() || (given_up && given_up()); },
-                           .tell =
-                               [&](std::uint64_t done, std::uint64_t) {
-                                 Json progress;
-                                 progress["kind"] = "progress";
-                                 progress["done"] = before + done;
-                                 progress["of"] = all;
-                                 progress["text"] =
-                                     StrCat("bringing ", plan.what, " here: ", HumanBytes(before + done),
-                                            " of ", HumanBytes(all));
-                                 call.Emit(progress);
-                               }};
+                           .tell = [&](std::uint64_t done,
+                                       std::uint64_t) { TellBringing(call, plan.what, before + done, all); }};
     RETURN_IF_ERROR(FetchFiles(plan, means));
     for (const FileFacts& file : plan.files) before += file.bytes;
   }

@@ -78,6 +78,11 @@ std::set<std::int64_t> StepsBelow(const std::string& directory) {
   return steps;
 }
 
+Status NoneCanBeRead(std::string_view place, std::size_t checkpoints) {
+  return Status(Code::kDataLoss, StrCat(place, ": none of ", checkpoints,
+                                        " checkpoints can be read; remove them to start over"));
+}
+
 CheckpointName CheckpointMarker::Name() const {
   if (!by_parts()) return {step, DigestOfFiles(files)};
   Json digests{Json::Array{}};

@@ -87,8 +87,7 @@ class TrainingRun {
     }
     start.hear = [this, rows](const Json& event) {
       if (rows != nullptr && event["kind"].AsString() == "rows") rows->Hear(event);
-      if (training_.bucket != nullptr && event["worker"].AsInt() == 0)
-        Mirror(event["kind"].AsString(), event);
+      if (training_.bucket != nullptr && event["worker"].AsInt() == 0) training_.bucket->Hear(event);
     };
     if (!training_.external) return runner_.Run(training_.python, start);
     ASSIGN_OR_RETURN(start.program, training_.external->Begin(start.number));
@@ -100,12 +99,6 @@ class TrainingRun {
   Status Taken() const {
     return Status(Code::kUnavailable,
                   StrCat(notice_.why(), "; the same command goes on from the last checkpoint"));
-  }
-
-  void Mirror(std::string_view kind, const Json& event) const {
-    const std::int64_t step = event["step"].AsInt(-1);
-    if (kind == "ckpt_commit" || kind == "ckpt_pin") training_.bucket->Committed(step);
-    if (kind == "extend" && event["to"].is_int()) training_.bucket->WentBack(event["to"].AsInt());
   }
 
   Status Failure(const RestartDecision& decision) const {

@@ -53,12 +53,8 @@ bool IsProgram(const std::string& path) {
 
 /// Names, lengths and checksums of all files there.
 Result<Json> Measured(const std::string& directory) {
-  std::vector<FileFacts> measured;
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(directory));
-  for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(FileFacts facts, MeasureFile(directory, file, [] { return false; }));
-    measured.push_back(std::move(facts));
-  }
+  ASSIGN_OR_RETURN(const std::vector<FileFacts> measured, MeasureFiles(directory, files));
   return FilesToJson(measured);
 }
 

@@ -95,9 +95,7 @@ Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
     }
     newest_ = *at;
   }
-  if (!copies.empty() && newest_ < 0)
-    return Status(Code::kDataLoss, StrCat(directory_.Path("checkpoints"), ": none of ", copies.size(),
-                                          " checkpoints can be read; remove them to start over"));
+  if (!copies.empty() && newest_ < 0) return NoneCanBeRead(directory_.Path("checkpoints"), copies.size());
   Remember(now);
   return newest_ < 0 ? std::optional<std::int64_t>() : newest_;
 }

@@ -261,13 +261,9 @@ Result<RowChecksums> RowSupply::Measure() {
     const Lock lock(telling);
     if (now < told + of / 100) return;
     told = now;
-    Json progress;
-    progress["kind"] = "progress";
-    progress["done"] = now;
-    progress["of"] = of;
-    progress["text"] =
-        StrCat("reading all rows once for their checksums: ", HumanBytes(now), " of ", HumanBytes(of));
-    call_.Emit(progress);
+    call_.Progress(
+        static_cast<std::int64_t>(now), static_cast<std::int64_t>(of),
+        StrCat("reading all rows once for their checksums: ", HumanBytes(now), " of ", HumanBytes(of)));
   };
   return MeasureRows(*blocks_, [&](const FileFacts& shard, const auto& take) -> Status {
     const auto counted = [&](std::string_view bytes) -> Status {

@@ -76,8 +76,6 @@ TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   directory_.MakeRoom(attempt.number);
   AttemptStart start;
   start.number = attempt.number;
-  start.host = job_.position.host;
-  start.hosts = job_.position.hosts;
   start.coordinator = attempt.coordinator;
   start.resume = attempt.step < 0 ? std::string("none") : StrCat(attempt.step);
   if (rows_ != nullptr) start.blocks = rows_->blocks_directory();

@@ -61,10 +61,7 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
     RETURN_IF_ERROR(sent);
     copied = true;
   }
-  if (!copied)
-    return Status(Code::kDataLoss, StrCat(directory, ": none of ", whole.size(),
-                                          " checkpoints can be read; remove them to start over"));
-  return {};
+  return copied ? Status() : NoneCanBeRead(directory, whole.size());
 }
 
 }  // namespace pipeline

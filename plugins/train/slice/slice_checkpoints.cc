@@ -248,9 +248,7 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
       markers_[newest] = *marker;
       break;
     }
-    if (newest < 0 && !committed.empty())
-      return Status(Code::kDataLoss, StrCat(bucket_.uri(), ": none of ", committed.size(),
-                                            " checkpoints can be read; remove them to start over"));
+    if (newest < 0 && !committed.empty()) return NoneCanBeRead(bucket_.uri(), committed.size());
     marked_ = newest;
     looked_ = true;
   }

@@ -143,12 +143,7 @@ class HostRun {
   /// Shows a line of the loop, and as the state until a trainer reports its own.
   void Tell(std::string_view line) const {
     call_.Log(Level::kInfo, StrCat(job_.stage, ": ", line));
-    Json progress;
-    progress["kind"] = "progress";
-    progress["done"] = 0;
-    progress["of"] = 0;
-    progress["text"] = line;
-    call_.Emit(progress);
+    call_.Progress(0, 0, line);
   }
 
   Result<Json> AnswerOfEnd(const TrainingEnd& end, const HostTrainer& trainer,

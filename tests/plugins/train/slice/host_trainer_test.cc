@@ -43,13 +43,14 @@ class HostTrainerTest : public testing::Test {
                         checkpoints);
     return use(trainer);
   }
-  TrainerEnd EndOf(std::int64_t attempt, const std::string& script) {
+  TrainerEnd EndOf(std::int64_t attempt, const std::string& script, bool stops = false) {
     WriteFile(program_, StrCat("#!/bin/sh\n", script, "\n"));
     std::filesystem::permissions(program_, std::filesystem::perms::owner_all);
-    return With([attempt](HostTrainer& trainer) {
+    return With([attempt, stops](HostTrainer& trainer) {
       AttemptRecord record;
       record.number = attempt;
       trainer.Start(record);
+      if (stops) trainer.Stop();
       for (int look = 0; look < 3000; ++look) {
         if (const auto end = trainer.TakeEnd()) return *end;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -90,6 +91,12 @@ TEST_F(HostTrainerTest, AnAbortIsTriedAgainWithoutANewCheckpoint) {
   EXPECT_TRUE(TriesAgainAfter({.signal = 6, .cause = "aborted"}));
   EXPECT_TRUE(TriesAgainAfter({.code = 128 + 6, .cause = "aborted"}));
   EXPECT_FALSE(TriesAgainAfter({.signal = 11, .cause = "a bug"}));
+}
+
+TEST_F(HostTrainerTest, TheLeaderDecidesAboutAStop) {
+  const TrainerEnd end = EndOf(1, "exec sleep 60", true);
+  EXPECT_EQ(end.signal, 15);
+  EXPECT_FALSE(end.stopped) << "the restart policy of host 0 would end the run without a reason";
 }
 
 TEST_F(HostTrainerTest, LogsOfOldAttemptsGo) {
