@@ -196,10 +196,12 @@ class Training {
 
   void TellDirectory() { reporter_.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir)); }
 
-  void KeepReport() const {
+  /// After the last attempt: reports about the rows, and leaves them to other runs.
+  void LeaveRows() {
     if (!training_.rows) return;
     EventJournal(directory_.Path("events.jsonl"), call_)
         .Keep(training_.rows->Report(), SystemClock().Monotonic());
+    training_.rows.reset();
   }
 
   Result<Json> RunOnHosts(const HostTiming& timing) {
@@ -207,7 +209,7 @@ class Training {
     if (training_.rows && training_.leads()) training_.rows->BeginChecksums();
     TellDirectory();
     Result<Json> answer = TrainOnHosts(training_, timing);
-    KeepReport();
+    LeaveRows();
     return answer;
   }
 
@@ -226,7 +228,7 @@ class Training {
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     Status ran = TrainingRun(training_, notice).Run();
-    KeepReport();
+    LeaveRows();
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();
