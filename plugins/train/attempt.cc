@@ -25,7 +25,7 @@ std::string WorkerName(std::size_t index, std::size_t count) {
 Attempt::Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear)
     : plan_(plan), call_(call), hear_(std::move(hear)), grace_(plan.grace.value_or(kLeastGrace)) {}
 
-Result<AttemptEnd> Attempt::Run() {
+Result<TrainerEnd> Attempt::Run() {
   for (const TrainerCommand& command : plan_.commands) {
     Worker& worker = workers_.emplace_back();
     ASSIGN_OR_RETURN(worker.process, TrainerProcess::Start(command));
@@ -44,7 +44,7 @@ Result<AttemptEnd> Attempt::Run() {
       if (!workers_[at].ended && workers_[at].process->HasEnded()) Reap(at);
     Escalate(SystemClock().Monotonic());
   }
-  AttemptEnd end;
+  TrainerEnd end;
   const ChildExit& exit = workers_[decided_].exit;
   end.code = exit.code;
   end.signal = exit.signal;
@@ -109,7 +109,7 @@ void Attempt::Escalate(Time now) {
     SignalAll(signal);
   };
   if (!running()) return;
-  const Wish wish = plan_.wish ? plan_.wish() : call_.stopped() ? Wish::kStop : Wish::kGoOn;
+  const Wish wish = plan_.wish();
   if (wish == Wish::kKill && stage_ != Stage::kKilled) enter(Stage::kKilled, SIGKILL);
   if (!stopped_ && wish == Wish::kStop && stage_ != Stage::kKilled) {
     stopped_ = true;
@@ -118,7 +118,7 @@ void Attempt::Escalate(Time now) {
     enter(Stage::kEnding, SIGTERM);
   }
   if (stage_ == Stage::kRunning) {
-    if (plan_.excused && plan_.excused())
+    if (plan_.excused())
       for (Worker& worker : workers_) worker.watchdog->Excuse(now);
     for (std::size_t at = 0; at < workers_.size() && hung_.empty(); ++at) {
       if (workers_[at].ended) continue;

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "plugins/train/host_call.h"
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/trainer_process.h"
 #include "plugins/train/watchdog.h"
 
@@ -47,8 +47,8 @@ struct AttemptPlan {
   /// From SIGTERM to SIGKILL. Absent: kLeastGrace, and after a stop two steps and a save if that is longer.
   std::optional<std::chrono::milliseconds> grace = {};
   double patience = 1;
-  std::function<Wish()> wish = {};     // asked often; empty: kStop once the call is stopped
-  std::function<bool()> excused = {};  // asked often: true while another host waits for files; empty: never
+  std::function<Wish()> wish;     // asked often
+  std::function<bool()> excused;  // asked often: true while another host waits for files
 };
 
 /// Runs once, on the thread that created it.
@@ -60,7 +60,7 @@ class Attempt {
   Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear);
 
   /// Returns how the attempt ended, without `progressed`; an error if a process could not be started.
-  Result<AttemptEnd> Run();
+  Result<TrainerEnd> Run();
 
   /// The worker that decided the outcome; 0 if none did.
   std::size_t decided() const { return decided_; }

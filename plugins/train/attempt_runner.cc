@@ -23,7 +23,7 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
   AttemptPlan plan;
   plan.grace = job_.grace();
   // The other hosts do not know how long this one's steps take.
-  if (start.hosts > 1) plan.grace = job_.grace_or_least();
+  if (job_.position.hosts > 1) plan.grace = job_.grace_or_least();
   plan.patience = job_.patience();
   plan.wish = start.wish;
   plan.excused = start.excused;
@@ -44,12 +44,12 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
                  directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".error.json")),
           StrCat("PIPE_ATTEMPT=", start.number), StrCat("PIPE_RESUME=", start.resume),
           StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()),
-          StrCat("PIPE_WORKER_INDEX=", FirstWorker(start) + worker),
-          StrCat("PIPE_WORKER_COUNT=", start.hosts * job_.processes())})
+          StrCat("PIPE_WORKER_INDEX=", FirstWorker() + worker),
+          StrCat("PIPE_WORKER_COUNT=", job_.position.hosts * job_.processes())})
       command.set.push_back(std::move(variable));
-    if (start.hosts > 1) {
-      command.set.push_back(StrCat("PIPE_HOST_INDEX=", start.host));
-      command.set.push_back(StrCat("PIPE_HOST_COUNT=", start.hosts));
+    if (job_.position.hosts > 1) {
+      command.set.push_back(StrCat("PIPE_HOST_INDEX=", job_.position.host));
+      command.set.push_back(StrCat("PIPE_HOST_COUNT=", job_.position.hosts));
     } else {
       command.unset.insert(command.unset.end(), {"PIPE_HOST_INDEX", "PIPE_HOST_COUNT"});
     }
@@ -67,7 +67,7 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
   return plan;
 }
 
-Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptStart& start) {
+Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptStart& start) {
   const AttemptPlan plan = PlanOf(python, start);
   std::int64_t committed_before = committed_;
   bool progressed = false;
@@ -76,7 +76,7 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   Attempt attempt(plan, call_, [&](const Json& event) {
     const std::string_view kind = event["kind"].AsString();
     const std::int64_t step = event["step"].AsInt(-1);
-    const bool first = event["worker"].AsInt() == FirstWorker(start);
+    const bool first = event["worker"].AsInt() == FirstWorker();
     if (kind == "restore") committed_ = std::max(committed_, step);
     if (kind == "ckpt_commit" && step > committed_) committed_ = step, progressed = step > committed_before;
     // Checkpoints after this step no longer count.
@@ -88,7 +88,7 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
     // Every worker reports the same about a training; the events of one are shown.
     if (first) reporter_.Hear(event);
   });
-  ASSIGN_OR_RETURN(AttemptEnd end, attempt.Run());
+  ASSIGN_OR_RETURN(TrainerEnd end, attempt.Run());
   end.progressed = progressed;
   if (attempt.bad_lines() > 0)
     call_.Log(Level::kWarning,
@@ -97,13 +97,13 @@ Result<AttemptEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   if (journal_.drowned() > drowned_)
     call_.Log(Level::kWarning, StrCat(journal_.drowned() - drowned_, " events came too fast to be kept"));
   drowned_ = journal_.drowned();
-  if (end.stopped && start.host == 0) TellStop();
+  if (end.stopped && job_.position.host == 0) TellStop();
   log_ = plan.commands[attempt.decided()].log;
   tail_ = attempt.Tail();
   if (start.program) return end;
   if (end.code != 0 || end.signal != 0) {
     AddError(start.number, attempt.decided(), end);
-  } else if (start.host == 0) {
+  } else if (job_.position.host == 0) {
     const Status good = directory_.CheckResult(job_.steps(), job_.stops_early());
     if (!good.ok()) {
       end.code = kExitBug;
@@ -143,7 +143,7 @@ void AttemptRunner::TellStop() const {
                    " of training: the trainer was ended before it had saved; `grace` gives it longer"));
 }
 
-void AttemptRunner::AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const {
+void AttemptRunner::AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const {
   const std::string path = directory_.LogPath(number, worker, ".error.json");
   const Json error = directory_.Read(path.substr(directory_.Path("").size()));
   if (const std::string_view message = error["message"].AsString(); !message.empty())

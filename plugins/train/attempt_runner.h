@@ -14,8 +14,8 @@
 #include "plugins/train/attempt.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/host_call.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/progress_reporter.h"
-#include "plugins/train/restart_policy.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/train_job.h"
 
@@ -31,14 +31,13 @@ struct ProgramStart {
 /// One attempt, as far as it differs from the others.
 struct AttemptStart {
   std::int64_t number = 1;
-  int host = 0, hosts = 1;                  // of this machine
-  std::string coordinator;                  // ADDRESS:PORT; empty: there is one worker
-  std::string resume = "auto";              // PIPE_RESUME
-  std::string blocks;                       // PIPE_ROW_BLOCKS; empty: all rows are here
-  std::optional<ProgramStart> program;      // absent: the bundled trainer
-  std::function<Wish()> wish;               // as in AttemptPlan
-  std::function<bool()> excused = {};       // as in AttemptPlan
-  Attempt::Hear hear = [](const Json&) {};  // each valid event of each worker
+  std::string coordinator;                               // ADDRESS:PORT; empty: there is one worker
+  std::string resume = "auto";                           // PIPE_RESUME
+  std::string blocks;                                    // PIPE_ROW_BLOCKS; empty: all rows are here
+  std::optional<ProgramStart> program;                   // absent: the bundled trainer
+  std::function<Wish()> wish;                            // as in AttemptPlan
+  std::function<bool()> excused = [] { return false; };  // as in AttemptPlan
+  Attempt::Hear hear = [](const Json&) {};               // each valid event of each worker
 };
 
 /// One thread.
@@ -50,7 +49,7 @@ class AttemptRunner {
   /// Returns how the attempt ended; an error if a process could not be started. An attempt that ends well
   /// without a good result.json on host 0 counts as a bug of the trainer; the caller judges the end of a
   /// program.
-  Result<AttemptEnd> Run(const std::string& python, const AttemptStart& start);
+  Result<TrainerEnd> Run(const std::string& python, const AttemptStart& start);
 
   /// The last lines of the worker that decided the last attempt, and the file that has all of them.
   const std::vector<std::string>& tail() const { return tail_; }
@@ -58,13 +57,13 @@ class AttemptRunner {
 
  private:
   AttemptPlan PlanOf(const std::string& python, const AttemptStart& start) const;
-  std::int64_t FirstWorker(const AttemptStart& start) const { return start.host * job_.processes(); }
+  std::int64_t FirstWorker() const { return job_.position.host * job_.processes(); }
   /// Keeps count of the steps that are not in a checkpoint.
   void Count(const Json& event);
   /// Says what a stop has saved, and what it has lost.
   void TellStop() const;
   /// Adds the trainer's own explanation of its end.
-  void AddError(std::int64_t number, std::size_t worker, AttemptEnd& end) const;
+  void AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const;
 
   const TrainJob& job_;
   const HostCall& call_;

@@ -22,17 +22,21 @@ BucketCheckpoints::BucketCheckpoints(std::string uri, std::int64_t keep, const H
       keep_(static_cast<std::size_t>(std::max<std::int64_t>(keep, 1))),
       storage_(storage) {}
 
-Status BucketCheckpoints::Look() {
-  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(uri_));
+Status BucketCheckpoints::Look(const std::string& folder) {
+  const std::string above = folder.empty() ? std::string() : folder + "/";
+  ASSIGN_OR_RETURN(std::vector<HostStorage::Object> listed,
+                   storage_.List(folder.empty() ? uri_ : StrCat(uri_, "/", folder)));
   objects_.clear();
   records_.clear();
-  for (const HostStorage::Object& object : listed)
+  for (HostStorage::Object& object : listed) {
+    object.name.insert(0, above);
     if (ParseCheckpointObject(object.name))
       objects_.emplace(object.name, object.bytes);
     else if (const auto step = StepOfPartRecord(object.name))
       records_.emplace(object.name, *step);
     else if (object.name.ends_with(kDamaged))
       unusable_.insert(object.name.substr(0, object.name.size() - kDamaged.size()));
+  }
   return {};
 }
 
@@ -123,27 +127,44 @@ Status BucketCheckpoints::Commit(const CheckpointMarker& marker, const std::stri
   const CheckpointName name = marker.Name();
   RETURN_IF_ERROR(Look());
   const bool whole = objects_.contains(name.Marker()) && !unusable_.contains(name.Path());
-  if (whole) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(name));
-    if (pins == marker.pinned) return {};
-    return Mark(marker);
-  }
-  std::vector<const FileFacts*> missing;
-  for (const FileFacts& file : marker.files) {
-    const auto there = objects_.find(StrCat(name.Path(), "/", file.name));
-    if (there != objects_.end() && there->second == file.bytes && !unusable_.contains(name.Path())) continue;
-    // The length differs from the one in its name: somebody else wrote it, or it is damaged.
-    if (there != objects_.end()) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", there->first)));
-    missing.push_back(&file);
-  }
-  RETURN_IF_ERROR(RunSeveral(missing.size(), kSpooledAtOnce, [&](std::size_t at) {
-    return storage_.Put(StrCat(directory, "/", missing[at]->name), StrCat(Uri(name), "/", missing[at]->name),
-                        PIPE_CREATE_ONLY | PIPE_AFTER_STOP, give_up);
-  }));
+  if (whole) return MarkChanged(marker);
+  RETURN_IF_ERROR(Send(name.Path(), marker.files, directory, give_up));
   if (give_up()) return Status(Code::kCancelled, StrCat(Uri(name), ": given up"));
   RETURN_IF_ERROR(Mark(marker));
   unusable_.erase(name.Path());
   return {};
+}
+
+Status BucketCheckpoints::Send(const std::string& folder, const std::vector<FileFacts>& files,
+                               const std::string& directory, const std::function<bool()>& give_up) {
+  std::vector<const FileFacts*> missing;
+  for (const FileFacts& file : files) {
+    const auto there = objects_.find(StrCat(folder, "/", file.name));
+    if (there != objects_.end() && there->second == file.bytes && !unusable_.contains(folder)) continue;
+    // The length differs from the one in its name: somebody else wrote it, or it is damaged.
+    if (there != objects_.end()) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", there->first)));
+    missing.push_back(&file);
+  }
+  return RunSeveral(missing.size(), kSpooledAtOnce, [&](std::size_t at) -> Status {
+    const std::string& file = missing[at]->name;
+    const Status put = storage_.Put(StrCat(directory, "/", file), StrCat(uri_, "/", folder, "/", file),
+                                    PIPE_CREATE_ONLY | PIPE_AFTER_STOP, give_up);
+    // An earlier try, whose answer was lost, sent the same bytes: its content is in the folder's name.
+    return put.code() == Code::kAlreadyExists ? Status() : put;
+  });
+}
+
+Status BucketCheckpoints::SendPart(const PartRecord& record, const std::string& directory,
+                                   const std::function<bool()>& give_up) {
+  const std::string folder = StrCat(record.step, "/", record.part.Digest());
+  RETURN_IF_ERROR(Look(folder));
+  RETURN_IF_ERROR(Send(folder, record.part.files, directory, give_up));
+  const std::string uri = StrCat(uri_, "/", record.Name());
+  const Status told = storage_.PutText(record.Encode(), uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
+  if (told.code() != Code::kAlreadyExists) return told;
+  ASSIGN_OR_RETURN(const auto there, storage_.ReadWhole(uri, kMostPartRecord));  // also after a stop
+  if (there && there->bytes == record.Encode()) return {};
+  return Status(Code::kDataLoss, StrCat(uri, ": another start of this host has sent another part"));
 }
 
 Status BucketCheckpoints::Mark(const CheckpointMarker& marker) {
@@ -153,6 +174,14 @@ Status BucketCheckpoints::Mark(const CheckpointMarker& marker) {
       storage_.PutText(marker.Encode(), StrCat(uri_, "/", name.Marker()), condition | PIPE_AFTER_STOP));
   Learn(marker);
   return {};
+}
+
+Status BucketCheckpoints::MarkChanged(const CheckpointMarker& marker) {
+  if (objects_.contains(marker.Name().Marker())) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(marker.Name()));
+    if (pins == marker.pinned) return {};
+  }
+  return Mark(marker);
 }
 
 Status BucketCheckpoints::Condemn(const CheckpointName& name) {
@@ -165,11 +194,7 @@ Status BucketCheckpoints::Condemn(const CheckpointName& name) {
 Status BucketCheckpoints::MarkParts(const CheckpointMarker& marker) {
   RETURN_IF_ERROR(Look());
   RETURN_IF_ERROR(CheckObjects(marker));
-  if (objects_.contains(marker.Name().Marker())) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> pins, PinsOf(marker.Name()));
-    if (pins == marker.pinned) return {};
-  }
-  return Mark(marker);
+  return MarkChanged(marker);
 }
 
 void BucketCheckpoints::Protect(std::set<std::int64_t> steps, std::int64_t unmarked_from) {

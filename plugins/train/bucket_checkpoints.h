@@ -43,6 +43,10 @@ class BucketCheckpoints {
   /// kCancelled once `give_up` returns true.
   Status Commit(const CheckpointMarker& marker, const std::string& directory,
                 const std::function<bool()>& give_up);
+  /// Uploads the files of a host's part likewise, then its record. kDataLoss: another start of this host has
+  /// sent another part.
+  Status SendPart(const PartRecord& record, const std::string& directory,
+                  const std::function<bool()>& give_up);
   /// Writes the marker of a checkpoint whose parts the hosts have sent, if it is not there yet.
   Status MarkParts(const CheckpointMarker& marker);
   /// From now on nothing of these steps is removed, and no object without a marker from `unmarked_from` on:
@@ -59,7 +63,11 @@ class BucketCheckpoints {
   const std::string& uri() const { return uri_; }
 
  private:
-  Status Look();
+  /// Lists the objects of a folder below uri_; empty: all.
+  Status Look(const std::string& folder = {});
+  /// Uploads the files that Look did not see, or saw with another length.
+  Status Send(const std::string& folder, const std::vector<FileFacts>& files, const std::string& directory,
+              const std::function<bool()>& give_up);
   /// kDataLoss names an object of the checkpoint that is gone or has another length.
   Status CheckObjects(const CheckpointMarker& marker) const;
   /// The facts of a marker that decide about removals.
@@ -73,6 +81,8 @@ class BucketCheckpoints {
   /// The newest checkpoint for each pin name. `committed`: newest first.
   Result<std::map<std::string, CheckpointName>> PinnedOf(const std::vector<CheckpointName>& committed);
   Status Mark(const CheckpointMarker& marker);
+  /// The same, unless there is a marker with these pins.
+  Status MarkChanged(const CheckpointMarker& marker);
   Status Unpin(const CheckpointName& name, const std::map<std::string, CheckpointName>& pinned);
   Status RemoveAllBut(const std::vector<CheckpointName>& committed, const std::set<std::string>& kept);
 

@@ -1,7 +1,6 @@
 #include "plugins/train/bucket_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -19,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostJson = 64 << 20;
 constexpr std::size_t kPublishedAtOnce = 4;
-constexpr const char* kIncoming = "incoming-";
 constexpr const char* kExport = "export/";
 /// Files in a run directory that belong to this machine, for any training.
 constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
@@ -31,9 +29,6 @@ Result<Json> ReadJson(const HostStorage& storage, const std::string& uri) {
   Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
   return json.ok() ? std::move(json).value() : Json();
 }
-
-/// Returns true if the objects show that this checkpoint can never be used.
-bool Useless(Code code) { return code == Code::kDataLoss || code == Code::kNotFound; }
 
 }  // namespace
 
@@ -86,15 +81,11 @@ Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json&
 std::vector<std::int64_t> BucketRun::LocalSteps() const {
   std::vector<std::int64_t> steps;
   std::error_code error;
-  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    std::int64_t step = -1;
-    const auto [rest, wrong] = std::from_chars(name.data(), name.data() + name.size(), step);
-    if (wrong != std::errc() || rest != name.data() + name.size()) continue;
-    if (!IsUnfinished(directory_.Read(StrCat("checkpoints/", name, ".json")))) steps.push_back(step);
+  for (const std::int64_t step : StepsBelow(directory_.Path("checkpoints"))) {
+    const std::string place = StrCat("checkpoints/", step);
+    if (fs::is_directory(directory_.Path(place), error) && !IsUnfinished(directory_.Read(place + ".json")))
+      steps.push_back(step);
   }
-  std::sort(steps.begin(), steps.end());
   return steps;
 }
 
@@ -118,18 +109,12 @@ Status BucketRun::Empty(const std::string& but) const {
 }
 
 Status BucketRun::RemoveParts() const {
-  std::error_code error;
-  std::vector<fs::path> parts;
-  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.ends_with(".json")) continue;
-    const auto part = ParseLocalPart(directory_.Read("checkpoints/" + name), name);
-    if (part.ok() && *part) parts.push_back(at->path());
-  }
-  for (const fs::path& list : parts) {
-    RETURN_IF_ERROR(RemoveAll(fs::path(list).replace_extension()));
-    RETURN_IF_ERROR(RemoveAll(list));
+  for (const std::int64_t step : StepsBelow(directory_.Path("checkpoints"))) {
+    const std::string place = StrCat("checkpoints/", step), list = place + ".json";
+    const auto part = ParseLocalPart(directory_.Read(list), list);
+    if (!part.ok() || !*part) continue;
+    RETURN_IF_ERROR(RemoveAll(directory_.Path(place)));
+    RETURN_IF_ERROR(RemoveAll(directory_.Path(list)));
   }
   return {};
 }
@@ -180,55 +165,44 @@ Status BucketRun::Restore() {
 
 Result<BucketRun::Incoming> BucketRun::FetchNewest() {
   for (; next_ < candidates_.size(); ++next_) {
-    const CheckpointName& name = candidates_[next_];
-    Result<CheckpointMarker> marker = Fetch(name);
-    if (marker.ok()) return Incoming{name, std::move(*marker)};
-    if (!Useless(marker.status().code())) return std::move(marker).status();
-    checkpoints_.Pass(name);
-    call_.Log(Level::kWarning, StrCat(checkpoints_.Uri(name), ": damaged, going back to the one before: ",
-                                      marker.status().message()));
+    ASSIGN_OR_RETURN(auto fetched, Fetch(candidates_[next_], "going back to the one before"));
+    if (fetched) return std::move(*fetched);
   }
-  return Status(Code::kDataLoss, StrCat(checkpoints_.uri(), ": none of ", candidates_.size(),
-                                        " checkpoints can be read; remove them to start over"));
+  return NoneCanBeRead(checkpoints_.uri(), candidates_.size());
 }
 
 Status BucketRun::FetchPinned(std::vector<Incoming>& fetched) {
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> pinned, checkpoints_.Pinned());
   for (const CheckpointName& name : pinned) {
     if (name.step >= fetched.front().name.step) continue;
-    Result<CheckpointMarker> marker = Fetch(name);
-    if (!marker.ok() && !Useless(marker.status().code())) return std::move(marker).status();
-    if (marker.ok()) {
-      fetched.push_back({name, std::move(*marker)});
-      continue;
-    }
-    checkpoints_.Pass(name);
-    call_.Log(Level::kWarning,
-              StrCat(checkpoints_.Uri(name), ": damaged, and kept no longer: ", marker.status().message()));
+    ASSIGN_OR_RETURN(auto one, Fetch(name, "and kept no longer"));
+    if (one) fetched.push_back(std::move(*one));
   }
   return {};
 }
 
-Result<CheckpointMarker> BucketRun::Fetch(const CheckpointName& name) {
-  ASSIGN_OR_RETURN(CheckpointMarker marker, checkpoints_.Open(name));
-  RETURN_IF_ERROR(
-      FetchCheckpoint(marker, checkpoints_.uri(), directory_.Path(kIncoming + name.id), call_).status());
-  return marker;
+Result<std::optional<BucketRun::Incoming>> BucketRun::Fetch(const CheckpointName& name,
+                                                            std::string_view if_damaged) {
+  Result<CheckpointMarker> marker = checkpoints_.Open(name);
+  Status fetched = marker.status();
+  if (marker.ok())
+    fetched =
+        FetchCheckpoint(*marker, checkpoints_.uri(), directory_.Path(kIncoming + name.id), call_).status();
+  if (fetched.ok()) return std::optional(Incoming{name, std::move(*marker)});
+  if (!IsUseless(fetched)) return fetched;
+  checkpoints_.Pass(name);
+  call_.Log(Level::kWarning,
+            StrCat(checkpoints_.Uri(name), ": damaged, ", if_damaged, ": ", fetched.message()));
+  return std::optional<Incoming>();
 }
 
 Status BucketRun::Install(const Incoming& fetched) const {
-  const fs::path place = directory_.Path("checkpoints");
-  std::error_code error;
-  fs::create_directories(place, error);
-  if (error) return SystemError(place.string(), error.value());
-  const std::int64_t step = fetched.name.step;
   // Here the files of all parts are in one directory, as if one host had made them.
   CheckpointMarker whole = fetched.marker;
   whole.files = whole.AllFiles();
   whole.parts.clear();
-  RETURN_IF_ERROR(directory_.Write(StrCat("checkpoints/", step, ".json"), whole.ToJson()));
-  fs::rename(directory_.Path(kIncoming + fetched.name.id), place / StrCat(step), error);
-  return error ? SystemError(place.string(), error.value()) : Status();
+  return InstallCheckpoint(directory_, fetched.name.step, whole.ToJson(),
+                           directory_.Path(kIncoming + fetched.name.id));
 }
 
 Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
@@ -253,6 +227,12 @@ Status BucketRun::BeginMirror() {
   for (const std::int64_t step : pinned) mirror_->Committed(step);
   if (unsent_ && (pinned.empty() || pinned.back() != NewestLocal())) mirror_->Committed(NewestLocal());
   return {};
+}
+
+void BucketRun::Hear(const Json& event) {
+  const std::string_view kind = event["kind"].AsString();
+  if (kind == "ckpt_commit" || kind == "ckpt_pin") mirror_->Committed(event["step"].AsInt(-1));
+  if (kind == "extend" && event["to"].is_int()) mirror_->WentBack(event["to"].AsInt());
 }
 
 void BucketRun::Say(std::string_view what) const {

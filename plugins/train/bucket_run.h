@@ -42,8 +42,8 @@ class BucketRun {
 
   /// From now on uploads each checkpoint that the trainer commits.
   Status BeginMirror();
-  void Committed(std::int64_t step) { mirror_->Committed(step); }
-  void WentBack(std::int64_t step) { mirror_->WentBack(step); }
+  /// Obeys an event of the first worker.
+  void Hear(const Json& event);
   /// Call after BeginMirror. Waits until the last checkpoint is in the bucket.
   Status FinishMirror();
 
@@ -69,8 +69,9 @@ class BucketRun {
   Result<Incoming> FetchNewest();
   /// Adds the pinned checkpoints that are older than the first of `fetched`; skips unusable ones.
   Status FetchPinned(std::vector<Incoming>& fetched);
-  /// Downloads the checkpoint into a directory of its own.
-  Result<CheckpointMarker> Fetch(const CheckpointName& name);
+  /// Downloads the checkpoint into a directory of its own. Absent: it is damaged, and a warning says so with
+  /// `if_damaged`.
+  Result<std::optional<Incoming>> Fetch(const CheckpointName& name, std::string_view if_damaged);
   Status Install(const Incoming& fetched) const;
   /// The steps whose local pins are not in the bucket yet.
   Result<std::vector<std::int64_t>> UnsentPins();

@@ -1,9 +1,12 @@
 #include "plugins/train/checkpoint_fetch.h"
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "base/str.h"
 #include "plugins/train/fetch_files.h"
+#include "plugins/train/link_files.h"
 
 namespace pipeline {
 
@@ -29,21 +32,25 @@ Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std:
     const HostStorage storage = call.storage();
     const FetchMeans means{.storage = storage,
                            .stopped = [&] { return call.stopped() || (given_up && given_up()); },
-                           .tell =
-                               [&](std::uint64_t done, std::uint64_t) {
-                                 Json progress;
-                                 progress["kind"] = "progress";
-                                 progress["done"] = before + done;
-                                 progress["of"] = all;
-                                 progress["text"] =
-                                     StrCat("bringing ", plan.what, " here: ", HumanBytes(before + done),
-                                            " of ", HumanBytes(all));
-                                 call.Emit(progress);
-                               }};
+                           .tell = [&](std::uint64_t done,
+                                       std::uint64_t) { TellBringing(call, plan.what, before + done, all); }};
     RETURN_IF_ERROR(FetchFiles(plan, means));
     for (const FileFacts& file : plan.files) before += file.bytes;
   }
   return all;
+}
+
+Status InstallCheckpoint(const RunDirectory& run, std::int64_t step, const Json& list,
+                         const std::string& incoming) {
+  const std::string name = StrCat("checkpoints/", step), place = run.Path(name);
+  std::error_code error;
+  std::filesystem::create_directories(run.Path("checkpoints"), error);
+  // Half a directory must not have its list.
+  RETURN_IF_ERROR(run.Remove(name + ".json"));
+  RETURN_IF_ERROR(RemoveAll(place));
+  RETURN_IF_ERROR(run.Write(name + ".json", list));
+  std::filesystem::rename(incoming, place, error);
+  return error ? SystemError(place, error.value()) : Status();
 }
 
 }  // namespace pipeline

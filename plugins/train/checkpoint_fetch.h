@@ -1,4 +1,4 @@
-// Downloads files of a checkpoint from a bucket into a directory.
+// Downloads files of a checkpoint from a bucket, and makes them a checkpoint of this disk.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/host_call.h"
+#include "plugins/train/run_directory.h"
 
 namespace pipeline {
 
@@ -21,5 +22,18 @@ Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std:
                                       const std::string& directory, const HostCall& call,
                                       const FileTest& wanted = {},
                                       const std::function<bool()>& given_up = {});
+
+/// With the id of a checkpoint behind it: the directory of the run directory into which it is downloaded.
+inline constexpr const char* kIncoming = "incoming-";
+
+/// True if the failure to open or to fetch a checkpoint shows that it can never be used.
+inline bool IsUseless(const Status& failure) {
+  return failure.code() == Code::kDataLoss || failure.code() == Code::kNotFound;
+}
+
+/// Replaces checkpoints/STEP of the run directory by the directory `incoming`, with `list` as STEP.json. A
+/// kill leaves no new directory without its list.
+Status InstallCheckpoint(const RunDirectory& run, std::int64_t step, const Json& list,
+                         const std::string& incoming);
 
 }  // namespace pipeline

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
-#include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/digest.h"
@@ -63,6 +64,23 @@ std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name) {
   if (!after.starts_with('/') || !StaysBelow(after.substr(1))) return {};
   object.file = after.substr(1);
   return object;
+}
+
+std::set<std::int64_t> StepsBelow(const std::string& directory) {
+  std::set<std::int64_t> steps;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
+    std::string name = at->path().filename().string();
+    if (name.ends_with(kMarkerEnd)) name.resize(name.size() - kMarkerEnd.size());
+    if (const std::optional<std::int64_t> step = ParseStep(name)) steps.insert(*step);
+  }
+  return steps;
+}
+
+Status NoneCanBeRead(std::string_view place, std::size_t checkpoints) {
+  return Status(Code::kDataLoss, StrCat(place, ": none of ", checkpoints,
+                                        " checkpoints can be read; remove them to start over"));
 }
 
 CheckpointName CheckpointMarker::Name() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ struct CheckpointObject {
 };
 /// Absent: the name is not ours.
 std::optional<CheckpointObject> ParseCheckpointObject(std::string_view name);
+
+/// The steps of STEP and STEP.json below `directory`, checkpoints/ of a disk.
+std::set<std::int64_t> StepsBelow(const std::string& directory);
+
+/// The failure of a training all of whose checkpoints are damaged.
+Status NoneCanBeRead(std::string_view place, std::size_t checkpoints);
 
 /// The pin names: a checkpoint with one is kept, however old; one checkpoint per name.
 inline constexpr std::string_view kBest = "best";

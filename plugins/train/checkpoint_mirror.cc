@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iterator>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,18 +11,14 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "plugins/train/link_files.h"
-#include "plugins/train/several.h"
 #include "plugins/train/train_job.h"
 
 namespace pipeline {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::size_t kMeasuredAtOnce = 4;
 constexpr std::chrono::milliseconds kLook{200};  // for a stop
-constexpr const char* kOutgoing = "outgoing";
+constexpr const char* kOutgoing = "outgoing";    // the next run removes files that stay there
 
 /// Links the same files below `to`; they keep their contents even if `from` is removed.
 Status LinkTree(const std::string& from, const std::string& to) {
@@ -43,11 +37,6 @@ std::int64_t StepOf(const std::string& path) {
   return object ? object->checkpoint.step : -1;
 }
 
-void RemoveTree(const std::string& path) {
-  std::error_code ignored;  // the next run takes it away
-  fs::remove_all(path, ignored);
-}
-
 }  // namespace
 
 CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory,
@@ -60,7 +49,7 @@ CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDire
       grace_(grace.value_or(kLeastGrace)),
       sent_(std::move(sent)) {
   committed_ = directory_.Read(kBucketRecord)["committed"].AsString();
-  RemoveTree(directory_.Path(kOutgoing));
+  (void)RemoveAll(directory_.Path(kOutgoing));
   thread_ = std::jthread([this] { Loop(); });
 }
 
@@ -74,7 +63,7 @@ void CheckpointMirror::Hand(std::int64_t step, bool went_back) {
     // The trainer may have removed it already for a newer one, which it announces next.
     call_.Log(Level::kWarning, StrCat("the checkpoint at step ", step, " is not brought to ",
                                       checkpoints_.uri(), ": ", linked.message()));
-    RemoveTree(handed.directory);
+    (void)RemoveAll(handed.directory);
     return Fared(step, std::move(linked));
   }
   std::vector<Handed> passed;
@@ -85,7 +74,7 @@ void CheckpointMirror::Hand(std::int64_t step, bool went_back) {
     if (went_back) last_step_ = -1;
   }
   changed_.NotifyAll();
-  for (const Handed& old : passed) RemoveTree(old.directory);
+  for (const Handed& old : passed) (void)RemoveAll(old.directory);
 }
 
 std::vector<CheckpointMirror::Handed> CheckpointMirror::TakeSuperseded() {
@@ -131,13 +120,13 @@ void CheckpointMirror::Loop() {
     lock.unlock();
     // If checkpoints that the training left stayed there, a newer one would seem older than they are.
     Status sent = back_ && !handed.went_back ? Send(*back_) : Status();
-    if (back_ && sent.ok()) RemoveTree(std::exchange(back_, std::nullopt)->directory);
+    if (back_ && sent.ok()) (void)RemoveAll(std::exchange(back_, std::nullopt)->directory);
     if (sent.ok()) sent = Send(handed);
-    if (handed.went_back && back_) RemoveTree(std::exchange(back_, std::nullopt)->directory);
+    if (handed.went_back && back_) (void)RemoveAll(std::exchange(back_, std::nullopt)->directory);
     if (!sent.ok() && handed.went_back)
       back_ = std::move(handed);
     else
-      RemoveTree(handed.directory);
+      (void)RemoveAll(handed.directory);
     if (!sent.ok())
       call_.Log(Level::kWarning,
                 sent.code() == Code::kCancelled
@@ -173,19 +162,11 @@ void CheckpointMirror::LookForStop() {
 
 Status CheckpointMirror::Measure(CheckpointMarker& marker, const Handed& handed) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(handed.directory));
-  marker.files.resize(names.size());
-  RETURN_IF_ERROR(RunSeveral(names.size(), kMeasuredAtOnce, [&](std::size_t at) -> Status {
-    ASSIGN_OR_RETURN(marker.files[at], MeasureFile(handed.directory, names[at], [] { return false; }));
-    return {};
-  }));
+  ASSIGN_OR_RETURN(marker.files, MeasureFiles(handed.directory, names));
   if (handed.digests.is_null()) return {};
   const std::string place = StrCat(directory_.Path("checkpoints"), "/", handed.step);
   ASSIGN_OR_RETURN(const CheckpointMarker wanted, ReadCheckpointMarker(handed.digests, place + ".json"));
-  for (const FileFacts& file : wanted.files)
-    if (std::find(marker.files.begin(), marker.files.end(), file) == marker.files.end())
-      return Status(Code::kDataLoss, StrCat(place, "/", file.name, ": is not as the trainer wrote it, of ",
-                                            file.bytes, " bytes and CRC-32C ", ShownCrc(file)));
-  return {};
+  return CheckAsWritten(wanted.files, marker.files, place);
 }
 
 Status CheckpointMirror::Send(const Handed& handed) {

@@ -13,6 +13,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kRecordEnd = ".json";
+constexpr int kAttemptDigits = 5;
 
 Status Malformed(std::string_view where, std::string_view what) {
   return Status(Code::kDataLoss, StrCat(where, ": is no ", what));
@@ -25,11 +26,6 @@ std::optional<std::int64_t> ParseDigits(std::string_view text, std::size_t least
   if (text.size() < least || error != std::errc() || end != text.data() + text.size() || number < 0)
     return {};
   return number;
-}
-
-std::string Padded(std::int64_t number) {
-  const std::string digits = StrCat(number);
-  return digits.size() < 5 ? std::string(5 - digits.size(), '0') + digits : digits;
 }
 
 }  // namespace
@@ -61,7 +57,8 @@ std::string DigestOfFiles(const std::vector<FileFacts>& files) {
 }
 
 std::string PartRecord::Name(std::int64_t step, std::int64_t attempt, int host) {
-  return StrCat(step, "/", Padded(attempt), "-", host, kRecordEnd);
+  return StrCat(step, "/", ZeroPadded(static_cast<std::uint64_t>(attempt), kAttemptDigits), "-", host,
+                kRecordEnd);
 }
 
 std::string PartRecord::Encode() const {
@@ -99,7 +96,8 @@ std::optional<std::int64_t> StepOfPartRecord(std::string_view name) {
       !name.ends_with(kRecordEnd))
     return {};
   const std::string_view host = name.substr(dash + 1, name.size() - kRecordEnd.size() - dash - 1);
-  if (!ParseDigits(name.substr(slash + 1, dash - slash - 1), 5) || !ParseDigits(host, 1)) return {};
+  if (!ParseDigits(name.substr(slash + 1, dash - slash - 1), kAttemptDigits) || !ParseDigits(host, 1))
+    return {};
   return ParseDigits(name.substr(0, slash), 1);
 }
 

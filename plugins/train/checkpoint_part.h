@@ -41,6 +41,7 @@ struct PartRecord {
 
   /// Below checkpoints/.
   static std::string Name(std::int64_t step, std::int64_t attempt, int host);
+  std::string Name() const { return Name(step, attempt, part.host); }
   std::string Encode() const;
   bool operator==(const PartRecord&) const = default;
 };

@@ -104,6 +104,11 @@ class Fetching {
 
 }  // namespace
 
+void TellBringing(const HostCall& call, std::string_view what, std::uint64_t done, std::uint64_t of) {
+  call.Progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(of),
+                StrCat("bringing ", what, " here: ", HumanBytes(done), " of ", HumanBytes(of)));
+}
+
 Status FetchFiles(const FetchPlan& plan, const FetchMeans& means) { return Fetching(plan, means).Run(); }
 
 }  // namespace pipeline

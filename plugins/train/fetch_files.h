@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "plugins/train/file_facts.h"
+#include "plugins/train/host_call.h"
 #include "plugins/train/host_storage.h"
 
 namespace pipeline {
@@ -27,6 +29,9 @@ struct FetchMeans {
   std::function<Result<std::uint64_t>(const std::string& directory)> free_bytes = FreeBytesAt;
   std::function<void(std::uint64_t bytes)> moved = {};  // downloaded since the last call; on any thread
 };
+
+/// Shows how far a download is.
+void TellBringing(const HostCall& call, std::string_view what, std::uint64_t done, std::uint64_t of);
 
 /// Downloads the files that are missing or have another length or CRC-32C, several at a time.
 /// kResourceExhausted before any download if the disk cannot hold them; kDataLoss names an object that does

@@ -10,11 +10,13 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "base/crc32c.h"
 #include "base/file_descriptor.h"
 #include "base/str.h"
+#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -23,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMeasuredPiece = 1 << 20;
+constexpr std::size_t kMeasuredAtOnce = 4;
 
 }  // namespace
 
@@ -61,6 +64,27 @@ Result<FileFacts> MeasureFile(const std::string& directory, const std::string& n
     facts.bytes += piece.size();
     facts.crc32c = Crc32c(piece, facts.crc32c);
   }
+}
+
+Result<std::vector<FileFacts>> MeasureFiles(const std::string& directory,
+                                            const std::vector<std::string>& names) {
+  std::vector<FileFacts> measured(names.size());
+  RETURN_IF_ERROR(RunSeveral(names.size(), kMeasuredAtOnce, [&](std::size_t at) -> Status {
+    ASSIGN_OR_RETURN(measured[at], MeasureFile(directory, names[at], [] { return false; }));
+    return {};
+  }));
+  return measured;
+}
+
+Status CheckAsWritten(const std::vector<FileFacts>& written, const std::vector<FileFacts>& found,
+                      const std::string& place) {
+  std::map<std::string_view, const FileFacts*> by_name;
+  for (const FileFacts& file : found) by_name[file.name] = &file;
+  for (const FileFacts& file : written)
+    if (const auto at = by_name.find(file.name); at == by_name.end() || *at->second != file)
+      return Status(Code::kDataLoss, StrCat(place, "/", file.name, ": is not as the trainer wrote it, of ",
+                                            file.bytes, " bytes and CRC-32C ", ShownCrc(file)));
+  return {};
 }
 
 Result<std::vector<std::string>> FilesBelow(const std::string& directory) {

@@ -29,6 +29,12 @@ bool StaysBelow(std::string_view name);
 /// Reads `directory`/`name`. kCancelled once `stopped` returns true; kNotFound: there is no such file.
 Result<FileFacts> MeasureFile(const std::string& directory, const std::string& name,
                               const std::function<bool()>& stopped);
+/// The same for several files at a time, in the order of `names`.
+Result<std::vector<FileFacts>> MeasureFiles(const std::string& directory,
+                                            const std::vector<std::string>& names);
+/// kDataLoss names a file of `written`, below `place`, that is not among `found` as it should be.
+Status CheckAsWritten(const std::vector<FileFacts>& written, const std::vector<FileFacts>& found,
+                      const std::string& place);
 /// The names of all files below `directory`, sorted.
 Result<std::vector<std::string>> FilesBelow(const std::string& directory);
 /// Bytes of free disk space there; the directory or one above it must exist.

@@ -39,6 +39,15 @@ Result<Json> HostCall::Stages(const std::string& file, const Json& set) const {
   return stages["stages"];
 }
 
+void HostCall::Progress(std::int64_t done, std::int64_t of, std::string_view text) const {
+  Json progress;
+  progress["kind"] = "progress";
+  progress["done"] = done;
+  progress["of"] = of;
+  progress["text"] = text;
+  Emit(progress);
+}
+
 void HostCall::Reply(const Json& answer) const { call_.reply(call_.ctx, TextOf(answer.Dump())); }
 
 pipe_code HostCall::Fail(const Status& why) const {

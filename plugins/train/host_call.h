@@ -1,6 +1,7 @@
 // The host's services for one call into this plugin: plugins/plugin_abi.h with our types.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ class HostCall {
   void Log(Level level, std::string_view line) const;
   /// Ignores events that the host refuses, because events are only for people.
   void Emit(const Json& event) const;
+  /// Sets the status line, and the share: `of` 0: unknown.
+  void Progress(std::int64_t done, std::int64_t of, std::string_view text) const;
   void Reply(const Json& answer) const;
   /// Reports the reason and returns its code.
   pipe_code Fail(const Status& why) const;

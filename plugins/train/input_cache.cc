@@ -54,19 +54,11 @@ Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const 
                   std::function<void(std::uint64_t bytes)> moved) {
   const HostStorage storage = call.storage();
   const FetchPlan plan{copy.from, std::move(files), copy.directory, copy.what};
-  const FetchMeans means{.storage = storage,
-                         .stopped = [&call] { return call.stopped(); },
-                         .tell =
-                             [&](std::uint64_t done, std::uint64_t of) {
-                               Json progress;
-                               progress["kind"] = "progress";
-                               progress["done"] = done;
-                               progress["of"] = of;
-                               progress["text"] = StrCat("bringing ", copy.what, " here: ", HumanBytes(done),
-                                                         " of ", HumanBytes(of));
-                               call.Emit(progress);
-                             },
-                         .moved = std::move(moved)};
+  const FetchMeans means{
+      .storage = storage,
+      .stopped = [&call] { return call.stopped(); },
+      .tell = [&](std::uint64_t done, std::uint64_t of) { TellBringing(call, copy.what, done, of); },
+      .moved = std::move(moved)};
   RETURN_IF_ERROR(FetchFiles(plan, means));
   return WriteWhole(StrCat(copy.directory, "/", kManifest), copy.manifest);
 }

@@ -21,7 +21,6 @@
 #include "plugins/train/hosts/host_timing.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/slice/find_position.h"
-#include "plugins/train/slice/training_on_hosts.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
 #include "plugins/train/training.h"
@@ -144,12 +143,9 @@ pipe_code Run(const pipe_call* call, pipe_text request) {
   return Guarded(call, [&](const HostCall& host) -> Status {
     ASSIGN_OR_RETURN(TrainJob job, ParseTrainJob(ViewOf(request)));
     if (!job.has_position) RETURN_IF_ERROR(CheckAlone(job.settings, Variable, host));
-    const HostPosition position = job.position;
     ASSIGN_OR_RETURN(const HostTiming timing,
                      TimingFor(std::chrono::minutes(job.hosts_wait_min()), Variable("PIPE_TEST_HOST_TIMES")));
-    ASSIGN_OR_RETURN(const Json answer, position.hosts > 1
-                                            ? TrainOnHosts(std::move(job), position, timing, host)
-                                            : Train(std::move(job), host));
+    ASSIGN_OR_RETURN(const Json answer, Train(std::move(job), timing, host));
     host.Reply(answer);
     return {};
   });

@@ -146,12 +146,7 @@ void ProgressReporter::Steps(const Json& event) {
 
 void ProgressReporter::Move(std::int64_t step, std::string_view text) {
   step_ = std::clamp<std::int64_t>(step, 0, steps_);
-  Json progress;
-  progress["kind"] = "progress";
-  progress["done"] = step_;
-  progress["of"] = steps_run_ ? steps_ : 0;  // what is no step has no pace of steps
-  progress["text"] = text;
-  call_.Emit(progress);
+  call_.Progress(step_, steps_run_ ? steps_ : 0, text);  // what is no step has no pace of steps
 }
 
 /// The loss with leaner weights of the export.

@@ -73,9 +73,8 @@ std::string RunDirectory::LogPath(std::int64_t attempt, std::size_t worker, std:
   return Path(StrCat("logs/attempt-", attempt, worker == 0 ? "" : StrCat(".worker-", worker), end));
 }
 
-Json RunDirectory::Read(std::string_view name) const {
+Json ReadJsonFile(const std::string& path) {
   std::error_code error;
-  const std::string path = Path(name);
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostFile || error) return {};
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

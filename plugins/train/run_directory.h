@@ -24,6 +24,9 @@ Json AnswerOf(const Json& result, const std::vector<std::string>& objects);
 /// True if a result.json belongs to a complete training: CONTRACT.md, section 8.
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 
+/// The JSON in a file of at most 64 MiB; null: it does not exist or is not JSON.
+Json ReadJsonFile(const std::string& path);
+
 class RunDirectory {
  public:
   /// Creates the directory and its subdirectories, and holds its lock as long as this object exists.
@@ -38,8 +41,8 @@ class RunDirectory {
   void MakeRoom(std::int64_t attempt) const;
   std::string LogPath(std::int64_t attempt, std::size_t worker, std::string_view end) const;
 
-  /// A file of ours or the trainer's, of at most 64 MiB; null: it does not exist or is not JSON.
-  Json Read(std::string_view name) const;
+  /// A file of ours or the trainer's, as ReadJsonFile.
+  Json Read(std::string_view name) const { return ReadJsonFile(Path(name)); }
   /// Replaces the file as a whole, durably.
   Status Write(std::string_view name, const Json& json) const;
   Status Remove(std::string_view name) const;

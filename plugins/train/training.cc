@@ -12,19 +12,18 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/attempt_runner.h"
-#include "plugins/train/bucket_run.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/external/external_settings.h"
-#include "plugins/train/external/external_training.h"
 #include "plugins/train/hosts/attempt_record.h"
+#include "plugins/train/hosts/restart_policy.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/preemption_notice.h"
+#include "plugins/train/prepared_training.h"
 #include "plugins/train/progress_reporter.h"
-#include "plugins/train/restart_policy.h"
-#include "plugins/train/rows/row_supply.h"
-#include "plugins/train/run_directory.h"
 #include "plugins/train/slice/own_address.h"
+#include "plugins/train/slice/shared_location.h"
+#include "plugins/train/slice/training_on_hosts.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -35,45 +34,28 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kShownTrainerLines = 20;  // of the trainer's last words, for who looks on
 
+/// The attempts of a training on one host.
 class TrainingRun {
  public:
-  /// All arguments outlive it; `bucket` is null if the run directory is the location of the run.
-  TrainingRun(const TrainJob& job, const HostCall& call, const RunDirectory& directory, BucketRun* bucket,
-              const TrainInputs& inputs)
-      : job_(job),
-        call_(call),
-        directory_(directory),
-        bucket_(bucket),
-        inputs_(inputs),
-        runner_(job, call, directory) {}
+  TrainingRun(const PreparedTraining& training, const PreemptionNotice& notice)
+      : training_(training),
+        job_(training.job),
+        call_(training.call),
+        directory_(training.directory),
+        notice_(notice),
+        runner_(job_, call_, directory_) {}
 
-  /// Returns true if an earlier run left everything that the job wants.
-  bool Stands() const {
-    const Json before = directory_.Read("job.json"), now = JobFile(job_, inputs_);
-    // With more or fewer steps it might have stopped elsewhere.
-    const bool may_stop_early = job_.stops_early() && before["steps"] == now["steps"];
-    return directory_.CheckResult(job_.steps(), may_stop_early).ok() &&
-           WithoutExtent(before) == WithoutExtent(now);
-  }
-
-  /// The trainer of a run: the Python of the bundled one, or another program.
-  struct Trainer {
-    std::string python;
-    std::unique_ptr<ExternalTraining> external;  // null: the bundled one
-  };
-
-  /// `rows` is null if they are on this machine anyway.
-  Status Run(const Trainer& trainer, const PreemptionNotice& notice, RowSupply* rows) {
+  Status Run() {
     // The existing result has fewer steps: only this training's own result may count.
     RETURN_IF_ERROR(directory_.Remove("result.json"));
     RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
     RestartPolicy policy(job_.restarts(), job_.processes() > 1);
     while (true) {
-      ASSIGN_OR_RETURN(const AttemptEnd end, RunAttempt(trainer, notice, rows));
+      ASSIGN_OR_RETURN(const TrainerEnd end, RunAttempt());
       const RestartDecision decision = policy.Decide(end);
       if (decision.kind == RestartDecision::Kind::kDone) return {};
       if (decision.kind == RestartDecision::Kind::kStopped)
-        return call_.stopped() ? Status(Code::kCancelled, "stopped") : Taken(notice);
+        return call_.stopped() ? Status(Code::kCancelled, "stopped") : Taken();
       if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision);
       call_.Log(Level::kWarning, StrCat(decision.why, "; starting it again", Wait(decision.wait)));
       if (!Pause(decision.wait)) return {Code::kCancelled, "stopped"};
@@ -84,44 +66,39 @@ class TrainingRun {
   /// Returns the job with the `steps` of the first job in this directory: checkpoints of earlier versions do
   /// not say for how many steps they were made.
   Json JobAfter(const Json& before) const {
-    Json job = JobFile(job_, inputs_);
+    Json job = JobFile(job_, training_.inputs);
     const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
     if (steps.is_int()) job["steps_before"] = steps;
     return job;
   }
 
-  Result<AttemptEnd> RunAttempt(const Trainer& trainer, const PreemptionNotice& notice, RowSupply* rows) {
+  Result<TrainerEnd> RunAttempt() {
+    RowSupply* const rows = training_.rows.get();
     AttemptStart start;
     start.number = directory_.NextAttempt();
     if (job_.processes() > 1) {
       ASSIGN_OR_RETURN(const int port, FreePort(true));
       start.coordinator = WithPort("127.0.0.1", port);
     }
-    start.wish = [this, &notice] { return call_.stopped() || notice.noticed() ? Wish::kStop : Wish::kGoOn; };
+    start.wish = [this] { return call_.stopped() || notice_.noticed() ? Wish::kStop : Wish::kGoOn; };
     if (rows != nullptr) {
       RETURN_IF_ERROR(rows->BeginAttempt([this] { return call_.stopped(); }));
       start.blocks = rows->blocks_directory();
     }
     start.hear = [this, rows](const Json& event) {
       if (rows != nullptr && event["kind"].AsString() == "rows") rows->Hear(event);
-      if (bucket_ != nullptr && event["worker"].AsInt() == 0) Mirror(event["kind"].AsString(), event);
+      if (training_.bucket != nullptr && event["worker"].AsInt() == 0) training_.bucket->Hear(event);
     };
-    if (!trainer.external) return runner_.Run(trainer.python, start);
-    ASSIGN_OR_RETURN(start.program, trainer.external->Begin(start.number));
-    ASSIGN_OR_RETURN(AttemptEnd end, runner_.Run({}, start));
-    return trainer.external->Judge(std::move(end));
+    if (!training_.external) return runner_.Run(training_.python, start);
+    ASSIGN_OR_RETURN(start.program, training_.external->Begin(start.number));
+    ASSIGN_OR_RETURN(TrainerEnd end, runner_.Run({}, start));
+    return training_.external->Judge(std::move(end));
   }
 
   /// The machine is about to be taken; the checkpoint is complete.
-  static Status Taken(const PreemptionNotice& notice) {
+  Status Taken() const {
     return Status(Code::kUnavailable,
-                  StrCat(notice.why(), "; the same command goes on from the last checkpoint"));
-  }
-
-  void Mirror(std::string_view kind, const Json& event) const {
-    const std::int64_t step = event["step"].AsInt(-1);
-    if (kind == "ckpt_commit" || kind == "ckpt_pin") bucket_->Committed(step);
-    if (kind == "extend" && event["to"].is_int()) bucket_->WentBack(event["to"].AsInt());
+                  StrCat(notice_.why(), "; the same command goes on from the last checkpoint"));
   }
 
   Status Failure(const RestartDecision& decision) const {
@@ -146,39 +123,42 @@ class TrainingRun {
     return !call_.stopped();
   }
 
+  const PreparedTraining& training_;
   const TrainJob& job_;
   const HostCall& call_;
   const RunDirectory& directory_;
-  BucketRun* const bucket_;
-  const TrainInputs& inputs_;
+  const PreemptionNotice& notice_;
   AttemptRunner runner_;
 };
 
-/// One training with its location, its directory and its inputs.
+/// One training with its location, its directory and its inputs, on one host or on one of several.
 class Training {
  public:
   /// `job` and `call` outlive it; the inputs of `job` get their local names when they are downloaded.
   Training(TrainJob& job, const HostCall& call, const TrainInputs& inputs, const RunDirectory& directory)
-      : job_(job), call_(call), inputs_(inputs), directory_(directory) {
-    if (job.run_dir != job.run_uri) bucket_.emplace(job, directory, call);
+      : training_{.job = job, .call = call, .inputs = inputs, .directory = directory},
+        reporter_(call, job.steps()) {
+    if (job.run_dir != job.run_uri) training_.bucket = &bucket_.emplace(job, directory, call);
   }
 
-  Result<Json> Run() {
+  Result<Json> Run(const HostTiming& timing) {
     bool good = true;  // the directory, to go on in
     if (bucket_) {
       ASSIGN_OR_RETURN(const auto published, bucket_->FindPublished(JobFile(job_, inputs_)));
       if (published) {
         Standing(job_.run_uri);
-        return AnswerOf(published->result, published->objects);
+        return training_.leads() ? AnswerOf(published->result, published->objects) : Json(Json::Object{});
       }
+    }
+    if (job_.position.hosts > 1) return RunOnHosts(timing);
+    if (bucket_) {
       ASSIGN_OR_RETURN(good, bucket_->LocalIsGood());
     }
-    TrainingRun run(job_, call_, directory_, bucket_ ? &*bucket_ : nullptr, inputs_);
-    const bool stands = good && run.Stands();
+    const bool stands = good && Stands();
     if (stands)
       Standing(job_.run_dir);
     else
-      RETURN_IF_ERROR(Train(run, good));
+      RETURN_IF_ERROR(Train(good));
     if (bucket_ && stands) {
       RETURN_IF_ERROR(bucket_->BeginMirror());
       RETURN_IF_ERROR(bucket_->FinishMirror());
@@ -193,44 +173,86 @@ class Training {
     call_.Log(Level::kInfo, StrCat(job_.stage, ": ", place, " holds the steps that are asked for already"));
   }
 
-  Status Train(TrainingRun& run, bool good) {
-    TrainingRun::Trainer trainer;
+  /// Returns true if an earlier run left everything that the job wants.
+  bool Stands() const {
+    const Json before = directory_.Read("job.json"), now = JobFile(job_, inputs_);
+    // With more or fewer steps it might have stopped elsewhere.
+    const bool may_stop_early = job_.stops_early() && before["steps"] == now["steps"];
+    return directory_.CheckResult(job_.steps(), may_stop_early).ok() &&
+           WithoutExtent(before) == WithoutExtent(now);
+  }
+
+  /// Finds the trainer, and brings the inputs here.
+  Status Prepare() {
     if (IsExternal(job_.settings)) {
-      ASSIGN_OR_RETURN(trainer.external, ExternalTraining::Make(job_, directory_, call_));
+      ASSIGN_OR_RETURN(training_.external, ExternalTraining::Make(job_, directory_, call_));
     } else {
-      ASSIGN_OR_RETURN(trainer.python, FindPython(job_.environment()));
+      ASSIGN_OR_RETURN(training_.python, FindPython(job_.environment()));
     }
-    ProgressReporter reporter(call_, job_.steps());
-    reporter.Note(inputs_.Describe());
-    ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
-    if (rows && trainer.external) RETURN_IF_ERROR(rows->CheckWhole());
-    if (rows && !rows->blocks_directory().empty()) {
-      rows->BeginChecksums();
-      RETURN_IF_ERROR(rows->AwaitChecksums());
+    if (training_.leads()) reporter_.Note(inputs_.Describe());
+    ASSIGN_OR_RETURN(training_.rows, BringInputs(training_.job, call_));
+    return training_.rows && training_.external ? training_.rows->CheckWhole() : Status();
+  }
+
+  void TellDirectory() { reporter_.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir)); }
+
+  /// After the last attempt: reports about the rows, and leaves them to other runs.
+  void LeaveRows() {
+    if (!training_.rows) return;
+    EventJournal(directory_.Path("events.jsonl"), call_)
+        .Keep(training_.rows->Report(), SystemClock().Monotonic());
+    training_.rows.reset();
+  }
+
+  Result<Json> RunOnHosts(const HostTiming& timing) {
+    RETURN_IF_ERROR(Prepare());
+    if (training_.rows && training_.leads()) training_.rows->BeginChecksums();
+    TellDirectory();
+    Result<Json> answer = TrainOnHosts(training_, timing);
+    LeaveRows();
+    return answer;
+  }
+
+  Status Train(bool good) {
+    RETURN_IF_ERROR(Prepare());
+    if (training_.rows && !training_.rows->blocks_directory().empty()) {
+      training_.rows->BeginChecksums();
+      RETURN_IF_ERROR(training_.rows->AwaitChecksums());
     }
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
-      reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
+      TellDirectory();
       RETURN_IF_ERROR(bucket_->BeginMirror());
     }
-    reporter.Hear(
+    reporter_.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
-    Status ran = run.Run(trainer, notice, rows.get());
-    if (rows)
-      EventJournal(directory_.Path("events.jsonl"), call_).Keep(rows->Report(), SystemClock().Monotonic());
+    Status ran = TrainingRun(training_, notice).Run();
+    LeaveRows();
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();
     return ran.ok() ? mirrored : ran;
   }
 
-  TrainJob& job_;
-  const HostCall& call_;
-  const TrainInputs& inputs_;
-  const RunDirectory& directory_;
   std::optional<BucketRun> bucket_;  // absent where the run directory is the place of the run
+  PreparedTraining training_;
+  const TrainJob& job_ = training_.job;
+  const HostCall& call_ = training_.call;
+  const TrainInputs& inputs_ = training_.inputs;
+  const RunDirectory& directory_ = training_.directory;
+  ProgressReporter reporter_;
 };
+
+/// The location is one that all hosts share.
+Status CheckLocation(const TrainJob& job) {
+  RETURN_IF_ERROR(CheckSharedLocation(job.run_uri, job.position));
+  if (!job.settings["shared"].AsBool() || !IsElsewhere(job.run_uri)) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat("shared: ", job.run_uri,
+                       " is in a bucket, and {run_dir} of all hosts is a directory; "
+                       "name a directory that all of them see as `out`, or leave `shared` out"));
+}
 
 /// In a directory in which several hosts have trained, checkpoints have the form of those in a bucket: they
 /// are brought here, and sent there.
@@ -249,14 +271,14 @@ Status KeepApart(TrainJob& job) {
 
 }  // namespace
 
-Result<Json> Train(TrainJob job, const HostCall& call) {
-  RETURN_IF_ERROR(KeepApart(job));
+Result<Json> Train(TrainJob job, const HostTiming& timing, const HostCall& call) {
+  RETURN_IF_ERROR(job.position.hosts > 1 ? CheckLocation(job) : KeepApart(job));
   const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
     return storage.Read(uri, most);
   };
   ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
   ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
-  return Training(job, call, inputs, directory).Run();
+  return Training(job, call, inputs, directory).Run(timing);
 }
 
 }  // namespace pipeline

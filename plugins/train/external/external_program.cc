@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/wait.h"
 
 namespace pipeline {
 
@@ -45,8 +46,7 @@ void ExternalProgram::Watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     ReadEvents();
     if (checkpoints_ != nullptr) LookForCheckpoints(false);
-    for (auto left = kLook; left > 0ms && !stop.stop_requested(); left -= 10ms)
-      std::this_thread::sleep_for(10ms);
+    (void)WaitFor(kLook, stop);
   }
 }
 

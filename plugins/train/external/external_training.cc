@@ -53,12 +53,8 @@ bool IsProgram(const std::string& path) {
 
 /// Names, lengths and checksums of all files there.
 Result<Json> Measured(const std::string& directory) {
-  std::vector<FileFacts> measured;
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(directory));
-  for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(FileFacts facts, MeasureFile(directory, file, [] { return false; }));
-    measured.push_back(std::move(facts));
-  }
+  ASSIGN_OR_RETURN(const std::vector<FileFacts> measured, MeasureFiles(directory, files));
   return FilesToJson(measured);
 }
 
@@ -262,23 +258,21 @@ Status ExternalTraining::LayOut(const std::string& place, const PlaceholderValue
   return {};
 }
 
-Result<AttemptEnd> ExternalTraining::Judge(AttemptEnd end) const {
+Result<TrainerEnd> ExternalTraining::Judge(TrainerEnd end) const {
   if (end.hung) return end;
-  end.meaning = AttemptEnd::Meaning::kTryAgain;
-  if (std::find(settings_.fatal.begin(), settings_.fatal.end(), end.code) != settings_.fatal.end()) {
-    end.meaning = AttemptEnd::Meaning::kFatal;
-    end.cause += ", which is in `fatal`";
-  }
+  end.fatal = std::find(settings_.fatal.begin(), settings_.fatal.end(), end.code) != settings_.fatal.end();
+  end.again = !end.fatal;
+  if (end.fatal) end.cause += ", which is in `fatal`";
   if (end.code != 0 || end.signal != 0) return end;
   if (job_.position.host != 0) {  // host 0 has the results
-    end.meaning = AttemptEnd::Meaning::kContract;
+    end.again = end.fatal = false;
     return end;
   }
   Result<Output> output = FindOutput();
   if (output.ok()) {
     const Status kept = CopyOutput(*output);
     if (kept.ok()) {
-      end.meaning = AttemptEnd::Meaning::kContract;
+      end.again = end.fatal = false;
       RETURN_IF_ERROR(WriteResult());
       return end;
     }
@@ -286,7 +280,7 @@ Result<AttemptEnd> ExternalTraining::Judge(AttemptEnd end) const {
   }
   if (output.status().code() != Code::kFailedPrecondition) return output.status();
   // A program that has done its steps would end in the same way again.
-  if (program_->step() >= job_.steps()) end.meaning = AttemptEnd::Meaning::kFatal;
+  if (program_->step() >= job_.steps()) end.fatal = true, end.again = false;
   end.cause = StrCat("the trainer ended with exit code 0, but ", output.status().message());
   return end;
 }

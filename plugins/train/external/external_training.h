@@ -16,7 +16,7 @@
 #include "plugins/train/external/placeholders.h"
 #include "plugins/train/external/program_checkpoints.h"
 #include "plugins/train/host_call.h"
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/train_job.h"
 
@@ -53,7 +53,7 @@ class ExternalTraining {
   Result<ProgramStart> Begin(std::int64_t attempt, const JointAttempt* joint = nullptr);
 
   /// The end of the attempt with its meaning; for a success on host 0 the result is written before.
-  Result<AttemptEnd> Judge(AttemptEnd end) const;
+  Result<TrainerEnd> Judge(TrainerEnd end) const;
 
   /// `{run_dir}` is one directory that all hosts see.
   bool shared() const { return settings_.shared && job_.position.hosts > 1; }

@@ -68,14 +68,8 @@ Status ProgramCheckpoints::MakeDirectories() const {
 }
 
 void ProgramCheckpoints::RemoveUnfinished() const {
-  std::error_code error;
-  std::vector<std::int64_t> unfinished;
-  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::optional<std::int64_t> step = WholeNumber(at->path().stem().string());
-    if (step && IsUnfinished(directory_.Read(MarkerName(*step)))) unfinished.push_back(*step);
-  }
-  for (const std::int64_t step : unfinished) RemoveCopy(step);
+  for (const std::int64_t step : StepsBelow(directory_.Path("checkpoints")))
+    if (IsUnfinished(directory_.Read(MarkerName(step)))) RemoveCopy(step);
 }
 
 void ProgramCheckpoints::Remember(Time now) {
@@ -101,9 +95,7 @@ Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
     }
     newest_ = *at;
   }
-  if (!copies.empty() && newest_ < 0)
-    return Status(Code::kDataLoss, StrCat(directory_.Path("checkpoints"), ": none of ", copies.size(),
-                                          " checkpoints can be read; remove them to start over"));
+  if (!copies.empty() && newest_ < 0) return NoneCanBeRead(directory_.Path("checkpoints"), copies.size());
   Remember(now);
   return newest_ < 0 ? std::optional<std::int64_t>() : newest_;
 }
@@ -212,14 +204,11 @@ void ProgramCheckpoints::Prune(std::int64_t keep) const {
 std::vector<std::int64_t> ProgramCheckpoints::Copies() const {
   std::vector<std::int64_t> steps;
   std::error_code error;
-  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::optional<std::int64_t> step = WholeNumber(at->path().filename().string());
-    if (!step) continue;
-    const Json marker = directory_.Read(MarkerName(*step));
-    if (marker.is_object() && !IsUnfinished(marker)) steps.push_back(*step);
+  for (const std::int64_t step : StepsBelow(directory_.Path("checkpoints"))) {
+    const Json marker = directory_.Read(MarkerName(step));
+    if (marker.is_object() && !IsUnfinished(marker) && fs::exists(directory_.Path(CopyName(step)), error))
+      steps.push_back(step);
   }
-  std::sort(steps.begin(), steps.end());
   return steps;
 }
 

@@ -61,20 +61,4 @@ std::string AttemptEndRecord::Encode() const {
   return json.Dump() + "\n";
 }
 
-Result<AttemptEndRecord> ParseAttemptEndRecord(std::string_view text, std::string_view where) {
-  const Status wrong(Code::kDataLoss, StrCat(where, ": is no end of an attempt of hosts, of version 1"));
-  const Result<Json> json = Json::Parse(text);
-  if (!json.ok() || (*json)["pipe_attempt_end"].AsInt() != 1) return wrong;
-  AttemptEndRecord record;
-  record.number = (*json)["number"].AsInt();
-  for (const Json& host : (*json)["lost"].AsArray()) {
-    const std::int64_t number = host.AsInt(-1);
-    if (number < 0 || number >= kMostHosts) return wrong;
-    record.lost.push_back(static_cast<int>(number));
-  }
-  if (record.number < 1) return wrong;
-  record.reason = Readable((*json)["reason"].AsString(), kLongestRecordText);
-  return record;
-}
-
 }  // namespace pipeline

@@ -24,22 +24,20 @@ struct AttemptRecord {
   bool operator==(const AttemptRecord&) const = default;
 };
 
-/// RUN/attempts/NNNNN.end.json.
+/// RUN/attempts/NNNNN.end.json: the hosts only look whether it is there.
 struct AttemptEndRecord {
   std::int64_t number = 0;
   std::vector<int> lost;  // hosts that were lost or left; empty: its trainers ended by themselves
   std::string reason;     // for people
 
   std::string Encode() const;
-  bool operator==(const AttemptEndRecord&) const = default;
 };
 
 /// The names below RUN, with five digits or more.
 std::string AttemptName(std::int64_t number);
 std::string AttemptEndName(std::int64_t number);
 
-/// kDataLoss names `where` if the text is no such object of a known version.
+/// kDataLoss names `where` if the text is no attempt of a known version.
 Result<AttemptRecord> ParseAttemptRecord(std::string_view text, std::string_view where);
-Result<AttemptEndRecord> ParseAttemptEndRecord(std::string_view text, std::string_view where);
 
 }  // namespace pipeline

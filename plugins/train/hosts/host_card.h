@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "plugins/train/hosts/host_position.h"
+#include "plugins/train/hosts/training_end.h"
 
 namespace pipeline {
 
@@ -20,30 +21,6 @@ struct LocalCheckpoint {
   std::int64_t attempt = 0;  // that made it
   std::string part;          // 16 hexadecimal digits, derived from the files of the part
   bool operator==(const LocalCheckpoint&) const = default;
-};
-
-/// How the trainers of one host ended in one attempt.
-struct TrainerEnd {
-  std::int64_t attempt = 0;
-  int code = 0;             // exit code
-  int signal = 0;           // that killed it; 0: it exited
-  bool hung = false;        // its host's watchdog ended it
-  bool progressed = false;  // it committed a checkpoint newer than all before
-  bool lost = false;        // its host was cut off and ended it, so the attempt has lost this host
-  bool fatal = false;       // of an external trainer: another attempt would end in the same way
-  bool again = false;       // of an external trainer: another attempt may do better, whatever its code
-  std::string cause;        // a few words for people
-  bool good() const { return code == 0 && signal == 0 && !hung && !fatal && !again; }
-  bool operator==(const TrainerEnd&) const = default;
-};
-
-/// How the whole run ended, as the leader says it.
-enum class TrainingOutcome : std::uint8_t { kDone, kStopped, kFailed };
-struct TrainingEnd {
-  TrainingOutcome outcome = TrainingOutcome::kDone;
-  Code code = Code::kOk;  // of a failure
-  std::string message;    // of a failure
-  bool operator==(const TrainingEnd&) const = default;
 };
 
 struct HostCard {

@@ -31,7 +31,7 @@ std::size_t Rank(const TrainerEnd& end) {
 LeaderStep Fail(Code code, std::string why) {
   LeaderStep step;
   step.kind = LeaderKind::kFail;
-  step.over = {.outcome = TrainingOutcome::kFailed, .code = code, .message = std::move(why)};
+  step.over = Failed(Status(code, std::move(why)));
   return step;
 }
 

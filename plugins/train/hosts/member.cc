@@ -14,10 +14,6 @@ MemberStep Finished(TrainingEnd end) {
   return {.kind = MemberKind::kFinish, .attempt = {}, .end = std::move(end), .why = {}};
 }
 
-TrainingEnd Failed(Code code, std::string why) {
-  return {.outcome = TrainingOutcome::kFailed, .code = code, .message = std::move(why)};
-}
-
 }  // namespace
 
 Member::Member(HostCard card, const HostTiming& timing, Time now)
@@ -72,10 +68,10 @@ MemberStep Member::Next(Time now) const {
     return {};
   }
   if (superseded_)
-    return Finished(
-        Failed(Code::kFailedPrecondition, StrCat("host ", card_.host,
+    return Finished(Failed(
+        Status(Code::kFailedPrecondition, StrCat("host ", card_.host,
                                                  " was started again, here or on another machine; this "
-                                                 "start ends")));
+                                                 "start ends"))));
   if (card_.leaves && !leads())
     return Finished({.outcome = TrainingOutcome::kStopped, .code = Code::kCancelled, .message = {}});
   if (!leads()) {
@@ -83,10 +79,10 @@ MemberStep Member::Next(Time now) const {
     // The words of an earlier run do not change any more.
     if (leader_.Fresh(now) && leader_.card()->over) return Finished(*leader_.card()->over);
     if (leader_.SilentFor(now) > timing_.hosts_wait)
-      return Finished(
-          Failed(Code::kUnavailable,
+      return Finished(Failed(
+          Status(Code::kUnavailable,
                  StrCat("host 0 gave no sign of life for ", WholeSeconds(leader_.SilentFor(now)) / 60,
-                        " min; start the same command on every host, with the same file, keys and `out`")));
+                        " min; start the same command on every host, with the same file, keys and `out`"))));
   }
   const bool startable = attempt_ && !attempt_ended_ && Belongs(*attempt_) && !card_.leaves &&
                          !(card_.ended && card_.ended->attempt == attempt_->number) && MayWrite(now) &&

@@ -304,10 +304,7 @@ void SliceLoop::TakeReading(const Reading& reading, Time now) {
     leader_->Saw(host, card == reading.cards.end() ? std::nullopt : std::optional(card->second), now);
   }
   if (reading.marker && trainer_.Ready()) leader_->Marked(*reading.marker);
-  if (!reading.damage.ok() && !member_.card().over)
-    FinishAs({.outcome = TrainingOutcome::kFailed,
-              .code = reading.damage.code(),
-              .message = std::string(reading.damage.message())});
+  if (!reading.damage.ok() && !member_.card().over) FinishAs(Failed(reading.damage));
 }
 
 std::optional<TrainingEnd> SliceLoop::Obey(Time now) {
@@ -373,13 +370,12 @@ bool SliceLoop::Publish(Time now) {
     return true;
   }
   if (now - *all_done_ <= timing_.hosts_wait) return false;
-  FinishAs({.outcome = TrainingOutcome::kFailed,
-            .code = Code::kUnavailable,
-            .message =
-                StrCat("all steps are done, and the last checkpoint is not whole after ",
-                       WholeSeconds(now - *all_done_) / 60,
-                       " min: a host cannot send its part, and its output says why; mend that, and start the "
-                       "same command on every host again")});
+  FinishAs(Failed(
+      Status(Code::kUnavailable,
+             StrCat("all steps are done, and the last checkpoint is not whole after ",
+                    WholeSeconds(now - *all_done_) / 60,
+                    " min: a host cannot send its part, and its output says why; mend that, and start the "
+                    "same command on every host again"))));
   return true;
 }
 
@@ -406,9 +402,10 @@ void SliceLoop::Begin(AttemptRecord attempt) {
 void SliceLoop::End(const LeaderStep& step, Time now) {
   Time wait{0};
   if (step.end.lost.empty()) {
-    RestartAdvice advice = trainer_.Advise(step.decided);
-    if (!advice.again) return FinishAs(std::move(advice.over));
-    wait = advice.wait;
+    const RestartDecision decision = trainer_.Advise(step.decided);
+    if (decision.kind != RestartDecision::Kind::kAgain)
+      return FinishAs(Failed(Status(decision.code, decision.why)));
+    wait = decision.wait;
   }
   all_done_.reset();
   Say(StrCat("attempt ", step.end.number, " ended: ", step.end.reason));

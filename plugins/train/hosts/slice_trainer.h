@@ -1,22 +1,14 @@
 // The trainer of one host, as the loop over all hosts uses it.
 #pragma once
 
-#include <chrono>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
+#include "plugins/train/hosts/restart_policy.h"
 
 namespace pipeline {
-
-/// The consequence of an end of the trainers that no lost host caused.
-struct RestartAdvice {
-  bool again = false;
-  std::chrono::nanoseconds wait{0};  // before the next attempt
-  TrainingEnd over;                  // if not again
-};
 
 /// Every function is called from the thread of the loop, and returns at once.
 class SliceTrainer {
@@ -54,7 +46,8 @@ class SliceTrainer {
 
   /// Fills in a coordinator of the trainers that is free now, and the digest of the rows.
   virtual void Complete(AttemptRecord& attempt) = 0;
-  virtual RestartAdvice Advise(const TrainerEnd& end) = 0;
+  /// The consequence of an end of the trainers that no lost host caused.
+  virtual RestartDecision Advise(const TrainerEnd& end) = 0;
   /// True if the last checkpoint has its marker, so that the result may be published.
   virtual bool MayPublish() = 0;
   /// Publishes the result. Called until it returns how the run ended.

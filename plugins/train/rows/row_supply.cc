@@ -12,8 +12,8 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/directory_lock.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/input_check.h"
-#include "plugins/train/restart_policy.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {
@@ -261,13 +261,9 @@ Result<RowChecksums> RowSupply::Measure() {
     const Lock lock(telling);
     if (now < told + of / 100) return;
     told = now;
-    Json progress;
-    progress["kind"] = "progress";
-    progress["done"] = now;
-    progress["of"] = of;
-    progress["text"] =
-        StrCat("reading all rows once for their checksums: ", HumanBytes(now), " of ", HumanBytes(of));
-    call_.Emit(progress);
+    call_.Progress(
+        static_cast<std::int64_t>(now), static_cast<std::int64_t>(of),
+        StrCat("reading all rows once for their checksums: ", HumanBytes(now), " of ", HumanBytes(of)));
   };
   return MeasureRows(*blocks_, [&](const FileFacts& shard, const auto& take) -> Status {
     const auto counted = [&](std::string_view bytes) -> Status {

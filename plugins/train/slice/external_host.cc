@@ -66,23 +66,17 @@ void ExternalHost::Hear(const Json& event) {
   if (mirror_) mirror_->Committed(step);
 }
 
-Result<TrainerEnd> ExternalHost::End(AttemptEnd ended) {
+Result<TrainerEnd> ExternalHost::End(TrainerEnd ended) {
   Status sent;
-  const Result<AttemptEnd> judged = training_.Judge(std::move(ended));
+  Result<TrainerEnd> judged = training_.Judge(std::move(ended));
   if (mirror_) {
     sent = mirror_->Finish();
     mirror_.reset();
     bucket_.reset();
   }
-  RETURN_IF_ERROR(judged.status());
-  TrainerEnd end;
-  end.code = judged->code;
-  end.signal = judged->signal;
-  end.hung = judged->hung;
-  end.cause = StrCat("host ", job_.position.host, ": ", judged->cause);
-  end.fatal = judged->meaning == AttemptEnd::Meaning::kFatal;
-  end.again = judged->meaning == AttemptEnd::Meaning::kTryAgain;
-  if (judged->stopped && !end.good()) {
+  ASSIGN_OR_RETURN(TrainerEnd end, std::move(judged));
+  end.cause = StrCat("host ", job_.position.host, ": ", end.cause);
+  if (end.stopped && !end.good()) {
     // Whatever it ended with, it was asked to.
     end.code = kStopped;
     end.signal = 0;

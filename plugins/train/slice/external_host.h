@@ -33,7 +33,7 @@ class ExternalHost {
   /// On host 0, a checkpoint is sent from now on.
   void Hear(const Json& event);
   /// The meaning of the end for all hosts. On host 0 it first waits until the last checkpoint is sent.
-  Result<TrainerEnd> End(AttemptEnd ended);
+  Result<TrainerEnd> End(TrainerEnd ended);
 
   bool shared() const { return training_.shared(); }
   /// The step of the newest checkpoint that host 0 knows; -1: none.

@@ -10,9 +10,8 @@ namespace pipeline {
 
 namespace {
 
-TrainerEnd EndOf(std::int64_t attempt, const Status& why) {
+TrainerEnd EndOf(const Status& why) {
   TrainerEnd end;
-  end.attempt = attempt;
   end.code = why.code() == Code::kDataLoss ? kExitDamagedData : kExitTryAgain;
   end.cause = why.message();
   return end;
@@ -20,12 +19,15 @@ TrainerEnd EndOf(std::int64_t attempt, const Status& why) {
 
 }  // namespace
 
-HostTrainer::HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRun& bucket)
+HostTrainer::HostTrainer(const Run& run, SliceCheckpoints& checkpoints)
     : run_(run),
+      training_(run.training),
+      job_(training_.job),
+      directory_(training_.directory),
+      rows_(training_.rows.get()),
       checkpoints_(checkpoints),
-      bucket_(bucket),
-      runner_(run.job, run.call, run.directory),
-      policy_(run.job.restarts(), true) {}
+      runner_(job_, training_.call, directory_),
+      policy_(job_.restarts(), true) {}
 
 HostTrainer::~HostTrainer() {
   wish_ = Wish::kKill;
@@ -42,6 +44,7 @@ void HostTrainer::Start(const AttemptRecord& attempt) {
   }
   attempt_ = std::jthread([this, attempt] {
     TrainerEnd end = RunAttempt(attempt);
+    end.stopped = false;  // `Leader` decides about a stop
     checkpoints_.AttemptEnded();
     const Lock lock(mutex_);
     end_ = std::move(end);
@@ -56,66 +59,53 @@ std::optional<TrainerEnd> HostTrainer::TakeEnd() {
 Status HostTrainer::Prepare(const AttemptRecord& attempt) {
   if (attempt.data != run_.data_digest)
     return Status(Code::kFailedPrecondition,
-                  StrCat(run_.job.data_manifest.empty() ? run_.job.data_set_manifest : run_.job.data_manifest,
+                  StrCat(job_.data_manifest.empty() ? job_.data_set_manifest : job_.data_manifest,
                          ": is not the manifest that host 0 trains on; start again"));
   const auto given_up = [this] { return wish_ != Wish::kGoOn; };
   const bool brings = run_.external == nullptr || !run_.external->shared();
   if (brings) RETURN_IF_ERROR(checkpoints_.Bring(attempt, given_up));
-  if (run_.rows != nullptr) RETURN_IF_ERROR(run_.rows->BeginAttempt(given_up));
+  if (rows_ != nullptr) RETURN_IF_ERROR(rows_->BeginAttempt(given_up));
   // An earlier result has fewer steps, or another host's end undid it: only this attempt's own may count.
-  RETURN_IF_ERROR(run_.directory.Remove("result.json"));
-  return run_.directory.Write("job.json", run_.job_file);
+  RETURN_IF_ERROR(directory_.Remove("result.json"));
+  return directory_.Write("job.json", run_.job_file);
 }
 
 TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {
   if (run_.external != nullptr) run_.external->Start();
-  if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(attempt.number, ready);
-  run_.directory.MakeRoom(attempt.number);
+  if (const Status ready = Prepare(attempt); !ready.ok()) return EndOf(ready);
+  directory_.MakeRoom(attempt.number);
   AttemptStart start;
   start.number = attempt.number;
-  start.host = run_.position.host;
-  start.hosts = run_.position.hosts;
   start.coordinator = attempt.coordinator;
   start.resume = attempt.step < 0 ? std::string("none") : StrCat(attempt.step);
-  if (run_.rows != nullptr) start.blocks = run_.rows->blocks_directory();
+  if (rows_ != nullptr) start.blocks = rows_->blocks_directory();
   start.wish = [this] { return wish_.load(); };
   start.excused = [this] { return others_fetch_.load(); };
   start.hear = [this](const Json& event) { Hear(event); };
   if (run_.external != nullptr) return RunProgram(attempt, start);
-  const Result<AttemptEnd> ran = runner_.Run(run_.python, start);
+  Result<TrainerEnd> end = runner_.Run(training_.python, start);
   waiting_.clear();
   fetching_ = 0;
-  if (!ran.ok()) return EndOf(attempt.number, ran.status());
-  TrainerEnd end;
-  end.attempt = attempt.number;
-  end.code = ran->code;
-  end.signal = ran->signal;
-  end.hung = ran->hung;
-  end.progressed = ran->progressed;
-  end.cause = StrCat("host ", run_.position.host, ": ", ran->cause);
-  return end;
+  if (!end.ok()) return EndOf(end.status());
+  end->cause = StrCat("host ", job_.position.host, ": ", end->cause);
+  return std::move(*end);
 }
 
 TrainerEnd HostTrainer::RunProgram(const AttemptRecord& attempt, AttemptStart& start) {
   Result<ProgramStart> program = run_.external->Begin(attempt);
   if (!program.ok()) {
-    TrainerEnd end = EndOf(attempt.number, program.status());
+    TrainerEnd end = EndOf(program.status());
     end.fatal = program.status().code() == Code::kFailedPrecondition;
-    end.cause = StrCat("host ", run_.position.host, ": ", end.cause);
+    end.cause = StrCat("host ", job_.position.host, ": ", end.cause);
     return end;
   }
   start.program = std::move(*program);
   // Many programs write lines on host 0 alone.
   start.excused = [this] { return leader_trains_.load(); };
   start.hear = [external = run_.external](const Json& event) { external->Hear(event); };
-  Result<AttemptEnd> ran = runner_.Run({}, start);
-  if (!ran.ok()) return EndOf(attempt.number, ran.status());
-  const bool progressed = ran->progressed;
-  Result<TrainerEnd> end = run_.external->End(std::move(*ran));
-  if (!end.ok()) return EndOf(attempt.number, end.status());
-  end->attempt = attempt.number;
-  end->progressed = progressed;
-  return std::move(*end);
+  Result<TrainerEnd> end = runner_.Run({}, start);
+  if (end.ok()) end = run_.external->End(std::move(*end));
+  return end.ok() ? std::move(*end) : EndOf(end.status());
 }
 
 void HostTrainer::Stop() {
@@ -126,7 +116,7 @@ void HostTrainer::Stop() {
 void HostTrainer::Hear(const Json& event) {
   const std::string_view kind = event["kind"].AsString();
   if (kind == "need") return checkpoints_.Answer(event);
-  if (kind == "rows" && run_.rows != nullptr) return run_.rows->Hear(event);
+  if (kind == "rows" && rows_ != nullptr) return rows_->Hear(event);
   if (kind == "phase") {
     if (event["name"].AsString() == "fetch")
       waiting_.insert(event["worker"].AsInt());
@@ -139,7 +129,7 @@ void HostTrainer::Hear(const Json& event) {
 }
 
 void HostTrainer::Complete(AttemptRecord& attempt) {
-  std::string address = run_.position.address_of_leader;
+  std::string address = job_.position.address_of_leader;
   if (address.empty()) address = OwnAddress();
   const Result<int> port = FreePort(false);
   // If absent: the trainers fail to meet, and the next attempt tries again.
@@ -150,32 +140,19 @@ void HostTrainer::Complete(AttemptRecord& attempt) {
   attempt.step = run_.external->shared() ? run_.external->newest() : checkpoints_.newest_marker();
 }
 
-RestartAdvice HostTrainer::Advise(const TrainerEnd& end) {
-  AttemptEnd ended;
-  ended.code = end.code;
-  ended.signal = end.signal;
-  ended.hung = end.hung;
-  ended.progressed = end.progressed;
-  ended.cause = end.cause;
+RestartDecision HostTrainer::Advise(const TrainerEnd& end) {
+  TrainerEnd ended = end;
   if (run_.external != nullptr) ended.progressed = run_.external->progressed();
-  if (end.again) ended.meaning = AttemptEnd::Meaning::kTryAgain;
-  if (end.fatal) ended.meaning = AttemptEnd::Meaning::kFatal;
-  const RestartDecision decision = policy_.Decide(ended);
-  RestartAdvice advice;
-  advice.again = decision.kind == RestartDecision::Kind::kAgain;
-  advice.wait = decision.wait;
-  if (!advice.again)
-    advice.over = {.outcome = TrainingOutcome::kFailed,
-                   .code = decision.code,
-                   .message = StrCat(decision.why, "; each host has the output of its trainer, this one in ",
-                                     run_.directory.LogPath(end.attempt, 0, ".log"))};
-  return advice;
+  RestartDecision decision = policy_.Decide(ended);
+  decision.why += StrCat("; each host has the output of its trainer, this one in ",
+                         directory_.LogPath(end.attempt, 0, ".log"));
+  return decision;
 }
 
 bool HostTrainer::MayPublish() {
   if (run_.external != nullptr) return true;  // its attempt has ended after that
   // The last checkpoint has a marker before the result that names it.
-  return checkpoints_.newest_marker() >= run_.directory.Read("result.json")["steps"].AsInt();
+  return checkpoints_.newest_marker() >= directory_.Read("result.json")["steps"].AsInt();
 }
 
 std::optional<TrainingEnd> HostTrainer::Publish() {
@@ -193,14 +170,10 @@ std::optional<TrainingEnd> HostTrainer::Publish() {
 }
 
 TrainingEnd HostTrainer::PublishNow() {
-  const auto failed = [](const Status& why) {
-    return TrainingEnd{
-        .outcome = TrainingOutcome::kFailed, .code = why.code(), .message = std::string(why.message())};
-  };
-  Result<std::vector<std::string>> objects = run_.directory.Objects();
-  if (!objects.ok()) return failed(objects.status());
-  const Status published = bucket_.Publish(*objects, run_.job_file);
-  if (!published.ok()) return failed(published);
+  Result<std::vector<std::string>> objects = directory_.Objects();
+  if (!objects.ok()) return Failed(objects.status());
+  const Status published = training_.bucket->Publish(*objects, run_.job_file);
+  if (!published.ok()) return Failed(published);
   objects_ = std::move(*objects);
   return {};
 }

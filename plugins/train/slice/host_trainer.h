@@ -13,10 +13,8 @@
 
 #include "base/mutex.h"
 #include "plugins/train/attempt_runner.h"
-#include "plugins/train/bucket_run.h"
-#include "plugins/train/hosts/host_position.h"
 #include "plugins/train/hosts/slice_trainer.h"
-#include "plugins/train/rows/row_supply.h"
+#include "plugins/train/prepared_training.h"
 #include "plugins/train/slice/external_host.h"
 #include "plugins/train/slice/slice_checkpoints.h"
 
@@ -26,18 +24,13 @@ namespace pipeline {
 class HostTrainer final : public SliceTrainer {
  public:
   struct Run {
-    const TrainJob& job;
-    const HostCall& call;
-    const RunDirectory& directory;
-    const HostPosition& position;
-    std::string python;
+    const PreparedTraining& training;
     std::string data_digest;  // of the manifest of the rows
     Json job_file;
-    RowSupply* rows = nullptr;         // null: the rows are where all hosts see them
     ExternalHost* external = nullptr;  // null: the bundled trainer
   };
-  /// All arguments outlive it. `bucket` publishes, on host 0.
-  HostTrainer(const Run& run, SliceCheckpoints& checkpoints, BucketRun& bucket);
+  /// All arguments outlive it. The bucket of the training publishes, on host 0.
+  HostTrainer(const Run& run, SliceCheckpoints& checkpoints);
   /// Ends the trainers at once.
   ~HostTrainer() override;
 
@@ -49,12 +42,12 @@ class HostTrainer final : public SliceTrainer {
   void Send(const LocalCheckpoint& checkpoint) override { checkpoints_.Send(checkpoint); }
   bool Fetches() override { return fetching_ > 0; }
   void OthersFetch(bool others) override { others_fetch_ = others; }
-  bool Ready() override { return run_.rows == nullptr || run_.rows->ChecksumsEnded().has_value(); }
+  bool Ready() override { return rows_ == nullptr || rows_->ChecksumsEnded().has_value(); }
   bool StopsTogether() override { return run_.external == nullptr; }
   void LeaderTrains(bool leader) override { leader_trains_ = leader; }
 
   void Complete(AttemptRecord& attempt) override;
-  RestartAdvice Advise(const TrainerEnd& end) override;
+  RestartDecision Advise(const TrainerEnd& end) override;
   bool MayPublish() override;
   std::optional<TrainingEnd> Publish() override;
 
@@ -71,8 +64,11 @@ class HostTrainer final : public SliceTrainer {
   TrainingEnd PublishNow();
 
   const Run run_;
+  const PreparedTraining& training_;
+  const TrainJob& job_;
+  const RunDirectory& directory_;
+  RowSupply* const rows_;  // null: the rows are where all hosts see them
   SliceCheckpoints& checkpoints_;
-  BucketRun& bucket_;
   AttemptRunner runner_;  // the thread of the attempt uses it
   RestartPolicy policy_;
   std::atomic<Wish> wish_{Wish::kGoOn};

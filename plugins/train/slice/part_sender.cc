@@ -1,35 +1,24 @@
 #include "plugins/train/slice/part_sender.h"
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <map>
-#include <system_error>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/link_files.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 4;
 constexpr std::chrono::seconds kRetry{5};
-constexpr const char* kOutgoing = "outgoing";
-
-void RemoveTree(const std::string& path) {
-  std::error_code ignored;  // the next run removes it
-  std::filesystem::remove_all(path, ignored);
-}
+constexpr const char* kOutgoing = "outgoing";  // the next run removes files that stay there
 
 }  // namespace
 
 PartSender::PartSender(std::string uri, const RunDirectory& directory, const HostCall& call)
-    : uri_(std::move(uri)), directory_(directory), call_(call), storage_(call.storage()) {
-  RemoveTree(directory_.Path(kOutgoing));
+    : directory_(directory), call_(call), storage_(call.storage()), bucket_(std::move(uri), 1, storage_) {
+  (void)RemoveAll(directory_.Path(kOutgoing));
   thread_ = std::jthread([this](const std::stop_token& stop) { Loop(stop); });
 }
 
@@ -80,16 +69,12 @@ void PartSender::Loop(const std::stop_token&) {
 }
 
 Status PartSender::Link(const LocalPart& part, const std::string& outgoing) const {
+  const std::string place = directory_.Path(StrCat("checkpoints/", part.step));
   std::vector<std::string> names;
   for (const FileFacts& file : part.part.files) names.push_back(file.name);
-  RETURN_IF_ERROR(LinkFiles(directory_.Path(StrCat("checkpoints/", part.step)), names, outgoing));
-  return RunSeveral(names.size(), kAtOnce, [&](std::size_t at) -> Status {
-    ASSIGN_OR_RETURN(const FileFacts found, MeasureFile(outgoing, names[at], [] { return false; }));
-    if (found == part.part.files[at]) return {};
-    return Status(Code::kDataLoss, StrCat(directory_.Path(StrCat("checkpoints/", part.step, "/", names[at])),
-                                          ": is not as the trainer wrote it, of ", part.part.files[at].bytes,
-                                          " bytes and CRC-32C ", ShownCrc(part.part.files[at])));
-  });
+  RETURN_IF_ERROR(LinkFiles(place, names, outgoing));
+  ASSIGN_OR_RETURN(const std::vector<FileFacts> found, MeasureFiles(outgoing, names));
+  return CheckAsWritten(part.part.files, found, place);
 }
 
 Status PartSender::SendPart(const Key& key) {
@@ -101,40 +86,16 @@ Status PartSender::SendPart(const Key& key) {
   ASSIGN_OR_RETURN(const std::optional<LocalPart> local, ParseLocalPart(list, directory_.Path(name)));
   if (!local || local->unfinished || local->fetched || local->attempt != key.second)
     return Status(Code::kCancelled, "it is not on this disk");
-  PartRecord record{local->step, local->attempt, local->hosts, local->part};
+  const PartRecord record{local->step, local->attempt, local->hosts, local->part};
   const std::string outgoing = directory_.Path(StrCat(kOutgoing, "/", key.first, "-", key.second));
   RETURN_IF_ERROR(Link(*local, outgoing));
-  const std::string folder = StrCat(uri_, "/", key.first, "/", record.part.Digest());
-  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(folder));
-  std::map<std::string, std::uint64_t> there;
-  for (const HostStorage::Object& object : listed) there.emplace(object.name, object.bytes);
-  const auto given_up = [&] { return !Wanted(key); };
-  const Status sent = RunSeveral(record.part.files.size(), kAtOnce, [&](std::size_t at) -> Status {
-    const FileFacts& file = record.part.files[at];
-    const auto found = there.find(file.name);
-    if (found != there.end() && found->second == file.bytes) return {};
-    if (given_up()) return Status(Code::kCancelled, "another checkpoint is sent");
-    const Status put = storage_.Put(StrCat(outgoing, "/", file.name), StrCat(folder, "/", file.name),
-                                    PIPE_CREATE_ONLY | PIPE_AFTER_STOP, given_up);
-    // An earlier try, whose answer was lost, sent the same bytes: its content is in the folder's name.
-    return put.code() == Code::kAlreadyExists ? Status() : put;
-  });
-  RemoveTree(outgoing);
+  const Status sent = bucket_.SendPart(record, outgoing, [&] { return !Wanted(key); });
+  (void)RemoveAll(outgoing);
   RETURN_IF_ERROR(sent);
-  const std::string uri = StrCat(uri_, "/", PartRecord::Name(key.first, key.second, record.part.host));
-  const Status told = storage_.PutText(record.Encode(), uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
-  if (told.code() == Code::kAlreadyExists) {
-    ASSIGN_OR_RETURN(const auto there_already,
-                     storage_.ReadWhole(uri, kMostPartRecord));  // also after a stop
-    if (!there_already || there_already->bytes != record.Encode())
-      return Status(Code::kDataLoss, StrCat(uri, ": another start of this host has sent another part"));
-  } else {
-    RETURN_IF_ERROR(told);
-  }
   Json kept;
   kept["kind"] = "part_kept";
   kept["step"] = key.first;
-  kept["uri"] = uri;
+  kept["uri"] = StrCat(bucket_.uri(), "/", record.Name());
   kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
   call_.Emit(kept);
   return {};

@@ -9,6 +9,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/checkpoint_part.h"
 #include "plugins/train/host_call.h"
 #include "plugins/train/hosts/host_card.h"
@@ -16,8 +17,8 @@
 
 namespace pipeline {
 
-/// A thread sends one part at a time: its files, then its record. It removes nothing there. Every function
-/// may be called from any thread and returns at once, except the destructor.
+/// A thread sends one part at a time: its files, then its record. Every function may be called from any
+/// thread and returns at once, except the destructor.
 class PartSender {
  public:
   /// `uri`: of checkpoints/. The references outlive it.
@@ -40,10 +41,10 @@ class PartSender {
   Status Link(const LocalPart& part, const std::string& outgoing) const;
   bool Wanted(const Key& key) const;
 
-  const std::string uri_;
   const RunDirectory& directory_;
   const HostCall& call_;
   const HostStorage storage_;
+  BucketCheckpoints bucket_;  // for the thread
 
   mutable Mutex mutex_;
   ConditionVariable changed_;

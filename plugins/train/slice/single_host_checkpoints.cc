@@ -1,12 +1,8 @@
 #include "plugins/train/slice/single_host_checkpoints.h"
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -14,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_marker.h"
+#include "plugins/train/run_directory.h"
 
 namespace pipeline {
 
@@ -24,19 +21,6 @@ namespace fs = std::filesystem;
 /// The bundled trainer keeps its arrays there; the folders of markers have no such name.
 constexpr const char* kStateFolder = "state";
 
-std::optional<std::int64_t> StepOf(const std::string& name) {
-  std::int64_t step = -1;
-  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (error != std::errc() || rest != name.data() + name.size()) return {};
-  return step;
-}
-
-Json ReadList(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  Result<Json> json = Json::Parse(std::string{std::istreambuf_iterator<char>(file), {}});
-  return json.ok() ? std::move(json).value() : Json();
-}
-
 }  // namespace
 
 Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& call,
@@ -44,20 +28,18 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
   std::map<std::int64_t, CheckpointMarker> whole;
   std::string without_list;
   std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    const auto step = StepOf(at->path().filename().string());
-    std::error_code ignored;
-    if (!step || !fs::is_directory(at->path(), ignored)) continue;
-    const fs::path list = at->path().string() + ".json";
-    if (!fs::exists(list, ignored)) {
-      if (fs::is_directory(at->path() / kStateFolder, ignored)) without_list = at->path().string();
+  for (const std::int64_t step : StepsBelow(directory)) {
+    const std::string place = StrCat(directory, "/", step), list = place + ".json";
+    if (!fs::is_directory(place, error)) continue;
+    if (!fs::exists(list, error)) {
+      if (fs::is_directory(StrCat(place, "/", kStateFolder), error)) without_list = place;
       continue;
     }
-    const Json json = ReadList(list);
+    const Json json = ReadJsonFile(list);
     if (IsUnfinished(json)) continue;
-    Result<CheckpointMarker> marker = ReadCheckpointMarker(json, list.string());
+    Result<CheckpointMarker> marker = ReadCheckpointMarker(json, list);
     if (marker.ok())
-      whole.emplace(*step, std::move(*marker));
+      whole.emplace(step, std::move(*marker));
     else
       call.Log(Level::kWarning, StrCat(marker.status().message(), "; this checkpoint is left out"));
   }
@@ -79,10 +61,7 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
     RETURN_IF_ERROR(sent);
     copied = true;
   }
-  if (!copied)
-    return Status(Code::kDataLoss, StrCat(directory, ": none of ", whole.size(),
-                                          " checkpoints can be read; remove them to start over"));
-  return {};
+  return copied ? Status() : NoneCanBeRead(directory, whole.size());
 }
 
 }  // namespace pipeline

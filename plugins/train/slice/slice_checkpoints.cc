@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/training_end.h"
 #include "plugins/train/slice/single_host_checkpoints.h"
 
 namespace pipeline {
@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kMarkEvery{2};
-constexpr const char* kIncoming = "incoming-";
 constexpr const char* kStatePrefix = "state/";
 
 std::string StepName(std::int64_t step) { return StrCat("checkpoints/", step); }
@@ -37,9 +36,6 @@ bool IsChunk(const std::string& name) {
          name.find('/', std::string_view(kStatePrefix).size()) != std::string::npos && first != '.' &&
          first != '_';
 }
-
-/// The objects show that the checkpoint can never be used.
-bool Useless(Code code) { return code == Code::kDataLoss || code == Code::kNotFound; }
 
 }  // namespace
 
@@ -77,21 +73,14 @@ void SliceCheckpoints::AttemptEnded() {
 void SliceCheckpoints::Look() {
   std::vector<LocalPart> found;
   std::error_code error;
-  for (fs::directory_iterator at(directory_.Path("checkpoints"), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.ends_with(".json") || !fs::is_directory(at->path().parent_path() / at->path().stem(), error)) {
-      error.clear();
-      continue;
-    }
-    const Result<std::optional<LocalPart>> part =
-        ParseLocalPart(directory_.Read("checkpoints/" + name), at->path().string());
+  for (const std::int64_t step : StepsBelow(directory_.Path("checkpoints"))) {
+    if (!fs::is_directory(directory_.Path(StepName(step)), error)) continue;
+    const std::string list = StepName(step) + ".json";
+    const auto part = ParseLocalPart(directory_.Read(list), directory_.Path(list));
     if (!part.ok() || !*part || (*part)->unfinished || (*part)->fetched) continue;
     const bool same_hosts = (*part)->hosts == job_.position.hosts && (*part)->part.host == job_.position.host;
-    if (same_hosts && StrCat((*part)->step, ".json") == name) found.push_back(**part);
+    if (same_hosts && (*part)->step == step) found.push_back(**part);
   }
-  std::sort(found.begin(), found.end(),
-            [](const LocalPart& one, const LocalPart& other) { return one.step < other.step; });
   std::vector<LocalCheckpoint> listed;
   for (const LocalPart& part : found) listed.push_back(CardEntry(part));
   const Lock lock(mutex_);
@@ -249,7 +238,7 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
     for (const CheckpointName& name : committed) {
       if (!bucket_.Usable(name)) continue;
       const Result<CheckpointMarker> marker = bucket_.Open(name);
-      if (!marker.ok() && !Useless(marker.status().code())) return marker.status();
+      if (!marker.ok() && !IsUseless(marker.status())) return marker.status();
       if (!marker.ok()) {
         call_.Log(Level::kWarning, StrCat(bucket_.Uri(name), ": damaged, going back to the one before: ",
                                           marker.status().message()));
@@ -259,9 +248,7 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
       markers_[newest] = *marker;
       break;
     }
-    if (newest < 0 && !committed.empty())
-      return Status(Code::kDataLoss, StrCat(bucket_.uri(), ": none of ", committed.size(),
-                                            " checkpoints can be read; remove them to start over"));
+    if (newest < 0 && !committed.empty()) return NoneCanBeRead(bucket_.uri(), committed.size());
     marked_ = newest;
     looked_ = true;
   }
@@ -337,7 +324,7 @@ Status SliceCheckpoints::BringOne(const CheckpointMarker& marker, const std::fun
       marker.by_parts() ? FileTest([](const std::string& name) { return !IsChunk(name); }) : FileTest();
   const Result<std::uint64_t> bytes =
       FetchCheckpoint(marker, job_.run_uri + "/checkpoints", directory, call_, wanted, given_up);
-  if (!bytes.ok() && Useless(bytes.status().code())) {
+  if (!bytes.ok() && IsUseless(bytes.status())) {
     const Lock lock(bucket_mutex_);
     RETURN_IF_ERROR(bucket_.Condemn(marker.Name()));
     return Status(Code::kUnavailable, StrCat(bytes.status().message(), "; another checkpoint is taken"));
@@ -349,14 +336,6 @@ Status SliceCheckpoints::BringOne(const CheckpointMarker& marker, const std::fun
 }
 
 Status SliceCheckpoints::Install(const CheckpointMarker& marker, const std::string& incoming) const {
-  const fs::path place = directory_.Path(StepName(marker.step));
-  std::error_code error;
-  fs::create_directories(place.parent_path(), error);
-  // Without its list of files, a directory counts for nothing.
-  RETURN_IF_ERROR(directory_.Remove(StepName(marker.step) + ".json"));
-  fs::remove_all(place, error);
-  if (!error) fs::rename(incoming, place, error);
-  if (error) return SystemError(place.string(), error.value());
   Json json;
   json["pipe_checkpoint"] = marker.by_parts() ? 2 : 1;
   json["step"] = marker.step;
@@ -369,7 +348,7 @@ Status SliceCheckpoints::Install(const CheckpointMarker& marker, const std::stri
   json["files"] = FilesToJson(marker.AllFiles());
   for (const std::string& pin : marker.pinned) json["pinned"].Append(pin);
   if (marker.best.is_object() && !marker.pinned.empty()) json["best"] = marker.best;
-  return directory_.Write(StepName(marker.step) + ".json", json);
+  return InstallCheckpoint(directory_, marker.step, json, incoming);
 }
 
 void SliceCheckpoints::Answer(const Json& need) {
@@ -429,7 +408,7 @@ Json SliceCheckpoints::FetchNeeded(const Json& need) {
     fetched_ += *bytes;
     return answer;
   }
-  if (Useless(bytes.status().code())) {
+  if (IsUseless(bytes.status())) {
     const Lock lock(bucket_mutex_);
     (void)bucket_.Condemn(marker.Name());
   }

@@ -12,26 +12,16 @@
 #include "base/machine.h"
 #include "base/random_name.h"
 #include "base/str.h"
-#include "plugins/train/bucket_run.h"
-#include "plugins/train/event_journal.h"
-#include "plugins/train/external/external_settings.h"
-#include "plugins/train/external/external_training.h"
 #include "plugins/train/hosts/slice_loop.h"
 #include "plugins/train/hosts/thread_errands.h"
-#include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/preemption_notice.h"
-#include "plugins/train/progress_reporter.h"
-#include "plugins/train/rows/row_supply.h"
-#include "plugins/train/run_directory.h"
 #include "plugins/train/slice/external_host.h"
 #include "plugins/train/slice/host_digests.h"
 #include "plugins/train/slice/host_trainer.h"
 #include "plugins/train/slice/own_address.h"
-#include "plugins/train/slice/shared_location.h"
 #include "plugins/train/slice/slice_checkpoints.h"
 #include "plugins/train/slice/slice_objects.h"
-#include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
 
@@ -69,81 +59,29 @@ class Published {
 
 class HostRun {
  public:
-  HostRun(TrainJob& job, const HostPosition& position, const HostTiming& timing, const HostCall& call,
-          const TrainInputs& inputs, const RunDirectory& directory)
-      : job_(job),
-        position_(position),
+  HostRun(const PreparedTraining& training, const HostTiming& timing)
+      : training_(training),
+        job_(training.job),
+        position_(job_.position),
         timing_(timing),
-        call_(call),
-        inputs_(inputs),
-        directory_(directory),
-        bucket_(job, directory, call) {}
+        call_(training.call),
+        directory_(training.directory) {}
 
   Result<Json> Run() {
-    ASSIGN_OR_RETURN(const auto published, bucket_.FindPublished(JobFile(job_, inputs_)));
-    if (published) {
-      call_.Log(Level::kInfo,
-                StrCat(job_.stage, ": ", job_.run_uri, " holds the steps that are asked for already"));
-      return leads() ? AnswerOf(published->result, published->objects) : Json(Json::Object{});
-    }
-    std::unique_ptr<ExternalTraining> external;
-    std::string python;
-    if (IsExternal(job_.settings)) {
-      ASSIGN_OR_RETURN(external, ExternalTraining::Make(job_, directory_, call_));
-    } else {
-      ASSIGN_OR_RETURN(python, FindPython(job_.environment()));
-    }
-    ProgressReporter reporter(call_, job_.steps());
-    if (leads()) reporter.Note(inputs_.Describe());
-    ASSIGN_OR_RETURN(const std::unique_ptr<RowSupply> rows, BringInputs(job_, call_));
-    if (rows && external) RETURN_IF_ERROR(rows->CheckWhole());
-    if (rows && leads()) rows->BeginChecksums();
-    reporter.Note(StrCat("logs, events and TensorBoard files are in ", job_.run_dir));
-    Result<Json> answer = Train(python, external.get(), rows.get());
-    if (rows)
-      EventJournal(directory_.Path("events.jsonl"), call_).Keep(rows->Report(), SystemClock().Monotonic());
-    return answer;
-  }
-
- private:
-  bool leads() const { return position_.host == 0; }
-
-  /// An external trainer may have no rows.
-  const std::string& DataManifest() const {
-    return job_.data_manifest.empty() ? job_.data_set_manifest : job_.data_manifest;
-  }
-
-  Result<HostCard> CardOf(const std::string& data_manifest) const {
-    HostCard card;
-    card.host = position_.host;
-    card.hosts = position_.hosts;
-    card.nonce = RandomName(32);
-    card.boot = BootId();
-    const auto at = static_cast<std::size_t>(position_.host);
-    card.address = at < position_.addresses.size() ? position_.addresses[at] : OwnAddress();
-    ASSIGN_OR_RETURN(card.digests, HostDigests(job_, data_manifest));
-    return card;
-  }
-
-  Result<Json> Train(const std::string& python, ExternalTraining* external, RowSupply* rows) {
     const HostStorage storage = call_.storage();
     ASSIGN_OR_RETURN(const std::string manifest, storage.Read(DataManifest(), kMostManifest));
     ASSIGN_OR_RETURN(HostCard card, CardOf(manifest));
-    const Json job_file = JobFile(job_, inputs_);
+    const Json job_file = JobFile(job_, training_.inputs);
+    RowSupply* const rows = training_.rows.get();
     SliceCheckpoints checkpoints(job_, call_, directory_);
     std::optional<ExternalHost> program;
-    if (external != nullptr) program.emplace(job_, call_, directory_, *external, checkpoints);
-    const HostTrainer::Run run{.job = job_,
-                               .call = call_,
-                               .directory = directory_,
-                               .position = position_,
-                               .python = python,
-                               .data_digest = DigestOf(manifest).ToHex(),
-                               .job_file = job_file,
-                               .rows = rows,
-                               .external = program ? &*program : nullptr};
-    HostTrainer trainer(run, checkpoints, bucket_);
-    Published published(bucket_, storage, job_, job_file);
+    if (training_.external) program.emplace(job_, call_, directory_, *training_.external, checkpoints);
+    HostTrainer trainer({.training = training_,
+                         .data_digest = DigestOf(manifest).ToHex(),
+                         .job_file = job_file,
+                         .external = program ? &*program : nullptr},
+                        checkpoints);
+    Published published(*training_.bucket, storage, job_, job_file);
     SliceObjects objects(
         storage, job_.run_uri,
         {.is_published = [&published] { return published.IsThere(); },
@@ -161,6 +99,24 @@ class HostRun {
     const TrainingEnd end = Loop(std::move(card), objects, trainer, notice);
     if (end.outcome != TrainingOutcome::kDone && !program) checkpoints.SendLast(job_.grace_or_least());
     return AnswerOfEnd(end, trainer, notice);
+  }
+
+ private:
+  /// An external trainer may have no rows.
+  const std::string& DataManifest() const {
+    return job_.data_manifest.empty() ? job_.data_set_manifest : job_.data_manifest;
+  }
+
+  Result<HostCard> CardOf(const std::string& data_manifest) const {
+    HostCard card;
+    card.host = position_.host;
+    card.hosts = position_.hosts;
+    card.nonce = RandomName(32);
+    card.boot = BootId();
+    const auto at = static_cast<std::size_t>(position_.host);
+    card.address = at < position_.addresses.size() ? position_.addresses[at] : OwnAddress();
+    ASSIGN_OR_RETURN(card.digests, HostDigests(job_, data_manifest));
+    return card;
   }
 
   TrainingEnd Loop(HostCard card, SliceObjects& objects, HostTrainer& trainer,
@@ -187,19 +143,15 @@ class HostRun {
   /// Shows a line of the loop, and as the state until a trainer reports its own.
   void Tell(std::string_view line) const {
     call_.Log(Level::kInfo, StrCat(job_.stage, ": ", line));
-    Json progress;
-    progress["kind"] = "progress";
-    progress["done"] = 0;
-    progress["of"] = 0;
-    progress["text"] = line;
-    call_.Emit(progress);
+    call_.Progress(0, 0, line);
   }
 
   Result<Json> AnswerOfEnd(const TrainingEnd& end, const HostTrainer& trainer,
                            const PreemptionNotice& notice) const {
     switch (end.outcome) {
       case TrainingOutcome::kDone:
-        return leads() ? AnswerOf(directory_.Read("result.json"), trainer.objects()) : Json(Json::Object{});
+        return training_.leads() ? AnswerOf(directory_.Read("result.json"), trainer.objects())
+                                 : Json(Json::Object{});
       case TrainingOutcome::kStopped:
         if (call_.stopped()) return Status(Code::kCancelled, "stopped");
         return Status(Code::kUnavailable,
@@ -210,31 +162,18 @@ class HostRun {
     return Status(Code::kInternal, "no outcome");
   }
 
-  TrainJob& job_;
+  const PreparedTraining& training_;
+  const TrainJob& job_;
   const HostPosition& position_;
   const HostTiming timing_;
   const HostCall& call_;
-  const TrainInputs& inputs_;
   const RunDirectory& directory_;
-  BucketRun bucket_;
 };
 
 }  // namespace
 
-Result<Json> TrainOnHosts(TrainJob job, const HostPosition& position, const HostTiming& timing,
-                          const HostCall& call) {
-  RETURN_IF_ERROR(CheckSharedLocation(job.run_uri, position));
-  if (job.settings["shared"].AsBool() && IsElsewhere(job.run_uri))
-    return Status(Code::kInvalidArgument,
-                  StrCat("shared: ", job.run_uri,
-                         " is in a bucket, and {run_dir} of all hosts is a directory; "
-                         "name a directory that all of them see as `out`, or leave `shared` out"));
-  const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
-    return storage.Read(uri, most);
-  };
-  ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
-  ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
-  return HostRun(job, position, timing, call, inputs, directory).Run();
+Result<Json> TrainOnHosts(const PreparedTraining& training, const HostTiming& timing) {
+  return HostRun(training, timing).Run();
 }
 
 }  // namespace pipeline

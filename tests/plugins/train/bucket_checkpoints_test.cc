@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "base/crc32c.h"
 #include "base/str.h"
@@ -243,6 +244,16 @@ TEST_F(BucketCheckpointsTest, DamagedOneIsPassedOverAndDoesNotCount) {
 }
 
 // --------------------------------------------------------------------------------------- the marker
+
+TEST(CheckpointMarkerTest, StepsOfADiskAreThoseOfDirectoriesAndLists) {
+  const TempDir disk;
+  for (const char* name : {"10", "5", "007", "damaged-5-1", "-3"})
+    std::filesystem::create_directories(disk.path() / name);
+  for (const char* name : {"10.json", "7.json", "8.json.part", "best.json"})
+    WriteFile(disk.path() / name, "{}");
+  EXPECT_EQ(StepsBelow(disk.path().string()), (std::set<std::int64_t>{5, 7, 10}));
+  EXPECT_TRUE(StepsBelow((disk.path() / "nowhere").string()).empty());
+}
 
 TEST(CheckpointMarkerTest, IsReadAsItWasWritten) {
   CheckpointMarker marker;

@@ -92,9 +92,9 @@ TEST(AttemptRecordTest, ReadsWhatItWrote) {
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, record);
   const AttemptEndRecord end = {.number = 7, .lost = {2, 3}, .reason = "host 2 was started again"};
-  const Result<AttemptEndRecord> read_end = ParseAttemptEndRecord(end.Encode(), "a");
-  ASSERT_TRUE(read_end.ok());
-  EXPECT_EQ(*read_end, end);
+  EXPECT_EQ(end.Encode(),
+            R"({"lost":[2,3],"number":7,"pipe_attempt_end":1,"reason":"host 2 was started again"})"
+            "\n");
 }
 
 TEST(AttemptRecordTest, NamesSortByNumber) {
@@ -109,10 +109,6 @@ TEST(AttemptRecordTest, AnythingElseIsRefused) {
                                       R"({"pipe_attempt":1,"number":1,"nonces":["a"]})",
                                       R"({"pipe_attempt":9,"number":1,"nonces":["a"],"step":1})"})
     EXPECT_EQ(ParseAttemptRecord(text, "a").status().code(), Code::kDataLoss) << text;
-  for (const std::string_view text :
-       {"", "{}", R"({"pipe_attempt_end":1,"number":0})", R"({"pipe_attempt_end":1,"number":1,"lost":[-1]})",
-        R"({"pipe_attempt_end":1,"number":1,"lost":["2"]})"})
-    EXPECT_EQ(ParseAttemptEndRecord(text, "a").status().code(), Code::kDataLoss) << text;
 }
 
 }  // namespace

@@ -93,7 +93,9 @@ class ScriptedTrainer final : public SliceTrainer {
   bool StopsTogether() override { return stops_together; }
   void LeaderTrains(bool leader) override { leader_trains = leader; }
   void Complete(AttemptRecord&) override {}
-  RestartAdvice Advise(const TrainerEnd&) override { return {.again = true, .wait = {}, .over = {}}; }
+  RestartDecision Advise(const TrainerEnd&) override {
+    return {.kind = RestartDecision::Kind::kAgain, .wait = {}, .code = {}, .why = {}};
+  }
   bool MayPublish() override { return may_publish; }
   std::optional<TrainingEnd> Publish() override {
     ++publications;

@@ -108,9 +108,9 @@ class SliceModel::Trainer final : public SliceTrainer {
   std::vector<LocalCheckpoint> Local() override { return *disk_; }
   void Send(const LocalCheckpoint& checkpoint) override { asked = checkpoint; }
   void Complete(AttemptRecord& made) override { made.coordinator = StrCat("host0:", model_.now_); }
-  RestartAdvice Advise(const TrainerEnd& end) override {
+  RestartDecision Advise(const TrainerEnd& end) override {
     if (end.signal == kBySlice) model_.Break("a host that was cut off counts as a failure of its trainer");
-    return {.again = true, .wait = std::chrono::seconds(1), .over = {}};
+    return {.kind = RestartDecision::Kind::kAgain, .wait = std::chrono::seconds(1), .code = {}, .why = {}};
   }
   bool MayPublish() override { return model_.markers_.contains(model_.options_.steps); }
   std::optional<TrainingEnd> Publish() override {

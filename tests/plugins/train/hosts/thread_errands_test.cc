@@ -149,9 +149,9 @@ class ShortTrainer final : public SliceTrainer {
   void OthersFetch(bool others) override { told = told || others; }
   bool Ready() override { return ready; }
   void Complete(AttemptRecord& attempt) override { attempt.coordinator = "here:1"; }
-  RestartAdvice Advise(const TrainerEnd& end) override {
+  RestartDecision Advise(const TrainerEnd& end) override {
     advised = end;
-    return {.again = true, .wait = 10ms, .over = {}};
+    return {.kind = RestartDecision::Kind::kAgain, .wait = 10ms, .code = {}, .why = {}};
   }
   bool MayPublish() override { return true; }
   std::optional<TrainingEnd> Publish() override { return TrainingEnd{}; }

@@ -32,23 +32,25 @@ class HostTrainerTest : public testing::Test {
   auto With(const Use& use) {
     SliceCheckpoints checkpoints(job_, host_call_, *directory_);
     BucketRun bucket(job_, *directory_, host_call_);
-    const HostTrainer::Run run{.job = job_,
-                               .call = host_call_,
-                               .directory = *directory_,
-                               .position = job_.position,
-                               .python = program_.string(),
-                               .data_digest = {},
-                               .job_file = Json(Json::Object{})};
-    HostTrainer trainer(run, checkpoints, bucket);
+    const TrainInputs inputs;
+    const PreparedTraining training{.job = job_,
+                                    .call = host_call_,
+                                    .inputs = inputs,
+                                    .directory = *directory_,
+                                    .bucket = &bucket,
+                                    .python = program_.string()};
+    HostTrainer trainer({.training = training, .data_digest = {}, .job_file = Json(Json::Object{})},
+                        checkpoints);
     return use(trainer);
   }
-  TrainerEnd EndOf(std::int64_t attempt, const std::string& script) {
+  TrainerEnd EndOf(std::int64_t attempt, const std::string& script, bool stops = false) {
     WriteFile(program_, StrCat("#!/bin/sh\n", script, "\n"));
     std::filesystem::permissions(program_, std::filesystem::perms::owner_all);
-    return With([attempt](HostTrainer& trainer) {
+    return With([attempt, stops](HostTrainer& trainer) {
       AttemptRecord record;
       record.number = attempt;
       trainer.Start(record);
+      if (stops) trainer.Stop();
       for (int look = 0; look < 3000; ++look) {
         if (const auto end = trainer.TakeEnd()) return *end;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -57,8 +59,9 @@ class HostTrainerTest : public testing::Test {
       return TrainerEnd{};
     });
   }
-  RestartAdvice AdviceFor(const TrainerEnd& end) {
-    return With([&end](HostTrainer& trainer) { return trainer.Advise(end); });
+  bool TriesAgainAfter(const TrainerEnd& end) {
+    return With([&end](HostTrainer& trainer) { return trainer.Advise(end).kind; }) ==
+           RestartDecision::Kind::kAgain;
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(directory_->Path(name)); }
 
@@ -85,9 +88,15 @@ TEST_F(HostTrainerTest, AnEndIsNotExplainedByAnEarlierTraining) {
 
 TEST_F(HostTrainerTest, AnAbortIsTriedAgainWithoutANewCheckpoint) {
   job_.settings["restarts"] = 3;
-  EXPECT_TRUE(AdviceFor({.signal = 6, .cause = "aborted"}).again);
-  EXPECT_TRUE(AdviceFor({.code = 128 + 6, .cause = "aborted"}).again);
-  EXPECT_FALSE(AdviceFor({.signal = 11, .cause = "a bug"}).again);
+  EXPECT_TRUE(TriesAgainAfter({.signal = 6, .cause = "aborted"}));
+  EXPECT_TRUE(TriesAgainAfter({.code = 128 + 6, .cause = "aborted"}));
+  EXPECT_FALSE(TriesAgainAfter({.signal = 11, .cause = "a bug"}));
+}
+
+TEST_F(HostTrainerTest, TheLeaderDecidesAboutAStop) {
+  const TrainerEnd end = EndOf(1, "exec sleep 60", true);
+  EXPECT_EQ(end.signal, 15);
+  EXPECT_FALSE(end.stopped) << "the restart policy of host 0 would end the run without a reason";
 }
 
 TEST_F(HostTrainerTest, LogsOfOldAttemptsGo) {

@@ -1,4 +1,4 @@
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/restart_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -8,16 +8,16 @@ namespace {
 using Kind = RestartDecision::Kind;
 using namespace std::chrono_literals;
 
-AttemptEnd Ended(int code, bool progressed = false) {
-  AttemptEnd end;
+TrainerEnd Ended(int code, bool progressed = false) {
+  TrainerEnd end;
   end.code = code;
   end.progressed = progressed;
   end.cause = "it ended";
   return end;
 }
 
-AttemptEnd Killed(int signal, bool progressed) {
-  AttemptEnd end = Ended(0, progressed);
+TrainerEnd Killed(int signal, bool progressed) {
+  TrainerEnd end = Ended(0, progressed);
   end.signal = signal;
   return end;
 }
@@ -73,7 +73,7 @@ TEST(RestartPolicyTest, DeviceOfAnotherProgramIsWaitedForAndCostsNoAttempt) {
     EXPECT_EQ(held.why, "it ended");
   }
   EXPECT_EQ(policy.Decide(Ended(75)).kind, Kind::kFail) << "the budget is what it was before";
-  AttemptEnd stopped = Ended(76);
+  TrainerEnd stopped = Ended(76);
   stopped.stopped = true;
   EXPECT_EQ(RestartPolicy(0, false).Decide(stopped).kind, Kind::kStopped);
   EXPECT_EQ(RestartPolicy(0, false).Decide(Ended(76)).kind, Kind::kAgain);
@@ -113,7 +113,7 @@ TEST(RestartPolicyTest, AbortOfOneOfSeveralProcessesMayPass) {
 }
 
 TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
-  AttemptEnd hung = Killed(9, false);
+  TrainerEnd hung = Killed(9, false);
   hung.hung = true;
   RestartPolicy policy(1, false);
   const RestartDecision first = policy.Decide(hung);
@@ -123,23 +123,23 @@ TEST(RestartPolicyTest, HangCountsAsWhatMayPass) {
 }
 
 TEST(RestartPolicyTest, CallerMayExplainAnEndThatTheContractDoesNot) {
-  AttemptEnd end = Ended(0);
-  end.meaning = AttemptEnd::Meaning::kTryAgain;
+  TrainerEnd end = Ended(0);
+  end.again = true;
   RestartPolicy policy(1, false);
   EXPECT_EQ(policy.Decide(end).kind, Kind::kAgain) << "an end with 0 is no success";
   EXPECT_EQ(policy.Decide(end).code, Code::kUnavailable);
-  end.meaning = AttemptEnd::Meaning::kFatal;
+  end.fatal = true;
   EXPECT_EQ(RestartPolicy(3, false).Decide(end).code, Code::kFailedPrecondition);
   end.stopped = true;
   EXPECT_EQ(RestartPolicy(3, false).Decide(end).kind, Kind::kStopped);
 }
 
 TEST(RestartPolicyTest, StopIsNoFailureWhateverTheTrainerMadeOfIt) {
-  for (AttemptEnd end : {Ended(42), Ended(70), Killed(9, false)}) {
+  for (TrainerEnd end : {Ended(42), Ended(70), Killed(9, false)}) {
     end.stopped = true;
     EXPECT_EQ(RestartPolicy(0, false).Decide(end).kind, Kind::kStopped);
   }
-  AttemptEnd done = Ended(0);
+  TrainerEnd done = Ended(0);
   done.stopped = true;
   EXPECT_EQ(RestartPolicy(0, false).Decide(done).kind, Kind::kDone);
 }

@@ -1,4 +1,4 @@
-#include "plugins/train/restart_policy.h"
+#include "plugins/train/hosts/restart_policy.h"
 
 #include <algorithm>
 #include <csignal>
@@ -14,25 +14,24 @@ using Kind = RestartDecision::Kind;
 constexpr std::chrono::seconds kFirstWait{1};
 constexpr std::chrono::seconds kLongestWait{60};
 
-RestartDecision Failed(Code code, const AttemptEnd& end, std::string_view why) {
+RestartDecision GiveUp(Code code, const TrainerEnd& end, std::string_view why) {
   return {Kind::kFail, {}, code, StrCat(end.cause, why.empty() ? "" : ": ", why)};
 }
 
 }  // namespace
 
-RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
+RestartDecision RestartPolicy::Decide(const TrainerEnd& end) {
   barren_ = end.progressed ? 0 : barren_ + 1;
-  const bool has_meaning = end.meaning != AttemptEnd::Meaning::kContract;
-  if (end.signal == 0 && end.code == 0 && !end.hung && !has_meaning) return {Kind::kDone, {}, Code::kOk, {}};
+  if (end.good()) return {Kind::kDone, {}, Code::kOk, {}};
   if (end.stopped) return {Kind::kStopped, {}, Code::kCancelled, {}};
-  if (end.meaning == AttemptEnd::Meaning::kFatal) return Failed(Code::kFailedPrecondition, end, {});
-  if (end.hung || end.meaning == AttemptEnd::Meaning::kTryAgain) return Again(end, true);
+  if (end.fatal) return GiveUp(Code::kFailedPrecondition, end, {});
+  if (end.hung || end.again) return Again(end, true);
   if (end.signal != 0 || end.code >= 128) {
     // JAX aborts a process that lost another one, or waited for it in vain.
     if (several_ && (end.signal == SIGABRT || end.code == 128 + SIGABRT)) return Again(end, true);
     if (end.progressed) return Again(end, false);
     const bool killed = end.signal == 9 || end.code == 128 + 9;
-    return Failed(Code::kUnavailable, end,
+    return GiveUp(Code::kUnavailable, end,
                   killed ? "the kernel kills a process when memory is full: give it a smaller batch or "
                            "model, or a larger machine"
                          : "it left no checkpoint to go on from");
@@ -42,32 +41,32 @@ RestartDecision RestartPolicy::Decide(const AttemptEnd& end) {
     case 69:
     case kExitTryAgain: return Again(end, true);
     case 76: return Held(end);
-    case 64: return Failed(Code::kInvalidArgument, end, "the job or its `config` is wrong");
+    case 64: return GiveUp(Code::kInvalidArgument, end, "the job or its `config` is wrong");
     case kExitDamagedData:
-      return Failed(Code::kDataLoss, end, "the data is damaged, or other data than before");
-    case 78: return Failed(Code::kFailedPrecondition, end, "the environment cannot run it");
+      return GiveUp(Code::kDataLoss, end, "the data is damaged, or other data than before");
+    case 78: return GiveUp(Code::kFailedPrecondition, end, "the environment cannot run it");
     case 86:
-      return Failed(Code::kFailedPrecondition, end,
+      return GiveUp(Code::kFailedPrecondition, end,
                     "the training diverged; lower the learning rate, or change `seed`");
     case kExitBug:
       if (end.progressed && !had_bug_) {
         had_bug_ = true;
         return Again(end, false);
       }
-      return Failed(Code::kInternal, end, "a bug of the trainer");
-    default: return Failed(Code::kInternal, end, "CONTRACT.md has no such exit code");
+      return GiveUp(Code::kInternal, end, "a bug of the trainer");
+    default: return GiveUp(Code::kInternal, end, "CONTRACT.md has no such exit code");
   }
 }
 
 /// The other program decides how long this takes, so it does not count as an attempt.
-RestartDecision RestartPolicy::Held(const AttemptEnd& end) {
+RestartDecision RestartPolicy::Held(const TrainerEnd& end) {
   if (!end.progressed) --barren_;
   return {Kind::kAgain, kLongestWait, Code::kOk, end.cause};
 }
 
-RestartDecision RestartPolicy::Again(const AttemptEnd& end, bool waits) {
+RestartDecision RestartPolicy::Again(const TrainerEnd& end, bool waits) {
   if (barren_ > restarts_)
-    return Failed(Code::kUnavailable, end,
+    return GiveUp(Code::kUnavailable, end,
                   StrCat("given up after ", barren_, barren_ == 1 ? " attempt" : " attempts in a row",
                          " without a new checkpoint (`restarts: ", restarts_, "`)"));
   waits_ = waits && barren_ > 0 ? waits_ + 1 : 0;
