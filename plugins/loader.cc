@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/wait.h"
 #include "dag/pipeline_file/typed_value.h"
+#include "plugins/load_plugin.h"
 
 namespace pipeline {
 
@@ -63,7 +64,7 @@ Result<std::shared_ptr<const Plugin>> PluginLoader::Load(const std::string& name
   ASSIGN_OR_RETURN(const std::string path, Find(name));
   if (const auto known = loaded_.find(path); known != loaded_.end()) return known->second;
   RETURN_IF_ERROR(Probe(path));
-  ASSIGN_OR_RETURN(std::shared_ptr<const Plugin> plugin, Plugin::Load(path));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Plugin> plugin, LoadPlugin(path));
   if (name.find('/') == std::string::npos && plugin->name() != name)
     return Status(Code::kInvalidArgument, StrCat(path, ": calls itself '", plugin->name(),
                                                  "'; name the file ", FileName(plugin->name())));

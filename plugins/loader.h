@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plugins/plugin.h"
+#include "plugins/native/plugin.h"
 
 namespace pipeline {
 
@@ -18,7 +18,7 @@ inline constexpr int kProbeRefused = 97;
 
 struct PluginPlaces {
   std::vector<std::string> directories;  // searched in this order
-  /// A command that gets the path of a plugin as its last argument. It calls Plugin::Load and exits with 0,
+  /// A command that gets the path of a plugin as its last argument. It calls LoadPlugin and exits with 0,
   /// or with kProbeRefused after printing the error on stderr. A hidden command of this program.
   std::vector<std::string> probe;
   std::chrono::milliseconds probe_timeout{30'000};

@@ -37,7 +37,7 @@ PluginCall::PluginCall(const PluginServices& services) : services_(services) {
   events_ = {sizeof events_, 0, this, Emit};
   pipeline_ = {sizeof pipeline_, 0, this, ReadPipeline};
   metadata_ = {sizeof metadata_, 0, this, ReadMetadata};
-  if (services.open_store) storage_ = std::make_unique<StorageExtension>(services);
+  if (services.storage != nullptr) storage_ = std::make_unique<StorageExtension>(*services.storage);
 }
 
 Status PluginCall::Outcome(pipe_code code) const {
@@ -81,7 +81,7 @@ pipe_code PluginCall::Emit(void* self, pipe_text text) {
   if (text.size > kLongestEvent) return PIPE_INVALID_ARGUMENT;
   const Result<Json> json = Json::Parse(ViewOf(text));
   if (!json.ok() || !IsEvent(*json)) return PIPE_INVALID_ARGUMENT;
-  if (CallOf(self).services_.event) CallOf(self).services_.event(*json);
+  CallOf(self).services_.event(*json);
   return PIPE_OK;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "plugins/plugin.h"
+#include "plugins/native/services.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/storage_extension.h"
 

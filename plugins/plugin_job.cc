@@ -16,6 +16,7 @@
 #include "base/terminal_text.h"
 #include "base/time_limit.h"
 #include "dag/books/manifest.h"
+#include "plugins/native/storage.h"
 #include "plugins/verified_input.h"
 #include "storage/uri.h"
 
@@ -129,16 +130,8 @@ class PluginJob final : public JobStage {
     if (!request.position.follows()) RETURN_IF_ERROR(VerifyInputs(request));
     const std::string out = Absolute(request.out_uri);
     Commits commits;
-    PluginServices services;
-    services.log = host_.log;
-    services.open_store = host_.open_store;
-    services.metadata = host_.metadata;
-    services.stop = request.stop;
-    services.event = [&, owner = ChildOwner::Current()](const Json& event) {
-      if (event["kind"].AsString() == "process") return TakeProcess(event, owner);
-      Tell(event, request);
-    };
-    services.condition = [&](const std::string& uri) -> std::optional<Condition> {
+    StorageRules rules = {.open_store = host_.open_store};
+    rules.condition = [&](const std::string& uri) -> std::optional<Condition> {
       const std::string_view name = Below(out, uri);
       if (name.empty() || !request.condition) return std::nullopt;
       // A job may replace its own object.
@@ -148,16 +141,23 @@ class PluginJob final : public JobStage {
       // The known version is gone together with the object.
       return commits.Removed(name) ? Condition::CreateOnly() : request.condition(std::string(name));
     };
-    services.committed = [&](const std::string& uri, const StoredObject& object) {
+    rules.committed = [&](const std::string& uri, const StoredObject& object) {
       if (const std::string_view name = Below(out, uri); !name.empty()) commits.Add(name, object);
     };
-    services.confirm = [&](const std::string& uri) -> Status {
+    rules.confirm = [&](const std::string& uri) -> Status {
       if (Below(out, uri).empty() || !request.confirm) return {};
       const TimeLimit limit(kConfirmTime, {});  // a job also writes after a stop
       return request.confirm(limit.token());
     };
-    services.removed = [&](const std::string& uri) {
+    rules.removed = [&](const std::string& uri) {
       if (const std::string_view name = Below(out, uri); !name.empty()) commits.Remove(name);
+    };
+    const PluginStorage storage(std::move(rules), request.stop);
+    PluginServices services = {.log = host_.log, .storage = &storage, .metadata = host_.metadata};
+    services.stop = request.stop;
+    services.event = [&, owner = ChildOwner::Current()](const Json& event) {
+      if (event["kind"].AsString() == "process") return TakeProcess(event, owner);
+      Tell(event, request);
     };
     Result<Json> answer = plugin_->Run(Asked(request, out), services);
     if (!answer.ok()) return Where(std::move(answer).status());

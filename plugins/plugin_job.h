@@ -6,7 +6,7 @@
 
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/records/job_stage.h"
-#include "plugins/plugin.h"
+#include "plugins/native/plugin.h"
 #include "plugins/plugin_stage.h"
 
 namespace pipeline {

@@ -117,7 +117,7 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     };
   type.check = [plugin, &type, &host](const Json& config, Schema&) -> Status {
     const PluginServices services = {.log = host.log};
-    return plugin->Check(PluginRequest(type, config), services).status();
+    return plugin->Check(PluginRequest(type, config), services);
   };
   type.check_promised = [plugin, &type, &host](const Json& config, const Schema&,
                                                const Promise& promise) -> Status {
@@ -129,7 +129,7 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
     maker["facts"] = promise.facts;
     maker["splits"] = Json(Json::Array{});
     for (const std::string& split : promise.schema.splits) maker["splits"].Append(split);
-    return plugin->Check(request, services).status();
+    return plugin->Check(request, services);
   };
   type.prepare = [plugin, &type, &host](const Json& config) -> Status {
     const PluginServices services = {.log = host.log};

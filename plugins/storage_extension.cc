@@ -2,50 +2,38 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "base/mutex.h"
 #include "base/str.h"
-#include "dag/books/location_log.h"
-#include "plugins/plugin.h"
 #include "plugins/text_view.h"
-#include "stages/shards/measured_writer.h"
-#include "storage/uri.h"
 
 // The targets of the plugin's handles; plugin_abi.h declares them.
 struct pipe_reader {
   pipeline::StorageExtension* owner = nullptr;
-  std::unique_ptr<pipeline::ByteFile> file;
-  std::unique_ptr<pipeline::ByteReader> reader;  // reads `file`
+  pipeline::OpenObject object;
 };
 struct pipe_writer {
   pipeline::StorageExtension* owner = nullptr;
-  std::string uri;
-  bool after_stop = false;  // goes on when the run stops
-  std::unique_ptr<pipeline::Store> store;
-  std::unique_ptr<pipeline::MeasuredWriter> writer;  // writes to `store`
+  std::unique_ptr<pipeline::PluginWriter> writer;
 };
 
 namespace pipeline {
 
 namespace {
 
-constexpr int kMostTries = 3;  // of an object that is replaced while it is read
-
 StorageExtension& ExtensionOf(void* self) { return *static_cast<StorageExtension*>(self); }
 
-Status Cancelled() { return Status(Code::kCancelled, "stopped"); }
+std::string TextIn(pipe_text text) { return std::string(ViewOf(text)); }
+
+PluginStorage::AtStop AtStopOf(std::uint32_t flags) {
+  return (flags & PIPE_AFTER_STOP) != 0 ? PluginStorage::AtStop::kGoesOn : PluginStorage::AtStop::kEnds;
+}
 
 }  // namespace
 
-/// An object: its store and its name there.
-struct StorageExtension::Location {
-  std::unique_ptr<Store> store;
-  std::string name;
-};
-
-StorageExtension::StorageExtension(const PluginServices& services) : services_(services) {
+StorageExtension::StorageExtension(const PluginStorage& storage) : storage_(storage) {
   abi_ = {sizeof abi_, 0,      this,    Stat, Open,          Read,   Close,     Create,
           Append,      Commit, Discard, List, CopyLastError, Remove, ReadWhole, WriteWhole};
 }
@@ -57,6 +45,8 @@ pipe_code StorageExtension::Failed(const Status& why) {
   errors_[std::this_thread::get_id()] = std::string(why.message());
   return static_cast<pipe_code>(why.code());
 }
+
+pipe_code StorageExtension::CodeOf(const Status& status) { return status.ok() ? PIPE_OK : Failed(status); }
 
 std::string StorageExtension::LastError() {
   const Lock lock(mutex_);
@@ -70,43 +60,17 @@ std::size_t StorageExtension::CopyLastError(void* self, char* out, std::size_t s
   return error.size();
 }
 
-Result<StorageExtension::Location> StorageExtension::LocationOf(std::string_view text) {
-  ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(text));
-  if (uri.is_local() && !uri.path.starts_with('/'))
-    return Status(Code::kInvalidArgument, StrCat(text, ": an object's URI is an absolute path or a URL"));
-  const std::string_view name = uri.LastPart();
-  if (name.empty()) return Status(Code::kInvalidArgument, StrCat(text, ": names no object"));
-  Uri above = uri;
-  above.path.resize(uri.path.size() - name.size());
-  if (above.scheme->form == Scheme::Form::kBucket && !above.path.empty()) above.path.pop_back();
-  ASSIGN_OR_RETURN(std::unique_ptr<Store> store, services_.open_store(above.ToString()));
-  return Location{std::move(store), std::string(name)};
-}
-
 pipe_code StorageExtension::Stat(void* self, pipe_text uri, std::uint64_t* bytes) {
-  StorageExtension& storage = ExtensionOf(self);
-  const Result<Location> location = storage.LocationOf(ViewOf(uri));
-  if (!location.ok()) return storage.Failed(location.status());
-  const Result<std::optional<ObjectInfo>> info = location->store->Stat(location->name);
-  if (!info.ok()) return storage.Failed(info.status());
-  if (!info->has_value())
-    return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
-  if (bytes != nullptr) *bytes = (*info)->size;
-  return PIPE_OK;
+  const Result<std::uint64_t> size = ExtensionOf(self).storage_.Size(TextIn(uri));
+  if (size.ok() && bytes != nullptr) *bytes = *size;
+  return ExtensionOf(self).CodeOf(size.status());
 }
 
 pipe_code StorageExtension::Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader) {
   StorageExtension& storage = ExtensionOf(self);
-  const Result<Location> location = storage.LocationOf(ViewOf(uri));
-  if (!location.ok()) return storage.Failed(location.status());
-  auto made = std::make_unique<pipe_reader>();
-  made->owner = &storage;
-  Result<std::unique_ptr<ByteFile>> file = location->store->Open(location->name);
-  if (!file.ok()) return storage.Failed(file.status());
-  made->file = std::move(*file);
-  Result<std::unique_ptr<ByteReader>> opened = made->file->Open(offset, storage.services_.stop);
-  if (!opened.ok()) return storage.Failed(opened.status());
-  made->reader = std::move(*opened);
+  Result<OpenObject> object = storage.storage_.Open(TextIn(uri), offset);
+  if (!object.ok()) return storage.Failed(object.status());
+  auto made = std::make_unique<pipe_reader>(pipe_reader{&storage, std::move(*object)});
   const Lock lock(storage.mutex_);
   *reader = made.get();
   storage.readers_.emplace(made.get(), std::move(made));
@@ -118,7 +82,7 @@ pipe_code StorageExtension::Read(pipe_reader* reader, void* out, std::size_t siz
   if (size == 0)
     return reader->owner->Failed(
         Status(Code::kInvalidArgument, "a read of no bytes cannot be told from the end"));
-  const Result<std::size_t> read = reader->reader->Read({static_cast<char*>(out), size});
+  const Result<std::size_t> read = reader->object.reader->Read({static_cast<char*>(out), size});
   if (!read.ok()) return reader->owner->Failed(read.status());
   *got = *read;
   return PIPE_OK;
@@ -132,23 +96,13 @@ void StorageExtension::Close(pipe_reader* reader) {
 
 pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t condition, pipe_writer** writer) {
   StorageExtension& storage = ExtensionOf(self);
-  const bool after_stop = (condition & PIPE_AFTER_STOP) != 0;
-  if (storage.services_.stop.stop_requested() && !after_stop) return storage.Failed(Cancelled());
-  Result<Location> location = storage.LocationOf(ViewOf(uri));
-  if (!location.ok()) return storage.Failed(location.status());
-  auto made = std::make_unique<pipe_writer>();
-  made->owner = &storage;
-  made->uri = ViewOf(uri);
-  made->after_stop = after_stop;
-  made->store = std::move(location->store);
-  std::optional<Condition> rule;
-  if (storage.services_.condition) rule = storage.services_.condition(made->uri);
   const std::uint32_t asked = condition & ~std::uint32_t{PIPE_AFTER_STOP};
-  if (!rule) rule = asked == PIPE_REPLACE ? Condition::ReplaceAny() : Condition::CreateOnly();
-  Result<std::unique_ptr<MeasuredWriter>> created =
-      MeasuredWriter::Create(*made->store, location->name, *rule);
+  Result<std::unique_ptr<PluginWriter>> created = storage.storage_.Create(
+      TextIn(uri),
+      asked == PIPE_REPLACE ? PluginStorage::Creation::kReplace : PluginStorage::Creation::kCreateOnly,
+      AtStopOf(condition));
   if (!created.ok()) return storage.Failed(created.status());
-  made->writer = std::move(*created);
+  auto made = std::make_unique<pipe_writer>(pipe_writer{&storage, std::move(*created)});
   const Lock lock(storage.mutex_);
   *writer = made.get();
   storage.writers_.emplace(made.get(), std::move(made));
@@ -156,18 +110,11 @@ pipe_code StorageExtension::Create(void* self, pipe_text uri, std::uint32_t cond
 }
 
 pipe_code StorageExtension::Append(pipe_writer* writer, const void* bytes, std::size_t size) {
-  StorageExtension& storage = *writer->owner;
-  if (storage.services_.stop.stop_requested() && !writer->after_stop) return storage.Failed(Cancelled());
-  const Status appended = writer->writer->Append({static_cast<const char*>(bytes), size});
-  return appended.ok() ? PIPE_OK : storage.Failed(appended);
+  return writer->owner->CodeOf(writer->writer->Append({static_cast<const char*>(bytes), size}));
 }
 
 pipe_code StorageExtension::Commit(pipe_writer* writer) {
-  StorageExtension& storage = *writer->owner;
-  const std::stop_token stop = writer->after_stop ? std::stop_token() : storage.services_.stop;
-  const Result<StoredObject> committed = writer->writer->Commit(stop);
-  const pipe_code code = committed.ok() ? PIPE_OK : storage.Failed(committed.status());
-  if (committed.ok() && storage.services_.committed) storage.services_.committed(writer->uri, *committed);
+  const pipe_code code = writer->owner->CodeOf(writer->writer->Commit());
   Discard(writer);
   return code;
 }
@@ -179,68 +126,35 @@ void StorageExtension::Discard(pipe_writer* writer) {
 }
 
 pipe_code StorageExtension::Remove(void* self, pipe_text uri) {
-  StorageExtension& storage = ExtensionOf(self);
-  const Result<Location> location = storage.LocationOf(ViewOf(uri));
-  if (!location.ok()) return storage.Failed(location.status());
-  const Status removed = location->store->Remove(location->name);
-  if (!removed.ok()) return storage.Failed(removed);
-  if (storage.services_.removed) storage.services_.removed(std::string(ViewOf(uri)));
-  return PIPE_OK;
+  return ExtensionOf(self).CodeOf(ExtensionOf(self).storage_.Remove(TextIn(uri)));
 }
 
 pipe_code StorageExtension::ReadWhole(void* self, pipe_text uri, std::uint64_t most,
                                       void (*take)(void*, pipe_text, pipe_text), void* user) {
   StorageExtension& storage = ExtensionOf(self);
-  const Result<Location> location = storage.LocationOf(ViewOf(uri));
-  if (!location.ok()) return storage.Failed(location.status());
-  for (int tries = 1;; ++tries) {
-    // The version first: an object that is replaced meanwhile gets a version that a later write does not
-    // find.
-    const Result<std::optional<ObjectInfo>> info = location->store->Stat(location->name);
-    if (!info.ok()) return storage.Failed(info.status());
-    if (!*info)
-      return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
-    const Result<std::string> bytes = ReadObject(*location->store, location->name, most, std::stop_token());
-    // Another host may replace it between two requests.
-    if (bytes.status().code() == Code::kDataLoss && tries < kMostTries) continue;
-    if (!bytes.ok()) return storage.Failed(bytes.status());
-    take(user, {bytes->data(), bytes->size()}, {(*info)->version.data(), (*info)->version.size()});
-    return PIPE_OK;
-  }
+  const Result<std::optional<PluginStorage::Whole>> whole = storage.storage_.ReadWhole(TextIn(uri), most);
+  if (!whole.ok()) return storage.Failed(whole.status());
+  if (!*whole)
+    return storage.Failed(Status(Code::kNotFound, StrCat(ViewOf(uri), ": there is no such object")));
+  const auto& [bytes, version] = **whole;
+  take(user, {bytes.data(), bytes.size()}, {version.data(), version.size()});
+  return PIPE_OK;
 }
 
 pipe_code StorageExtension::WriteWhole(void* self, pipe_text uri, pipe_text bytes, pipe_text known,
                                        std::uint32_t flags, void (*take)(void*, pipe_text), void* user) {
-  StorageExtension& storage = ExtensionOf(self);
-  const bool after_stop = (flags & PIPE_AFTER_STOP) != 0;
-  if (storage.services_.stop.stop_requested() && !after_stop) return storage.Failed(Cancelled());
-  const Result<Location> location = storage.LocationOf(ViewOf(uri));
-  if (!location.ok()) return storage.Failed(location.status());
-  if (storage.services_.confirm)
-    if (const Status held = storage.services_.confirm(std::string(ViewOf(uri))); !held.ok())
-      return storage.Failed(Status(Code::kCancelled, std::string(held.message())));
-  const std::string_view version = ViewOf(known);
-  const Condition condition =
-      version.empty() ? Condition::CreateOnly() : Condition::Replace(std::string(version));
-  const Result<ObjectInfo> written = WriteObject(*location->store, location->name, ViewOf(bytes), condition,
-                                                 after_stop ? std::stop_token() : storage.services_.stop);
-  if (!written.ok()) return storage.Failed(written.status());
-  take(user, {written->version.data(), written->version.size()});
-  return PIPE_OK;
+  const Result<std::string> version =
+      ExtensionOf(self).storage_.WriteWhole(TextIn(uri), ViewOf(bytes), TextIn(known), AtStopOf(flags));
+  if (version.ok()) take(user, {version->data(), version->size()});
+  return ExtensionOf(self).CodeOf(version.status());
 }
 
 pipe_code StorageExtension::List(void* self, pipe_text uri,
                                  std::int32_t (*visit)(void*, pipe_text, std::uint64_t), void* user) {
-  StorageExtension& storage = ExtensionOf(self);
-  const std::string location(ViewOf(uri));
-  const Result<std::unique_ptr<Store>> store = storage.services_.open_store(location);
-  if (!store.ok()) return storage.Failed(store.status());
-  const Result<std::vector<ObjectInfo>> objects = (*store)->List("");
-  if (!objects.ok()) return storage.Failed(objects.status());
-  for (const ObjectInfo& object : *objects)
-    if (!object.name.starts_with(kOwnPrefix) &&
-        visit(user, {object.name.data(), object.name.size()}, object.size) != 0)
-      break;
+  const Result<std::vector<PluginStorage::Object>> objects = ExtensionOf(self).storage_.List(TextIn(uri));
+  if (!objects.ok()) return ExtensionOf(self).Failed(objects.status());
+  for (const PluginStorage::Object& object : *objects)
+    if (visit(user, {object.name.data(), object.name.size()}, object.bytes) != 0) break;
   return PIPE_OK;
 }
 

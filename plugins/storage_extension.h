@@ -9,18 +9,16 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "plugins/native/storage.h"
 #include "plugins/plugin_abi.h"
-#include "storage/store.h"
 
 namespace pipeline {
-
-struct PluginServices;
 
 /// For one call into a plugin; closes readers and writers that are still open at its end.
 class StorageExtension {
  public:
-  /// `services` outlives it and has open_store.
-  explicit StorageExtension(const PluginServices& services);
+  /// `storage` outlives it.
+  explicit StorageExtension(const PluginStorage& storage);
   ~StorageExtension();
   StorageExtension(const StorageExtension&) = delete;
   StorageExtension& operator=(const StorageExtension&) = delete;
@@ -30,8 +28,6 @@ class StorageExtension {
   std::string LastError();
 
  private:
-  struct Location;
-
   static pipe_code Stat(void* self, pipe_text uri, std::uint64_t* bytes);
   static pipe_code Open(void* self, pipe_text uri, std::uint64_t offset, pipe_reader** reader);
   static pipe_code Read(pipe_reader* reader, void* out, std::size_t size, std::size_t* got);
@@ -49,11 +45,12 @@ class StorageExtension {
                               std::uint32_t flags, void (*take)(void*, pipe_text), void* user);
   static std::size_t CopyLastError(void* self, char* out, std::size_t size);
 
-  Result<Location> LocationOf(std::string_view uri);
   /// Stores the message for the calling thread and returns its code.
   pipe_code Failed(const Status& why);
+  /// The same; PIPE_OK if it is OK.
+  pipe_code CodeOf(const Status& status);
 
-  const PluginServices& services_;
+  const PluginStorage& storage_;
   pipe_storage_1 abi_ = {};
 
   Mutex mutex_;

@@ -20,6 +20,7 @@
 #include "cli/workspace/plugins.h"
 #include "dag/pipeline_file/mistake.h"
 #include "dag/pipeline_file/stage_type.h"
+#include "plugins/native/storage.h"
 #include "plugins/plugin_view.h"
 
 namespace pipeline {
@@ -27,10 +28,10 @@ namespace pipeline {
 namespace {
 
 /// Null: the plugin has no command of that name.
-const PluginCommand* FindCommand(const Plugin& plugin, const std::string& name) {
+const CommandEntry* FindCommand(const Plugin& plugin, const std::string& name) {
   const auto& commands = plugin.description().commands;
   const auto found = std::find_if(commands.begin(), commands.end(),
-                                  [&](const PluginCommand& command) { return command.name == name; });
+                                  [&](const CommandEntry& command) { return command.name == name; });
   return found == commands.end() ? nullptr : &*found;
 }
 
@@ -54,16 +55,6 @@ Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
   return answer;
 }
 
-CommandEntry EntryOf(const PluginCommand& command) {
-  CommandEntry entry{command.name, command.help, {}};
-  for (const bool by_location : {true, false})
-    for (const PluginWord& word : command.words)
-      if (word.flags.empty() == by_location)
-        entry.words.push_back({word.flags, word.value, word.choices, word.help, word.required, word.repeats});
-  for (const PluginCommand& below : command.commands) entry.commands.push_back(EntryOf(below));
-  return entry;
-}
-
 /// A word after a flag may be the flag's value.
 bool AsksForHelp(const std::vector<std::string>& words) {
   for (std::size_t at = 1; at < words.size(); ++at)
@@ -72,12 +63,11 @@ bool AsksForHelp(const std::vector<std::string>& words) {
 }
 
 /// Returns the help of the command that `words` name, or of its subcommand.
-std::string HelpFor(const PluginCommand& command, const std::vector<std::string>& words) {
-  const CommandEntry entry = EntryOf(command);
-  for (const CommandEntry& below : entry.commands)
+std::string HelpFor(const CommandEntry& command, const std::vector<std::string>& words) {
+  for (const CommandEntry& below : command.commands)
     if (words.size() > 1 && words[1] == below.name)
-      return CommandHelp(below, StrCat("pipe ", entry.name, " "));
-  return CommandHelp(entry, "pipe ");
+      return CommandHelp(below, StrCat("pipe ", command.name, " "));
+  return CommandHelp(command, "pipe ");
 }
 
 }  // namespace
@@ -86,8 +76,8 @@ CommandTable WithPluginCommands(CommandTable table) {
   Plugins plugins;
   for (const std::string& path : plugins.loader().List())
     if (const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path); plugin.ok())
-      for (const PluginCommand& command : (*plugin)->description().commands)
-        table.commands.push_back(EntryOf(command));
+      table.commands.insert(table.commands.end(), (*plugin)->description().commands.begin(),
+                            (*plugin)->description().commands.end());
   return table;
 }
 
@@ -113,8 +103,8 @@ int RunPluginCommand(const Call& call) {
       refused.emplace_back(plugin.status().message());
       continue;
     }
-    for (const PluginCommand& known : (*plugin)->description().commands) names.push_back(known.name);
-    const PluginCommand* const command = FindCommand(**plugin, call.words.front());
+    for (const CommandEntry& known : (*plugin)->description().commands) names.push_back(known.name);
+    const CommandEntry* const command = FindCommand(**plugin, call.words.front());
     if (command == nullptr) continue;
     if (command->has_words && AsksForHelp(call.words)) {
       std::fputs(TerminalText(HelpFor(*command, call.words)).c_str(), stdout);
@@ -126,7 +116,8 @@ int RunPluginCommand(const Call& call) {
     services.log = [&told, log = plugins.host().log](Level level, std::string_view line) {
       if (level != Level::kError || !told) log(level, line);
     };
-    services.open_store = plugins.host().open_store;
+    const PluginStorage storage({.open_store = plugins.host().open_store}, signals.token());
+    services.storage = &storage;
     services.event = [&](const Json& event) {
       if (event["kind"].AsString() == "note") services.log(Level::kInfo, event["text"].AsString());
     };

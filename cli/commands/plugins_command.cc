@@ -19,7 +19,7 @@ std::string Section(const Plugin& plugin) {
   std::string text = StrCat(plugin.name(), " ", plugin.version(), "  ", plugin.path(), "\n");
   for (const StageType& stage : plugin.description().stages)
     text += StrCat("  stage    ", stage.name.substr(plugin.name().size() + 1), "  ", stage.help, "\n");
-  for (const PluginCommand& command : plugin.description().commands)
+  for (const CommandEntry& command : plugin.description().commands)
     text += StrCat("  command  pipe ", command.name, "  ", command.help, "\n");
   return text;
 }

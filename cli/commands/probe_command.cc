@@ -5,6 +5,7 @@
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
+#include "plugins/load_plugin.h"
 #include "plugins/loader.h"
 
 namespace pipeline {
@@ -12,7 +13,7 @@ namespace pipeline {
 namespace {
 
 int Probe(const std::string& path) {
-  const Result<std::shared_ptr<const Plugin>> plugin = Plugin::Load(path);
+  const Result<std::shared_ptr<const Plugin>> plugin = LoadPlugin(path);
   if (plugin.ok()) return kExitDone;
   std::fprintf(stderr, "%s\n", TerminalText(plugin.status().message()).c_str());
   return kProbeRefused;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/command_entry.h"
 #include "cli/terminal/command.h"
 
 namespace pipeline {
@@ -19,23 +20,6 @@ constexpr std::string_view kProgramFooter =
     "or there is nothing where it looks, and nothing ran, 129 the terminal ended (SIGHUP), 130 interrupted\n"
     "(SIGINT), 143 terminated (SIGTERM).";
 constexpr std::size_t kHelpColumn = 34;  // --help: the column of the texts
-
-struct CommandWord {
-  std::vector<std::string> flags;    // "-n", "--dry-run"; empty: a positional word
-  std::string value;                 // "N", "FILE"; empty: a flag without a value
-  std::vector<std::string> choices;  // all allowed values; empty: any value
-  std::string help;
-  bool required = false;
-  bool repeats = false;
-};
-
-struct CommandEntry {
-  std::string name;
-  std::string help;
-  std::vector<CommandWord> words;           // positional words first, in order
-  std::vector<CommandEntry> commands = {};  // subcommands, as `setup` of `trainer`
-  std::string exit_statuses = {};           // empty: those of the program
-};
 
 struct CommandTable {
   std::string help;    // one line: the purpose of the program

@@ -22,7 +22,7 @@ std::string WorkerName(std::size_t index, std::size_t count) {
 
 }  // namespace
 
-Attempt::Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear)
+Attempt::Attempt(const AttemptPlan& plan, const PluginServices& call, Hear hear)
     : plan_(plan), call_(call), hear_(std::move(hear)), grace_(plan.grace.value_or(kLeastGrace)) {}
 
 Result<TrainerEnd> Attempt::Run() {
@@ -33,7 +33,7 @@ Result<TrainerEnd> Attempt::Run() {
     Json begun;
     begun["kind"] = "process";
     begun["pid"] = static_cast<std::int64_t>(worker.id);
-    call_.Emit(begun);
+    call_.event(begun);
     const Time now = SystemClock().Monotonic();
     worker.watchdog = std::make_unique<Watchdog>(
         plan_.source != nullptr ? Watchdog::ForSilence(plan_.silence, now) : Watchdog(plan_.patience, now));
@@ -89,7 +89,7 @@ void Attempt::Reap(std::size_t index) {
     ended["read"] = exit->use.read;
     ended["written"] = exit->use.written;
   }
-  call_.Emit(ended);
+  call_.event(ended);
   worker.exit = exit.ok() ? *exit : ChildExit{.code = 70, .signal = 0};
   if (plan_.source != nullptr) plan_.source->Ended(worker.exit, TakeFrom(worker));
   // The process that failed first is the cause. The others failed because it ended.
@@ -127,7 +127,7 @@ void Attempt::Escalate(Time now) {
       hung_ = StrCat(WorkerName(at, workers_.size()), " ", *why);
       has_decided_ = true;
       decided_ = at;
-      call_.Log(Level::kWarning,
+      call_.log(Level::kWarning,
                 StrCat(hung_, "; it is ended (see ", workers_[at].process->log().path(), ")"));
     }
     // An unknown program need not write its stacks after SIGQUIT.
@@ -155,7 +155,7 @@ void Attempt::TakeGrace(Time now) {
     why = StrCat("two steps of ", seconds(worker.watchdog->StepTime(now)),
                  " s and a save; `grace` sets another limit");
   }
-  call_.Log(Level::kInfo, StrCat("the trainer gets at most ", seconds(grace_),
+  call_.log(Level::kInfo, StrCat("the trainer gets at most ", seconds(grace_),
                                  " s to end its step and save it (", why, ")"));
 }
 

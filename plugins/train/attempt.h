@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 #include "plugins/train/hosts/training_end.h"
 #include "plugins/train/trainer_process.h"
 #include "plugins/train/watchdog.h"
@@ -57,7 +57,7 @@ class Attempt {
   using Hear = std::function<void(const Json& event)>;
 
   /// `call` outlives it; `hear` receives every valid event of every worker.
-  Attempt(const AttemptPlan& plan, const HostCall& call, Hear hear);
+  Attempt(const AttemptPlan& plan, const PluginServices& call, Hear hear);
 
   /// Returns how the attempt ended, without `progressed`; an error if a process could not be started.
   Result<TrainerEnd> Run();
@@ -91,7 +91,7 @@ class Attempt {
   bool running() const;
 
   const AttemptPlan& plan_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const Hear hear_;
   std::vector<Worker> workers_;
   Stage stage_ = Stage::kRunning;

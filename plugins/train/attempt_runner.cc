@@ -12,7 +12,7 @@
 
 namespace pipeline {
 
-AttemptRunner::AttemptRunner(const TrainJob& job, const HostCall& call, const RunDirectory& directory)
+AttemptRunner::AttemptRunner(const TrainJob& job, const PluginServices& call, const RunDirectory& directory)
     : job_(job),
       call_(call),
       directory_(directory),
@@ -91,11 +91,11 @@ Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   ASSIGN_OR_RETURN(TrainerEnd end, attempt.Run());
   end.progressed = progressed;
   if (attempt.bad_lines() > 0)
-    call_.Log(Level::kWarning,
+    call_.log(Level::kWarning,
               StrCat(attempt.bad_lines(), " lines on the trainer's event channel were no events; the first: ",
                      attempt.first_bad_line()));
   if (journal_.drowned() > drowned_)
-    call_.Log(Level::kWarning, StrCat(journal_.drowned() - drowned_, " events came too fast to be kept"));
+    call_.log(Level::kWarning, StrCat(journal_.drowned() - drowned_, " events came too fast to be kept"));
   drowned_ = journal_.drowned();
   if (end.stopped && job_.position.host == 0) TellStop();
   log_ = plan.commands[attempt.decided()].log;
@@ -131,11 +131,11 @@ void AttemptRunner::TellStop() const {
   const std::string saved =
       committed_ >= 0 ? StrCat("step ", committed_, " is saved") : std::string("no step is saved");
   if (lost <= 0)
-    return call_.Log(Level::kInfo, StrCat(job_.stage, ": ", committed_ >= 0 ? saved : "no step had ended",
+    return call_.log(Level::kInfo, StrCat(job_.stage, ": ", committed_ >= 0 ? saved : "no step had ended",
                                           ", nothing is lost"));
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::max(at_ - since_, Time(0))).count();
-  call_.Log(Level::kWarning,
+  call_.log(Level::kWarning,
             StrCat(job_.stage, ": ", saved, ", and ", lost, lost == 1 ? " step" : " steps", " after ",
                    committed_ >= 0 ? "it" : "the beginning", lost == 1 ? " is" : " are", " lost, ",
                    seconds < 60 ? StrCat(seconds, seconds == 1 ? " second" : " seconds")

@@ -11,9 +11,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/attempt.h"
 #include "plugins/train/event_journal.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/hosts/training_end.h"
 #include "plugins/train/progress_reporter.h"
 #include "plugins/train/run_directory.h"
@@ -44,7 +44,7 @@ struct AttemptStart {
 class AttemptRunner {
  public:
   /// All arguments outlive it.
-  AttemptRunner(const TrainJob& job, const HostCall& call, const RunDirectory& directory);
+  AttemptRunner(const TrainJob& job, const PluginServices& call, const RunDirectory& directory);
 
   /// Returns how the attempt ended; an error if a process could not be started. An attempt that ends well
   /// without a good result.json on host 0 counts as a bug of the trainer; the caller judges the end of a
@@ -66,7 +66,7 @@ class AttemptRunner {
   void AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const;
 
   const TrainJob& job_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const RunDirectory& directory_;
   EventJournal journal_;
   ProgressReporter reporter_;

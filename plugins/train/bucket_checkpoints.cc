@@ -17,18 +17,18 @@ constexpr std::string_view kDamaged = ".damaged";  // after STEP/ID
 
 }  // namespace
 
-BucketCheckpoints::BucketCheckpoints(std::string uri, std::int64_t keep, const HostStorage& storage)
+BucketCheckpoints::BucketCheckpoints(std::string uri, std::int64_t keep, const PluginStorage& storage)
     : uri_(std::move(uri)),
       keep_(static_cast<std::size_t>(std::max<std::int64_t>(keep, 1))),
       storage_(storage) {}
 
 Status BucketCheckpoints::Look(const std::string& folder) {
   const std::string above = folder.empty() ? std::string() : folder + "/";
-  ASSIGN_OR_RETURN(std::vector<HostStorage::Object> listed,
+  ASSIGN_OR_RETURN(std::vector<PluginStorage::Object> listed,
                    storage_.List(folder.empty() ? uri_ : StrCat(uri_, "/", folder)));
   objects_.clear();
   records_.clear();
-  for (HostStorage::Object& object : listed) {
+  for (PluginStorage::Object& object : listed) {
     object.name.insert(0, above);
     if (ParseCheckpointObject(object.name))
       objects_.emplace(object.name, object.bytes);
@@ -54,7 +54,7 @@ Result<std::vector<CheckpointName>> BucketCheckpoints::Committed() {
 
 Result<CheckpointMarker> BucketCheckpoints::Open(const CheckpointName& name) {
   const std::string where = StrCat(uri_, "/", name.Marker());
-  Result<std::string> text = storage_.Read(where, kMostMarker);
+  Result<std::string> text = ReadText(storage_, where, kMostMarker);
   if (!text.ok()) return std::move(text).status();
   Result<CheckpointMarker> marker = ParseCheckpointMarker(*text, where);
   if (marker.ok() && !(marker->Name() == name))
@@ -91,7 +91,7 @@ Result<std::vector<std::string>> BucketCheckpoints::PinsOf(const CheckpointName&
 Result<BucketCheckpoints::Known> BucketCheckpoints::KnownOf(const CheckpointName& name) {
   if (const auto known = known_.find(name.Path()); known != known_.end()) return known->second;
   const std::string where = StrCat(uri_, "/", name.Marker());
-  const Result<std::string> text = storage_.Read(where, kMostMarker);
+  const Result<std::string> text = ReadText(storage_, where, kMostMarker);
   // A checkpoint that is gone or unreadable need not be kept.
   if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
   const Result<CheckpointMarker> marker = ParseCheckpointMarker(text.ok() ? *text : std::string(), where);
@@ -147,8 +147,8 @@ Status BucketCheckpoints::Send(const std::string& folder, const std::vector<File
   }
   return RunSeveral(missing.size(), kSpooledAtOnce, [&](std::size_t at) -> Status {
     const std::string& file = missing[at]->name;
-    const Status put = storage_.Put(StrCat(directory, "/", file), StrCat(uri_, "/", folder, "/", file),
-                                    PIPE_CREATE_ONLY | PIPE_AFTER_STOP, give_up);
+    const Status put = PutFile(storage_, StrCat(directory, "/", file), StrCat(uri_, "/", folder, "/", file),
+                               kCreateAlways, give_up);
     // An earlier try, whose answer was lost, sent the same bytes: its content is in the folder's name.
     return put.code() == Code::kAlreadyExists ? Status() : put;
   });
@@ -160,7 +160,7 @@ Status BucketCheckpoints::SendPart(const PartRecord& record, const std::string& 
   RETURN_IF_ERROR(Look(folder));
   RETURN_IF_ERROR(Send(folder, record.part.files, directory, give_up));
   const std::string uri = StrCat(uri_, "/", record.Name());
-  const Status told = storage_.PutText(record.Encode(), uri, PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
+  const Status told = PutText(storage_, record.Encode(), uri, kCreateAlways);
   if (told.code() != Code::kAlreadyExists) return told;
   ASSIGN_OR_RETURN(const auto there, storage_.ReadWhole(uri, kMostPartRecord));  // also after a stop
   if (there && there->bytes == record.Encode()) return {};
@@ -169,9 +169,8 @@ Status BucketCheckpoints::SendPart(const PartRecord& record, const std::string& 
 
 Status BucketCheckpoints::Mark(const CheckpointMarker& marker) {
   const CheckpointName name = marker.Name();
-  const std::uint32_t condition = objects_.contains(name.Marker()) ? PIPE_REPLACE : PIPE_CREATE_ONLY;
-  RETURN_IF_ERROR(
-      storage_.PutText(marker.Encode(), StrCat(uri_, "/", name.Marker()), condition | PIPE_AFTER_STOP));
+  const ObjectRule& rule = objects_.contains(name.Marker()) ? kReplaceAlways : kCreateAlways;
+  RETURN_IF_ERROR(PutText(storage_, marker.Encode(), StrCat(uri_, "/", name.Marker()), rule));
   Learn(marker);
   return {};
 }
@@ -186,8 +185,7 @@ Status BucketCheckpoints::MarkChanged(const CheckpointMarker& marker) {
 
 Status BucketCheckpoints::Condemn(const CheckpointName& name) {
   Pass(name);
-  const Status told =
-      storage_.PutText("", StrCat(uri_, "/", name.Path(), kDamaged), PIPE_CREATE_ONLY | PIPE_AFTER_STOP);
+  const Status told = PutText(storage_, "", StrCat(uri_, "/", name.Path(), kDamaged), kCreateAlways);
   return told.code() == Code::kAlreadyExists ? Status() : told;
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "plugins/train/checkpoint_marker.h"
-#include "plugins/train/host_storage.h"
+#include "plugins/train/object_files.h"
 
 namespace pipeline {
 
@@ -19,7 +19,7 @@ namespace pipeline {
 class BucketCheckpoints {
  public:
   /// `uri`: of checkpoints/. `storage` outlives it.
-  BucketCheckpoints(std::string uri, std::int64_t keep, const HostStorage& storage);
+  BucketCheckpoints(std::string uri, std::int64_t keep, const PluginStorage& storage);
 
   /// Lists the checkpoints that have a marker, newest first, as they exist now.
   Result<std::vector<CheckpointName>> Committed();
@@ -88,7 +88,7 @@ class BucketCheckpoints {
 
   const std::string uri_;
   const std::size_t keep_;
-  const HostStorage& storage_;
+  const PluginStorage& storage_;
   std::map<std::string, std::uint64_t> objects_;  // ours, below uri_, as Look saw them
   std::map<std::string, std::int64_t> records_;   // steps of the part records, likewise
   std::set<std::string> unusable_;                // paths of checkpoints

@@ -23,8 +23,8 @@ constexpr const char* kExport = "export/";
 constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
 
 /// Skips objects that are no JSON: they count as absent.
-Result<Json> ReadJson(const HostStorage& storage, const std::string& uri) {
-  const Result<std::string> text = storage.Read(uri, kMostJson);
+Result<Json> ReadJson(const PluginStorage& storage, const std::string& uri) {
+  const Result<std::string> text = ReadText(storage, uri, kMostJson);
   if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
   Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
   return json.ok() ? std::move(json).value() : Json();
@@ -48,19 +48,19 @@ Json WithoutExtent(Json job_file) {
   return job_file;
 }
 
-BucketRun::BucketRun(const TrainJob& job, const RunDirectory& directory, const HostCall& call)
+BucketRun::BucketRun(const TrainJob& job, const RunDirectory& directory, const PluginServices& call)
     : job_(job),
       directory_(directory),
       call_(call),
-      storage_(call.storage()),
+      storage_(*call.storage),
       checkpoints_(job.run_uri + "/checkpoints", job.settings["keep_checkpoints"].AsInt(1), storage_) {}
 
 Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json& job_file) const {
   const std::optional<Published> none;
-  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(job_.run_uri));
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> listed, storage_.List(job_.run_uri));
   Published published;
   int books = 0;
-  for (const HostStorage::Object& object : listed) {
+  for (const PluginStorage::Object& object : listed) {
     if (object.name.starts_with(kExport)) published.objects.push_back(object.name);
     books += object.name == "result.json" || object.name == "job.json" || object.name == "config.json";
   }
@@ -128,7 +128,7 @@ Result<bool> BucketRun::LocalIsGood() {
   if (candidates_.empty()) {
     unsent_ = local >= 0;
     if (record["committed"].AsString().empty()) return true;
-    call_.Log(Level::kWarning, StrCat(checkpoints_.uri(),
+    call_.log(Level::kWarning, StrCat(checkpoints_.uri(),
                                       ": the checkpoints that this machine had uploaded are "
                                       "gone, so its own copies are not used: the training begins anew"));
     unsent_ = false;
@@ -191,7 +191,7 @@ Result<std::optional<BucketRun::Incoming>> BucketRun::Fetch(const CheckpointName
   if (fetched.ok()) return std::optional(Incoming{name, std::move(*marker)});
   if (!IsUseless(fetched)) return fetched;
   checkpoints_.Pass(name);
-  call_.Log(Level::kWarning,
+  call_.log(Level::kWarning,
             StrCat(checkpoints_.Uri(name), ": damaged, ", if_damaged, ": ", fetched.message()));
   return std::optional<Incoming>();
 }
@@ -239,7 +239,7 @@ void BucketRun::Say(std::string_view what) const {
   Json progress;
   progress["kind"] = "progress";
   progress["text"] = what;
-  call_.Emit(progress);
+  call_.event(progress);
 }
 
 Status BucketRun::FinishMirror() {
@@ -258,10 +258,10 @@ Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& j
     const std::string uri = StrCat(job_.run_uri, "/", name);
     if (name == "result.json") return {};
     if (name == "job.json")
-      return storage_.PutText(PublishedJob(job_file, job_).DumpPretty(), uri, PIPE_REPLACE);
-    return storage_.Put(directory_.Path(name), uri, PIPE_REPLACE, stopped);
+      return PutText(storage_, PublishedJob(job_file, job_).DumpPretty(), uri, ObjectRule());
+    return PutFile(storage_, directory_.Path(name), uri, ObjectRule(), stopped);
   }));
-  return storage_.Put(directory_.Path("result.json"), result, PIPE_REPLACE, stopped);
+  return PutFile(storage_, directory_.Path("result.json"), result, ObjectRule(), stopped);
 }
 
 }  // namespace pipeline

@@ -12,9 +12,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/checkpoint_mirror.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/train_job.h"
 
@@ -24,7 +24,7 @@ namespace pipeline {
 class BucketRun {
  public:
   /// All arguments outlive it.
-  BucketRun(const TrainJob& job, const RunDirectory& directory, const HostCall& call);
+  BucketRun(const TrainJob& job, const RunDirectory& directory, const PluginServices& call);
 
   /// The complete publication of an earlier run whose job is like `job_file`: result.json, and the names of
   /// the objects.
@@ -78,8 +78,8 @@ class BucketRun {
 
   const TrainJob& job_;
   const RunDirectory& directory_;
-  const HostCall& call_;
-  const HostStorage storage_;
+  const PluginServices& call_;
+  const PluginStorage& storage_;
   BucketCheckpoints checkpoints_;
   std::vector<CheckpointName> candidates_;  // in the bucket, newest first; those before next_ are unusable
   std::size_t next_ = 0;

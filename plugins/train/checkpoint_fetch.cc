@@ -11,7 +11,7 @@
 namespace pipeline {
 
 Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std::string& uri,
-                                      const std::string& directory, const HostCall& call,
+                                      const std::string& directory, const PluginServices& call,
                                       const FileTest& wanted, const std::function<bool()>& given_up) {
   std::vector<FetchPlan> plans;
   std::uint64_t all = 0;
@@ -29,7 +29,7 @@ Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std:
   }
   std::uint64_t before = 0;  // bytes of the folders that are here
   for (const FetchPlan& plan : plans) {
-    const HostStorage storage = call.storage();
+    const PluginStorage& storage = *call.storage;
     const FetchMeans means{.storage = storage,
                            .stopped = [&] { return call.stopped() || (given_up && given_up()); },
                            .tell = [&](std::uint64_t done,

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/checkpoint_marker.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/run_directory.h"
 
 namespace pipeline {
@@ -19,7 +19,7 @@ using FileTest = std::function<bool(const std::string& name)>;
 /// names; files that are there and correct are not downloaded again. `uri`: of checkpoints/. Errors as of
 /// FetchFiles. Returns the bytes of these files.
 Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std::string& uri,
-                                      const std::string& directory, const HostCall& call,
+                                      const std::string& directory, const PluginServices& call,
                                       const FileTest& wanted = {},
                                       const std::function<bool()>& given_up = {});
 

@@ -40,7 +40,7 @@ std::int64_t StepOf(const std::string& path) {
 }  // namespace
 
 CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory,
-                                   const HostCall& call, std::optional<std::chrono::nanoseconds> grace,
+                                   const PluginServices& call, std::optional<std::chrono::nanoseconds> grace,
                                    std::function<void(std::int64_t step)> sent)
     : checkpoints_(checkpoints),
       directory_(directory),
@@ -61,7 +61,7 @@ void CheckpointMirror::Hand(std::int64_t step, bool went_back) {
   Status linked = LinkTree(StrCat(directory_.Path("checkpoints"), "/", step), handed.directory);
   if (!linked.ok()) {
     // The trainer may have removed it already for a newer one, which it announces next.
-    call_.Log(Level::kWarning, StrCat("the checkpoint at step ", step, " is not brought to ",
+    call_.log(Level::kWarning, StrCat("the checkpoint at step ", step, " is not brought to ",
                                       checkpoints_.uri(), ": ", linked.message()));
     (void)RemoveAll(handed.directory);
     return Fared(step, std::move(linked));
@@ -128,7 +128,7 @@ void CheckpointMirror::Loop() {
     else
       (void)RemoveAll(handed.directory);
     if (!sent.ok())
-      call_.Log(Level::kWarning,
+      call_.log(Level::kWarning,
                 sent.code() == Code::kCancelled
                     ? StrCat("the checkpoint at step ", step, " is on this machine alone, in ",
                              directory_.Path("checkpoints"), ": ", grace_ / std::chrono::seconds(1),
@@ -200,11 +200,11 @@ Status CheckpointMirror::Send(const Handed& handed) {
   kept["step"] = handed.step;
   kept["uri"] = checkpoints_.Uri(marker.Name());
   kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
-  call_.Emit(kept);
+  call_.event(kept);
   if (sent_) sent_(handed.step);
   if (call_.stopped()) return {};  // the next run removes what is too old
   if (const Status pruned = checkpoints_.Prune(); !pruned.ok())
-    call_.Log(Level::kWarning, StrCat("old checkpoints stay in the bucket: ", pruned.message()));
+    call_.log(Level::kWarning, StrCat("old checkpoints stay in the bucket: ", pruned.message()));
   return {};
 }
 

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/run_directory.h"
 
 namespace pipeline {
@@ -25,7 +25,7 @@ class CheckpointMirror {
   /// All arguments except `grace` outlive it; until Finish returns, only this object uses `checkpoints`.
   /// `grace`: how long it may continue after the run was stopped; absent: kLeastGrace after
   /// Finish. `sent`: called on the thread with the step of each checkpoint that now has its marker.
-  CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const HostCall& call,
+  CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const PluginServices& call,
                    std::optional<std::chrono::nanoseconds> grace,
                    std::function<void(std::int64_t step)> sent = {});
   ~CheckpointMirror();
@@ -61,7 +61,7 @@ class CheckpointMirror {
 
   BucketCheckpoints& checkpoints_;
   const RunDirectory& directory_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const bool from_stop_;  // `grace_` counts from the stop, not from Finish
   const std::chrono::nanoseconds grace_;
   const std::function<void(std::int64_t step)> sent_;

@@ -19,7 +19,7 @@ namespace pipeline {
 
 namespace {
 
-Status SetUp(const CommandWords& words, const HostCall& call) {
+Status SetUp(const CommandWords& words, const PluginServices& call) {
   EnvironmentSetup setup;
   setup.directory = words.Flag("--dir", kDefaultEnvironment);
   setup.extra = words.Flag("--extra", setup.extra);
@@ -42,7 +42,7 @@ Status CheckEnvironment(const CommandWords& words) {
   return {};
 }
 
-Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& call) {
+Status RunTrainer(const std::vector<std::string>& arguments, const PluginServices& call) {
   if (!arguments.empty() && arguments.front() == "fit")
     return RunFit({arguments.begin() + 1, arguments.end()}, call);
   const bool checks = std::find(arguments.begin(), arguments.end(), "check") != arguments.end();
@@ -56,7 +56,7 @@ Status RunTrainer(const std::vector<std::string>& arguments, const HostCall& cal
 
 }  // namespace
 
-int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call, std::string& why) {
+int RunTrainCommand(const std::vector<std::string>& words, const PluginServices& call) {
   const std::vector<std::string> arguments(words.begin() + 1, words.end());
   const auto run = [&] {
     if (words.front() == "sample") return RunSample(arguments, call);
@@ -67,7 +67,7 @@ int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call,
   const Status done = run();
   (void)std::fflush(stdout);
   if (done.ok()) return 0;
-  if (done.code() != Code::kCancelled) why = done.message();
+  if (done.code() != Code::kCancelled) call.log(Level::kError, StrCat(words.front(), ": ", done.message()));
   // kNotFound: there is nothing that the command could work on.
   return done.code() == Code::kInvalidArgument || done.code() == Code::kNotFound ? 2 : 1;
 }

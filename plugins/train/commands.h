@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
-/// words[0] is the command. Returns the exit code: 0 done, 1 failed, 2 wrong words. `why` gets the error.
-int RunTrainCommand(const std::vector<std::string>& words, const HostCall& call, std::string& why);
+/// words[0] is the command. Returns the exit code: 0 done, 1 failed, 2 wrong words.
+int RunTrainCommand(const std::vector<std::string>& words, const PluginServices& call);
 
 }  // namespace pipeline

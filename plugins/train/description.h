@@ -1,11 +1,13 @@
-// The description of this plugin. Format: plugins/ABI.md, section 6.
+// The stage and the commands of this plugin.
 #pragma once
 
-#include <string_view>
+#include <memory>
+
+#include "plugins/native/description.h"
 
 namespace pipeline {
 
-/// The reply of `describe`; its keys are those of CONTRACT.md, section 1.
-std::string_view Description();
+/// The keys of the stage are those of CONTRACT.md, section 1.
+std::unique_ptr<const PluginDescription> Description();
 
 }  // namespace pipeline

@@ -46,7 +46,7 @@ Status WriteMark(const std::string& directory, std::string_view mark) {
 
 /// Runs one step to its end; its output goes to `log`.
 Status RunStep(std::string_view what, std::vector<std::string> argv, const std::string& log,
-               const HostCall& call) {
+               const PluginServices& call) {
   TrainerCommand command;
   command.argv = std::move(argv);
   command.log = log;
@@ -67,7 +67,7 @@ Status RunStep(std::string_view what, std::vector<std::string> argv, const std::
   if (exit.ok()) return {};
   const std::vector<std::string> tail = process->log().Tail();
   for (std::size_t at = tail.size() - std::min(tail.size(), kShownSetupLines); at < tail.size(); ++at)
-    call.Log(Level::kInfo, StrCat("| ", tail[at]));
+    call.log(Level::kInfo, StrCat("| ", tail[at]));
   return Status(Code::kUnavailable, StrCat(what, " ", exit.Describe(), "; its whole output: ", log));
 }
 
@@ -85,12 +85,12 @@ Status ClearDirectory(const std::string& directory) {
 }
 
 /// An environment for TPUs is useful on other machines, too: it compiles for TPUs. It cannot train there.
-void WarnWithoutTpu(const std::string& extra, const HostCall& call) {
+void WarnWithoutTpu(const std::string& extra, const PluginServices& call) {
   std::error_code error;
   if (extra != "tpu" || std::any_of(kTpuNodes.begin(), kTpuNodes.end(),
                                     [&](const char* node) { return fs::exists(node, error); }))
     return;
-  call.Log(Level::kWarning,
+  call.log(Level::kWarning,
            "this machine has no TPU (no /dev/accel0, no /dev/vfio/0), so that nothing is trained here in an "
            "environment made with `--extra tpu`; leave `--extra` out for one that trains on the CPU");
 }
@@ -106,12 +106,12 @@ bool Stands(const EnvironmentSetup& setup, const std::string& version) {
 /// Makes the environment of `requirements` in an empty directory, and at last its mark. `imports`: the first
 /// program that it must run.
 Status Make(const std::string& directory, const std::string& requirements, std::string_view mark,
-            const PythonChoice& choice, const char* imports, const HostCall& call) {
+            const PythonChoice& choice, const char* imports, const PluginServices& call) {
   RETURN_IF_ERROR(ClearDirectory(directory));
   std::error_code error;
   const std::string python = fs::absolute(directory, error).string() + "/bin/python";
   const std::string log = directory + "/setup.log";
-  call.Log(Level::kInfo,
+  call.log(Level::kInfo,
            StrCat("making the environment ", directory, " from ", fs::path(requirements).filename().string(),
                   " with ", choice.program, ", Python ", choice.version));
   RETURN_IF_ERROR(
@@ -142,7 +142,7 @@ Result<std::string> LockedDirectory(const std::string& requirements) {
   return StrCat(kLockedEnvironments, DigestOf(text).ToHex().substr(0, 16));
 }
 
-Result<std::string> SetUpLocked(const std::string& requirements, const HostCall& call) {
+Result<std::string> SetUpLocked(const std::string& requirements, const PluginServices& call) {
   ASSIGN_OR_RETURN(const std::string directory, LockedDirectory(requirements));
   ASSIGN_OR_RETURN(const FileDescriptor alone,
                    WaitForDirectory(directory + ".lock", [&call] { return call.stopped(); }));
@@ -154,7 +154,7 @@ Result<std::string> SetUpLocked(const std::string& requirements, const HostCall&
   return directory;
 }
 
-Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call) {
+Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const PluginServices& call) {
   ASSIGN_OR_RETURN(const std::string mark, MarkOf(setup.extra));
   PythonChoice choice;
   if (!setup.python.empty()) {

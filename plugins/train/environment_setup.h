@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
@@ -15,7 +15,7 @@ struct EnvironmentSetup {
 };
 
 /// True: the environment was ready already. kFailedPrecondition: the directory belongs to somebody else.
-Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const HostCall& call);
+Result<bool> SetUpEnvironment(const EnvironmentSetup& setup, const PluginServices& call);
 
 /// In the place of the extra in `made-from`, for requirements of other people.
 inline constexpr const char* kLocked = "locked";
@@ -25,6 +25,6 @@ inline constexpr const char* kLocked = "locked";
 Result<std::string> LockedDirectory(const std::string& requirements);
 
 /// Creates that environment if it is not ready, and returns its directory. Waits for another creator.
-Result<std::string> SetUpLocked(const std::string& requirements, const HostCall& call);
+Result<std::string> SetUpLocked(const std::string& requirements, const PluginServices& call);
 
 }  // namespace pipeline

@@ -24,11 +24,12 @@ bool Decides(std::string_view kind) {
 
 }  // namespace
 
-EventJournal::EventJournal(std::string path, const HostCall& call) : path_(std::move(path)), call_(call) {
+EventJournal::EventJournal(std::string path, const PluginServices& call)
+    : path_(std::move(path)), call_(call) {
   file_ = std::fopen(path_.c_str(), "a+e");
   if (file_ == nullptr) {
     given_up_ = true;
-    call_.Log(Level::kWarning, StrCat("events are not kept: ", SystemError(path_, errno).message()));
+    call_.log(Level::kWarning, StrCat("events are not kept: ", SystemError(path_, errno).message()));
     return;
   }
   const bool torn = std::fseek(file_, -1, SEEK_END) == 0 && std::fgetc(file_) != '\n';
@@ -50,7 +51,7 @@ void EventJournal::Keep(const Json& event, std::chrono::nanoseconds now) {
   const std::string line = event.Dump();
   Write(line);
   const bool ours = kind == "progress" || kind == "note";  // what people are shown is the stage's to say
-  if (kind != "hb" && !ours && line.size() <= kMostForHost) call_.Emit(event);
+  if (kind != "hb" && !ours && line.size() <= kMostForHost) call_.event(event);
 }
 
 void EventJournal::Write(const std::string& line) {
@@ -58,7 +59,7 @@ void EventJournal::Write(const std::string& line) {
   // Written line by line, so that a program that follows the file sees whole lines.
   if (std::fputs((line + "\n").c_str(), file_) >= 0 && std::fflush(file_) == 0) return;
   given_up_ = true;
-  call_.Log(Level::kWarning, StrCat("events are not kept any more: ", SystemError(path_, errno).message()));
+  call_.log(Level::kWarning, StrCat("events are not kept any more: ", SystemError(path_, errno).message()));
 }
 
 }  // namespace pipeline

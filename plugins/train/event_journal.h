@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
@@ -16,7 +16,7 @@ namespace pipeline {
 class EventJournal {
  public:
   /// Appends to the file at `path`, after ending a line that a killed run left torn. `call` outlives it.
-  EventJournal(std::string path, const HostCall& call);
+  EventJournal(std::string path, const PluginServices& call);
   ~EventJournal();
   EventJournal(const EventJournal&) = delete;
   EventJournal& operator=(const EventJournal&) = delete;
@@ -30,7 +30,7 @@ class EventJournal {
   void Write(const std::string& line);
 
   const std::string path_;
-  const HostCall& call_;
+  const PluginServices& call_;
   std::FILE* file_ = nullptr;
   bool given_up_ = false;
   std::chrono::nanoseconds second_{0};  // start of the second being counted

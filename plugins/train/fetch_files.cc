@@ -72,13 +72,12 @@ class Fetching {
     for (int tries = 1;; ++tries) {
       if (means_.stopped()) return Status(Code::kCancelled, "stopped");
       std::uint64_t moved = 0;
-      const Status fetched =
-          means_.storage.Fetch(StrCat(plan_.from, "/", wanted.name), wanted,
-                               StrCat(plan_.directory, "/", wanted.name), [&](std::uint64_t bytes) {
-                                 moved += bytes;
-                                 if (means_.moved) means_.moved(bytes);
-                                 Tell(bytes);
-                               });
+      const Status fetched = FetchObject(means_.storage, StrCat(plan_.from, "/", wanted.name), wanted,
+                                         StrCat(plan_.directory, "/", wanted.name), [&](std::uint64_t bytes) {
+                                           moved += bytes;
+                                           if (means_.moved) means_.moved(bytes);
+                                           Tell(bytes);
+                                         });
       if (fetched.code() != Code::kUnavailable || tries == kFetchTries) return fetched;
       done_ -= moved;
     }
@@ -104,7 +103,7 @@ class Fetching {
 
 }  // namespace
 
-void TellBringing(const HostCall& call, std::string_view what, std::uint64_t done, std::uint64_t of) {
+void TellBringing(const PluginServices& call, std::string_view what, std::uint64_t done, std::uint64_t of) {
   call.Progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(of),
                 StrCat("bringing ", what, " here: ", HumanBytes(done), " of ", HumanBytes(of)));
 }

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/file_facts.h"
-#include "plugins/train/host_call.h"
-#include "plugins/train/host_storage.h"
+#include "plugins/train/object_files.h"
 
 namespace pipeline {
 
@@ -22,7 +22,7 @@ struct FetchPlan {
 };
 
 struct FetchMeans {
-  const HostStorage& storage;  // outlives the download, as do the objects that the functions use
+  const PluginStorage& storage;  // outlives the download, as do the objects that the functions use
   std::function<bool()> stopped;
   /// Called now and then with the bytes that are here and correct, and the total.
   std::function<void(std::uint64_t done, std::uint64_t of)> tell;
@@ -31,7 +31,7 @@ struct FetchMeans {
 };
 
 /// Shows how far a download is.
-void TellBringing(const HostCall& call, std::string_view what, std::uint64_t done, std::uint64_t of);
+void TellBringing(const PluginServices& call, std::string_view what, std::uint64_t done, std::uint64_t of);
 
 /// Downloads the files that are missing or have another length or CRC-32C, several at a time.
 /// kResourceExhausted before any download if the disk cannot hold them; kDataLoss names an object that does

@@ -73,11 +73,11 @@ Result<Json> OneStage(const Json& stages, const std::string& file, const std::st
 
 /// Existing rows tell facts that the keys do not: rows of the same length have the vocabulary that the model
 /// will have.
-void FillFromRows(Json& question, const Json& stage, const HostCall& call) {
+void FillFromRows(Json& question, const Json& stage, const PluginServices& call) {
   const std::string out(stage["makers"]["data"]["out"].AsString());
   if (out.empty() || out.find("://") != std::string::npos) return;  // no server is asked
   const Result<std::string> text =
-      call.storage().Read(fs::absolute(out + "/packed.json").string(), kMostPacked);
+      ReadText(*call.storage, fs::absolute(out + "/packed.json").string(), kMostPacked);
   const Result<Json> packed = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
   if (!packed.ok()) return;
   const std::int64_t length = (*packed)["seq_len"].AsInt();
@@ -127,10 +127,10 @@ Result<std::string> PythonWithTpu(const std::string& named, std::string_view of_
 
 }  // namespace
 
-Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
+Status RunFit(const std::vector<std::string>& arguments, const PluginServices& call) {
   std::vector<std::string> rest = arguments;
   ASSIGN_OR_RETURN(const Json set, TakeSettings(rest));
-  const TrainCommand& command = TrainCommandOf("trainer", "fit");
+  const CommandEntry& command = TrainCommandOf("trainer", "fit");
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(rest, FlagsOf(command)));
   if (words.alone.size() != 1)
     return WrongQuestion(
@@ -147,8 +147,11 @@ Status RunFit(const std::vector<std::string>& arguments, const HostCall& call) {
     if (for_cpu) return WrongQuestion(StrCat(file, ": --on cpu is answered for a pipeline file"));
     asked.push_back(fs::absolute(file).string());
   } else {
-    ASSIGN_OR_RETURN(const Json stages, call.Stages(file, set));
-    ASSIGN_OR_RETURN(const Json stage, OneStage(stages, file, words.Flag("--stage", "")));
+    Json request;
+    request["file"] = file;
+    request["set"] = set;
+    ASSIGN_OR_RETURN(const Json answer, call.pipeline(request));
+    ASSIGN_OR_RETURN(const Json stage, OneStage(answer["stages"], file, words.Flag("--stage", "")));
     environment = stage["config"]["environment"].AsString();
     if (IsExternal(stage["config"]))
       return WrongQuestion(

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/status.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
 /// `words`: those after `fit`. The answer goes to standard output. kInvalidArgument for wrong words.
-Status RunFit(const std::vector<std::string>& words, const HostCall& call);
+Status RunFit(const std::vector<std::string>& words, const PluginServices& call);
 
 }  // namespace pipeline

@@ -34,11 +34,12 @@ Status WriteWhole(const std::string& path, std::string_view bytes) {
 }  // namespace
 
 Result<ArtifactCopy> LockArtifact(const std::string& from, const std::string& manifest,
-                                  const std::string& cache, const std::string& what, const HostCall& call) {
+                                  const std::string& cache, const std::string& what,
+                                  const PluginServices& call) {
   ArtifactCopy copy;
   copy.from = from;
   copy.what = what;
-  ASSIGN_OR_RETURN(copy.manifest, call.storage().Read(manifest, kMostManifest));
+  ASSIGN_OR_RETURN(copy.manifest, ReadText(*call.storage, manifest, kMostManifest));
   Result<Json> parsed = Json::Parse(copy.manifest);
   if (!parsed.ok())
     return Status(Code::kDataLoss, StrCat(manifest, ": is not JSON: ", parsed.status().message()));
@@ -50,9 +51,9 @@ Result<ArtifactCopy> LockArtifact(const std::string& from, const std::string& ma
   return copy;
 }
 
-Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const HostCall& call,
+Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const PluginServices& call,
                   std::function<void(std::uint64_t bytes)> moved) {
-  const HostStorage storage = call.storage();
+  const PluginStorage& storage = *call.storage;
   const FetchPlan plan{copy.from, std::move(files), copy.directory, copy.what};
   const FetchMeans means{
       .storage = storage,
@@ -65,7 +66,7 @@ Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const 
 
 Result<std::string> BringArtifact(const std::string& from, const std::string& manifest,
                                   const std::vector<std::string>& prefixes, const std::string& cache,
-                                  const std::string& what, const HostCall& call) {
+                                  const std::string& what, const PluginServices& call) {
   ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(from, manifest, cache, what, call));
   std::erase_if(copy.files, [&](const FileFacts& file) {
     return std::none_of(prefixes.begin(), prefixes.end(),
@@ -75,7 +76,7 @@ Result<std::string> BringArtifact(const std::string& from, const std::string& ma
   return copy.directory;
 }
 
-Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const HostCall& call) {
+Result<std::unique_ptr<RowSupply>> BringInputs(TrainJob& job, const PluginServices& call) {
   std::unique_ptr<RowSupply> rows;
   if (IsElsewhere(job.data_uri)) {
     ASSIGN_OR_RETURN(rows, RowSupply::Open(job, call));

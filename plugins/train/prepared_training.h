@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "plugins/native/services.h"
 #include "plugins/train/bucket_run.h"
 #include "plugins/train/external/external_training.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/rows/row_supply.h"
 #include "plugins/train/run_directory.h"
@@ -17,7 +17,7 @@ namespace pipeline {
 /// All references outlive it.
 struct PreparedTraining {
   TrainJob& job;  // its inputs get their local names when they are downloaded
-  const HostCall& call;
+  const PluginServices& call;
   const TrainInputs& inputs;
   const RunDirectory& directory;
   BucketRun* bucket = nullptr;                      // null: the run directory is the location of the run

@@ -58,7 +58,7 @@ void ProgressReporter::Note(std::string_view text) {
   Json note;
   note["kind"] = "note";
   note["text"] = text;
-  call_.Emit(note);
+  call_.event(note);
 }
 
 void ProgressReporter::Hear(const Json& event) {
@@ -90,10 +90,10 @@ void ProgressReporter::Hear(const Json& event) {
     Note(StrCat("step ", event["step"].AsInt(), ": ", Readable(event["prompt"].AsString(), kMostNote), " | ",
                 Readable(event["text"].AsString(), kMostNote)));
   if (kind == "rewind")
-    call_.Log(Level::kWarning, StrCat("the training diverged: it goes back from step ", event["from"].AsInt(),
+    call_.log(Level::kWarning, StrCat("the training diverged: it goes back from step ", event["from"].AsInt(),
                                       " to the checkpoint at step ", event["to"].AsInt()));
   if (kind == "warn" && warnings_++ < kMostWarnings)
-    call_.Log(Level::kWarning, StrCat("the trainer warns: ", Readable(event["text"].AsString(), 500)));
+    call_.log(Level::kWarning, StrCat("the trainer warns: ", Readable(event["text"].AsString(), 500)));
 }
 
 void ProgressReporter::Phase(const Json& event) {

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "base/json.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
 /// One thread. `call` outlives it.
 class ProgressReporter {
  public:
-  ProgressReporter(const HostCall& call, std::int64_t steps) : call_(call), steps_(steps) {}
+  ProgressReporter(const PluginServices& call, std::int64_t steps) : call_(call), steps_(steps) {}
 
   void Hear(const Json& event);
   /// Prints a line that stays, unless too many arrive at once.
@@ -33,7 +33,7 @@ class ProgressReporter {
   void Evaluated(const Json& event);
   void Priced(const Json& event);
 
-  const HostCall& call_;
+  const PluginServices& call_;
   const std::int64_t steps_;
   std::int64_t step_ = 0;   // the last step reported
   bool steps_run_ = false;  // the phase is that of steps

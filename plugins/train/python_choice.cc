@@ -51,7 +51,7 @@ Status Unusable(std::string_view program, std::string_view why) {
   return Status(Code::kFailedPrecondition, StrCat(program, ": no Python that can be run: ", why));
 }
 
-Result<Probe> Ask(const std::string& program, const HostCall& call) {
+Result<Probe> Ask(const std::string& program, const PluginServices& call) {
   ChildOptions options;
   options.argv = {program, "-c", kProbe};
   options.environment = ChangedEnvironment({}, {"PYTHONHOME", "PYTHONPATH"});
@@ -87,7 +87,7 @@ Status NoneFits(std::string_view found, std::string_view remedy) {
 
 }  // namespace
 
-Result<PythonChoice> ChoosePython(const std::string& named, const HostCall& call) {
+Result<PythonChoice> ChoosePython(const std::string& named, const PluginServices& call) {
   std::vector<std::string> programs = {named};
   if (named.empty()) {
     programs = {"python3"};

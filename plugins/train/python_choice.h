@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
@@ -16,6 +16,6 @@ struct PythonChoice {
 /// Returns `named`, or if it is empty the first of python3, python3.13, python3.12 and python3.11 that the
 /// requirements support and that can create environments. kFailedPrecondition names those found and the
 /// command that fixes it. Downloads nothing.
-Result<PythonChoice> ChoosePython(const std::string& named, const HostCall& call);
+Result<PythonChoice> ChoosePython(const std::string& named, const PluginServices& call);
 
 }  // namespace pipeline

@@ -102,8 +102,7 @@ std::string KeptRun(const TrainJob& job) {
   return StrCat(job.kept, "/runs", job.run_uri.substr(job.run_uri.rfind('/')));
 }
 
-Result<TrainJob> ParseTrainJob(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json request, Json::Parse(text));
+Result<TrainJob> ParseTrainJob(const Json& request) {
   TrainJob job;
   job.stage = request["stage"].AsString();
   job.recipe = request["recipe"].AsString();

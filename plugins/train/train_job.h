@@ -70,6 +70,6 @@ std::string KeptRun(const TrainJob& job);
 Status CheckSettings(const Json& settings);
 
 /// kInvalidArgument if a location is neither a local directory nor in a bucket.
-Result<TrainJob> ParseTrainJob(std::string_view request);
+Result<TrainJob> ParseTrainJob(const Json& request);
 
 }  // namespace pipeline

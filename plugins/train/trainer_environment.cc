@@ -14,7 +14,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
-#include "plugins/plugin_abi.h"
+#include "plugins/native/entry.h"
 
 namespace pipeline {
 
@@ -69,7 +69,7 @@ EnvironmentMark ReadMark(const std::string& directory) {
 
 std::string BundledDirectory() {
   Dl_info found = {};
-  const auto entry = reinterpret_cast<const void*>(&pipe_plugin_entry);
+  const auto entry = reinterpret_cast<const void*>(&pipe_native_plugin);
   if (dladdr(entry, &found) == 0 || found.dli_fname == nullptr) return "train";
   return Absolute((fs::path(found.dli_fname).parent_path() / "train").string());
 }

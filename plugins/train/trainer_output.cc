@@ -61,7 +61,7 @@ Status FeedFrom(int input, const InputFilter& filter, ChildProcess& child, const
 using Feed = std::function<Status(ChildProcess& child, const std::stop_token& stop)>;
 
 Status RunChild(const std::string& python, std::vector<std::string> words, const Feed& feed,
-                const HostCall& call) {
+                const PluginServices& call) {
   const TrainerCommand command = PythonCommand(python, std::move(words));
   ChildOptions options;
   options.argv = command.argv;
@@ -98,7 +98,7 @@ Status RunChild(const std::string& python, std::vector<std::string> words, const
 }  // namespace
 
 Status PrintTrainer(const std::string& python, std::vector<std::string> words, std::string_view input,
-                    const HostCall& call) {
+                    const PluginServices& call) {
   const auto feed = [input](ChildProcess& child, const std::stop_token& stop) {
     return input.empty() ? Status() : child.Write(input, stop);
   };
@@ -106,7 +106,7 @@ Status PrintTrainer(const std::string& python, std::vector<std::string> words, s
 }
 
 Status StreamTrainer(const std::string& python, std::vector<std::string> words, int input,
-                     const InputFilter& filter, const HostCall& call) {
+                     const InputFilter& filter, const PluginServices& call) {
   const auto feed = [&](ChildProcess& child, const std::stop_token& stop) {
     return FeedFrom(input, filter, child, stop);
   };

@@ -57,7 +57,7 @@ class TrainingRun {
       if (decision.kind == RestartDecision::Kind::kStopped)
         return call_.stopped() ? Status(Code::kCancelled, "stopped") : Taken();
       if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision);
-      call_.Log(Level::kWarning, StrCat(decision.why, "; starting it again", Wait(decision.wait)));
+      call_.log(Level::kWarning, StrCat(decision.why, "; starting it again", Wait(decision.wait)));
       if (!Pause(decision.wait)) return {Code::kCancelled, "stopped"};
     }
   }
@@ -105,7 +105,7 @@ class TrainingRun {
     const std::vector<std::string>& tail = runner_.tail();
     const std::size_t shown = std::min(tail.size(), kShownTrainerLines);
     for (std::size_t at = tail.size() - shown; at < tail.size(); ++at)
-      call_.Log(Level::kInfo, StrCat("| ", tail[at]));
+      call_.log(Level::kInfo, StrCat("| ", tail[at]));
     return Status(decision.code, StrCat(decision.why, "; its whole output: ", runner_.log()));
   }
 
@@ -125,7 +125,7 @@ class TrainingRun {
 
   const PreparedTraining& training_;
   const TrainJob& job_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const RunDirectory& directory_;
   const PreemptionNotice& notice_;
   AttemptRunner runner_;
@@ -135,7 +135,8 @@ class TrainingRun {
 class Training {
  public:
   /// `job` and `call` outlive it; the inputs of `job` get their local names when they are downloaded.
-  Training(TrainJob& job, const HostCall& call, const TrainInputs& inputs, const RunDirectory& directory)
+  Training(TrainJob& job, const PluginServices& call, const TrainInputs& inputs,
+           const RunDirectory& directory)
       : training_{.job = job, .call = call, .inputs = inputs, .directory = directory},
         reporter_(call, job.steps()) {
     if (job.run_dir != job.run_uri) training_.bucket = &bucket_.emplace(job, directory, call);
@@ -170,7 +171,7 @@ class Training {
 
  private:
   void Standing(const std::string& place) const {
-    call_.Log(Level::kInfo, StrCat(job_.stage, ": ", place, " holds the steps that are asked for already"));
+    call_.log(Level::kInfo, StrCat(job_.stage, ": ", place, " holds the steps that are asked for already"));
   }
 
   /// Returns true if an earlier run left everything that the job wants.
@@ -238,7 +239,7 @@ class Training {
   std::optional<BucketRun> bucket_;  // absent where the run directory is the place of the run
   PreparedTraining training_;
   const TrainJob& job_ = training_.job;
-  const HostCall& call_ = training_.call;
+  const PluginServices& call_ = training_.call;
   const TrainInputs& inputs_ = training_.inputs;
   const RunDirectory& directory_ = training_.directory;
   ProgressReporter reporter_;
@@ -271,10 +272,10 @@ Status KeepApart(TrainJob& job) {
 
 }  // namespace
 
-Result<Json> Train(TrainJob job, const HostTiming& timing, const HostCall& call) {
+Result<Json> Train(TrainJob job, const HostTiming& timing, const PluginServices& call) {
   RETURN_IF_ERROR(job.position.hosts > 1 ? CheckLocation(job) : KeepApart(job));
-  const ReadWhole read = [storage = call.storage()](const std::string& uri, std::uint64_t most) {
-    return storage.Read(uri, most);
+  const ReadWhole read = [&storage = *call.storage](const std::string& uri, std::uint64_t most) {
+    return ReadText(storage, uri, most);
   };
   ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
   ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));

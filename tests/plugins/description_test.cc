@@ -1,8 +1,7 @@
-#include "plugins/description.h"
-
 #include <gtest/gtest.h>
 
 #include "base/str.h"
+#include "plugins/description_reader.h"
 
 namespace pipeline {
 namespace {

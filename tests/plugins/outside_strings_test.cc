@@ -10,7 +10,7 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "dag/records/job_stage.h"
-#include "plugins/description.h"
+#include "plugins/description_reader.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/plugin_stage.h"
 #include "storage/local_store.h"

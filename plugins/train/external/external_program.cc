@@ -22,7 +22,7 @@ constexpr int kBeatsInSilence = 4;
 }  // namespace
 
 ExternalProgram::ExternalProgram(const ExternalSettings& settings, const std::string& directory,
-                                 ProgramCheckpoints* checkpoints, const HostCall& call,
+                                 ProgramCheckpoints* checkpoints, const PluginServices& call,
                                  const Options& options)
     : checkpoints_(checkpoints),
       call_(call),
@@ -55,7 +55,7 @@ void ExternalProgram::LookForCheckpoints(bool ended_well) {
       checkpoints_->Find(SystemClock().Monotonic(), ended_well);
   if (!found) return;
   if (const Status taken = checkpoints_->TakeOver(*found); !taken.ok()) {
-    call_.Log(Level::kWarning,
+    call_.log(Level::kWarning,
               StrCat("the checkpoint at step ", found->step, " is passed over: ", taken.message()));
     return;
   }
@@ -126,7 +126,7 @@ void ExternalProgram::Ended(const ChildExit& exit, const Take& take) {
   // A program that was killed may have left half an event.
   const std::string unread = events_ && exit.ok() ? events_->Unread() : std::string();
   if (!unread.empty())
-    call_.Log(Level::kWarning, StrCat(unread, " begins no whole event; the rest of the file is not read"));
+    call_.log(Level::kWarning, StrCat(unread, " begins no whole event; the rest of the file is not read"));
   recogniser_.End(SystemClock().Monotonic());
   if (checkpoints_ != nullptr) LookForCheckpoints(exit.ok());
   Poll(take);

@@ -11,12 +11,12 @@
 
 #include "base/json.h"
 #include "base/mutex.h"
+#include "plugins/native/services.h"
 #include "plugins/train/attempt.h"
 #include "plugins/train/external/event_files.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/output_recogniser.h"
 #include "plugins/train/external/program_checkpoints.h"
-#include "plugins/train/host_call.h"
 
 namespace pipeline {
 
@@ -33,7 +33,7 @@ class ExternalProgram : public EventSource {
   /// All arguments outlive it; `checkpoints` is null if none are recognised, and otherwise belongs to this
   /// object until Ended. `directory`: that of the program.
   ExternalProgram(const ExternalSettings& settings, const std::string& directory,
-                  ProgramCheckpoints* checkpoints, const HostCall& call, const Options& options);
+                  ProgramCheckpoints* checkpoints, const PluginServices& call, const Options& options);
   ~ExternalProgram() override;
 
   void Output(std::string_view bytes) override;
@@ -52,7 +52,7 @@ class ExternalProgram : public EventSource {
   Json Event(std::string_view kind, std::int64_t step);
 
   ProgramCheckpoints* const checkpoints_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const Options options_;
   const std::chrono::nanoseconds beat_;  // between two signs of life
   OutputRecogniser recogniser_;

@@ -127,7 +127,7 @@ Result<std::string> CheckCheckout(const Json& settings) {
 
 Result<std::unique_ptr<ExternalTraining>> ExternalTraining::Make(const TrainJob& job,
                                                                  const RunDirectory& directory,
-                                                                 const HostCall& call) {
+                                                                 const PluginServices& call) {
   ASSIGN_OR_RETURN(ExternalSettings settings, ParseExternal(job.settings));
   std::string environment = job.environment();
   if (std::error_code error; fs::is_regular_file(environment, error)) {
@@ -141,8 +141,9 @@ Result<std::unique_ptr<ExternalTraining>> ExternalTraining::Make(const TrainJob&
   return training;
 }
 
-ExternalTraining::ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
-                                   ExternalSettings settings, std::string environment)
+ExternalTraining::ExternalTraining(const TrainJob& job, const RunDirectory& directory,
+                                   const PluginServices& call, ExternalSettings settings,
+                                   std::string environment)
     : job_(job),
       directory_(directory),
       call_(call),
@@ -317,7 +318,7 @@ Status ExternalTraining::RememberExport() const {
   Json result = directory_.Read("result.json");
   std::string place = directory_.Path(kExport);
   if (shared()) {  // the disk of this host may be another one since
-    const Result<std::string> text = call_.storage().Read(job_.run_uri + "/result.json", kMostResult);
+    const Result<std::string> text = ReadText(*call_.storage, job_.run_uri + "/result.json", kMostResult);
     const Result<Json> published = text.ok() ? Json::Parse(*text) : Result<Json>(text.status());
     if (published.ok()) result = *published, place = StrCat(job_.run_uri, "/", kExport);
   }

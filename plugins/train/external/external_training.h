@@ -10,12 +10,12 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/external/external_program.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/placeholders.h"
 #include "plugins/train/external/program_checkpoints.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/hosts/training_end.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/train_job.h"
@@ -46,7 +46,7 @@ class ExternalTraining {
  public:
   /// All arguments outlive it. `job` has the local directories of its inputs when Begin is called.
   static Result<std::unique_ptr<ExternalTraining>> Make(const TrainJob& job, const RunDirectory& directory,
-                                                        const HostCall& call);
+                                                        const PluginServices& call);
 
   /// The command of an attempt and its source of events. Both refer to this object, until the next call.
   /// `joint`: null on a single host.
@@ -59,7 +59,7 @@ class ExternalTraining {
   bool shared() const { return settings_.shared && job_.position.hosts > 1; }
 
  private:
-  ExternalTraining(const TrainJob& job, const RunDirectory& directory, const HostCall& call,
+  ExternalTraining(const TrainJob& job, const RunDirectory& directory, const PluginServices& call,
                    ExternalSettings settings, std::string environment);
   /// The files to publish, below `from`. kFailedPrecondition: the training is not done, and the reason.
   struct Output {
@@ -82,7 +82,7 @@ class ExternalTraining {
 
   const TrainJob& job_;
   const RunDirectory& directory_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const ExternalSettings settings_;
   const std::string environment_;                  // its directory; empty: the programs of this machine
   std::optional<ProgramCheckpoints> checkpoints_;  // absent: none are recognised

@@ -50,7 +50,7 @@ Status LinkOrFollow(const std::string& from, const std::vector<std::string>& nam
 }  // namespace
 
 ProgramCheckpoints::ProgramCheckpoints(const CheckpointRule& rule, Time settle, const RunDirectory& directory,
-                                       const HostCall& call, const ProgramPlace& place)
+                                       const PluginServices& call, const ProgramPlace& place)
     : rule_(rule),
       settle_(settle),
       directory_(directory),
@@ -89,7 +89,7 @@ Result<std::optional<std::int64_t>> ProgramCheckpoints::BeginAttempt(Time now) {
       const Status back = PutBack(*at);
       if (!back.ok() && back.code() != Code::kDataLoss) return back;
       if (!back.ok()) {
-        call_.Log(Level::kWarning, StrCat(back.message(), "; going back to the one before"));
+        call_.log(Level::kWarning, StrCat(back.message(), "; going back to the one before"));
         continue;
       }
     }
@@ -192,7 +192,7 @@ void ProgramCheckpoints::RemoveCopy(std::int64_t step) const {
   Status removed = directory_.Write(MarkerName(step), UnfinishedMarker(step));
   if (removed.ok()) removed = RemoveAll(directory_.Path(CopyName(step)));
   if (removed.ok()) removed = directory_.Remove(MarkerName(step));
-  if (!removed.ok()) call_.Log(Level::kWarning, StrCat("an old checkpoint stays: ", removed.message()));
+  if (!removed.ok()) call_.log(Level::kWarning, StrCat("an old checkpoint stays: ", removed.message()));
 }
 
 void ProgramCheckpoints::Prune(std::int64_t keep) const {

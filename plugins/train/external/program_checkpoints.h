@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/external/external_settings.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/run_directory.h"
 
 namespace pipeline {
@@ -32,7 +32,7 @@ class ProgramCheckpoints {
 
   /// All arguments outlive it, except `place`.
   ProgramCheckpoints(const CheckpointRule& rule, Time settle, const RunDirectory& directory,
-                     const HostCall& call, const ProgramPlace& place = {});
+                     const PluginServices& call, const ProgramPlace& place = {});
 
   /// Before an attempt: removes unfinished copies, and brings the newest copy back to its place if the
   /// program has no checkpoint as new. Returns the step of the newest copy; absent: there is none. kDataLoss:
@@ -95,7 +95,7 @@ class ProgramCheckpoints {
   const CheckpointRule& rule_;
   const Time settle_;
   const RunDirectory& directory_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const bool copies_;
   const std::string place_;  // where the program writes them
   std::map<std::int64_t, State> states_;

@@ -38,9 +38,9 @@ Status NoRows(const std::string& place) {
 
 /// Checks that the rows in `directory` have the split. `place`: their place as a person knows it.
 Status CheckSplit(const std::string& directory, const std::string& place, const std::string& split,
-                  const HostCall& call) {
+                  const PluginServices& call) {
   const std::string path = fs::absolute(directory).string() + "/" + std::string(kPackedInfo);
-  ASSIGN_OR_RETURN(const std::string text, call.storage().Read(path, kMostInfo));
+  ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, path, kMostInfo));
   const Result<Json> info = Json::Parse(text);
   if (!info.ok()) return Status(Code::kDataLoss, StrCat(path, ": is not JSON: ", info.status().message()));
   std::string all;
@@ -54,7 +54,7 @@ Status CheckSplit(const std::string& directory, const std::string& place, const 
 
 /// Brings the rows of one split here.
 Result<std::string> BringRows(const std::string& place, const std::string& split, const std::string& cache,
-                              const HostCall& call) {
+                              const PluginServices& call) {
   ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(place, place + "/MANIFEST.json", cache, "the rows", call));
   if (std::none_of(copy.files.begin(), copy.files.end(),
                    [](const FileFacts& file) { return file.name == kPackedInfo; }))
@@ -66,7 +66,7 @@ Result<std::string> BringRows(const std::string& place, const std::string& split
 }
 
 /// Returns the directory of the rows on this machine.
-Result<std::string> FindRows(std::string place, const CommandWords& words, const HostCall& call) {
+Result<std::string> FindRows(std::string place, const CommandWords& words, const PluginServices& call) {
   const std::string split = words.Flag("--split", kValidation);
   if (IsElsewhere(place)) {
     while (place.ends_with('/')) place.pop_back();
@@ -83,8 +83,8 @@ Result<std::string> FindRows(std::string place, const CommandWords& words, const
 
 }  // namespace
 
-Status RunEval(const std::vector<std::string>& arguments, const HostCall& call) {
-  const TrainCommand& command = TrainCommandOf("eval");
+Status RunEval(const std::vector<std::string>& arguments, const PluginServices& call) {
+  const CommandEntry& command = TrainCommandOf("eval");
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
   if (words.alone.size() != 2) return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--rows", 1, 1'000'000'000, true));

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 
 namespace pipeline {
 
 /// `words`: without the command's name. The scores go to standard output. kInvalidArgument for wrong words.
-Status RunEval(const std::vector<std::string>& words, const HostCall& call);
+Status RunEval(const std::vector<std::string>& words, const PluginServices& call);
 
 }  // namespace pipeline

@@ -62,12 +62,13 @@ Status CheckExport(const std::string& directory, const std::string& run, bool en
 }
 
 /// Brings the export of a run in a bucket here; returns the directory above it.
-Result<std::string> BringExport(const std::string& run, const std::string& cache, const HostCall& call) {
+Result<std::string> BringExport(const std::string& run, const std::string& cache,
+                                const PluginServices& call) {
   const Result<std::string> brought =
       BringArtifact(run, run + "/MANIFEST.json", {kExport}, cache, "the model", call);
   if (brought.ok()) return *brought;
-  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> objects, call.storage().List(run));
-  const bool ended = std::any_of(objects.begin(), objects.end(), [](const HostStorage::Object& object) {
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, call.storage->List(run));
+  const bool ended = std::any_of(objects.begin(), objects.end(), [](const PluginStorage::Object& object) {
     return object.name == "MANIFEST.json";
   });
   return ended ? brought.status() : Unfinished(run);
@@ -96,11 +97,11 @@ Result<std::string> FindRun(const std::string& place) {
                     : StrCat(place, ": does not exist; name the location that a stage `train` published to"));
 }
 
-Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage& storage) {
+Result<std::string> FindRunElsewhere(const std::string& place, const PluginStorage& storage) {
   constexpr std::string_view kJob = "/job.json", kRuns = "runs/";
-  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> objects, storage.List(place));
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(place));
   std::vector<std::string> runs;
-  for (const HostStorage::Object& object : objects) {
+  for (const PluginStorage::Object& object : objects) {
     if (object.name == kJob.substr(1)) return place;
     const std::string_view name = object.name;
     const auto slashes = std::count(name.begin(), name.end(), '/');
@@ -118,15 +119,16 @@ Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage
 }
 
 Status CheckFiles(const std::string& directory, const WantedFile& wanted, std::string_view what,
-                  std::string_view remedy, const HostCall& call) {
+                  std::string_view remedy, const PluginServices& call) {
   const std::string path = directory + "/MANIFEST.json";
   std::error_code error;
   if (!fs::exists(path, error)) {
-    call.Log(Level::kWarning,
+    call.log(Level::kWarning,
              StrCat(directory, ": has no manifest yet, so that its ", what, " cannot be checked"));
     return {};
   }
-  ASSIGN_OR_RETURN(const std::string text, call.storage().Read(fs::absolute(path).string(), kMostManifest));
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadText(*call.storage, fs::absolute(path).string(), kMostManifest));
   const Result<Json> manifest = Json::Parse(text);
   if (!manifest.ok())
     return Status(Code::kDataLoss, StrCat(path, ": is not JSON: ", manifest.status().message()));
@@ -145,11 +147,11 @@ Status CheckFiles(const std::string& directory, const WantedFile& wanted, std::s
   return {};
 }
 
-Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, const HostCall& call) {
+Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, const PluginServices& call) {
   std::string at = place;
   const bool elsewhere = IsElsewhere(at);
   while (elsewhere && at.ends_with('/')) at.pop_back();
-  ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(at, call.storage()) : FindRun(at));
+  ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(at, *call.storage) : FindRun(at));
   if (!elsewhere) RETURN_IF_ERROR(CheckExport(run, run, IsFile(run + "/result.json")));
   Result<std::string> python = FindPython(words.Flag("--environment", kDefaultEnvironment));
   if (std::error_code error; !python.ok())

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/command_words.h"
-#include "plugins/train/host_call.h"
 
 namespace pipeline {
 
@@ -19,7 +19,7 @@ std::string CacheOf(const CommandWords& words);
 Result<std::string> FindRun(const std::string& place);
 /// As FindRun, in a bucket. A bucket does not tell which run is the newest: kInvalidArgument names the
 /// existing ones.
-Result<std::string> FindRunElsewhere(const std::string& place, const HostStorage& storage);
+Result<std::string> FindRunElsewhere(const std::string& place, const PluginStorage& storage);
 
 struct NamedRun {
   std::string directory;  // absolute
@@ -27,13 +27,13 @@ struct NamedRun {
 };
 /// The run at `place`. The export of a run in a bucket is brought into the cache; that of a local one is
 /// checked against its manifest.
-Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, const HostCall& call);
+Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, const PluginServices& call);
 
 /// Checks whether a file that a manifest lists is wanted.
 using WantedFile = std::function<bool(std::string_view name)>;
 /// Compares the wanted files below `directory` with MANIFEST.json there, as downloaded ones are compared; a
 /// warning: there is none, so `what` is not checked. kDataLoss: one differs; the message ends with `remedy`.
 Status CheckFiles(const std::string& directory, const WantedFile& wanted, std::string_view what,
-                  std::string_view remedy, const HostCall& call);
+                  std::string_view remedy, const PluginServices& call);
 
 }  // namespace pipeline

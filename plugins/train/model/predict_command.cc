@@ -42,7 +42,7 @@ std::string Remedy(const std::string& file, const std::string& run) {
                 " -` reads files in other encodings, with CR and compressed ones");
 }
 
-Status CheckLines(const std::string& file, CleanLines lines, const HostCall& call) {
+Status CheckLines(const std::string& file, CleanLines lines, const PluginServices& call) {
   std::ifstream input(file, std::ios::binary);
   std::string bytes(1 << 20, '\0');
   while (input) {
@@ -82,8 +82,8 @@ class UnfinishedFile {
 
 }  // namespace
 
-Status RunPredict(const std::vector<std::string>& arguments, const HostCall& call) {
-  const TrainCommand& command = TrainCommandOf("predict");
+Status RunPredict(const std::vector<std::string>& arguments, const PluginServices& call) {
+  const CommandEntry& command = TrainCommandOf("predict");
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
   if (words.alone.empty() || words.alone.size() > 2) return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));

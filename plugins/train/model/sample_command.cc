@@ -10,8 +10,8 @@
 
 namespace pipeline {
 
-Status RunSample(const std::vector<std::string>& arguments, const HostCall& call) {
-  const TrainCommand& command = TrainCommandOf("sample");
+Status RunSample(const std::vector<std::string>& arguments, const PluginServices& call) {
+  const CommandEntry& command = TrainCommandOf("sample");
   ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
   if (words.alone.size() != 1) return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));

@@ -82,10 +82,10 @@ void WriteSmall(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-RowSupply::RowSupply(const TrainJob& job, const HostCall& call, ArtifactCopy copy)
+RowSupply::RowSupply(const TrainJob& job, const PluginServices& call, ArtifactCopy copy)
     : job_(job),
       call_(call),
-      storage_(call.storage()),
+      storage_(*call.storage),
       copy_(std::move(copy)),
       data_digest_(DigestOf(copy_.manifest).ToHex()),
       checksums_uri_(StrCat(job.run_uri, "/", RowChecksumsName(data_digest_))) {}
@@ -98,7 +98,7 @@ RowSupply::~RowSupply() {
   changed_.NotifyAll();
 }
 
-Result<std::unique_ptr<RowSupply>> RowSupply::Open(const TrainJob& job, const HostCall& call,
+Result<std::unique_ptr<RowSupply>> RowSupply::Open(const TrainJob& job, const PluginServices& call,
                                                    const FreeBytes& free_bytes) {
   ASSIGN_OR_RETURN(ArtifactCopy copy,
                    LockArtifact(job.data_uri, job.data_manifest, job.kept + "/inputs", "the rows", call));
@@ -136,7 +136,7 @@ Status RowSupply::Arrange(const FreeBytes& free_bytes) {
   bool told = false;
   ASSIGN_OR_RETURN(used_, WaitForUsers(copy_.directory, [&] {
                      if (!std::exchange(told, true))
-                       call_.Log(
+                       call_.log(
                            Level::kInfo,
                            StrCat(job_.stage, ": waits for another training, which reads ", copy_.directory));
                      return call_.stopped();
@@ -216,7 +216,7 @@ void RowSupply::BeginChecksums() {
         changed_.NotifyAll();
         return;
       }
-      call_.Log(Level::kWarning, StrCat("the checksums of the rows: ", made.message(), "; trying again"));
+      call_.log(Level::kWarning, StrCat("the checksums of the rows: ", made.message(), "; trying again"));
       for (auto waited = kLook; waited < kTryAgain && !stopped(); waited += kLook)
         (void)changed_.WaitFor(lock, stop, kLook, [] { return false; });
     }
@@ -240,13 +240,12 @@ Status RowSupply::MakeChecksums() {
   if (found) {
     const Result<RowChecksums> good = ParseRowChecksums(found->bytes, *blocks_, data_digest_, checksums_uri_);
     if (good.ok()) return {};
-    call_.Log(Level::kWarning, StrCat(good.status().message(), "; it is made again"));
+    call_.log(Level::kWarning, StrCat(good.status().message(), "; it is made again"));
   }
   ASSIGN_OR_RETURN(const RowChecksums made, Measure());
-  ASSIGN_OR_RETURN(
-      const auto written,
-      storage_.WriteWhole(checksums_uri_, EncodeRowChecksums(made, *blocks_, data_digest_, kSplit),
-                          found ? found->version : std::string(), 0));
+  ASSIGN_OR_RETURN(const auto written, WriteIfKnown(storage_, checksums_uri_,
+                                                    EncodeRowChecksums(made, *blocks_, data_digest_, kSplit),
+                                                    found ? found->version : std::string(), 0));
   if (!written) return Status(Code::kUnavailable, StrCat(checksums_uri_, ": was changed meanwhile"));
   return {};
 }
@@ -271,7 +270,8 @@ Result<RowChecksums> RowSupply::Measure() {
       note(bytes.size());
       return take(bytes);
     };
-    if (!blocks_directory_.empty()) return storage_.Stream(StrCat(copy_.from, "/", shard.name), counted);
+    if (!blocks_directory_.empty())
+      return StreamObject(storage_, StrCat(copy_.from, "/", shard.name), counted);
     return ReadLocal(StrCat(copy_.directory, "/", shard.name), counted);
   });
 }
@@ -399,8 +399,8 @@ Status RowSupply::FetchBlock(std::uint64_t block) {
     const std::string uri = StrCat(copy_.from, "/", blocks_->shards()[range.shard].name);
     const auto moved = [this](std::uint64_t bytes) { fetched_ += bytes; };
     for (int tries = 1;; ++tries) {
-      const Status fetched = storage_.FetchPart(uri, range.from, FactsOf(at), PathOf(range), moved,
-                                                [this] { return stopped(); });
+      const Status fetched = FetchPart(storage_, uri, range.from, FactsOf(at), PathOf(range), moved,
+                                       [this] { return stopped(); });
       const bool may_pass = fetched.code() == Code::kUnavailable || fetched.code() == Code::kDataLoss;
       if (may_pass && tries < kRangeTries && !stopped()) continue;
       RETURN_IF_ERROR(fetched);
@@ -427,7 +427,7 @@ std::uint64_t RowSupply::peak() const {
 
 Json RowSupply::Report() const {
   const std::uint64_t most = peak();
-  call_.Log(Level::kInfo,
+  call_.log(Level::kInfo,
             StrCat(job_.stage, ": host ", job_.position.host, " fetched ", HumanBytes(fetched_),
                    " of rows, and had at most ", HumanBytes(most), " of ", HumanBytes(all_bytes_),
                    " on its disk at a time (data_disk: ", HumanBytes(limit_), ")"));

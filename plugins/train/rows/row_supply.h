@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/rows/fetch_planner.h"
 #include "plugins/train/rows/row_blocks.h"
@@ -33,7 +33,7 @@ class RowSupply {
   /// Fetches all rows of `job`, which are elsewhere, or all objects but the shards of the split `train`, as
   /// `data_disk` says. kResourceExhausted names the need if neither fits. `job` and `call` outlive the
   /// result.
-  static Result<std::unique_ptr<RowSupply>> Open(const TrainJob& job, const HostCall& call,
+  static Result<std::unique_ptr<RowSupply>> Open(const TrainJob& job, const PluginServices& call,
                                                  const FreeBytes& free_bytes = FreeBytesAt);
   ~RowSupply();
   RowSupply(const RowSupply&) = delete;
@@ -66,7 +66,7 @@ class RowSupply {
   std::uint64_t peak() const;
 
  private:
-  RowSupply(const TrainJob& job, const HostCall& call, ArtifactCopy copy);
+  RowSupply(const TrainJob& job, const PluginServices& call, ArtifactCopy copy);
 
   Status Arrange(const FreeBytes& free_bytes);
   Status ArrangeBlocks(const std::vector<FileFacts>& whole, const FreeBytes& free_bytes);
@@ -87,8 +87,8 @@ class RowSupply {
   FileFacts FactsOf(std::size_t range) const;
 
   const TrainJob& job_;
-  const HostCall& call_;
-  const HostStorage storage_;
+  const PluginServices& call_;
+  const PluginStorage& storage_;
   ArtifactCopy copy_;    // its lock is kept while blocks are fetched
   FileDescriptor used_;  // the directory, shared with others that have all rows, or not
   const std::string data_digest_;

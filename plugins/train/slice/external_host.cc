@@ -31,14 +31,14 @@ JointAttempt JointOf(const AttemptRecord& attempt) {
 
 }  // namespace
 
-ExternalHost::ExternalHost(const TrainJob& job, const HostCall& call, const RunDirectory& directory,
+ExternalHost::ExternalHost(const TrainJob& job, const PluginServices& call, const RunDirectory& directory,
                            ExternalTraining& training, SliceCheckpoints& checkpoints)
     : job_(job),
       call_(call),
       directory_(directory),
       training_(training),
       checkpoints_(checkpoints),
-      storage_(call.storage()) {}
+      storage_(*call.storage) {}
 
 Result<ProgramStart> ExternalHost::Begin(const AttemptRecord& attempt) {
   const JointAttempt joint = JointOf(attempt);

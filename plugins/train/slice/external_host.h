@@ -22,7 +22,7 @@ namespace pipeline {
 class ExternalHost {
  public:
   /// All arguments outlive it. `checkpoints` learns which ones host 0 has sent.
-  ExternalHost(const TrainJob& job, const HostCall& call, const RunDirectory& directory,
+  ExternalHost(const TrainJob& job, const PluginServices& call, const RunDirectory& directory,
                ExternalTraining& training, SliceCheckpoints& checkpoints);
 
   /// Before all of an attempt: what is new counts from here.
@@ -43,11 +43,11 @@ class ExternalHost {
 
  private:
   const TrainJob& job_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const RunDirectory& directory_;
   ExternalTraining& training_;
   SliceCheckpoints& checkpoints_;
-  const HostStorage storage_;
+  const PluginStorage& storage_;
   std::optional<BucketCheckpoints> bucket_;   // of the running attempt on host 0, as the next
   std::unique_ptr<CheckpointMirror> mirror_;  // null: nothing is sent
   std::atomic<std::int64_t> newest_ = -1, before_ = -1;

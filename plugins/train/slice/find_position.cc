@@ -24,14 +24,14 @@ bool HasTpu() {
 }  // namespace
 
 Result<HostPosition> FindPosition(const Json& settings, const HostEnvironment& environment,
-                                  const HostCall& call) {
+                                  const PluginServices& call) {
   ASSIGN_OR_RETURN(const HostKeys keys, ReadHostKeys(settings));
   const HostMetadata metadata{.present = HasTpu() || environment("GCE_METADATA_HOST").has_value(),
                               .ask = [&call](std::string_view path) { return call.Metadata(path); }};
   return FindHost(keys, environment, metadata);
 }
 
-Status CheckAlone(const Json& settings, const HostEnvironment& environment, const HostCall& call) {
+Status CheckAlone(const Json& settings, const HostEnvironment& environment, const PluginServices& call) {
   ASSIGN_OR_RETURN(const HostPosition position, FindPosition(settings, environment, call));
   if (position.hosts == 1) return {};
   return Status(Code::kInvalidArgument,

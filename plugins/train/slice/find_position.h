@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
 #include "plugins/train/hosts/discovery.h"
 #include "plugins/train/hosts/host_position.h"
 
@@ -11,11 +11,11 @@ namespace pipeline {
 
 /// Reads the keys, the environment, and the metadata server if this machine has a TPU.
 Result<HostPosition> FindPosition(const Json& settings, const HostEnvironment& environment,
-                                  const HostCall& call);
+                                  const PluginServices& call);
 
 /// For a program that does not ask for the position, such as `pipe worker`. kInvalidArgument: this is one of
 /// several hosts.
-Status CheckAlone(const Json& settings, const HostEnvironment& environment, const HostCall& call);
+Status CheckAlone(const Json& settings, const HostEnvironment& environment, const PluginServices& call);
 
 /// The answer of pipe.hosts/1, which the request of `run` brings back as `position`.
 Json PositionToJson(const HostPosition& position);

@@ -16,8 +16,8 @@ constexpr const char* kOutgoing = "outgoing";  // the next run removes files tha
 
 }  // namespace
 
-PartSender::PartSender(std::string uri, const RunDirectory& directory, const HostCall& call)
-    : directory_(directory), call_(call), storage_(call.storage()), bucket_(std::move(uri), 1, storage_) {
+PartSender::PartSender(std::string uri, const RunDirectory& directory, const PluginServices& call)
+    : directory_(directory), call_(call), storage_(*call.storage), bucket_(std::move(uri), 1, storage_) {
   (void)RemoveAll(directory_.Path(kOutgoing));
   thread_ = std::jthread([this](const std::stop_token& stop) { Loop(stop); });
 }
@@ -59,7 +59,7 @@ void PartSender::Loop(const std::stop_token&) {
     lock.unlock();
     const Status sent = SendPart(key);
     if (!sent.ok() && sent.code() != Code::kCancelled)
-      call_.Log(Level::kWarning, StrCat("this host's part of the checkpoint at step ", key.first,
+      call_.log(Level::kWarning, StrCat("this host's part of the checkpoint at step ", key.first,
                                         " is not sent yet: ", sent.message()));
     lock.lock();
     if (sent.ok()) sent_ = key;
@@ -97,7 +97,7 @@ Status PartSender::SendPart(const Key& key) {
   kept["step"] = key.first;
   kept["uri"] = StrCat(bucket_.uri(), "/", record.Name());
   kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
-  call_.Emit(kept);
+  call_.event(kept);
   return {};
 }
 

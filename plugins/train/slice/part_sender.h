@@ -9,9 +9,9 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/checkpoint_part.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/run_directory.h"
 
@@ -22,7 +22,7 @@ namespace pipeline {
 class PartSender {
  public:
   /// `uri`: of checkpoints/. The references outlive it.
-  PartSender(std::string uri, const RunDirectory& directory, const HostCall& call);
+  PartSender(std::string uri, const RunDirectory& directory, const PluginServices& call);
   /// Ends after the file that is being sent.
   ~PartSender();
   PartSender(const PartSender&) = delete;
@@ -42,8 +42,8 @@ class PartSender {
   bool Wanted(const Key& key) const;
 
   const RunDirectory& directory_;
-  const HostCall& call_;
-  const HostStorage storage_;
+  const PluginServices& call_;
+  const PluginStorage& storage_;
   BucketCheckpoints bucket_;  // for the thread
 
   mutable Mutex mutex_;

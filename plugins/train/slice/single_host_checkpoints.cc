@@ -23,7 +23,7 @@ constexpr const char* kStateFolder = "state";
 
 }  // namespace
 
-Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& call,
+Status CopySingleHostCheckpoints(const std::string& directory, const PluginServices& call,
                                  BucketCheckpoints& shared) {
   std::map<std::int64_t, CheckpointMarker> whole;
   std::string without_list;
@@ -41,7 +41,7 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
     if (marker.ok())
       whole.emplace(step, std::move(*marker));
     else
-      call.Log(Level::kWarning, StrCat(marker.status().message(), "; this checkpoint is left out"));
+      call.log(Level::kWarning, StrCat(marker.status().message(), "; this checkpoint is left out"));
   }
   if (whole.empty() && !without_list.empty())
     return Status(Code::kDataLoss,
@@ -52,10 +52,10 @@ Status CopySingleHostCheckpoints(const std::string& directory, const HostCall& c
   for (auto at = whole.rbegin(); at != whole.rend(); ++at) {
     if (copied && at->second.pinned.empty()) continue;
     const std::string from = StrCat(directory, "/", at->first);
-    call.Log(Level::kInfo, StrCat(from, ": a single host made this checkpoint; it is copied for all"));
+    call.log(Level::kInfo, StrCat(from, ": a single host made this checkpoint; it is copied for all"));
     const Status sent = shared.Commit(at->second, from, [&] { return call.stopped(); });
     if (sent.code() == Code::kNotFound || sent.code() == Code::kDataLoss) {
-      call.Log(Level::kWarning, StrCat(from, ": damaged, going back to the one before: ", sent.message()));
+      call.log(Level::kWarning, StrCat(from, ": damaged, going back to the one before: ", sent.message()));
       continue;
     }
     RETURN_IF_ERROR(sent);

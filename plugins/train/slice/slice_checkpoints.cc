@@ -39,11 +39,12 @@ bool IsChunk(const std::string& name) {
 
 }  // namespace
 
-SliceCheckpoints::SliceCheckpoints(const TrainJob& job, const HostCall& call, const RunDirectory& directory)
+SliceCheckpoints::SliceCheckpoints(const TrainJob& job, const PluginServices& call,
+                                   const RunDirectory& directory)
     : job_(job),
       call_(call),
       directory_(directory),
-      storage_(call.storage()),
+      storage_(*call.storage),
       sender_(job.run_uri + "/checkpoints", directory, call),
       bucket_(job.run_uri + "/checkpoints", job.settings["keep_checkpoints"].AsInt(1), storage_) {
   Look();
@@ -120,7 +121,7 @@ void SliceCheckpoints::MarkLoop(const std::stop_token& stop) {
     if (marked.ok() && send && send->step > marked_) marked = MarkSent(*send);
     if (marked.ok()) marked = MarkPins();
     if (!marked.ok() && marked.code() != Code::kCancelled)
-      call_.Log(Level::kWarning, StrCat("the marker of a checkpoint is not written yet: ", marked.message()));
+      call_.log(Level::kWarning, StrCat("the marker of a checkpoint is not written yet: ", marked.message()));
   }
 }
 
@@ -155,11 +156,11 @@ Status SliceCheckpoints::MarkSent(const LocalCheckpoint& checkpoint) {
   kept["kind"] = "ckpt_kept";
   kept["step"] = marker.step;
   kept["uri"] = bucket_.Uri(marker.Name());
-  call_.Emit(kept);
+  call_.event(kept);
   bucket_.Protect({restored, marker.step}, marker.step);
   if (call_.stopped()) return {};  // the next run removes old ones
   if (const Status pruned = bucket_.Prune(); !pruned.ok())
-    call_.Log(Level::kWarning, StrCat("old checkpoints stay in the bucket: ", pruned.message()));
+    call_.log(Level::kWarning, StrCat("old checkpoints stay in the bucket: ", pruned.message()));
   return {};
 }
 
@@ -240,7 +241,7 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
       const Result<CheckpointMarker> marker = bucket_.Open(name);
       if (!marker.ok() && !IsUseless(marker.status())) return marker.status();
       if (!marker.ok()) {
-        call_.Log(Level::kWarning, StrCat(bucket_.Uri(name), ": damaged, going back to the one before: ",
+        call_.log(Level::kWarning, StrCat(bucket_.Uri(name), ": damaged, going back to the one before: ",
                                           marker.status().message()));
         continue;
       }
@@ -377,7 +378,7 @@ void SliceCheckpoints::AnswerLoop(const std::stop_token& stop) {
     std::error_code error;
     fs::create_directories(directory_.Path("answers"), error);
     const Status written = directory_.Write(StrCat("answers/", id, ".json"), answer);
-    if (!written.ok()) call_.Log(Level::kWarning, StrCat("a trainer waits: ", written.message()));
+    if (!written.ok()) call_.log(Level::kWarning, StrCat("a trainer waits: ", written.message()));
   }
 }
 

@@ -16,9 +16,9 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/checkpoint_part.h"
-#include "plugins/train/host_call.h"
 #include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/run_directory.h"
@@ -31,7 +31,7 @@ namespace pipeline {
 class SliceCheckpoints {
  public:
   /// All arguments outlive it.
-  SliceCheckpoints(const TrainJob& job, const HostCall& call, const RunDirectory& directory);
+  SliceCheckpoints(const TrainJob& job, const PluginServices& call, const RunDirectory& directory);
   ~SliceCheckpoints();
   SliceCheckpoints(const SliceCheckpoints&) = delete;
   SliceCheckpoints& operator=(const SliceCheckpoints&) = delete;
@@ -92,9 +92,9 @@ class SliceCheckpoints {
   Status MarkPins();
 
   const TrainJob& job_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const RunDirectory& directory_;
-  const HostStorage storage_;
+  const PluginStorage& storage_;
   PartSender sender_;
 
   mutable Mutex mutex_;

@@ -43,12 +43,12 @@ std::optional<OtherCardName> ParseOtherCard(std::string_view name, std::string_v
 
 }  // namespace
 
-SliceObjects::SliceObjects(HostStorage storage, std::string run_uri, Sources sources)
+SliceObjects::SliceObjects(const PluginStorage& storage, std::string run_uri, Sources sources)
     : storage_(storage), run_uri_(std::move(run_uri)), sources_(std::move(sources)) {}
 
 Result<std::optional<StoredCard>> SliceObjects::ReadCard(int host) {
   const std::string uri = Uri(CardName(host));
-  ASSIGN_OR_RETURN(std::optional<HostStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
+  ASSIGN_OR_RETURN(std::optional<PluginStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
   if (!whole) return std::optional<StoredCard>();
   StoredCard stored{.card = {}, .version = std::move(whole->version)};
   Result<HostCard> card = ParseHostCard(whole->bytes, uri);
@@ -59,28 +59,30 @@ Result<std::optional<StoredCard>> SliceObjects::ReadCard(int host) {
 
 Result<std::optional<std::string>> SliceObjects::WriteCard(const HostCard& card, const std::string& known) {
   // Also after a stop: the others wait for the last words of this host.
-  return storage_.WriteWhole(Uri(CardName(card.host)), card.Encode(), known, PIPE_AFTER_STOP);
+  return WriteIfKnown(storage_, Uri(CardName(card.host)), card.Encode(), known,
+                      PluginStorage::AtStop::kGoesOn);
 }
 
 Result<std::optional<AttemptRecord>> SliceObjects::ReadAttempt(std::int64_t number) {
   const std::string uri = Uri(AttemptName(number));
-  ASSIGN_OR_RETURN(const std::optional<HostStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
+  ASSIGN_OR_RETURN(const std::optional<PluginStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
   if (!whole) return std::optional<AttemptRecord>();
   ASSIGN_OR_RETURN(AttemptRecord attempt, ParseAttemptRecord(whole->bytes, uri));
   return std::optional(std::move(attempt));
 }
 
 Result<bool> SliceObjects::HasEnd(std::int64_t number) {
-  ASSIGN_OR_RETURN(const std::optional<HostStorage::Whole> whole,
+  ASSIGN_OR_RETURN(const std::optional<PluginStorage::Whole> whole,
                    storage_.ReadWhole(Uri(AttemptEndName(number)), kMostBytes));
   return whole.has_value();
 }
 
 Result<bool> SliceObjects::Create(const std::string& name, const std::string& bytes) {
   ASSIGN_OR_RETURN(const std::optional<std::string> created,
-                   storage_.WriteWhole(Uri(name), bytes, {}, PIPE_AFTER_STOP));
+                   WriteIfKnown(storage_, Uri(name), bytes, {}, PluginStorage::AtStop::kGoesOn));
   if (created) return true;
-  ASSIGN_OR_RETURN(const std::optional<HostStorage::Whole> there, storage_.ReadWhole(Uri(name), kMostBytes));
+  ASSIGN_OR_RETURN(const std::optional<PluginStorage::Whole> there,
+                   storage_.ReadWhole(Uri(name), kMostBytes));
   return there && there->bytes == bytes;
 }
 
@@ -94,9 +96,9 @@ Result<bool> SliceObjects::CreateEnd(const AttemptEndRecord& end) {
 
 Result<std::vector<OtherCardName>> SliceObjects::ListOtherCards() {
   const std::size_t slash = run_uri_.rfind('/');
-  ASSIGN_OR_RETURN(const std::vector<HostStorage::Object> listed, storage_.List(run_uri_.substr(0, slash)));
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> listed, storage_.List(run_uri_.substr(0, slash)));
   std::vector<OtherCardName> names;
-  for (const HostStorage::Object& object : listed)
+  for (const PluginStorage::Object& object : listed)
     if (auto name = ParseOtherCard(object.name, std::string_view(run_uri_).substr(slash + 1)))
       names.push_back(std::move(*name));
   return names;
@@ -105,7 +107,7 @@ Result<std::vector<OtherCardName>> SliceObjects::ListOtherCards() {
 Result<std::optional<HostCard>> SliceObjects::ReadOtherCard(const OtherCardName& name) {
   const std::string uri =
       StrCat(run_uri_.substr(0, run_uri_.rfind('/')), "/", name.run, "/", CardName(name.host));
-  ASSIGN_OR_RETURN(const std::optional<HostStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
+  ASSIGN_OR_RETURN(const std::optional<PluginStorage::Whole> whole, storage_.ReadWhole(uri, kMostBytes));
   if (!whole) return std::optional<HostCard>();
   Result<HostCard> card = ParseHostCard(whole->bytes, uri);
   if (!card.ok()) return std::optional<HostCard>();

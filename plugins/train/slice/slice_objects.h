@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/train/host_storage.h"
 #include "plugins/train/hosts/slice_books.h"
+#include "plugins/train/object_files.h"
 
 namespace pipeline {
 
@@ -23,7 +23,7 @@ class SliceObjects final : public SliceBooks {
   };
 
   /// `run_uri`: the run directory, a path or a URI.
-  SliceObjects(HostStorage storage, std::string run_uri, Sources sources);
+  SliceObjects(const PluginStorage& storage, std::string run_uri, Sources sources);
 
   Result<std::optional<StoredCard>> ReadCard(int host) override;
   Result<std::optional<std::string>> WriteCard(const HostCard& card, const std::string& known) override;
@@ -41,7 +41,7 @@ class SliceObjects final : public SliceBooks {
   /// True also if the object has these bytes already: the answer to an earlier try was lost.
   Result<bool> Create(const std::string& name, const std::string& bytes);
 
-  const HostStorage storage_;
+  const PluginStorage& storage_;
   const std::string run_uri_;
   const Sources sources_;
 };

@@ -33,7 +33,7 @@ constexpr std::uint64_t kMostManifest = 256 << 20;
 /// The published result of the run, asked for often.
 class Published {
  public:
-  Published(const BucketRun& bucket, HostStorage storage, const TrainJob& job, Json job_file)
+  Published(const BucketRun& bucket, const PluginStorage& storage, const TrainJob& job, Json job_file)
       : bucket_(bucket),
         storage_(storage),
         uri_(job.run_uri + "/result.json"),
@@ -51,7 +51,7 @@ class Published {
 
  private:
   const BucketRun& bucket_;
-  const HostStorage storage_;
+  const PluginStorage& storage_;
   const std::string uri_;
   const Json job_file_;
   std::string unfit_;  // version of a result that is of another job
@@ -68,8 +68,8 @@ class HostRun {
         directory_(training.directory) {}
 
   Result<Json> Run() {
-    const HostStorage storage = call_.storage();
-    ASSIGN_OR_RETURN(const std::string manifest, storage.Read(DataManifest(), kMostManifest));
+    const PluginStorage& storage = *call_.storage;
+    ASSIGN_OR_RETURN(const std::string manifest, ReadText(storage, DataManifest(), kMostManifest));
     ASSIGN_OR_RETURN(HostCard card, CardOf(manifest));
     const Json job_file = JobFile(job_, training_.inputs);
     RowSupply* const rows = training_.rows.get();
@@ -133,7 +133,7 @@ class HostRun {
     while (true) {
       errands.Deliver();
       if (notice.noticed() && !std::exchange(said, true))
-        call_.Log(Level::kWarning, StrCat(job_.stage, ": ", notice.why(), "; all hosts save"));
+        call_.log(Level::kWarning, StrCat(job_.stage, ": ", notice.why(), "; all hosts save"));
       std::optional<TrainingEnd> end = loop.Tick(clock.Monotonic(), call_.stopped() || notice.noticed());
       if (end) return std::move(*end);
       errands.Wait(kTick);
@@ -142,7 +142,7 @@ class HostRun {
 
   /// Shows a line of the loop, and as the state until a trainer reports its own.
   void Tell(std::string_view line) const {
-    call_.Log(Level::kInfo, StrCat(job_.stage, ": ", line));
+    call_.log(Level::kInfo, StrCat(job_.stage, ": ", line));
     call_.Progress(0, 0, line);
   }
 
@@ -166,7 +166,7 @@ class HostRun {
   const TrainJob& job_;
   const HostPosition& position_;
   const HostTiming timing_;
-  const HostCall& call_;
+  const PluginServices& call_;
   const RunDirectory& directory_;
 };
 

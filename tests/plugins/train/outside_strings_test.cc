@@ -15,32 +15,48 @@
 namespace pipeline {
 namespace {
 
-std::string_view TextOr(const Json& json, std::string_view member, std::string_view otherwise) {
-  return json.Has(member) ? json[member].AsString("null") : otherwise;
+std::string_view WordOf(ValueType type) {
+  switch (type) {
+    case ValueType::kString: return "string";
+    case ValueType::kInteger: return "integer";
+    case ValueType::kNumber: return "number";
+    case ValueType::kBoolean: return "boolean";
+    case ValueType::kBytes: return "bytes";
+    case ValueType::kChoice: return "choice";
+    case ValueType::kStrings: return "strings";
+    case ValueType::kMap: return "map";
+    default: return "unknown";
+  }
+}
+
+std::string_view WordOf(Effect effect) {
+  return effect == Effect::kBytes ? "bytes" : effect == Effect::kNone ? "none" : "continue";
 }
 
 TEST(OutsideStringsOfTrainTest, StageAndCheckpoints) {
   OutsideStrings strings;
-  const Result<Json> description = Json::Parse(Description());
-  ASSERT_TRUE(description.ok());
-  for (const Json& stage : (*description)["stages"].AsArray()) {
-    const std::string name(stage["name"].AsString());
+  const std::unique_ptr<const PluginDescription> description = Description();
+  for (const StageType& stage : description->stages) {
+    const std::string name(stage.name.substr(stage.name.find('.') + 1));
+    ASSERT_NE(stage.job(), nullptr);
     strings.Add("type",
-                StrCat(name, ", kind ", stage["kind"].AsString(), ", place ", stage["place"].AsString()));
-    for (const Json& port : stage["ports"].AsArray())
-      strings.Add(StrCat("named input of ", name), port["name"].AsString());
-    for (const Json& key : stage["keys"].AsArray()) {
-      strings.Add(StrCat("key of ", name),
-                  StrCat(key["name"].AsString(), ", ", key["type"].AsString(), ", else ",
-                         TextOr(key, "default", "required"), ", effect ", TextOr(key, "effect", "bytes")));
-      for (const Json& choice : key["choices"].AsArray())
-        strings.Add(StrCat("choice of ", key["name"].AsString()), choice.AsString());
+                StrCat(name, ", kind job, place ", stage.job()->location_of_recipe ? "recipe" : "out"));
+    for (const NamedInput& named_input : stage.named_inputs)
+      strings.Add(StrCat("named input of ", name), std::string(named_input.name));
+    for (const ConfigKey& key : stage.keys) {
+      const std::string_view fallback = key.fallback.empty()  ? "required"
+                                        : key.fallback == "~" ? "null"
+                                                              : key.fallback;
+      strings.Add(StrCat("key of ", name), StrCat(key.name, ", ", WordOf(key.type), ", else ", fallback,
+                                                  ", effect ", WordOf(key.effect)));
+      for (const std::string_view choice : key.choices)
+        strings.Add(StrCat("choice of ", key.name), std::string(choice));
     }
   }
-  for (const Json& command : (*description)["commands"].AsArray()) {
-    strings.Add("command", command["name"].AsString());
-    for (const Json& below : command["commands"].AsArray())
-      strings.Add(StrCat("command of ", command["name"].AsString()), below["name"].AsString());
+  for (const CommandEntry& command : description->commands) {
+    strings.Add("command", command.name);
+    for (const CommandEntry& below : command.commands)
+      strings.Add(StrCat("command of ", command.name), below.name);
   }
 
   // A struct with a further member stops the build here; set the member then, and bind it.

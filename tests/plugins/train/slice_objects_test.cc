@@ -28,7 +28,7 @@ class WholeObjectTest : public testing::TestWithParam<bool> {
       store_ = std::make_unique<MemoryStore>();
     call_ = std::make_unique<StorageCall>(*store_);
   }
-  HostStorage storage() const { return call_->storage(); }
+  const PluginStorage& storage() const { return call_->storage(); }
   std::string BytesNow() const {
     const auto whole = storage().ReadWhole(kObject, kMost);
     return whole.ok() && *whole ? (*whole)->bytes : "none";
@@ -42,45 +42,43 @@ INSTANTIATE_TEST_SUITE_P(Stores, WholeObjectTest, testing::Bool());
 
 TEST_P(WholeObjectTest, IsCreatedOnceAndReplacedByItsVersionAlone) {
   EXPECT_EQ(BytesNow(), "none");
-  const auto first = storage().WriteWhole(kObject, "one", {}, 0);
+  const auto first = WriteIfKnown(storage(), kObject, "one", {});
   ASSERT_TRUE(first.ok() && *first) << first.status().message();
   EXPECT_EQ(BytesNow(), "one");
   EXPECT_EQ((*storage().ReadWhole(kObject, kMost))->version, **first);
-  EXPECT_FALSE(storage().WriteWhole(kObject, "two", {}, 0).value()) << "it exists";
-  const auto second = storage().WriteWhole(kObject, "two", **first, 0);
+  EXPECT_FALSE(WriteIfKnown(storage(), kObject, "two", {}).value()) << "it exists";
+  const auto second = WriteIfKnown(storage(), kObject, "two", **first);
   ASSERT_TRUE(second.ok() && *second) << second.status().message();
   EXPECT_NE(**second, **first);
-  EXPECT_FALSE(storage().WriteWhole(kObject, "three", **first, 0).value()) << "it has another version";
+  EXPECT_FALSE(WriteIfKnown(storage(), kObject, "three", **first).value()) << "it has another version";
   EXPECT_EQ(BytesNow(), "two");
   ASSERT_TRUE(storage().Remove(kObject).ok());
-  EXPECT_FALSE(storage().WriteWhole(kObject, "three", **second, 0).value()) << "it is gone";
+  EXPECT_FALSE(WriteIfKnown(storage(), kObject, "three", **second).value()) << "it is gone";
   EXPECT_EQ(BytesNow(), "none");
 }
 
 TEST_P(WholeObjectTest, OneThatIsTooLargeIsNotRead) {
-  ASSERT_TRUE(storage().WriteWhole(kObject, std::string(1000, 'x'), {}, 0).ok());
+  ASSERT_TRUE(WriteIfKnown(storage(), kObject, std::string(1000, 'x'), {}).ok());
   EXPECT_TRUE(storage().ReadWhole(kObject, 1000).ok());
   EXPECT_EQ(storage().ReadWhole(kObject, 999).status().code(), Code::kResourceExhausted);
 }
 
 TEST(ConfirmedObjectTest, ARunThatLostItsLocationWritesNothing) {
   MemoryStore store;
-  PluginServices services;
-  services.log = [](Level, std::string_view) {};
-  services.open_store = [&](const std::string&) -> Result<std::unique_ptr<Store>> {
+  StorageRules rules;
+  rules.open_store = [&](const std::string&) -> Result<std::unique_ptr<Store>> {
     return std::unique_ptr<Store>(std::make_unique<StoreBelow>(store, "run/hosts/"));
   };
   Status held;
-  services.confirm = [&](const std::string& uri) {
+  rules.confirm = [&](const std::string& uri) {
     EXPECT_EQ(uri, kObject);
     return held;
   };
-  const PluginCall call(services);
-  const HostStorage storage(*call.abi());
-  const auto first = storage.WriteWhole(kObject, "one", {}, 0);
+  const PluginStorage storage(std::move(rules), {});
+  const auto first = WriteIfKnown(storage, kObject, "one", {});
   ASSERT_TRUE(first.ok() && *first);
   held = Status(Code::kFailedPrecondition, "another run has taken it over");
-  const auto second = storage.WriteWhole(kObject, "two", **first, 0);
+  const auto second = WriteIfKnown(storage, kObject, "two", **first);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().code(), Code::kCancelled);
   EXPECT_EQ(second.status().message(), "another run has taken it over");
@@ -115,7 +113,7 @@ TEST(RestlessObjectTest, IsReadAgainWhenItIsReplacedWhileItIsRead) {
     RestlessStore whole(store, times), in_pieces(store, times);
     const StorageCall one(whole), other(in_pieces);
     const auto card = one.storage().ReadWhole(kObject, kMost);
-    const auto text = other.storage().Read(kObject, kMost);
+    const auto text = ReadText(other.storage(), kObject, kMost);
     EXPECT_EQ(card.ok() && *card && (*card)->bytes == "card", times < 3) << card.status().message();
     EXPECT_EQ(text.ok() && *text == "card", times < 3) << text.status().message();
   }
@@ -141,7 +139,7 @@ class SliceObjectsTest : public testing::Test {
   MemoryStore store_;
   FaultStore flaky_{store_};
   StorageCall call_{flaky_};
-  SliceObjects objects_{call_.storage(),
+  SliceObjects objects_{*call_.storage,
                         "gs://bkt/run",
                         {.is_published = [] { return Result<bool>(true); },
                          .newest_marker = [] { return Result<std::int64_t>(7); },
@@ -173,7 +171,7 @@ TEST_F(SliceObjectsTest, CardsOfOtherRecipesAreFoundByTheirNames) {
   const auto put = [&](const std::string& name, const std::string& bytes) {
     ASSERT_TRUE(WriteObject(store_, name, bytes, Condition::CreateOnly()).ok());
   };
-  SliceObjects objects(call_.storage(), "gs://bkt/out/runs/train-00000000000000aa",
+  SliceObjects objects(*call_.storage, "gs://bkt/out/runs/train-00000000000000aa",
                        {.is_published = {}, .newest_marker = {}, .addresses = {"10.0.0.1", "10.0.0.2"}});
   HostCard here = Card("n"), there = Card("m");
   here.address = "10.0.0.2", there.address = "10.9.9.9";

@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/plugin.h"
-#include "plugins/plugin_call.h"
-#include "plugins/train/host_call.h"
+#include "plugins/native/services.h"
+#include "plugins/native/storage.h"
 #include "storage/remote/open_store.h"
 #include "storage/store.h"
 
@@ -47,26 +46,23 @@ class StorageCall {
   /// `log` receives the lines of the plugin, on any thread.
   explicit StorageCall(
       Store& store, std::function<void(Level, std::string_view)> log = [](Level, std::string_view) {})
-      : services_(Services(store, std::move(log))) {}
-  HostStorage storage() const { return HostStorage(*call_.abi()); }
-  HostCall call() const { return HostCall(*call_.abi()); }
+      : storage_(RulesOver(store), {}), services_{.log = std::move(log), .storage = &storage_} {}
+  const PluginStorage& storage() const { return storage_; }
+  const PluginServices& call() const { return services_; }
 
  private:
-  static PluginServices Services(Store& store, std::function<void(Level, std::string_view)> log) {
-    PluginServices services;
-    services.log = std::move(log);
-    services.open_store = [&store](const std::string& uri) -> Result<std::unique_ptr<Store>> {
+  static StorageRules RulesOver(Store& store) {
+    return {.open_store = [&store](const std::string& uri) -> Result<std::unique_ptr<Store>> {
       constexpr std::string_view kRoot = "gs://bkt";
       if (!uri.starts_with(kRoot)) return OpenStore(uri);
       std::string below = uri.substr(kRoot.size());
       if (!below.empty()) below = below.substr(1) + "/";
       return std::unique_ptr<Store>(std::make_unique<StoreBelow>(store, below));
-    };
-    return services;
+    }};
   }
 
+  const PluginStorage storage_;
   const PluginServices services_;
-  PluginCall call_{services_};  // after what it refers to
 };
 
 }  // namespace pipeline

@@ -19,11 +19,11 @@ Json Request() {
 
 TEST(TrainJobTest, ModelToBeginWithIsAPathOfThisMachine) {
   Json request = Request();
-  EXPECT_EQ(ParseTrainJob(request.Dump())->init_from, "");
+  EXPECT_EQ(ParseTrainJob(request)->init_from, "");
   request["inputs"]["init_from"]["uri"] = "/models/bert/model.safetensors";
-  EXPECT_EQ(ParseTrainJob(request.Dump())->init_from, "/models/bert/model.safetensors");
+  EXPECT_EQ(ParseTrainJob(request)->init_from, "/models/bert/model.safetensors");
   request["inputs"]["init_from"]["uri"] = "gs://bucket/bert/model.safetensors";
-  const Status status = ParseTrainJob(request.Dump()).status();
+  const Status status = ParseTrainJob(request).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(status.message().substr(0, 45), "init_from: gs://bucket/bert/model.safetensors");
 }
@@ -32,9 +32,9 @@ TEST(TrainJobTest, ModelOfARunInABucketIsBroughtHere) {
   Json request = Request();
   request["inputs"]["init_from"]["uri"] = "gs://bucket/runs/train-1";
   request["inputs"]["init_from"]["manifest"] = "gs://bucket/runs/train-1/MANIFEST.json";
-  EXPECT_EQ(ParseTrainJob(request.Dump()).status().code(), Code::kUnimplemented) << "no place for a copy";
+  EXPECT_EQ(ParseTrainJob(request).status().code(), Code::kUnimplemented) << "no place for a copy";
   request["kept"] = "/kept";
-  const Result<TrainJob> job = ParseTrainJob(request.Dump());
+  const Result<TrainJob> job = ParseTrainJob(request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(job->init_uri, "gs://bucket/runs/train-1");
   EXPECT_EQ(job->init_from, "") << "before it is brought";
@@ -42,17 +42,17 @@ TEST(TrainJobTest, ModelOfARunInABucketIsBroughtHere) {
 
 TEST(TrainJobTest, TokenizerMayBeAFileOfThisMachine) {
   Json request = Request();
-  EXPECT_EQ(ParseTrainJob(request.Dump())->tokenizer_dir, "/tokenizer");
+  EXPECT_EQ(ParseTrainJob(request)->tokenizer_dir, "/tokenizer");
   Json& tokenizer = request["inputs"]["tokenizer"];
   tokenizer = Json();
   tokenizer["uri"] = "/runs/train-1/export/tokenizer.model";
-  const Result<TrainJob> job = ParseTrainJob(request.Dump());
+  const Result<TrainJob> job = ParseTrainJob(request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(job->tokenizer_dir, "/runs/train-1/export");
   EXPECT_EQ(job->tokenizer_manifest, "");
   const auto refused = [&](std::string_view uri) {
     tokenizer["uri"] = uri;
-    const Status status = ParseTrainJob(request.Dump()).status();
+    const Status status = ParseTrainJob(request).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     return std::string(status.message());
   };

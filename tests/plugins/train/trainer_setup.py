@@ -129,7 +129,7 @@ def chosen(shop, setup, made):
 def main():
     library = Path(sys.argv[1]).resolve().parent / "plugins/pipe_train.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    check([line.split()[-1] for line in symbols.splitlines()] == ["pipe_plugin_entry"], symbols)
+    check([line.split()[-1] for line in symbols.splitlines()] == ["pipe_native_build", "pipe_native_plugin"], symbols)
     with tempfile.TemporaryDirectory() as root:
         shop = Shop(Path(sys.argv[1]).resolve(), Path(root).resolve())
         setup = ("setup", "--python", str(shop.python))

@@ -49,12 +49,10 @@ bool HasWord(const Json& expanded, std::string_view word) {
 }
 
 TEST(PresetTest, NamesAreTheChoicesOfTheKey) {
-  const Result<Json> description = Json::Parse(Description());
-  ASSERT_TRUE(description.ok());
+  const std::unique_ptr<const PluginDescription> description = Description();
   std::vector<std::string> choices;
-  for (const Json& key : (*description)["stages"].AsArray().front()["keys"].AsArray())
-    if (key["name"].AsString() == "trainer")
-      for (const Json& choice : key["choices"].AsArray()) choices.emplace_back(choice.AsString());
+  for (const ConfigKey& key : description->stages.front().keys)
+    if (key.name == "trainer") choices.assign(key.choices.begin(), key.choices.end());
   std::vector<std::string> names = {"bundled", "external"};
   for (const std::string_view name : PresetNames()) names.emplace_back(name);
   EXPECT_EQ(choices, names);

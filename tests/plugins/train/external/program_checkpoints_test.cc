@@ -45,7 +45,7 @@ class ProgramCheckpointsTest : public testing::Test {
   LocalStore store_{root_ / "store"};
   std::string log_;
   StorageCall host_{store_, [this](Level, std::string_view line) { log_ += StrCat(line, "\n"); }};
-  HostCall call_ = host_.call();
+  PluginServices call_ = host_.call();
   Result<RunDirectory> directory_ = RunDirectory::Open(root_.path());
   CheckpointRule with_commit_{"saved", *LinePattern::Compile("ckpt-([0-9]+)"), "COMMIT"};
   CheckpointRule settling_{"saved", *LinePattern::Compile("ckpt-([0-9]+)"), ""};

@@ -115,7 +115,7 @@ class RowSupplyTest : public testing::Test {
   MemoryStore store_;
   FaultStore faulty_{store_};
   StorageCall call_;
-  HostCall host_call_;
+  PluginServices host_call_;
   TrainJob job_;
   std::unique_ptr<RowSupply> supply_;
   std::int64_t events_ = 0;
@@ -261,7 +261,7 @@ TEST_F(RowSupplyTest, HostsTakeOnlyChecksumsThatTheManifestConfirms) {
   {
     const auto object = store_.Stat(name);
     ASSERT_TRUE(object.ok() && *object);
-    const auto read = host_call_.storage().Read("gs://bkt/" + name, 1 << 20);
+    const auto read = ReadText(*host_call_.storage, "gs://bkt/" + name, 1 << 20);
     ASSERT_TRUE(read.ok());
     text = *read;
   }
@@ -272,7 +272,7 @@ TEST_F(RowSupplyTest, HostsTakeOnlyChecksumsThatTheManifestConfirms) {
   OpenBlocks(20, false);
   EXPECT_EQ(supply_->BeginAttempt([] { return false; }).code(), Code::kDataLoss);
   OpenBlocks(20);  // host 0 makes them again
-  EXPECT_EQ(*host_call_.storage().Read("gs://bkt/" + name, 1 << 20), text);
+  EXPECT_EQ(*ReadText(*host_call_.storage, "gs://bkt/" + name, 1 << 20), text);
   Begin();
   // A later start finds them, and reads no shard.
   const int opened = faulty_.calls(Call::kOpen);

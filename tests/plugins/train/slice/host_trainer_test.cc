@@ -69,7 +69,7 @@ class HostTrainerTest : public testing::Test {
   const std::filesystem::path program_ = root_.path() / "program";
   MemoryStore store_;
   StorageCall call_{store_};
-  HostCall host_call_ = call_.call();
+  PluginServices host_call_ = call_.call();
   TrainJob job_;
   std::unique_ptr<RunDirectory> directory_;
 };

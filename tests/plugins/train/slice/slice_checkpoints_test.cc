@@ -99,7 +99,7 @@ class Host {
   const std::string disk_;
   std::atomic<int> lines_ = 0;
   StorageCall call_;
-  HostCall host_call_;
+  PluginServices host_call_;
   TrainJob job_;
   std::unique_ptr<RunDirectory> directory_;
   std::unique_ptr<SliceCheckpoints> checkpoints_;
@@ -232,7 +232,7 @@ TEST_F(SliceCheckpointsTest, ACheckpointOfASingleHostIsRestoredByAllAndReplaced)
     marker.files.push_back({name, bytes.size(), Crc32c(bytes)});
   }
   StorageCall call(store_);
-  const HostStorage storage = call.storage();
+  const PluginStorage& storage = *call.storage;
   ASSERT_TRUE(BucketCheckpoints("gs://bkt/run/checkpoints", 2, storage)
                   .Commit(marker, (root_.path() / "made").string(), [] { return false; })
                   .ok());

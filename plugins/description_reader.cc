@@ -1,4 +1,4 @@
-#include "plugins/description.h"
+#include "plugins/description_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -222,14 +222,16 @@ class Parser {
     return name;
   }
 
-  void ReadCommand(Members command, std::vector<PluginCommand>& commands, int depth) {
+  void ReadCommand(Members command, std::vector<CommandEntry>& commands, int depth) {
     command.OnlyThese({"name", "help", "words", "commands"});
-    PluginCommand made = {command.Name("name"), command.Text("help", true)};
-    for (const PluginCommand& other : commands)
+    CommandEntry made = {command.Name("name"), command.Text("help", true)};
+    for (const CommandEntry& other : commands)
       if (other.name == made.name) command.Complain("name", StrCat("'", made.name, "' is there twice"));
     made.has_words = command.Has("words") || command.Has("commands");
     for (std::size_t at = 0; const Json& word : command.List("words"))
       made.words.push_back(ReadWord(Members(word, command.Inner("words", at++), status_)));
+    std::stable_partition(made.words.begin(), made.words.end(),
+                          [](const CommandWord& word) { return word.flags.empty(); });
     if (depth > 0 && command.Has("commands")) command.Complain("commands", "only one level of them is known");
     for (std::size_t at = 0; depth == 0 && at < command.List("commands").size(); ++at)
       ReadCommand(Members(command.List("commands")[at], command.Inner("commands", at), status_),
@@ -254,10 +256,10 @@ class Parser {
     });
   }
 
-  static PluginWord ReadWord(Members word) {
+  static CommandWord ReadWord(Members word) {
     word.OnlyThese({"flags", "value", "choices", "help", "required", "repeats"});
-    PluginWord made = {Texts(word, "flags"),    word.Text("value", false),    Texts(word, "choices"),
-                       word.Text("help", true), word.Bool("required", false), word.Bool("repeats", false)};
+    CommandWord made = {Texts(word, "flags"),    word.Text("value", false),    Texts(word, "choices"),
+                        word.Text("help", true), word.Bool("required", false), word.Bool("repeats", false)};
     for (const std::string& flag : made.flags)
       if (!flag.starts_with('-')) word.Complain("flags", StrCat("'", flag, "' does not begin with -"));
     if (made.flags.empty() && made.value.empty()) word.Complain("value", "a word without flags needs one");
@@ -272,13 +274,6 @@ class Parser {
 };
 
 }  // namespace
-
-const StageType* PluginDescription::Find(std::string_view plugin, std::string_view name) const {
-  const std::string full = StrCat(plugin, ".", name);
-  for (const StageType& type : stages)
-    if (type.name == full) return &type;
-  return nullptr;
-}
 
 Result<std::unique_ptr<PluginDescription>> ParseDescription(std::string_view plugin, std::string_view text) {
   Result<Json> json = Json::Parse(text);
