@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
 #include "plugins/train/link_files.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {

@@ -102,27 +102,30 @@ std::unique_ptr<const PluginDescription> Description() {
       .keys = Keys(),
       .takes = Flow::kNothing,
       .gives = Flow::kArtifact,
+      .named_inputs =
+          {
+              {.name = "data",
+               .or_file = false,
+               .required = false,
+               .help =
+                   "Rows of token ids, as write_packed makes them, with the splits train and validation."},
+              {.name = "tokenizer",
+               .or_file = true,
+               .required = false,
+               .help = "The tokenizer that made them: a stage that trains one, or a tokenizer.model."},
+              {.name = "data_set",
+               .or_file = false,
+               .required = false,
+               .help = "An artifact of any form that an external trainer reads in the place of rows."},
+              {.name = "init_from",
+               .or_file = true,
+               .required = false,
+               .help =
+                   "The model whose parameters it begins with: a stage that trains, or model.safetensors of "
+                   "Hugging Face."},
+          },
+      .kind = JobKind{.location_of_recipe = true},
   };
-  train.named_inputs = {
-      {.name = "data",
-       .or_file = false,
-       .required = false,
-       .help = "Rows of token ids, as write_packed makes them, with the splits train and validation."},
-      {.name = "tokenizer",
-       .or_file = true,
-       .required = false,
-       .help = "The tokenizer that made them: a stage that trains one, or a tokenizer.model."},
-      {.name = "data_set",
-       .or_file = false,
-       .required = false,
-       .help = "An artifact of any form that an external trainer reads in the place of rows."},
-      {.name = "init_from",
-       .or_file = true,
-       .required = false,
-       .help = "The model whose parameters it begins with: a stage that trains, or model.safetensors of "
-               "Hugging Face."},
-  };
-  train.kind = JobKind{.location_of_recipe = true};
   auto description = std::make_unique<PluginDescription>();
   description->verified_inputs = {{train.name, {"data", "data_set"}}};
   description->content_keys = {{train.name, {"environment"}}};

@@ -15,6 +15,7 @@
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
 #include "plugins/train/input_check.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/trainer_environment.h"
 #include "plugins/train/trainer_output.h"
 

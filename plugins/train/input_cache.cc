@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/fetch_files.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/rows/row_supply.h"
 
 namespace pipeline {

@@ -18,6 +18,7 @@
 #include "plugins/train/hosts/restart_policy.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/preemption_notice.h"
 #include "plugins/train/prepared_training.h"
 #include "plugins/train/progress_reporter.h"

@@ -67,15 +67,16 @@ TEST(PluginDescriptionTest, StagesAndCommandsMayBeLeftOut) {
 TEST(PluginDescriptionTest, CommandsSayTheirWordsAndThoseBehindThem) {
   const auto parsed = ParseDescription(
       "p", R"({"commands": [{"name": "a", "help": "h", "commands": [{"name": "b", "help": "i", "words": [
-               {"value": "FILE", "help": "j", "required": true},
-               {"flags": ["-x", "--extra"], "value": "WORD", "choices": ["cpu", "tpu"], "help": "k", "repeats": true}]}]},
+               {"flags": ["-x", "--extra"], "value": "WORD", "choices": ["cpu", "tpu"], "help": "k", "repeats": true},
+               {"value": "FILE", "help": "j", "required": true}]}]},
              {"name": "c", "help": "l"}]})");
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-  const PluginCommand& a = (*parsed)->commands[0];
+  const CommandEntry& a = (*parsed)->commands[0];
   EXPECT_TRUE(a.has_words);
   ASSERT_EQ(a.commands.size(), 1u);
-  const std::vector<PluginWord>& words = a.commands[0].words;
+  const std::vector<CommandWord>& words = a.commands[0].words;
   ASSERT_EQ(words.size(), 2u);
+  // Positional words come first, as help and completion show them.
   EXPECT_TRUE(words[0].flags.empty() && words[0].required && !words[0].repeats);
   EXPECT_EQ(words[1].flags, (std::vector<std::string>{"-x", "--extra"}));
   EXPECT_EQ(words[1].choices, (std::vector<std::string>{"cpu", "tpu"}));

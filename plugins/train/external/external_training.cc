@@ -17,6 +17,7 @@
 #include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/link_files.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/slice/own_address.h"
 #include "plugins/train/trainer_environment.h"
 

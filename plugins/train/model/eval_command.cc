@@ -12,6 +12,7 @@
 #include "plugins/train/command_words.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/model/named_run.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_output.h"
 

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
 #include "plugins/train/trainer_environment.h"
 

@@ -14,6 +14,7 @@
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/hosts/training_end.h"
 #include "plugins/train/input_check.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/several.h"
 
 namespace pipeline {
@@ -245,7 +246,7 @@ Status RowSupply::MakeChecksums() {
   ASSIGN_OR_RETURN(const RowChecksums made, Measure());
   ASSIGN_OR_RETURN(const auto written, WriteIfKnown(storage_, checksums_uri_,
                                                     EncodeRowChecksums(made, *blocks_, data_digest_, kSplit),
-                                                    found ? found->version : std::string(), 0));
+                                                    found ? found->version : std::string()));
   if (!written) return Status(Code::kUnavailable, StrCat(checksums_uri_, ": was changed meanwhile"));
   return {};
 }

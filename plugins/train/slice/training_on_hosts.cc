@@ -15,6 +15,7 @@
 #include "plugins/train/hosts/slice_loop.h"
 #include "plugins/train/hosts/thread_errands.h"
 #include "plugins/train/input_check.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/preemption_notice.h"
 #include "plugins/train/slice/external_host.h"
 #include "plugins/train/slice/host_digests.h"

@@ -41,7 +41,7 @@ class BucketCheckpointsTest : public testing::Test {
 
   Status Keep(std::int64_t step, std::int64_t keep = 2, std::vector<std::string> pinned = {}) {
     StorageCall call(faulty_);
-    const PluginStorage& storage = *call.storage;
+    const PluginStorage& storage = call.storage();
     BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", keep, storage);
     RETURN_IF_ERROR(checkpoints.Commit(Make(step, std::move(pinned)), Local(step), Never));
     return checkpoints.Prune();
@@ -51,7 +51,7 @@ class BucketCheckpointsTest : public testing::Test {
   std::string Kept() {
     (void)Newest();
     StorageCall call(faulty_);
-    const PluginStorage& storage = *call.storage;
+    const PluginStorage& storage = call.storage();
     BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
     const auto committed = checkpoints.Committed();
     std::string kept;
@@ -64,7 +64,7 @@ class BucketCheckpointsTest : public testing::Test {
   }
   Status Back(std::int64_t step) {
     StorageCall call(faulty_);
-    const PluginStorage& storage = *call.storage;
+    const PluginStorage& storage = call.storage();
     return BucketCheckpoints("gs://bkt/run/checkpoints", 2, storage).RemoveBeyond(step).status();
   }
 
@@ -72,7 +72,7 @@ class BucketCheckpointsTest : public testing::Test {
   /// Every one with a marker is whole, or the test fails.
   std::int64_t Newest() {
     StorageCall call(faulty_);
-    const PluginStorage& storage = *call.storage;
+    const PluginStorage& storage = call.storage();
     BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
     const auto committed = checkpoints.Committed();
     EXPECT_TRUE(committed.ok()) << committed.status().message();
@@ -136,7 +136,7 @@ TEST_F(BucketCheckpointsTest, KilledAtAnyMomentThePinnedOnesAreThere) {
       if (kept.ok()) kept = Keep(step, 1, {"best"});
       faulty_.RestorePower();
       StorageCall call(faulty_);
-      const PluginStorage& storage = *call.storage;
+      const PluginStorage& storage = call.storage();
       BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 1, storage);
       const auto pinned = checkpoints.Pinned();
       ASSERT_TRUE(pinned.ok());
@@ -217,7 +217,7 @@ TEST_F(BucketCheckpointsTest, HalfOfItIsNotSentAgain) {
 
 TEST_F(BucketCheckpointsTest, GivenUpLeavesNoMarker) {
   StorageCall call(faulty_);
-  const PluginStorage& storage = *call.storage;
+  const PluginStorage& storage = call.storage();
   BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
   EXPECT_EQ(checkpoints.Commit(Make(3), Local(3), [] { return true; }).code(), Code::kCancelled);
   EXPECT_EQ(Newest(), -1);
@@ -226,7 +226,7 @@ TEST_F(BucketCheckpointsTest, GivenUpLeavesNoMarker) {
 TEST_F(BucketCheckpointsTest, DamagedOneIsPassedOverAndDoesNotCount) {
   for (const std::int64_t step : {5, 10}) ASSERT_TRUE(Keep(step).ok());
   StorageCall call(faulty_);
-  const PluginStorage& storage = *call.storage;
+  const PluginStorage& storage = call.storage();
   BucketCheckpoints checkpoints("gs://bkt/run/checkpoints", 2, storage);
   const std::string path = Make(10).Name().Path();
   ASSERT_TRUE(memory_.Remove(StrCat("run/checkpoints/", path, "/facts")).ok());
@@ -325,7 +325,7 @@ TEST(CheckpointMarkerTest, NamesThatAreNotOursAreNone) {
 /// A checkpoint of two hosts in the bucket: parts, records, and the marker if `marked`.
 class PartsInBucketTest : public testing::Test {
  protected:
-  PartsInBucketTest() : call_(store_), storage_(*call_.storage) {}
+  PartsInBucketTest() : call_(store_), storage_(call_.storage()) {}
 
   CheckpointMarker Send(std::int64_t step, bool marked = true, std::vector<std::string> pinned = {}) {
     CheckpointMarker marker;

@@ -29,7 +29,7 @@ class FetchFilesTest : public testing::Test {
 
   Status Fetch() {
     StorageCall call(faulty_);
-    const PluginStorage& storage = *call.storage;
+    const PluginStorage& storage = call.storage();
     told_ = 0;
     return FetchFiles(plan_, {.storage = storage,
                               .stopped = [this] { return stopped_; },

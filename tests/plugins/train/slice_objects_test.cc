@@ -1,3 +1,4 @@
+#include "plugins/train/object_files.h"
 #include "plugins/train/slice/slice_objects.h"
 
 #include <gtest/gtest.h>
@@ -139,7 +140,7 @@ class SliceObjectsTest : public testing::Test {
   MemoryStore store_;
   FaultStore flaky_{store_};
   StorageCall call_{flaky_};
-  SliceObjects objects_{*call_.storage,
+  SliceObjects objects_{call_.storage(),
                         "gs://bkt/run",
                         {.is_published = [] { return Result<bool>(true); },
                          .newest_marker = [] { return Result<std::int64_t>(7); },
@@ -171,7 +172,7 @@ TEST_F(SliceObjectsTest, CardsOfOtherRecipesAreFoundByTheirNames) {
   const auto put = [&](const std::string& name, const std::string& bytes) {
     ASSERT_TRUE(WriteObject(store_, name, bytes, Condition::CreateOnly()).ok());
   };
-  SliceObjects objects(*call_.storage, "gs://bkt/out/runs/train-00000000000000aa",
+  SliceObjects objects(call_.storage(), "gs://bkt/out/runs/train-00000000000000aa",
                        {.is_published = {}, .newest_marker = {}, .addresses = {"10.0.0.1", "10.0.0.2"}});
   HostCard here = Card("n"), there = Card("m");
   here.address = "10.0.0.2", there.address = "10.9.9.9";

@@ -1,3 +1,4 @@
+#include "plugins/train/object_files.h"
 #include "plugins/train/rows/row_supply.h"
 
 #include <gtest/gtest.h>

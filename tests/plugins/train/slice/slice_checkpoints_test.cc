@@ -232,7 +232,7 @@ TEST_F(SliceCheckpointsTest, ACheckpointOfASingleHostIsRestoredByAllAndReplaced)
     marker.files.push_back({name, bytes.size(), Crc32c(bytes)});
   }
   StorageCall call(store_);
-  const PluginStorage& storage = *call.storage;
+  const PluginStorage& storage = call.storage();
   ASSERT_TRUE(BucketCheckpoints("gs://bkt/run/checkpoints", 2, storage)
                   .Commit(marker, (root_.path() / "made").string(), [] { return false; })
                   .ok());
