@@ -38,7 +38,7 @@ int OfferUnits(const PlanOptions& options, const Call& call) {
   PlanningRequest request;
   request.pipeline = options.pipeline;
   const std::unique_ptr<LoadedPipeline> loaded =
-      LoadPipeline(options.pipeline, LoadPurpose::kOffer, &request.text);
+      LoadPipeline(options.pipeline, LoadPurpose::kOffer, &request.text, options.selection.until);
   if (!loaded) return kExitRefused;
   Result<std::string> where = Absolute(options.output);
   if (!where.ok()) return Refuse(where.status());

@@ -31,8 +31,10 @@ namespace {
 
 /// Null: the file has mistakes, which are printed.
 std::unique_ptr<LoadedPipeline> Load(const RunRequest& request) {
+  const Selection& selection = request.selection;
   std::unique_ptr<LoadedPipeline> loaded =
-      LoadPipeline(request.pipeline, request.dry_run ? LoadPurpose::kCheck : LoadPurpose::kRun);
+      LoadPipeline(request.pipeline, request.dry_run ? LoadPurpose::kCheck : LoadPurpose::kRun, nullptr,
+                   selection.until.empty() ? selection.only : selection.until);
   const std::string& subset = request.pipeline.subset;
   if (loaded && subset.ends_with('%'))
     LogInfo(StrCat("--subset ", subset, ": all of the corpus is read, and that part of its documents ",

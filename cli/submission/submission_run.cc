@@ -416,7 +416,8 @@ class Submitted {
 int SubmitRun(const SubmitRequest& request) {
   SignalWatch signals;
   std::string text;
-  const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(request.pipeline, LoadPurpose::kOffer, &text);
+  const std::unique_ptr<LoadedPipeline> loaded =
+      LoadPipeline(request.pipeline, LoadPurpose::kOffer, &text, request.selection.until);
   if (!loaded) return kExitRefused;
   return Submitted(request, *loaded, std::move(text), signals).Run();
 }

@@ -30,7 +30,8 @@ std::unique_ptr<LoadedPipeline> Load(const WorkPackage& plan) {
   file.file = plan.file;
   file.set = plan.set;
   file.subset = plan.subset;
-  std::unique_ptr<LoadedPipeline> loaded = LoadPipelineText(plan.pipeline, file, LoadPurpose::kWork);
+  std::unique_ptr<LoadedPipeline> loaded =
+      LoadPipelineText(plan.pipeline, file, LoadPurpose::kWork, plan.until);
   if (!loaded) return loaded;
   SetRules(loaded->spec, plan.rules.value_or(StageRules()), plan.rules ? kNewestRules : kFirstRules);
   HoldRules(loaded->spec);  // the worker plans by them, too

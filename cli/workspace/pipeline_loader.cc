@@ -44,14 +44,14 @@ bool FitsMachine(const std::string& file, LoadPurpose purpose, const PipelineSpe
 }  // namespace
 
 std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
-                                             std::string* text) {
+                                             std::string* text, const std::string& last) {
   Result<std::string> read = ReadTypedFile(options.file);
   if (!read.ok()) {
     LogError(read.status().message());
     return nullptr;
   }
   if (text != nullptr) *text = *read;
-  return LoadPipelineText(*read, options, purpose);
+  return LoadPipelineText(*read, options, purpose, last);
 }
 
 std::string NameOfPipeline(const std::string& file) {
@@ -63,7 +63,7 @@ std::string NameOfPipeline(const std::string& file) {
 }
 
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,
-                                                 LoadPurpose purpose) {
+                                                 LoadPurpose purpose, const std::string& last) {
   auto loaded = std::make_unique<LoadedPipeline>(BuiltinStages(FindDictionaryPlaces()));
   ParseOptions parse;
   parse.set = options.set;
@@ -71,10 +71,18 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
     const char* value = std::getenv(name.c_str());
     return value ? std::optional<std::string>(value) : std::nullopt;
   };
-  parse.plugin_stage = [&loaded, allowed = MayLoadPlugins(options, purpose)](
-                           const std::string& plugin, const std::string& type) -> Result<const StageType*> {
-    if (!allowed && plugin.find('/') != std::string::npos) return nullptr;
-    return loaded->plugins.stages().Find(plugin, type);
+  const bool allowed = MayLoadPlugins(options, purpose);
+  parse.plugin_stage = [&](const std::string& plugin, const std::string& type) -> Result<PluginStageType> {
+    if (!allowed && plugin.find('/') != std::string::npos)
+      return PluginStageType{nullptr, "--allow-plugin",
+                             StrCat("its plugin ", plugin,
+                                    " is named by a path, and this command runs nothing that a file names")};
+    const Result<const StageType*> found = loaded->plugins.stages().Find(plugin, type);
+    if (found.status().code() == Code::kNotFound && !last.empty())
+      return PluginStageType{nullptr, StrCat("the plugin '", plugin, "'"),
+                             std::string(found.status().message())};
+    if (!found.ok()) return found.status();
+    return PluginStageType{*found};
   };
   ParsedPipeline parsed = ParsePipeline(text, options.file, loaded->registry, parse);
   for (const Mistake& mistake : parsed.mistakes) LogError(ToString(mistake, options.file));
@@ -85,9 +93,16 @@ std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const 
       LogError(applied.message());
       return nullptr;
     }
-  for (const UnseenStage& stage : loaded->spec.unseen)
-    LogWarning(StrCat(options.file, ":", stage.at.line, ":", stage.at.column, ": stage '", stage.name,
-                      "': is left out without --allow-plugin (", stage.why, ")"));
+  for (const UnseenStage& stage : loaded->spec.unseen) {
+    const std::string what =
+        StrCat(options.file, ":", stage.at.line, ":", stage.at.column, ": stage '", stage.name,
+               "': is left out without ", stage.without, " (", stage.why, ")");
+    if (stage.name == last) {
+      LogError(what);
+      return nullptr;
+    }
+    LogWarning(what);
+  }
   if (purpose != LoadPurpose::kWork)
     for (const std::string& warning : loaded->spec.warnings) LogWarning(warning);
   std::vector<Mistake> mistakes;

@@ -36,15 +36,16 @@ enum class LoadPurpose : std::uint8_t {
 };
 
 /// Null if the file cannot be read or has mistakes, which are printed. `text`: receives the content of the
-/// file, unless null.
+/// file, unless null. `last`: the last stage that is wanted; other stages whose plugin is not installed are
+/// left out then. Empty: all stages are wanted.
 std::unique_ptr<LoadedPipeline> LoadPipeline(const PipelineOptions& options, LoadPurpose purpose,
-                                             std::string* text = nullptr);
+                                             std::string* text = nullptr, const std::string& last = {});
 
 /// The name in the pipeline file; empty: it cannot be read, or has none.
 std::string NameOfPipeline(const std::string& file);
 
 /// As LoadPipeline, from the text of a file called `options.file`.
 std::unique_ptr<LoadedPipeline> LoadPipelineText(const std::string& text, const PipelineOptions& options,
-                                                 LoadPurpose purpose);
+                                                 LoadPurpose purpose, const std::string& last = {});
 
 }  // namespace pipeline

@@ -244,14 +244,15 @@ class FileReader {
   /// Leaves out the stages that read an unseen stage, because nobody knows the records that it gives.
   void LeaveOutReaders() {
     for (std::size_t known = 0; known < spec_.unseen.size(); ++known) {
-      const std::string unseen = spec_.unseen[known].name;
+      const std::string unseen = spec_.unseen[known].name, without = spec_.unseen[known].without;
       const auto reads = [&](const StageSpec& stage) {
         return stage.input == unseen ||
                std::any_of(stage.named_inputs.begin(), stage.named_inputs.end(),
                            [&](const NamedInputSpec& named_input) { return named_input.value == unseen; });
       };
       for (const StageSpec& stage : spec_.stages)
-        if (reads(stage)) spec_.unseen.push_back({stage.name, stage.at, StrCat("it reads '", unseen, "'")});
+        if (reads(stage))
+          spec_.unseen.push_back({stage.name, stage.at, without, StrCat("it reads '", unseen, "'")});
       std::erase_if(spec_.stages, reads);
     }
   }
@@ -307,16 +308,13 @@ class FileReader {
       return Complain(node.at, StrCat(Name(stage), ": 'plugin' cannot come from the environment"));
     const auto plugin = ReadText(stage, "plugin", node);
     if (!plugin) return;
-    Result<const StageType*> found = Status(Code::kUnimplemented, "plugins cannot be loaded here");
+    Result<PluginStageType> found = Status(Code::kUnimplemented, "plugins cannot be loaded here");
     if (options_.plugin_stage)
       found = options_.plugin_stage(std::string(plugin->AsString()), std::string(type.AsString()));
     if (!found.ok()) return Complain(node.at, StrCat(Name(stage), ": ", found.status().message()));
-    stage.type = *found;
+    stage.type = found->type;
     if (stage.type == nullptr)
-      spec_.unseen.push_back(
-          {stage.name, stage.at,
-           StrCat("its plugin ", plugin->AsString(),
-                  " is named by a path, and this command runs nothing that a file names")});
+      spec_.unseen.push_back({stage.name, stage.at, std::move(found->without), std::move(found->why)});
   }
 
   void ReadInput(const YamlNode& node, StageSpec& stage) {

@@ -42,10 +42,18 @@ struct StageSpec {
   FilePosition input_at;  // of the value of `input`
 };
 
+/// A stage type of a plugin.
+struct PluginStageType {
+  const StageType* type = nullptr;  // lives as long as the spec; null: the stage is left out
+  std::string without = {};         // if `type` is null: as in UnseenStage
+  std::string why = {};
+};
+
 /// A stage that was left out: its plugin must not be asked for its type, or it reads such a stage.
 struct UnseenStage {
   std::string name;
-  FilePosition at;  // of its name
+  FilePosition at;      // of its name
+  std::string without;  // what would bring it back: "--allow-plugin"
   std::string why;
 };
 
@@ -66,9 +74,8 @@ struct ParseOptions {
   std::vector<std::pair<std::string, std::string>> set;  // --set NAME=V, stages.S.KEY=V, limits.KEY=V
   /// Reads the environment. Called only for names listed under `env:`.
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  /// Returns the plugin's stage type `type`, for a stage with `plugin: NAME`; it lives as long as the spec.
-  /// A null result: the plugin must not be asked, and the stage is left out. Empty: there are no plugins.
-  std::function<Result<const StageType*>(const std::string& plugin, const std::string& type)> plugin_stage =
+  /// Returns the plugin's stage type `type`, for a stage with `plugin: NAME`. Empty: there are no plugins.
+  std::function<Result<PluginStageType>(const std::string& plugin, const std::string& type)> plugin_stage =
       {};
 };
 

@@ -50,8 +50,8 @@ TEST(FreeValueTest, KeyOfTypeMapTakesMapsOnly) {
 /// A file whose one stage has `keys`, read where the plugin `p` has the type `fetch`.
 ParsedPipeline WithPlugin(std::string_view keys) {
   ParseOptions options;
-  options.plugin_stage = [](const std::string& plugin, const std::string& type) -> Result<const StageType*> {
-    if (plugin == "p" && type == "fetch") return FakeRegistry().Find("fetch");
+  options.plugin_stage = [](const std::string& plugin, const std::string& type) -> Result<PluginStageType> {
+    if (plugin == "p" && type == "fetch") return PluginStageType{FakeRegistry().Find("fetch")};
     return Status(Code::kNotFound, "no " + plugin + "." + type);
   };
   const std::string file = "pipe: 1\nname: x\nstages:\n  a: { " + std::string(keys) + " }\n";
