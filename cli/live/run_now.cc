@@ -4,6 +4,7 @@
 
 #include "base/json_fields.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "dag/books/log_file.h"
 
 namespace pipeline {
@@ -42,14 +43,7 @@ std::optional<RunNow> ParseNow(std::string_view text) {
 }
 
 void WriteNow(const std::string& directory, const RunNow& now) {
-  const std::string path = PathIn(directory), part = path + ".part";
-  std::FILE* const file = std::fopen(part.c_str(), "we");
-  if (file == nullptr) return;
-  const std::string text = EncodeNow(now);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  // A reader sees the whole old file or the whole new one.
-  if (std::fclose(file) != 0 || !written || std::rename(part.c_str(), path.c_str()) != 0)
-    std::remove(part.c_str());
+  (void)WriteWholeFile(PathIn(directory), EncodeNow(now), Durability::kSeen);  // only people miss it
 }
 
 void RemoveNow(const std::string& directory) { std::remove(PathIn(directory).c_str()); }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "cli/report/kept_run.h"
 #include "cli/report/run_facts.h"
 #include "cli/report/run_recorder.h"

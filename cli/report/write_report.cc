@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "cli/report/report_page.h"
 #include "cli/report/run_before.h"
 #include "cli/report/run_facts.h"

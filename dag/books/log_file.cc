@@ -1,30 +1,20 @@
 #include "dag/books/log_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
+#include "base/whole_file.h"
 
 namespace pipeline {
 
 namespace {
-
-/// Closes a descriptor at the end of its scope.
-struct Descriptor {
-  int fd;
-  explicit Descriptor(int open_fd) : fd(open_fd) {}
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-};
 
 Status WriteAll(const std::string& path, int fd, std::string_view bytes, const LogIo& io) {
   while (!bytes.empty()) {
@@ -40,12 +30,7 @@ Status WriteAll(const std::string& path, int fd, std::string_view bytes, const L
 /// A rename is durable only once its directory is.
 Status SyncDirectoryOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.fd < 0) return SystemError(directory, errno);
-  if (Uninterrupted([&] { return ::fsync(opened.fd); }) != 0)
-    return SystemError(StrCat("making ", directory, " durable"), errno);
-  return {};
+  return SyncFile(slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }
 
 }  // namespace
@@ -70,31 +55,13 @@ Status LogFile::Append(std::string_view bytes) {
   return poison_;
 }
 
-Result<std::string> ReadWholeFile(const std::string& path) {
-  const Descriptor file(Uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (file.fd < 0) return SystemError(path, errno);
-  struct stat info {};
-  if (::fstat(file.fd, &info) != 0) return SystemError(path, errno);
-  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const ssize_t got = ::read(file.fd, bytes.data() + filled, bytes.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError(StrCat("reading ", path), errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  bytes.resize(filled);
-  return bytes;
-}
-
 Status ReplaceFile(const std::string& path, std::string_view bytes, const LogIo& io) {
   const std::string temporary = path + ".tmp";
   {
-    const Descriptor file(Uninterrupted(
+    const FileDescriptor file(Uninterrupted(
         [&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }));
-    if (file.fd < 0) return SystemError(temporary, errno);
-    RETURN_IF_ERROR(WriteAll(temporary, file.fd, bytes, io));
+    if (!file.is_open()) return SystemError(temporary, errno);
+    RETURN_IF_ERROR(WriteAll(temporary, file.get(), bytes, io));
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return SystemError(StrCat("renaming ", temporary), errno);

@@ -44,9 +44,6 @@ class LogFile {
   Status poison_;
 };
 
-/// Returns the whole file. kNotFound: there is none.
-Result<std::string> ReadWholeFile(const std::string& path);
-
 /// Replaces the file at `path` with these bytes, by way of `path`.tmp. The file is durable when it returns
 /// OK, and is never half written.
 Status ReplaceFile(const std::string& path, std::string_view bytes, const LogIo& io);

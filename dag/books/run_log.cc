@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "dag/books/log_file.h"
 #include "dag/books/run_log_line.h"
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "dag/books/log_file.h"
 #include "dag/location/held_store.h"
 #include "storage/forwarding_store.h"

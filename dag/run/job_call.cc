@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/child_ledger.h"
-#include "base/cpu_watch.h"
 #include "base/str.h"
+#include "dag/run/cpu_watch.h"
 
 namespace pipeline {
 

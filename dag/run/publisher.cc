@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/commit_point.h"
-#include "base/cpu_watch.h"
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/mutex.h"
@@ -18,6 +17,7 @@
 #include "dag/location/marker.h"
 #include "dag/location/own_objects.h"
 #include "dag/run/committer_thread.h"
+#include "dag/run/cpu_watch.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/cpu_watch.h"
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/thread_priority.h"
 #include "dag/run/committer_thread.h"
+#include "dag/run/cpu_watch.h"
 
 namespace pipeline {
 

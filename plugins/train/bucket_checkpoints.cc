@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/in_parallel.h"
 #include "base/str.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -145,7 +145,7 @@ Status BucketCheckpoints::Send(const std::string& folder, const std::vector<File
     if (there != objects_.end()) RETURN_IF_ERROR(storage_.Remove(StrCat(uri_, "/", there->first)));
     missing.push_back(&file);
   }
-  return RunSeveral(missing.size(), kSpooledAtOnce, [&](std::size_t at) -> Status {
+  return InParallel(missing.size(), kSpooledAtOnce, [&](std::size_t at) -> Status {
     const std::string& file = missing[at]->name;
     const Status put = PutFile(storage_, StrCat(directory, "/", file), StrCat(uri_, "/", folder, "/", file),
                                kCreateAlways, give_up);
@@ -260,7 +260,7 @@ Status BucketCheckpoints::RemoveAllBut(const std::vector<CheckpointName>& commit
   }
   for (const auto& [name, step] : records_)
     if (!steps.contains(step) && !stays(step)) rest.push_back(name);
-  return RunSeveral(rest.size(), kSpooledAtOnce,
+  return InParallel(rest.size(), kSpooledAtOnce,
                     [&](std::size_t at) { return storage_.Remove(StrCat(uri_, "/", rest[at])); });
 }
 

@@ -5,11 +5,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/in_parallel.h"
 #include "base/str.h"
 #include "plugins/train/checkpoint_fetch.h"
 #include "plugins/train/link_files.h"
 #include "plugins/train/object_files.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -254,7 +254,7 @@ Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& j
   // Nothing counts as published before this object exists.
   RETURN_IF_ERROR(storage_.Remove(result));
   const auto stopped = [this] { return call_.stopped(); };
-  RETURN_IF_ERROR(RunSeveral(objects.size(), kPublishedAtOnce, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(InParallel(objects.size(), kPublishedAtOnce, [&](std::size_t at) -> Status {
     const std::string& name = objects[at];
     const std::string uri = StrCat(job_.run_uri, "/", name);
     if (name == "result.json") return {};

@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/python_choice.h"
 #include "plugins/train/trainer_environment.h"
@@ -34,14 +35,7 @@ constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint";
 constexpr std::array<const char*, 2> kTpuNodes = {"/dev/accel0", "/dev/vfio/0"};
 
 Status WriteMark(const std::string& directory, std::string_view mark) {
-  const std::string path = StrCat(directory, "/", kMadeFrom);
-  std::ofstream file(path + ".part", std::ios::binary | std::ios::trunc);
-  file << mark << '\n';
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(path + ".part", path, error);
-  if (!file || error) return Status(Code::kUnavailable, StrCat(path, ": cannot be written"));
-  return {};
+  return WriteWholeFile(StrCat(directory, "/", kMadeFrom), StrCat(mark, "\n"), Durability::kSeen);
 }
 
 /// Runs one step to its end; its output goes to `log`.
@@ -124,16 +118,10 @@ Status Make(const std::string& directory, const std::string& requirements, std::
   return WriteMark(directory, StrCat(mark, " ", choice.version));
 }
 
-std::string DigestOfFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return DigestOf(std::string(std::istreambuf_iterator<char>(file), {})).ToHex();
-}
-
 }  // namespace
 
 Result<std::string> LockedDirectory(const std::string& requirements) {
-  std::ifstream file(requirements, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(requirements));
   if (text.find("--hash=sha256:") == std::string::npos)
     return Status(Code::kInvalidArgument,
                   StrCat("environment: ", requirements,
@@ -147,7 +135,8 @@ Result<std::string> SetUpLocked(const std::string& requirements, const PluginSer
   ASSIGN_OR_RETURN(const FileDescriptor alone,
                    WaitForDirectory(directory + ".lock", [&call] { return call.stopped(); }));
   const EnvironmentMark mark = ReadMark(directory);
-  const std::string digest = DigestOfFile(requirements);
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(requirements));
+  const std::string digest = DigestOf(text).ToHex();
   if (mark.extra == kLocked && mark.digest == digest) return directory;
   ASSIGN_OR_RETURN(const PythonChoice choice, ChoosePython({}, call));
   RETURN_IF_ERROR(Make(directory, requirements, StrCat(kLocked, " ", digest), choice, "pass", call));

@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/in_parallel.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -28,7 +28,7 @@ class Fetching {
   }
 
   Status Run() {
-    RETURN_IF_ERROR(RunSeveral(plan_.files.size(), kFetchedAtOnce, [&](std::size_t at) { return Look(at); }));
+    RETURN_IF_ERROR(InParallel(plan_.files.size(), kFetchedAtOnce, [&](std::size_t at) { return Look(at); }));
     const std::vector<std::size_t> absent = Missing();
     std::uint64_t missing = 0;
     for (const std::size_t at : absent) missing += plan_.files[at].bytes;
@@ -39,7 +39,7 @@ class Fetching {
                     StrCat(plan_.directory, ": ", plan_.what, " of ", plan_.from, " take ",
                            HumanBytes(missing), " more on this machine, and ", HumanBytes(free),
                            " are free there; free some, or run with --work on a larger disk"));
-    return RunSeveral(absent.size(), kFetchedAtOnce, [&](std::size_t at) { return Bring(absent[at]); });
+    return InParallel(absent.size(), kFetchedAtOnce, [&](std::size_t at) { return Bring(absent[at]); });
   }
 
  private:

@@ -15,8 +15,8 @@
 
 #include "base/crc32c.h"
 #include "base/file_descriptor.h"
+#include "base/in_parallel.h"
 #include "base/str.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -69,7 +69,7 @@ Result<FileFacts> MeasureFile(const std::string& directory, const std::string& n
 Result<std::vector<FileFacts>> MeasureFiles(const std::string& directory,
                                             const std::vector<std::string>& names) {
   std::vector<FileFacts> measured(names.size());
-  RETURN_IF_ERROR(RunSeveral(names.size(), kMeasuredAtOnce, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(InParallel(names.size(), kMeasuredAtOnce, [&](std::size_t at) -> Status {
     ASSIGN_OR_RETURN(measured[at], MeasureFile(directory, names[at], [] { return false; }));
     return {};
   }));

@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/fetch_files.h"
 #include "plugins/train/object_files.h"
@@ -20,17 +21,6 @@ namespace {
 
 constexpr std::uint64_t kMostManifest = 256 << 20;
 constexpr const char* kManifest = "MANIFEST.json";
-
-/// The file is whole or absent; after a crash it is fetched again.
-Status WriteWhole(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + ".part";
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!file.flush()) return SystemError(temporary, errno);
-  }
-  return std::rename(temporary.c_str(), path.c_str()) == 0 ? Status() : SystemError(path, errno);
-}
 
 }  // namespace
 
@@ -62,7 +52,8 @@ Status BringFiles(const ArtifactCopy& copy, std::vector<FileFacts> files, const 
       .tell = [&](std::uint64_t done, std::uint64_t of) { TellBringing(call, copy.what, done, of); },
       .moved = std::move(moved)};
   RETURN_IF_ERROR(FetchFiles(plan, means));
-  return WriteWhole(StrCat(copy.directory, "/", kManifest), copy.manifest);
+  // After a crash it is fetched again.
+  return WriteWholeFile(StrCat(copy.directory, "/", kManifest), copy.manifest, Durability::kSeen);
 }
 
 Result<std::string> BringArtifact(const std::string& from, const std::string& manifest,

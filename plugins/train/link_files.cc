@@ -1,14 +1,7 @@
 #include "plugins/train/link_files.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
-
-#include "base/file_descriptor.h"
-#include "base/uninterrupted.h"
 
 namespace pipeline {
 
@@ -30,13 +23,6 @@ Status RemoveAll(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
   return error ? SystemError(path, error.value()) : Status();
-}
-
-Status SyncFile(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open() || Uninterrupted([&] { return fsync(file.get()); }) != 0)
-    return SystemError(path, errno);
-  return {};
 }
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Hard links that keep the contents of files while their first names are removed, durable files, removed trees.
+// Hard links that keep the contents of files while their first names are removed, removed trees.
 #pragma once
 
 #include <string>
@@ -14,8 +14,5 @@ Status LinkFiles(const std::string& from, const std::vector<std::string>& names,
 
 /// Removes a file, or a directory with all below it; OK also if it does not exist.
 Status RemoveAll(const std::string& path);
-
-/// Returns once the bytes of the file, or the names in the directory, are on the disk.
-Status SyncFile(const std::string& path);
 
 }  // namespace pipeline

@@ -16,6 +16,7 @@
 #include "base/file_descriptor.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
+#include "base/whole_file.h"
 
 namespace pipeline {
 
@@ -24,16 +25,6 @@ namespace {
 constexpr int kReadTries =
     3;  // for an object that came damaged on the way, or was replaced while it was read
 constexpr std::size_t kTransferPiece = 1 << 20;
-
-Status WriteAll(int file, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(file, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return SystemError(path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
-}
 
 /// Reads at most `most` bytes from `from` on.
 Status ReadPieces(const PluginStorage& storage, const std::string& uri, std::uint64_t from,

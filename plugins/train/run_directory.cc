@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "base/uninterrupted.h"
+#include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/link_files.h"
 
@@ -76,27 +77,14 @@ std::string RunDirectory::LogPath(std::int64_t attempt, std::size_t worker, std:
 Json ReadJsonFile(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostFile || error) return {};
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  Result<Json> json = Json::Parse(text);
+  const Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return {};
+  Result<Json> json = Json::Parse(*text);
   return json.ok() ? std::move(json).value() : Json();
 }
 
 Status RunDirectory::Write(std::string_view name, const Json& json) const {
-  const std::string path = Path(name), temporary = path + ".part";
-  const std::string text = json.DumpPretty();
-  const FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file.is_open()) return SystemError(temporary, errno);
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t wrote = write(file.get(), rest.data(), rest.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return SystemError(temporary, errno);
-    rest.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  if (Uninterrupted([&] { return fsync(file.get()); }) != 0 ||
-      std::rename(temporary.c_str(), path.c_str()) != 0)
-    return SystemError(temporary, errno);
-  return SyncFile(path_);
+  return WriteWholeFile(Path(name), json.DumpPretty(), Durability::kDurable);
 }
 
 Status RunDirectory::Remove(std::string_view name) const {

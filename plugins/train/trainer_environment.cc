@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/native/entry.h"
 
 namespace pipeline {
@@ -26,9 +27,10 @@ constexpr std::string_view kRequirements = "requirements-";
 constexpr std::string_view kText = ".txt";
 constexpr std::uint64_t kLeastStack = 128 << 10;  // bytes; with less the interpreter dies of a signal
 
+/// Empty if the file cannot be read.
 std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  Result<std::string> bytes = ReadWholeFile(path);
+  return bytes.ok() ? std::move(*bytes) : std::string();
 }
 
 std::string Absolute(const std::string& path) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/child_process.h"
-#include "base/cpu_watch.h"
+#include "dag/run/cpu_watch.h"
 
 namespace pipeline {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/checkpoint_part.h"
 #include "plugins/train/environment_setup.h"
 #include "plugins/train/external/preset_expansion.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/link_files.h"

@@ -13,6 +13,7 @@
 #include "base/file_descriptor.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/command_words.h"
 #include "plugins/train/link_files.h"

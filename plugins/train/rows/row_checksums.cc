@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include "base/crc32c.h"
+#include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -124,7 +124,7 @@ Result<RowChecksums> ParseRowChecksums(std::string_view text, const RowBlocks& b
 Result<RowChecksums> MeasureRows(const RowBlocks& blocks, const ReadShard& read) {
   const std::vector<std::size_t> first = FirstRanges(blocks);
   RowChecksums checksums(blocks.ranges().size());
-  const Status measured = RunSeveral(blocks.shards().size(), kShardsAtOnce, [&](std::size_t shard) -> Status {
+  const Status measured = InParallel(blocks.shards().size(), kShardsAtOnce, [&](std::size_t shard) -> Status {
     const FileFacts& object = blocks.shards()[shard];
     for (int tries = 1;; ++tries) {
       ShardMeasure measure(blocks, first[shard], first[shard + 1], checksums);

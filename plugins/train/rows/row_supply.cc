@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/in_parallel.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
 #include "plugins/train/hosts/training_end.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/object_files.h"
-#include "plugins/train/several.h"
 
 namespace pipeline {
 
@@ -54,9 +55,8 @@ bool AllHere(const std::vector<FileFacts>& files, const std::string& directory) 
 }
 
 Result<std::string> ReadFileAt(const std::string& path, std::uint64_t most) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file || text.size() > most) return Status(Code::kDataLoss, StrCat(path, ": cannot be read"));
+  Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok() || text->size() > most) return Status(Code::kDataLoss, StrCat(path, ": cannot be read"));
   return text;
 }
 
@@ -70,15 +70,9 @@ Status ReadLocal(const std::string& path, const std::function<Status(std::string
   return file.eof() ? Status() : Status(Code::kDataLoss, StrCat(path, ": cannot be read"));
 }
 
-/// As a whole: workers look for it.
+/// Workers look for the file. If the write fails, the worker waits for as long as its watchdog lets it.
 void WriteSmall(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".part";
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file << text;
-  }
-  std::error_code error;
-  fs::rename(temporary, path, error);  // if it fails, the worker waits for as long as its watchdog lets it
+  (void)WriteWholeFile(path, text, Durability::kSeen);
 }
 
 }  // namespace
@@ -319,7 +313,7 @@ Status RowSupply::FindRanges(const std::function<bool()>& given_up) {
     known.emplace(blocks_->ranges()[at].Name(), at);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesBelow(blocks_directory_));
   std::vector<std::atomic<bool>> right(blocks_->ranges().size());
-  RETURN_IF_ERROR(RunSeveral(names.size(), kBlocksAtOnce, [&](std::size_t at) -> Status {
+  RETURN_IF_ERROR(InParallel(names.size(), kBlocksAtOnce, [&](std::size_t at) -> Status {
     const auto range = known.find(names[at]);
     if (range == known.end()) return {};
     const Result<FileFacts> found =

@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -16,12 +17,6 @@ namespace pipeline {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::string> Content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Status(Code::kNotFound, StrCat(path.string(), ": cannot be read"));
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 /// Of this program, its plugin, and the trainer's Python files.
 Result<std::string> ProgramDigest(const fs::path& bundled) {
@@ -35,7 +30,7 @@ Result<std::string> ProgramDigest(const fs::path& bundled) {
   files.insert(files.begin(), {"/proc/self/exe", bundled.parent_path() / "pipe_train.so"});
   Hasher hasher;
   for (const fs::path& file : files) {
-    const Result<std::string> content = Content(file);
+    const Result<std::string> content = ReadWholeFile(file);
     if (!content.ok()) continue;  // a plugin under another name
     hasher.Update(StrCat(file.filename().string(), " ", content->size(), " "));
     hasher.Update(*content);
@@ -53,7 +48,7 @@ Result<std::map<std::string, std::string>> HostDigests(const TrainJob& job,
   const EnvironmentMark mark = ReadMark(job.environment());
   digests["environment"] = mark.digest.empty() ? std::string("own") : StrCat(mark.digest, " ", mark.version);
   // If absent: numpy reads the rows, with the same result.
-  const Result<std::string> reader = Content(bundled / "libpipe_reader.so");
+  const Result<std::string> reader = ReadWholeFile(bundled / "libpipe_reader.so");
   digests["reader"] = reader.ok() ? DigestOf(*reader).ToHex() : std::string("none");
   digests["recipe"] = job.recipe;
   digests["data"] = DigestOf(data_manifest).ToHex();

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/wait.h"
+#include "base/whole_file.h"
 #include "dag/books/log_file.h"
 #include "dag/location/lease.h"
 #include "storage/memory_store.h"

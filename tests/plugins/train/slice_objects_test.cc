@@ -1,4 +1,3 @@
-#include "plugins/train/object_files.h"
 #include "plugins/train/slice/slice_objects.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <string>
 
 #include "base/str.h"
+#include "plugins/train/object_files.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
 #include "tests/plugins/train/storage_call.h"

@@ -1,4 +1,3 @@
-#include "plugins/train/object_files.h"
 #include "plugins/train/rows/row_supply.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "plugins/train/directory_lock.h"
+#include "plugins/train/object_files.h"
 #include "storage/memory_store.h"
 #include "tests/plugins/train/rows/packed_rows.h"
 #include "tests/plugins/train/storage_call.h"

@@ -1,0 +1,66 @@
+#include "base/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/file_descriptor.h"
+#include "base/str.h"
+#include "base/uninterrupted.h"
+
+namespace pipeline {
+
+Result<std::string> ReadWholeFile(const std::string& path) {
+  const FileDescriptor file(Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file.is_open()) return SystemError(path, errno);
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) return SystemError(path, errno);
+  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got =
+        Uninterrupted([&] { return read(file.get(), bytes.data() + filled, bytes.size() - filled); });
+    if (got < 0) return SystemError(StrCat("reading ", path), errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+Status WriteAll(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = Uninterrupted([&] { return write(file, bytes.data(), bytes.size()); });
+    if (wrote <= 0) return SystemError(path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return {};
+}
+
+Status WriteWholeFile(const std::string& path, std::string_view bytes, Durability durability) {
+  const std::string temporary = path + ".part";
+  {
+    const FileDescriptor file(Uninterrupted(
+        [&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }));
+    if (!file.is_open()) return SystemError(temporary, errno);
+    RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
+    if (durability == Durability::kDurable && Uninterrupted([&] { return fsync(file.get()); }) != 0)
+      return SystemError(temporary, errno);
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return SystemError(path, errno);
+  if (durability == Durability::kSeen) return {};
+  const std::size_t slash = path.rfind('/');
+  return SyncFile(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+}
+
+Status SyncFile(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || Uninterrupted([&] { return fsync(file.get()); }) != 0)
+    return SystemError(path, errno);
+  return {};
+}
+
+}  // namespace pipeline
