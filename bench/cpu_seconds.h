@@ -5,7 +5,7 @@
 
 namespace pipeline {
 
-/// Of the processor, used by all threads of this process so far.
+/// Seconds of the processor that all threads of this process have used.
 inline double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 }  // namespace pipeline

@@ -71,7 +71,7 @@ Result<std::unique_ptr<Transform>> StageWith(const std::string& model, std::stri
   return EncodeType().transform()->make(context);
 }
 
-/// Whether both made the same ids, with the same ends.
+/// True if both made the same ids with the same ends.
 bool AreEqual(const std::vector<Batch>& left, const std::vector<Batch>& right) {
   return std::ranges::equal(left, right, [](const Batch& one, const Batch& other) {
     return std::ranges::equal(one.ids.joined(), other.ids.joined()) &&

@@ -1,4 +1,4 @@
-// What a stage that publishes shards takes for it: from batches in memory to shards in memory.
+// The time of a stage that publishes shards: from batches in memory to shards in memory.
 #pragma once
 
 #include <cstdint>

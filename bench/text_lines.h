@@ -18,7 +18,7 @@ Result<std::vector<std::string>> ReadLines(const std::string& path);
 Result<std::string> TrainOn(const std::vector<std::string>& lines,
                             std::map<std::string, std::string> options = {});
 
-/// Of one partition, half a MiB each; twenty lines are a document.
+/// Batches of one partition, half a MiB each; twenty lines are a document.
 std::vector<Batch> BatchesOf(const std::vector<std::string>& lines);
 
 }  // namespace pipeline

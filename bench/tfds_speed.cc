@@ -1,4 +1,4 @@
-// What write_tfds makes of text whose lines are split to 128 tokens, on one thread.
+// The speed of write_tfds on text whose lines are split to 128 tokens, on one thread.
 //
 //   tfds_speed TEXT     prints MB of text a second of CPU, and of a bare SentencePiece loop over its lines
 //

@@ -73,8 +73,8 @@ class Store {
   /// see two versions mixed. The file may outlive the store.
   virtual Result<std::unique_ptr<ByteFile>> Open(std::string_view name) = 0;
   /// Opens the state `known`, which List, Stat or Commit returned; a bucket is not asked for it again. An
-  /// empty version: any state. kNotFound: that state is gone. A store that does not ask says so later:
-  /// readers fail with kDataLoss and ReplacedWhileRead, unless a cache still has the bytes of that state.
+  /// empty version: any state. kNotFound: that state is gone. A store may find that later: readers then fail
+  /// with kDataLoss and ReplacedWhileRead, unless a cache has the bytes of that state.
   virtual Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known);
   virtual Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) = 0;
   /// Absent: no such object. This is not a failure.

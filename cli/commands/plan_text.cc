@@ -119,7 +119,7 @@ std::string MadeText(const Made& made) {
                 segment->location);
 }
 
-/// What a person may do with the model of a training; empty: nothing is known of it.
+/// The commands for the model of a training; empty: the model is unknown.
 std::string CommandFor(const RecordedTraining& training, const std::string& location) {
   const std::string run = ForShell(location);
   if (!training.labels.empty())

@@ -29,7 +29,7 @@ Environment EnvironmentOf(const Workspace& workspace, RunRecorder& recorder, Sam
   return environment;
 }
 
-/// Whether the same command would fail in the same way: its message says what to change.
+/// True if the same command would fail in the same way, because its message says what to change.
 bool FailsAgain(const Status& why) {
   switch (why.code()) {
     case Code::kInvalidArgument:

@@ -306,7 +306,7 @@ std::map<std::string, StageStatus> StagesIn(const RunLog& log, const PipelineSpe
     const std::optional<UnitId> unit = ParseUnitId(line->unit);
     if (!unit) continue;
     Take(*line, *unit, inputs[unit->stage], stages[unit->stage]);
-    // What an earlier run made is there, although the newest one failed.
+    // The work of an earlier run is there, although the newest run failed.
     if (const UnitLine* const done = log.FindDone(line->unit); line->state == UnitState::kFailed && done)
       Take(*done, *unit, inputs[unit->stage], stages[unit->stage]);
   }

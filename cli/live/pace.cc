@@ -35,7 +35,7 @@ std::optional<double> Pace::Left(Time now, std::uint64_t all) const {
   if (last.done >= all) return std::nullopt;
   const Time step = (last.at - points_.front().at) / static_cast<std::int64_t>(points_.size() - 1);
   if (now - last.at > std::max(kStandsStill, 3 * step)) return std::nullopt;
-  // What goes on since the last change is a part of the next one, until it has taken longer than others.
+  // The time since the last change belongs to the next change, until it is longer than that of others.
   const Time elapsed = std::max(last.at - points_.front().at, now - points_.front().at - step);
   const double each =
       duration<double>(elapsed).count() / static_cast<double>(last.done - points_.front().done);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDigits = 3;
 
-/// What a baseline knows, the best one first.
+/// The baselines and their knowledge, the best one first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kBaselines = {
     {{"bigram_kn", "counts of which token follows which"},
      {"unigram", "counts of single tokens"},
@@ -49,8 +49,8 @@ std::string OfText(const RecordedTraining& training) {
   return text + " (lower is better)";
 }
 
-/// Of classes by their macro F1, which is not better for the answer that is right most often; of numbers by
-/// their error.
+/// Classes are compared by their macro F1, which is not better for the answer that is right most often; of
+/// numbers by their error.
 std::string OfLabels(const RecordedLabels& labels) {
   const std::size_t shown = labels.numbers ? 0 : 2;
   const double last = labels.evaluations.back().values[shown];

@@ -223,7 +223,7 @@ class Submitted {
     return kExitDone;
   }
 
-  /// Of the largest worker, for a unit and for the programs that it starts.
+  /// The memory of the largest worker, for a unit and for the programs that it starts.
   std::uint64_t MostMemory() const {
     return request_.memory > 0 ? request_.memory : loaded_.spec.memory_limit;
   }

@@ -49,7 +49,7 @@ class PackageRun {
                                                   int threads, std::uint64_t memory, StatusDisplay& display,
                                                   std::string who, const std::stop_token& stop);
 
-  /// Whether other workers may have stored results of the unit since the plan.
+  /// True if other workers may have stored results of the unit since the plan.
   enum class Others : std::uint8_t { kMayHaveBegun, kHaveNotBegun };
   /// Runs one unit, and stores its results in the work package. Prints why it failed.
   UnitEnd Run(const std::string& unit, Others others, const std::stop_token& stop);

@@ -59,7 +59,7 @@ SourceFiles::SourceFiles(std::string directory, DigestCache& digests, Network ne
 
 Result<std::vector<LocalInput>> SourceFiles::Find(const LocalInput& pattern, std::stop_token stop) const {
   if (network_ == Network::kOffline)
-    return Status(Code::kUnavailable, StrCat(pattern.path, ": was not asked for its objects (--ask does)"));
+    return Status(Code::kUnavailable, StrCat(pattern.path, ": is not listed here; --ask lists it"));
   ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRemoteFiles(pattern.path, std::move(stop)));
   if (found.size() > 1 && !pattern.checksum.empty())
     return Status(Code::kInvalidArgument, StrCat(pattern.path, ": stands for ", found.size(),

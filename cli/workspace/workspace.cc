@@ -243,7 +243,7 @@ Result<std::unique_ptr<Store>> Workspace::OpenStoreAt(const std::string& uri) {
   if (sources_->network() == SourceFiles::Network::kMayAsk || !IsRemote(uri)) return stores_->Open(uri);
   const Lock lock(mutex_);
   if (not_asked_.insert(uri).second)
-    LogWarning(StrCat(uri, ": was not asked for its objects (--ask does); it is planned as if it had none"));
+    LogWarning(StrCat(uri, ": is not listed in a dry run and planned as empty; --ask lists it"));
   return std::unique_ptr<Store>(std::make_unique<MemoryStore>());
 }
 

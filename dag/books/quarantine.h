@@ -53,7 +53,7 @@ class QuarantineWriter {
 };
 
 /// Calls `take` for each record of one object, in order, until it fails. `stage` of a record is 0: the
-/// object's name tells the stage. Of a record whose line has more than 1 MiB it gives the front. kDataLoss: a
+/// object's name tells the stage. A line above 1 MiB is cut off behind its front. kDataLoss: a
 /// line cannot be read; the message names object and line.
 Status ReadQuarantine(Store& work, std::string_view name,
                       const std::function<Status(const Quarantined&)>& take, std::stop_token stop = {});

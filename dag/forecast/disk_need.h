@@ -24,7 +24,7 @@ struct DiskPlaces {
   std::string work;               // the work directory; of a home in a bucket, its scratch
   bool has_intermediates = true;  // false: they go to the home in a bucket
   bool is_known = true;           // false: the amount of text is guessed, for a trial or without sizes
-  /// Whether two paths are on one file system.
+  /// True if two paths are on one file system.
   std::function<bool(const std::string&, const std::string&)> same;
   /// The bytes of the files below a directory.
   std::function<std::uint64_t(const std::string&)> held;

@@ -1,4 +1,4 @@
-// Whether a unit fits a worker.
+// Compares the needs of a unit with a worker.
 #pragma once
 
 #include <cstdint>

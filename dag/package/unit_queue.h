@@ -111,8 +111,7 @@ class UnitQueue {
   bool NameUnfit(Turn& turn) const;
   /// Returns the next free unit behind the place of this worker; empty: there is none.
   std::string NextFree();
-  /// Returns the place of a worker that met another one: that one works at the beginning of its run of free
-  /// units, and this one begins in the middle of the longest.
+  /// Returns where a worker continues that met another one: the middle of the longest run of free units.
   std::size_t MiddleOfLongestRun() const;
   /// Takes over the lease of a worker that gave no sign of life, or the second lease of a straggler. False:
   /// there is none.

@@ -42,7 +42,7 @@ struct StageType {
   Flow takes = Flow::kRecords;  // through the key `input`; kNothing: the stage has no input
   Flow gives = Flow::kRecords;
   std::vector<std::string_view> reads = {};  // columns that the input must have
-  /// A stage without `input` has the columns of its named inputs of records.
+  /// Without `input`, the schema comes from the named inputs of records.
   std::vector<NamedInput> named_inputs = {};
   /// Versions of the libraries that affect the bytes, e.g. {"icu", "72.1"}.
   std::map<std::string, std::string> libraries = {};
@@ -90,7 +90,7 @@ struct StageType {
   const BarrierKind* barrier() const { return std::get_if<BarrierKind>(&kind); }
   const JobKind* job() const { return std::get_if<JobKind>(&kind); }
 
-  /// Whether the stage makes an artifact, and takes the key `out`.
+  /// True if the stage makes an artifact and takes the key `out`.
   bool publishes() const { return sink() != nullptr || job() != nullptr; }
   bool needs_out() const { return publishes() && (job() == nullptr || !job()->out_optional); }
   /// Names of the published objects. Null: the stage publishes none.

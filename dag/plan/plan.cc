@@ -16,7 +16,7 @@ std::uint64_t MemoryOfInputs(const Plan& plan) {
   for (const PlannedSegment& segment : plan.segments) {
     const std::vector<OutputsOfInput>& inputs = segment.outputs.inputs();
     if (segment.files) bytes += kOfFile * inputs.size();
-    // Of an input that was not read yet, one partition is certain.
+    // An input that was not read yet has one partition for certain.
     for (const OutputsOfInput& input : inputs)
       bytes += kOfPartition * std::max<std::uint64_t>(input.end ? input.end->partitions : 0, 1);
   }

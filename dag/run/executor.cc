@@ -397,7 +397,7 @@ class Executor::Coordinator {
     return outcome;
   }
 
-  /// What was left out of the inputs of a segment, also if an earlier run read them.
+  /// The rows left out of the inputs of a segment, also if an earlier run read them.
   std::vector<std::string> FaultsOf(SegmentState& state) const {
     const PlannedSegment& planned = *state.planned;
     if (!planned.files || state.scope.planned == nullptr ||

@@ -60,8 +60,8 @@ class Executor {
   Status MarkLocations(std::stop_token stop);
   RunOutcome Run(std::stop_token stop);
   /// With ExecutionMode::kOneUnit: runs `unit`, of the stage RunOptions::stage. May be called again unless
-  /// the outcome was a failure. What the units share is prepared once, so a unit costs the same whatever the
-  /// number of inputs is.
+  /// the outcome was a failure. The shared parts of units are prepared once, so a unit costs the same
+  /// whatever the number of inputs is.
   RunOutcome RunUnit(const std::string& unit, std::stop_token stop);
 
  private:

@@ -25,7 +25,7 @@ constexpr std::uint64_t kTellingShare = 10;
 /// Files that the last lines of a run name, of one stage.
 constexpr std::size_t kMostTold = 3;
 
-/// What the quarantine of one partition shows of a bound's faults.
+/// The faults of a bound in the quarantine of one partition.
 struct FaultSample {
   std::optional<Quarantined> first;
   std::string of_main_reason;  // for FaultBound::advice

@@ -69,7 +69,7 @@ struct SegmentState {
   std::set<PartitionId> remade;    // partitions that were found damaged once before
   /// Partitions that this run logged of an input that is still being read: its source may turn out changed.
   std::set<PartitionId> unsettled;
-  /// Partitions that units which run now make from bytes that are void, and why: they are void once logged.
+  /// Partitions of running units whose input was found void, and why. They become void when they are logged.
   std::map<PartitionId, std::string> voided;
 
   // Second pass.

@@ -80,8 +80,7 @@ class UnitRunner {
   Status Damaged(SegmentState& state, Status why, bool current);
   /// Has `producer` make a damaged partition output again, once per output and run.
   void Remake(SegmentState& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
-  /// Has `producer` make again those of `ids` that this run or an earlier one removed, because nothing needed
-  /// them then.
+  /// Has `producer` make the removed outputs `ids` again, which are needed again.
   void Restore(SegmentState& producer, const std::vector<PartitionId>& ids) REQUIRES(run_.mutex);
   /// The part of Remake and Restore that is the same: `producer` lacks the output from now on.
   void Forget(SegmentState& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);

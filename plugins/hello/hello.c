@@ -85,7 +85,7 @@ static pipe_code forecast(const pipe_call* call, pipe_text request) {
   return PIPE_OK;
 }
 
-/* What the visitor of a listing adds to. */
+/* The state that the visitor of a listing adds to. */
 struct greeting {
   const pipe_call* call;
   const pipe_storage_1* storage;

@@ -43,8 +43,7 @@ const std::vector<ConfigKey>& Keys() {
       {"fatal", ValueType::kStrings, "~", Effect::kNone,
        "Exit codes after which an external trainer is not started again."},
       {"silence", ValueType::kInteger, "~", Effect::kNone,
-       "Seconds without a line or checkpoint after which an external trainer is taken for hanging; null: "
-       "1800."},
+       "Seconds without a line or checkpoint after which an external trainer is started again; null: 1800."},
       {"settle", ValueType::kInteger, "~", Effect::kNone,
        "Seconds that a checkpoint of an external trainer without a commit file must stay unchanged; null: "
        "30."},
@@ -87,7 +86,7 @@ const std::vector<ConfigKey>& Keys() {
        "Seconds that the trainer has to save and end when it is stopped; null: two steps and a save, at "
        "least 30."},
       {"patience", ValueType::kNumber, "1", Effect::kNone,
-       "Factor on the times after which the trainer is taken for hanging."},
+       "Factor on the times without a sign after which the trainer is started again."},
   };
   return kKeys;
 }

@@ -256,8 +256,8 @@ Status CheckLocation(const TrainJob& job) {
                        "name a directory that all of them see as `out`, or leave `shared` out"));
 }
 
-/// In a directory in which several hosts have trained, checkpoints have the form of those in a bucket: they
-/// are brought here, and sent there.
+/// A directory in which several hosts have trained holds checkpoints as a bucket does, so a run directory
+/// elsewhere mirrors it.
 Status KeepApart(TrainJob& job) {
   std::error_code error;
   if (job.run_dir != job.run_uri || !std::filesystem::exists(StrCat(job.run_uri, "/", AttemptName(1)), error))

@@ -69,9 +69,9 @@ class DecodedInput {
   /// Bytes of the text, about as many if the file has members, if readers can begin inside. Absent: they
   /// cannot.
   std::optional<std::uint64_t> bytes_to_cut() const;
-  /// Reads from `range.begin`, which is 0 unless seekable() or `from` is the end of a member before it; then
-  /// the bytes before it are UTF-8, as `known` says, or ASCII. `choice` receives the detected encoding,
-  /// except for archives; may be null.
+  /// Reads from `range.begin`. It is above 0 only if the input is seekable() or `from` is the end of a member
+  /// before it; `known` is then the encoding of the bytes before it; absent: they are ASCII. `choice`
+  /// receives the detected encoding, except for archives; may be null.
   Result<std::unique_ptr<ByteReader>> Read(RawRange range, std::optional<Encoding> known,
                                            std::shared_ptr<EncodingChoice> choice,
                                            const std::stop_token& stop,

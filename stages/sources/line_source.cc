@@ -138,7 +138,7 @@ class LineSource : public Source {
     return end ? end->raw_end : kNoLimit;
   }
 
-  // What the bytes in front of `border` decide on; absent where all of them are ASCII.
+  // Returns the encoding of the bytes before `border`; absent: all of them are ASCII.
   Result<std::optional<Encoding>> EncodingBefore(std::uint64_t border) {
     if (opened_.encoding) return opened_.encoding;
     if (before_)
@@ -247,7 +247,7 @@ class LineSource : public Source {
           if (begins_inside_) RETURN_IF_ERROR(LookAtFront());
           end_.emplace(InputEnd{cutter_.partitions(), cutter_.raw_bytes(), cutter_.documents(), {}});
           AddCutReasons(begins_inside_ ? outside_ : cutter_.outside(), end_->outside);
-          // Of a beginning nobody knows how many there are.
+          // The number of members of a part of the input is unknown.
           if (input_.members() != nullptr && !subset_.is_beginning())
             RETURN_IF_ERROR(CountMembers(*input_.members(), end_->outside));
           for (std::size_t split = 0; split < of_splits_.size(); ++split)
@@ -261,7 +261,7 @@ class LineSource : public Source {
     return false;
   }
 
-  // That a partition is the one which an earlier run made or saw.
+  // Checks that the partition ends where an earlier run recorded.
   Status CheckBorder(const CutEnd& cut) const {
     const std::optional<PartitionEnd> known = KnownEnd(cut.partition);
     if (!known || (known->raw_end == cut.raw_end && known->document_end == cut.document_end)) return {};
@@ -341,7 +341,7 @@ class LineSource : public Source {
     return true;
   }
 
-  // What was fed of the last member is cut: the next one begins.
+  // Begins the next archive member; all lines of the last one are out.
   void BeginMember() {
     if (splits_) of_splits_[member_.split].documents = DocumentsOfSplit();
     member_ = std::move(next_member_);
@@ -358,7 +358,7 @@ class LineSource : public Source {
     return of_splits_[member_.split].documents + cutter_.documents() - member_document_;
   }
 
-  // Whether nothing is wanted of what stands behind, whichever split it belongs to.
+  // True if every split has its documents, so the rest is not read.
   bool HasBeginnings() const {
     if (!splits_ || !subset_.is_beginning()) return false;
     for (std::size_t split = 0; split < of_splits_.size(); ++split)
@@ -390,7 +390,7 @@ class LineSource : public Source {
     return {};
   }
 
-  // What was decided on is known once its bytes are here.
+  // The encoding is known only after these bytes were decoded.
   void FindChoice() {
     const EncodingChoice* const choice = input_.members() == nullptr ? choice_.get() : member_.choice.get();
     if (choice != nullptr) made_ = choice->made();

@@ -101,7 +101,7 @@ UnigramTraining::UnigramTraining(const TrainingSettings& settings, TrainingMeans
       counter_(
           means_.threads, [this] { return Counting(); }, Outlet()) {}
 
-/// Only rare words that nobody wants make a spill worth its time: the others have to fit in the end.
+/// A spill is worth its time only if rare words are dropped: the kept ones must fit in memory in any case.
 WordOutlet UnigramTraining::Outlet() {
   if (settings_.min_count <= 1 || means_.memory == 0 || means_.scratch.empty()) return {};
   spill_.emplace(means_.scratch);

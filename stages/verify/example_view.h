@@ -1,4 +1,4 @@
-// What a format shows of its tf.Examples (formats/tf_example.md); the base class suits any tf.Example.
+// How the tf.Examples of a format are printed (formats/tf_example.md). The base class prints any tf.Example.
 #pragma once
 
 #include <cstdint>

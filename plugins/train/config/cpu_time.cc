@@ -17,7 +17,7 @@ namespace {
 /// Operations per second of a core that trains with 32 bits, at best: a core of today has twice as many at
 /// its peak.
 constexpr double kOperationsPerCore = 40e9;
-/// Of a step, however small: the beginnings of its operations.
+/// The least time of a step: its operations begin one by one.
 constexpr double kLeastSeconds = 0.002;
 constexpr double kDay = 86'400, kMonth = 30 * kDay, kYear = 365 * kDay;
 

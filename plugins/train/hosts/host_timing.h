@@ -16,7 +16,7 @@ struct HostTiming {
 
   Time renew = std::chrono::seconds(10);       // a host replaces its card this often
   Time own_limit = std::chrono::seconds(30);   // a host without a renewal for so long kills its trainer
-  Time given_up = std::chrono::seconds(40);    // an observer gives up a card that has not changed for so long
+  Time given_up = std::chrono::seconds(40);    // a host is dead if its card has not changed for so long
   Time poll = std::chrono::seconds(3);         // between two reads of the others' objects
   Time decide = std::chrono::seconds(50);      // from the first failed trainer until it decides the attempt
   Time save = std::chrono::seconds(50);        // from a stop of a host until all trainers have saved

@@ -16,7 +16,7 @@ constexpr SliceLoop::Time kRetry = 1s;       // after a request that failed
 constexpr SliceLoop::Time kSayAgain = 300s;  // a line that is still true
 constexpr SliceLoop::Time kLastWords = 60s;  // to tell the others that the run is over
 constexpr SliceLoop::Time kFarewell = 10s;   // to tell how the trainer of a host that was stopped has ended
-// Of hosts that are missing, in the run directories of other recipes:
+// Missing hosts may stand in the run directories of other recipes:
 constexpr SliceLoop::Time kSearchAfter = 30s;  // the wait began
 constexpr SliceLoop::Time kSearchEvery = 20s;
 constexpr SliceLoop::Time kListEvery = 300s;
@@ -237,7 +237,7 @@ void SliceLoop::Search(Time now) {
   if (searching_) return;
   const std::set<int> missing = leader_->MissingHosts(now);
   if (leader_->attempt() || missing.empty() || member_.card().over) {
-    // What one wait has seen of a host tells the next one nothing.
+    // A wait begins without the knowledge of the wait before it.
     recipes_.Listed({});
     leader_->FoundElsewhere({});
     search_at_ = now + kSearchAfter;

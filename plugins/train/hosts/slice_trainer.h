@@ -31,7 +31,7 @@ class SliceTrainer {
 
   /// A trainer of this host waits for files that its stage fetches.
   virtual bool Fetches() { return false; }
-  /// Whether another host's trainer does so: this one may be waiting for it.
+  /// True if the trainer of another host does so, for which this one may wait.
   virtual void OthersFetch(bool /*others*/) {}
 
   /// False: the trainers do not tell each other of a stop, so the trainer of each host is asked.

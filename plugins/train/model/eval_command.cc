@@ -26,7 +26,7 @@ constexpr std::string_view kPackedInfo = "packed.json";
 constexpr std::uint64_t kMostInfo = 256 << 20;
 constexpr std::string_view kValidation = "validation";  // the split of the program if none is named
 
-/// Whether the rows of a split need this file.
+/// True if the rows of a split need this file.
 bool IsOfSplit(std::string_view name, std::string_view split) {
   return name == kPackedInfo || name == "tokenizer.model" || name.starts_with(StrCat(split, "-"));
 }

@@ -53,8 +53,8 @@ class SliceCheckpoints {
   /// there are some, and all are damaged.
   Result<std::int64_t> FindNewestMarker();
 
-  /// Before an attempt: makes its checkpoint and the pinned ones ready on this disk, except chunks that a
-  /// trainer asks for later. kCancelled once `given_up` returns true.
+  /// Before an attempt: downloads its checkpoint and the pinned ones. Chunks that a trainer asks for are
+  /// fetched later. kCancelled once `given_up` returns true.
   Status Bring(const AttemptRecord& attempt, const std::function<bool()>& given_up);
   /// Answers the event `need` of a trainer, on a thread: CONTRACT.md, section 13. Needs of an attempt that is
   /// over are dropped.

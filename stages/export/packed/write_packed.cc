@@ -330,8 +330,8 @@ StageType WritePackedType(const ChooseWeights& weights) {
       {kSegmentsKey, ValueType::kBoolean, "false", Effect::kBytes,
        "Whether Examples also have, for each id, the number of its document and its position there."},
       {kAnswersAfterKey, ValueType::kString, "~", Effect::kBytes,
-       "A piece of the tokenizer, e.g. <answer>: the loss counts the ids of a document behind its first one, "
-       "and no others."},
+       "A piece of the tokenizer, e.g. <answer>: only the ids of a document behind its first one are "
+       "scored."},
   };
   for (ConfigKey& key : PackedLabelKeys()) type.keys.push_back(std::move(key));
   AppendShardKeys(type.keys);

@@ -57,7 +57,7 @@ def allowed(segments, causal=True):
 @partial(jax.custom_vjp, nondiff_argnums=(4,))
 def dense(q, k, v, segments, causal=True):
     """The reference with half its passes over the scores: softmax divides after mixing, and its gradient takes
-    its sums from the output. What a CPU needs."""
+    its sums from the output. A CPU needs this form."""
     return dense_forward(q, k, v, segments, causal)[0]
 
 

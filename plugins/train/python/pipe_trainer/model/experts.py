@@ -72,7 +72,7 @@ def capacity(config, positions, training):
 
 
 def route(scores, there, top, capacity):
-    """scores float32 [R, T, E], there bool [R, T]. Of two experts with one chance, the first is chosen."""
+    """scores float32 [R, T, E], there bool [R, T]. If two experts have one chance, the first is chosen."""
     count = scores.shape[-1]
     chances = jax.nn.softmax(scores, axis=-1)
     left, choices = lax.stop_gradient(chances), []

@@ -58,8 +58,7 @@ def random_lengths(total, parts, length, most_parts, key):
 
 def hide_ends(free, segments, weighted, key):
     """segments [T]: documents. Returns hidden [T]: each document from a random id on, where at least one id is shown
-    and one hidden. `weighted`: all free ids, which are those of weight 1, but not the first of a row: so something is
-    always shown."""
+    and one hidden. `weighted`: hides every id of weight 1 but the first of the row, so one id is always shown."""
     length = free.shape[0]
     index = jnp.arange(length, dtype=jnp.int32)
     if weighted:
