@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "text/encoding_guess.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
@@ -25,6 +26,11 @@ std::string NotUtf8(const std::vector<std::string_view>& names) {
                 fitting.empty()
                     ? std::string(": set encoding if it is another one, or convert the text to UTF-8")
                     : StrCat(" and fits ", fitting));
+}
+
+std::string Composed(std::string_view name) {
+  std::string composed;
+  return AppendNormalForm(NormalForm::kNfc, name, composed).ok() ? composed : std::string(name);
 }
 
 }  // namespace
@@ -66,6 +72,10 @@ std::string ColumnsAdvice(const std::string& column, const std::vector<std::stri
   std::string there;
   for (std::size_t i = 0; i < std::min(names.size(), kShownColumns); ++i)
     there += StrCat(i == 0 ? "" : ", ", Printable(names[i]));
+  for (const std::string_view name : names)
+    if (Composed(name) == Composed(column))
+      return StrCat("they have '", Printable(name),
+                    "' in decomposed letters (NFD), as macOS writes them: name it in these letters");
   const std::string_view nearest = NearestWord(column, names);
   return StrCat("they have ", there, names.size() > kShownColumns ? ", ..." : "",
                 nearest.empty() ? std::string() : StrCat("; did you mean '", Printable(nearest), "'?"));
@@ -118,8 +128,15 @@ Status RowColumns::TakeHeader(std::string_view row) {
 
 Status RowColumns::Find(const std::string& column, const std::vector<std::string_view>& names,
                         std::size_t& index) {
-  const auto found = std::find(names.begin(), names.end(), column);
-  if (found != names.end() && std::find(found + 1, names.end(), column) != names.end())
+  const auto next = [&](auto from, bool composed) {
+    return std::find_if(from, names.end(), [&](std::string_view name) {
+      return composed ? Composed(name) == Composed(column) : name == column;
+    });
+  };
+  // A table from macOS may have decomposed letters, which look the same.
+  const bool composed = next(names.begin(), false) == names.end();
+  const auto found = next(names.begin(), composed);
+  if (found != names.end() && next(found + 1, composed) != names.end())
     return Status(Code::kInvalidArgument, StrCat("two columns of the header are named '", column,
                                                  "'; name the one you want by its position, from 1 on"));
   const std::optional<std::size_t> position = ColumnPosition(column);

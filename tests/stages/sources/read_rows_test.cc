@@ -312,6 +312,11 @@ TEST(ReadRowsTest, HeadersAreHeldAgainstTheColumns) {
   EXPECT_EQ(ReadRowFile(RowsConfig("tsv", {"2"}), "a\t2\t2nd\nx\ty\tz\n").texts, Strings{"y"})
       << "a name comes first";
 
+  // GA in one code point, and as KA with a mark.
+  EXPECT_EQ(ReadRowFile(RowsConfig("tsv", {"\u30ac"}), "id\t\u30ab\u3099\n1\t2\n").texts, Strings{"2"});
+  EXPECT_EQ(ReadRowFile(RowsConfig("tsv", {"\u30ac"}), "\u30ab\u3099\t\u30ac\n1\t2\n").texts, Strings{"2"})
+      << "the same code points come first";
+
   Json config = RowsConfig("tsv", {"2"}, "3");
   config["header"] = false;
   EXPECT_EQ(ReadRowFile(config, "x\ty\tz\nx\ty\n1\t2\t3\t4\n").texts, (Strings{"z|y", "3|2"}));
