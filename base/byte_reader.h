@@ -1,4 +1,5 @@
-// Bytes front to back, and bytes from an offset: interfaces between storage and formats.
+// Bytes front to back, and bytes from an offset: interfaces between storage and formats, and bytes in memory
+// behind them.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,9 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -31,7 +35,37 @@ class ByteFile {
   virtual Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const = 0;
 };
 
+/// Reads bytes that their owner keeps.
+class HeldBytes final : public ByteReader {
+ public:
+  explicit HeldBytes(std::string_view bytes, std::stop_token stop = {})
+      : left_(bytes), stop_(std::move(stop)) {}
+  Result<std::size_t> Read(std::span<char> out) override;
+
+ private:
+  std::string_view left_;
+  const std::stop_token stop_;
+};
+
+/// A file of bytes in memory. `owner` keeps the bytes; null: whoever keeps the file does.
+class HeldFile final : public ByteFile {
+ public:
+  explicit HeldFile(std::string_view bytes, std::shared_ptr<const void> owner = nullptr)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
+
+ private:
+  const std::string_view bytes_;
+  const std::shared_ptr<const void> owner_;
+};
+
 /// Fills all of `out`. kDataLoss: the reader ends too early.
 Status ReadExactly(ByteReader& reader, std::span<char> out);
+/// The same from `offset` of `file`. Does not open the file for an empty `out`.
+Status ReadAt(const ByteFile& file, std::uint64_t offset, std::span<char> out, std::stop_token stop = {});
+/// Returns `size` bytes of `file` from `offset` on, as ReadAt.
+Result<std::string> ReadBytes(const ByteFile& file, std::uint64_t offset, std::uint64_t size,
+                              std::stop_token stop = {});
 
 }  // namespace pipeline

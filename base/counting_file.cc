@@ -25,7 +25,7 @@ class Reader final : public ByteReader {
 
 Result<std::unique_ptr<ByteReader>> CountingFile::Open(std::uint64_t offset, std::stop_token stop) const {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_->Open(offset, std::move(stop)));
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(std::move(reader), count_));
+  return std::make_unique<Reader>(std::move(reader), count_);
 }
 
 }  // namespace pipeline

@@ -1,10 +1,11 @@
 #include "base/digest.h"
 
+#include "base/words.h"
+
 #define XXH_STATIC_LINKING_ONLY  // the state by value, so that make_unique can align it
 #include <xxhash.h>
 
 #include <array>
-#include <charconv>
 
 namespace pipeline {
 
@@ -33,14 +34,9 @@ std::string Digest::ToHex() const {
 
 std::optional<Digest> Digest::FromHex(std::string_view hex) {
   if (hex.size() != 32) return std::nullopt;
-  Digest digest;
-  const char* begin = hex.data();
-  for (std::uint64_t* word : {&digest.high, &digest.low}) {
-    const auto [end, error] = std::from_chars(begin, begin + 16, *word, 16);
-    if (error != std::errc() || end != begin + 16) return std::nullopt;
-    begin += 16;
-  }
-  return digest;
+  const auto high = ParseNumber<std::uint64_t>(hex.substr(0, 16), 16);
+  const auto low = ParseNumber<std::uint64_t>(hex.substr(16), 16);
+  return high && low ? std::optional(Digest{*high, *low}) : std::nullopt;
 }
 
 struct Hasher::State {

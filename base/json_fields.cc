@@ -1,10 +1,10 @@
 #include "base/json_fields.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -56,11 +56,9 @@ Digest JsonFields::Hex(std::string_view key) {
 
 std::uint32_t JsonFields::Hex32(std::string_view key) {
   const std::string_view text = Member(key).AsString();
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (text.size() != 8 || error != std::errc() || end != text.data() + text.size())
-    Fail(key, "not 8 hexadecimal digits");
-  return number;
+  const auto number = text.size() == 8 ? ParseNumber<std::uint32_t>(text, 16) : std::nullopt;
+  if (!number) Fail(key, "not 8 hexadecimal digits");
+  return number.value_or(0);
 }
 
 std::string JsonFields::Inside(std::string_view key) const { return StrCat(where_, key, '.'); }

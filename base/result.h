@@ -1,7 +1,9 @@
 // A value, or the reason why there is none.
 #pragma once
 
+#include <concepts>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -10,11 +12,27 @@
 namespace pipeline {
 
 template <class T>
+class Result;
+
+/// A value that becomes a T without a cast: a pointer to a derived class, or the value of an optional T.
+template <class U, class T>
+concept BecomesValue = std::is_class_v<T> && !std::same_as<std::remove_cvref_t<U>, Result<T>> &&
+                       !std::convertible_to<U, Status> && std::convertible_to<U, T>;
+
+template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): `return value;`
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     CHECK(!status_.ok(), "an OK result needs a value");
+  }
+  template <BecomesValue<T> U>
+  Result(U&& value)  // NOLINT(google-explicit-constructor)
+      : value_(std::in_place, std::forward<U>(value)) {}
+  template <BecomesValue<T> U>
+  Result(Result<U>&& other)  // NOLINT(google-explicit-constructor)
+      : status_(std::move(other).status()) {
+    if (other.ok()) value_.emplace(std::move(other).value());
   }
 
   bool ok() const noexcept { return value_.has_value(); }

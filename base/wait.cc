@@ -1,7 +1,5 @@
 #include "base/wait.h"
 
-#include <utility>
-
 #include "base/mutex.h"
 
 namespace pipeline {

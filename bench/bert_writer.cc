@@ -18,7 +18,7 @@
 #include "bench/cpu_seconds.h"
 #include "bench/ending.h"
 #include "bench/sink_timing.h"
-#include "stages/export/bert/write_bert.h"
+#include "stages/export/bert/bert_export.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "storage/memory_store.h"
 #include "text/wordpiece.h"

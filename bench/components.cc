@@ -26,8 +26,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
-#include "stages/lines/filter.h"
-#include "stages/lines/normalize.h"
+#include "stages/lines/line_stages.h"
 #include "text/utf8.h"
 
 namespace pipeline {

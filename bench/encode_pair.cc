@@ -25,7 +25,7 @@
 #include "bench/ending.h"
 #include "bench/text_lines.h"
 #include "dag/records/transform.h"
-#include "stages/tokenizer/encode.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 #include "storage/memory_store.h"
 
 namespace pipeline {

@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "bench/ending.h"
 #include "bench/sink_timing.h"
-#include "stages/export/packed/write_packed.h"
-#include "stages/export/tfdata/write_tfdata.h"
+#include "stages/export/packed/packed_export.h"
+#include "stages/export/tfdata/tfdata_export.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "storage/memory_store.h"
 

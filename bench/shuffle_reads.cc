@@ -21,7 +21,7 @@
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
 #include "stages/shards/shard_count.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 #include "stages/shards/shuffle.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
@@ -47,7 +47,7 @@ ShardRules Rules(std::uint32_t shards) {
 /// The first pass without its pipeline: examples of a corpus' lines to spills.
 class Spiller {
  public:
-  Spiller(const ShardedOutput& sharded, Store& artifact) : sharded_(sharded), artifact_(artifact) {}
+  Spiller(const ShardedStage& sharded, Store& artifact) : sharded_(sharded), artifact_(artifact) {}
 
   Status Add(const CutRecord& record) {
     if (!sink_) {
@@ -85,7 +85,7 @@ class Spiller {
     return written;
   }
 
-  const ShardedOutput& sharded_;
+  const ShardedStage& sharded_;
   Store& artifact_;
   Batch batch_;
   PartitionOutput output_;
@@ -145,7 +145,7 @@ Status Measure(std::uint32_t shards, const std::vector<PartitionOutput>& outputs
 Status Run(const std::vector<std::string>& args) {
   const std::string& work = args[1];
   LocalStore artifact(StrCat(work, "/spills"));
-  const ShardedOutput output(Rules(1));
+  const ShardedStage output(Rules(1));
   Spiller spiller(output, artifact);
   RETURN_IF_ERROR(Spill(args[0], std::strtoull(args[2].c_str(), nullptr, 10), spiller));
   for (std::size_t at = 4; at < args.size(); ++at)

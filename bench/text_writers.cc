@@ -16,8 +16,8 @@
 #include "bench/ending.h"
 #include "bench/sink_timing.h"
 #include "bench/text_lines.h"
-#include "stages/export/jsonl/write_jsonl.h"
-#include "stages/export/tfds/write_tfds.h"
+#include "stages/export/jsonl/jsonl_export.h"
+#include "stages/export/tfds/tfds_export.h"
 #include "text/utf8.h"
 
 namespace pipeline {

@@ -20,7 +20,7 @@
 
 #include "dag/records/transform.h"
 #include "stages/lines/dictionary.h"
-#include "stages/lines/segment_words.h"
+#include "stages/lines/line_stages.h"
 
 namespace pipeline {
 

@@ -10,7 +10,7 @@ namespace pipeline {
 
 Result<std::unique_ptr<Store>> OpenOutputs(const Environment& environment, const std::string& directory) {
   ASSIGN_OR_RETURN(std::unique_ptr<Store> files, environment.work_store("artifacts/" + directory));
-  return std::unique_ptr<Store>(std::make_unique<BundleStore>(std::move(files)));
+  return std::make_unique<BundleStore>(std::move(files));
 }
 
 Result<std::unique_ptr<Store>> OpenLocation(const Environment& environment, const std::string& location) {

@@ -1,7 +1,5 @@
 #include "dag/keys.h"
 
-#include <optional>
-
 namespace pipeline {
 
 namespace {

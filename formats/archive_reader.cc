@@ -139,7 +139,7 @@ class Reader : public ArchiveReader {
     if (code == ARCHIVE_EOF) {
       if (kind_ == ArchiveKind::kTar && !input_.ends_in_zeros())
         return Damaged("no block of zeros stands at its end: truncated");
-      return std::optional<ArchiveMember>();
+      return std::nullopt;
     }
     // Warnings concern times, owners and names in another charset; nobody reads these here.
     if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return Failure();
@@ -150,7 +150,7 @@ class Reader : public ArchiveReader {
     member.is_file = archive_entry_filetype(entry) == AE_IFREG && archive_entry_hardlink(entry) == nullptr;
     member.encrypted = archive_entry_is_encrypted(entry) != 0;
     in_member_ = true;
-    return std::optional(std::move(member));
+    return member;
   }
 
   Result<std::size_t> Read(std::span<char> out) override {
@@ -192,7 +192,7 @@ class Reader : public ArchiveReader {
 
 Result<std::unique_ptr<ArchiveReader>> Started(std::unique_ptr<Reader> reader) {
   RETURN_IF_ERROR(reader->Start());
-  return std::unique_ptr<ArchiveReader>(std::move(reader));
+  return reader;
 }
 
 bool IsTarHeader(std::string_view block) {

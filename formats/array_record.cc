@@ -203,7 +203,7 @@ Result<std::unique_ptr<ArrayRecordReader>> ArrayRecordReader::Open(const ByteFil
 }
 
 Result<std::optional<std::string_view>> ArrayRecordReader::Next() {
-  if (next_ == chunks_.size()) return std::optional<std::string_view>();
+  if (next_ == chunks_.size()) return std::nullopt;
   const std::uint64_t begin = chunks_[next_].offset, size = chunks_[next_].size;
   ++next_;
   ASSIGN_OR_RETURN(const std::vector<std::string_view> records, ReadChunk(begin, offset()));
@@ -232,9 +232,8 @@ Status ArrayRecordReader::ReadEnd() {
     return DamagedArrayRecord(last, "the footer lies elsewhere");
   ASSIGN_OR_RETURN(const std::vector<std::string_view> records, ReadChunk(footer_, last));
   RETURN_IF_ERROR(TakeFooter(records));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> front, file_.Open(0, stop_));
   std::array<char, kArrayRecordFront> bytes{};
-  RETURN_IF_ERROR(ReadExactly(*front, bytes));
+  RETURN_IF_ERROR(ReadAt(file_, 0, bytes, stop_));
   return BeginsLikeArrayRecord({bytes.data(), bytes.size()}) ? Status()
                                                              : DamagedArrayRecord(0, "no signature");
 }

@@ -2,7 +2,6 @@
 
 #include <brotli/decode.h>
 
-#include <string>
 #include <utility>
 
 #include "formats/stream_decoder.h"
@@ -52,7 +51,7 @@ Result<std::unique_ptr<ByteReader>> NewBrotliReader(std::unique_ptr<ByteReader> 
   BrotliReader::State state(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr),
                             &BrotliDecoderDestroyInstance);
   if (!state) return Status(Code::kResourceExhausted, "no memory to decode it");
-  return std::unique_ptr<ByteReader>(std::make_unique<BrotliReader>(std::move(input), std::move(state)));
+  return std::make_unique<BrotliReader>(std::move(input), std::move(state));
 }
 
 }  // namespace pipeline

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "base/str.h"
@@ -85,7 +84,7 @@ bool IsBzip2(std::string_view front) {
 }
 
 Result<std::unique_ptr<ByteReader>> NewBzip2Reader(std::unique_ptr<ByteReader> input) {
-  return std::unique_ptr<ByteReader>(std::make_unique<Bzip2Reader>(std::move(input)));
+  return std::make_unique<Bzip2Reader>(std::move(input));
 }
 
 }  // namespace pipeline

@@ -17,12 +17,6 @@ std::string SealFooter(const FooterKind& kind, std::string_view footer) {
   return sealed;
 }
 
-Status ReadAt(const ByteFile& file, std::uint64_t offset, std::span<char> out, std::stop_token stop) {
-  if (out.empty()) return {};
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(offset, std::move(stop)));
-  return ReadExactly(*reader, out);
-}
-
 Result<Footer> ReadFooter(const FooterKind& kind, const ByteFile& file, std::stop_token stop) {
   const auto damaged = [&](std::uint64_t offset, std::string_view why) {
     return Status(Code::kDataLoss, StrCat("offset ", offset, ": ", why));

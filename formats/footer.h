@@ -33,7 +33,4 @@ struct Footer {
 /// it has another version.
 Result<Footer> ReadFooter(const FooterKind& kind, const ByteFile& file, std::stop_token stop);
 
-/// Fills `out` with bytes from `offset` on. kDataLoss: the file ends too early.
-Status ReadAt(const ByteFile& file, std::uint64_t offset, std::span<char> out, std::stop_token stop);
-
 }  // namespace pipeline

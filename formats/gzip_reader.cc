@@ -81,7 +81,7 @@ class GzipReader : public StreamDecoder {
 bool IsGzip(std::string_view front) { return front.starts_with("\x1F\x8B\x08"); }
 
 Result<std::unique_ptr<ByteReader>> NewGzipReader(std::unique_ptr<ByteReader> input) {
-  return std::unique_ptr<ByteReader>(std::make_unique<GzipReader>(std::move(input)));
+  return std::make_unique<GzipReader>(std::move(input));
 }
 
 }  // namespace pipeline

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -36,9 +37,8 @@ bool IsControl(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7
 Result<std::vector<std::string>> ParseLabelNames(std::string_view text) {
   std::vector<std::string> labels;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (const std::string_view name = Stripped(text.substr(0, end)); !name.empty()) labels.emplace_back(name);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    if (const std::string_view name = Stripped(TakeUntil(text, '\n')); !name.empty())
+      labels.emplace_back(name);
   }
   RETURN_IF_ERROR(CheckLabelNames(labels));
   return labels;

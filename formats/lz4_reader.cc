@@ -3,7 +3,6 @@
 #include <lz4frame.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "formats/stream_decoder.h"
@@ -74,7 +73,7 @@ Result<std::unique_ptr<ByteReader>> NewLz4Reader(std::unique_ptr<ByteReader> inp
   LZ4F_dctx* raw = nullptr;
   if (LZ4F_isError(LZ4F_createDecompressionContext(&raw, LZ4F_VERSION)))
     return Status(Code::kResourceExhausted, "no memory for an lz4 decoder");
-  return std::unique_ptr<ByteReader>(std::make_unique<Lz4Reader>(Lz4Context(raw), std::move(input)));
+  return std::make_unique<Lz4Reader>(Lz4Context(raw), std::move(input));
 }
 
 }  // namespace pipeline

@@ -1,6 +1,5 @@
 #include "formats/sentencepiece_builder.h"
 
-#include <array>
 #include <map>
 #include <utility>
 

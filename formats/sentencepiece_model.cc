@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "formats/coding.h"
 #include "text/utf8.h"
 
@@ -110,9 +111,7 @@ Result<ProtoMessage> ParseSpec(const ProtoMessage& model, std::uint32_t number, 
 
 int ByteOfPiece(std::string_view text) {
   if (text.size() != 6 || text.substr(0, 3) != "<0x" || text[5] != '>') return -1;
-  int byte = -1;
-  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, byte, 16);
-  return error == std::errc() && end == text.data() + 5 ? byte : -1;
+  return ParseNumber<int>(text.substr(3, 2), 16).value_or(-1);
 }
 
 Result<SentencePieceModel> SentencePieceModel::Parse(std::string_view bytes) {

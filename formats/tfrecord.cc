@@ -87,7 +87,7 @@ TfRecordReader::TfRecordReader(ByteReader& input, std::uint64_t max_record_bytes
 Result<std::optional<std::string_view>> TfRecordReader::Next() {
   if (!failure_.ok()) return failure_;
   RETURN_IF_ERROR(Fill(kRecordHeaderBytes));
-  if (available() == 0) return std::optional<std::string_view>();
+  if (available() == 0) return std::nullopt;
   if (available() < kRecordHeaderBytes)
     return Fail(Code::kDataLoss, StrCat("truncated: the file ends after ", available(), " of the ",
                                         kRecordHeaderBytes, " bytes of its header"));

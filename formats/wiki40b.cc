@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/words.h"
+
 namespace pipeline {
 
 namespace {
@@ -17,9 +19,7 @@ void AppendWiki40bLines(std::string_view article, bool titles, std::string& out)
   const std::size_t begin = out.size();
   bool wanted = false;
   while (!article.empty()) {
-    const std::size_t end = std::min(article.find('\n'), article.size());
-    std::string_view line = article.substr(0, end);
-    article.remove_prefix(std::min(end + 1, article.size()));
+    std::string_view line = TakeUntil(article, '\n');
     if (line == kParagraph) {
       wanted = true;
     } else if (line == kArticle || line == kSection) {

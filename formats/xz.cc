@@ -253,7 +253,7 @@ bool IsXz(std::string_view front) {
 Result<std::unique_ptr<ByteReader>> NewXzReader(std::unique_ptr<ByteReader> input) {
   auto reader = std::make_unique<XzReader>(std::move(input));
   RETURN_IF_ERROR(reader->Start());
-  return std::unique_ptr<ByteReader>(std::move(reader));
+  return reader;
 }
 
 Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop) {

@@ -133,7 +133,7 @@ Result<std::unique_ptr<ByteReader>> NewZstdReader(std::unique_ptr<ByteReader> in
   if (context == nullptr ||
       ZSTD_isError(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kWindowLog)))
     return Status(Code::kResourceExhausted, "no memory for a zstd decoder");
-  return std::unique_ptr<ByteReader>(std::make_unique<ZstdReader>(std::move(context), std::move(input)));
+  return std::make_unique<ZstdReader>(std::move(context), std::move(input));
 }
 
 }  // namespace pipeline

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/json_fields.h"
 #include "base/str.h"
 #include "storage/object_name.h"
 
@@ -21,13 +21,6 @@ constexpr std::size_t kLastLine =
 constexpr std::size_t kMostNamed = 200;  // bytes of a name; the file system takes 255, and more is added
 constexpr std::size_t kFirstRead = 4096;
 
-std::string Hex(std::uint32_t number) {
-  std::string digits(kHexDigits, '0');
-  for (int at = kHexDigits; at-- > 0; number >>= 4)
-    digits[static_cast<std::size_t>(at)] = "0123456789abcdef"[number & 15];
-  return digits;
-}
-
 /// Takes a number from the front of `text`, as it is written there in `base`.
 std::optional<std::uint64_t> TakeNumber(std::string_view& text, int base) {
   std::uint64_t number = 0;
@@ -40,12 +33,8 @@ std::optional<std::uint64_t> TakeNumber(std::string_view& text, int base) {
 Status Damaged(std::string_view why) { return Status(Code::kDataLoss, StrCat("as a bundle, ", why)); }
 
 Result<std::string> ReadTail(const ByteFile& file, std::uint64_t bytes, std::stop_token stop) {
-  std::string tail(static_cast<std::size_t>(std::min(bytes, file.size())), '\0');
-  if (tail.empty()) return tail;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
-                   file.Open(file.size() - tail.size(), std::move(stop)));
-  RETURN_IF_ERROR(ReadExactly(*reader, tail));
-  return tail;
+  const std::uint64_t size = std::min(bytes, file.size());
+  return ReadBytes(file, file.size() - size, size, std::move(stop));
 }
 
 }  // namespace
@@ -70,7 +59,7 @@ std::optional<std::uint64_t> NumberOfBundle(std::string_view name) {
 std::string EncodeBundleEnd(std::span<const BundledPart> parts) {
   std::string list;
   for (const BundledPart& part : parts) list += StrCat(part.size, " ", part.name, "\n");
-  return StrCat(list, kBundleMark, Hex(static_cast<std::uint32_t>(list.size())), " ", Hex(Crc32c(list)),
+  return StrCat(list, kBundleMark, Hex32(static_cast<std::uint32_t>(list.size())), " ", Hex32(Crc32c(list)),
                 "\n");
 }
 
@@ -86,7 +75,7 @@ Result<std::vector<BundledPart>> ReadBundleParts(const ByteFile& file, std::stop
     ASSIGN_OR_RETURN(tail, ReadTail(file, *bytes + kLastLine, std::move(stop)));
   }
   std::string_view list = std::string_view(tail).substr(tail.size() - kLastLine - *bytes, *bytes);
-  if (line != StrCat(kBundleMark, Hex(static_cast<std::uint32_t>(*bytes)), " ", Hex(Crc32c(list)), "\n"))
+  if (line != StrCat(kBundleMark, Hex32(static_cast<std::uint32_t>(*bytes)), " ", Hex32(Crc32c(list)), "\n"))
     return Damaged("its list is damaged");
   std::vector<BundledPart> parts;
   std::uint64_t end = 0;

@@ -102,11 +102,7 @@ Result<std::shared_ptr<const ByteFile>> BundleStore::OpenBundle(const std::strin
 
 Result<std::string> BundleStore::Read(const Place& place) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const ByteFile> file, OpenBundle(place.bundle));
-  std::string bytes(place.size, '\0');
-  if (bytes.empty()) return bytes;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(place.offset, {}));
-  RETURN_IF_ERROR(ReadExactly(*reader, bytes));
-  return bytes;
+  return ReadBytes(*file, place.offset, place.size);
 }
 
 Result<std::unique_ptr<ByteFile>> BundleStore::Open(std::string_view name) {

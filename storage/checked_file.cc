@@ -76,8 +76,7 @@ CheckedFile::CheckedFile(std::unique_ptr<const ByteFile> file, RangeDigests dige
 
 Result<std::unique_ptr<ByteReader>> CheckedFile::Open(std::uint64_t offset, std::stop_token stop) const {
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file_->Open(offset, stop));
-  return std::unique_ptr<ByteReader>(
-      std::make_unique<Reader>(*this, std::move(input), offset, std::move(stop)));
+  return std::make_unique<Reader>(*this, std::move(input), offset, std::move(stop));
 }
 
 Status CheckedFile::CompareRest(std::stop_token stop) const {

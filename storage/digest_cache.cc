@@ -3,17 +3,15 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <utility>
-#include <vector>
 
 #include "base/crc32c.h"
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "storage/local_error.h"
 
 namespace pipeline {
@@ -34,25 +32,13 @@ Result<std::string> RealPath(const std::string& path) {
   return std::string(real.get());
 }
 
-std::string Hex8(std::uint32_t number) {
-  std::string hex(8, '0');
-  for (std::size_t i = 8; i-- > 0; number >>= 4) hex[i] = "0123456789abcdef"[number & 15];
-  return hex;
-}
-
-/// Removes the text up to the next space from the front of `line` and returns it.
-std::string_view NextField(std::string_view& line) {
-  const std::size_t end = std::min(line.find(' '), line.size());
-  const std::string_view field = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return field;
-}
+std::string_view NextField(std::string_view& line) { return TakeUntil(line, ' '); }
 
 template <class T>
-bool ParseNumber(std::string_view digits, T& number) {
-  const char* end = digits.data() + digits.size();
-  const auto [parsed, error] = std::from_chars(digits.data(), end, number);
-  return error == std::errc() && parsed == end;
+bool ParseInto(std::string_view digits, T& number) {
+  const std::optional<T> parsed = ParseNumber<T>(digits);
+  number = parsed.value_or(0);
+  return parsed.has_value();
 }
 
 /// Takes the lines of a cache, and adds their entries. It passes over damaged lines.
@@ -63,14 +49,14 @@ class LineTaker {
   void Take(std::string_view line) {
     const RangeDigests ranges = std::exchange(ranges_, {});
     const std::string_view check = NextField(line);
-    if (check != Hex8(Crc32c(line))) return;
+    if (check != Hex32(Crc32c(line))) return;
     const std::string_view first = NextField(line);
     const std::optional<Digest> digest = Digest::FromHex(first == kRangesWord ? NextField(line) : first);
     if (!digest) return;
     if (first == kRangesWord) return TakeRanges(*digest, line);
     FileIdentity file;
-    if (!ParseNumber(NextField(line), file.size) || !ParseNumber(NextField(line), file.mtime_ns) ||
-        !ParseNumber(NextField(line), file.inode) || !ParseNumber(NextField(line), file.ctime_ns))
+    if (!ParseInto(NextField(line), file.size) || !ParseInto(NextField(line), file.mtime_ns) ||
+        !ParseInto(NextField(line), file.inode) || !ParseInto(NextField(line), file.ctime_ns))
       return;
     const Result<Json> path = Json::Parse(line);
     if (!path.ok() || !path->is_string()) return;
@@ -141,7 +127,7 @@ CachedDigests ParseDigestCache(std::string_view text) {
 
 std::string FormatDigestCache(const CachedDigests& digests) {
   std::string text(kFirstLine);
-  const auto add = [&text](std::string_view line) { text += StrCat(Hex8(Crc32c(line)), ' ', line, '\n'); };
+  const auto add = [&text](std::string_view line) { text += StrCat(Hex32(Crc32c(line)), ' ', line, '\n'); };
   for (const auto& [path, cached] : digests) {
     if (!cached.is_kept) continue;
     const FileIdentity& file = cached.file;

@@ -78,7 +78,7 @@ Result<std::unique_ptr<LocalFile>> LocalFile::Open(const std::string& path, Keep
 }
 
 Result<std::unique_ptr<ByteReader>> LocalFile::Open(std::uint64_t offset, std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<LocalReader>(*this, offset, std::move(stop)));
+  return std::make_unique<LocalReader>(*this, offset, std::move(stop));
 }
 
 Status LocalFile::CheckUnchanged() const {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 
 #include "base/digest.h"
 #include "base/machine.h"
 #include "base/result.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "storage/object_name.h"
 
 namespace pipeline {
@@ -29,14 +29,6 @@ const std::string& BootInNames() {
   static const std::string boot =
       BootId().size() < kBootLength ? std::string(kBootLength, '0') : BootId().substr(0, kBootLength);
   return boot;
-}
-
-std::optional<std::uint64_t> ParseDecimal(std::string_view digits) {
-  std::uint64_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [parsed, error] = std::from_chars(digits.data(), end, number);
-  if (error != std::errc() || parsed != end) return std::nullopt;
-  return number;
 }
 
 std::string_view CutName(std::string_view object) {
@@ -58,10 +50,9 @@ Status CheckLocalName(std::string_view name) {
   if (IsUnfinishedName(name.substr(name.rfind('/') + 1)))
     return bad("this form is kept for unfinished files");
   for (std::string_view left = name; !left.empty();) {
-    const std::size_t end = std::min(left.find('/'), left.size());
-    if (end > kMaxLocalPartBytes)
-      return bad(StrCat("has a part of ", end, " bytes, where a directory takes ", kMaxLocalPartBytes));
-    left.remove_prefix(std::min(end + 1, left.size()));
+    const std::size_t bytes = TakeUntil(left, '/').size();
+    if (bytes > kMaxLocalPartBytes)
+      return bad(StrCat("has a part of ", bytes, " bytes, where a directory takes ", kMaxLocalPartBytes));
   }
   return {};
 }
@@ -81,9 +72,9 @@ std::optional<TemporaryName> ParseTemporaryName(std::string_view name) {
   TemporaryName parsed;
   parsed.object = name.substr(1, mark - 1);
   parsed.boot = owner.substr(0, kBootLength);
-  const auto pid = ParseDecimal(owner.substr(kBootLength + 1, dash - kBootLength - 1));
+  const auto pid = ParseNumber<std::uint64_t>(owner.substr(kBootLength + 1, dash - kBootLength - 1));
   if (!std::all_of(parsed.boot.begin(), parsed.boot.end(), IsHex) || !pid || *pid > UINT32_MAX ||
-      !ParseDecimal(owner.substr(dash + 1)))
+      !ParseNumber<std::uint64_t>(owner.substr(dash + 1)))
     return std::nullopt;
   parsed.pid = static_cast<std::uint32_t>(*pid);
   return parsed;

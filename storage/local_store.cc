@@ -127,7 +127,7 @@ Result<std::optional<ObjectInfo>> LocalStore::Stat(std::string_view name) {
   Result<FileIdentity> identity = IdentifyFile(PathOf(name));
   if (identity.ok()) return std::optional(DescribeObject(std::string(name), *identity));
   const Code code = identity.status().code();
-  if (code == Code::kNotFound || code == Code::kInvalidArgument) return std::optional<ObjectInfo>();
+  if (code == Code::kNotFound || code == Code::kInvalidArgument) return std::nullopt;
   return std::move(identity).status();
 }
 

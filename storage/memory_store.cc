@@ -1,6 +1,5 @@
 #include "storage/memory_store.h"
 
-#include <algorithm>
 #include <map>
 
 #include "base/crc32c.h"
@@ -10,46 +9,8 @@
 
 namespace pipeline {
 
-namespace {
-
-constexpr std::size_t kMaxMemoryRead = 1 << 20;  // between two looks at the stop token
-
-class Reader final : public ByteReader {
- public:
-  Reader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
-
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
-    const std::size_t count = std::min({out.size(), kMaxMemoryRead, bytes_.size()});
-    bytes_.copy(out.data(), count);
-    bytes_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view bytes_;
-  std::stop_token stop_;
-};
-
-class File final : public ByteFile {
- public:
-  explicit File(std::shared_ptr<const std::string> bytes) : bytes_(std::move(bytes)) {}
-
-  std::uint64_t size() const override { return bytes_->size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, bytes_->size()));
-    return std::unique_ptr<ByteReader>(
-        std::make_unique<Reader>(std::string_view(*bytes_).substr(begin), std::move(stop)));
-  }
-
- private:
-  std::shared_ptr<const std::string> bytes_;
-};
-
-}  // namespace
-
 std::unique_ptr<ByteFile> MemoryFile(std::shared_ptr<const std::string> bytes) {
-  return std::make_unique<File>(std::move(bytes));
+  return std::make_unique<HeldFile>(*bytes, bytes);
 }
 
 struct MemoryStore::Objects {
@@ -132,15 +93,14 @@ Result<std::unique_ptr<ByteFile>> MemoryStore::OpenKnown(const ObjectInfo& known
 
 Result<std::unique_ptr<ObjectWriter>> MemoryStore::Create(std::string_view name, Condition condition) {
   RETURN_IF_ERROR(CheckObjectName(name));
-  return std::unique_ptr<ObjectWriter>(
-      std::make_unique<Writer>(objects_, std::string(name), std::move(condition)));
+  return std::make_unique<Writer>(objects_, std::string(name), std::move(condition));
 }
 
 Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view name) {
   RETURN_IF_ERROR(CheckObjectName(name));
   const Lock lock(objects_->mutex);
   const auto found = objects_->by_name.find(name);
-  if (found == objects_->by_name.end()) return std::optional<ObjectInfo>();
+  if (found == objects_->by_name.end()) return std::nullopt;
   return std::optional(found->second.info);
 }
 

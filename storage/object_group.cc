@@ -1,7 +1,5 @@
 #include "storage/object_group.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -85,7 +83,7 @@ class ObjectGroup::GroupStore final : public ForwardingStore {
     auto writer = std::make_unique<GroupWriter>(group_, inner_, bundled ? bundles_ : nullptr,
                                                 std::string(name), std::move(condition));
     if (!bundled) RETURN_IF_ERROR(writer->Begin());
-    return std::unique_ptr<ObjectWriter>(std::move(writer));
+    return writer;
   }
 
  private:

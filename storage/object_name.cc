@@ -1,7 +1,6 @@
 #include "storage/object_name.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/str.h"
 

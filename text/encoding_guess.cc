@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "text/frequent_characters.h"
 #include "text/letter_statistics.h"
 #include "text/utf8.h"
@@ -230,8 +231,7 @@ Damage DamageOf(std::string_view sample) {
   };
   const bool shifts = HasOne(sample, kEscapesOfCn) || HasOne(sample, kEscapesOfKr);
   for (std::string_view rest = WithoutTorn(sample); !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = TakeUntil(rest, '\n');
     if (line.empty()) continue;
     ++damage.lines;
     if (HasIso2022(line, shifts)) ++damage.switching_lines;
@@ -378,14 +378,14 @@ std::size_t FindDecidingByte(std::string_view bytes, bool nul) {
 
 Result<std::optional<Encoding>> GuessWideEncoding(std::string_view front) {
   if (const std::optional<Encoding> marked = ByMark(front)) return marked;
-  if (front.find('\0') == std::string_view::npos) return std::optional<Encoding>();
+  if (front.find('\0') == std::string_view::npos) return std::nullopt;
   std::vector<Fit> fits;
   for (const Encoding encoding : {Encoding::kUtf16Le, Encoding::kUtf16Be}) {
     ASSIGN_OR_RETURN(const Fit fit, FitOfUtf16(encoding, front));
     fits.push_back(fit);
   }
   fits = Fitting(std::move(fits));
-  if (fits.empty()) return std::optional<Encoding>();
+  if (fits.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(const Encoding best, Best(fits));
   return std::optional(best);
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "text/code_point_set.h"
 #include "text/utf8.h"
 
@@ -41,8 +42,7 @@ Result<WordPieceVocabulary> WordPieceVocabulary::Parse(std::string_view text) {
   std::unordered_map<std::string_view, std::size_t> lines;
   bool has_unknown = false;
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view piece = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), piece.size() + 1));
+    const std::string_view piece = TakeUntil(text, '\n');
     if (piece.ends_with('\r'))
       return damaged(line, "ends with CR LF, and the CR would be a part of the piece; convert it (dos2unix)");
     if (piece.empty()) return damaged(line, "is empty, where each line is a piece");

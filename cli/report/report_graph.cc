@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/str.h"
-#include "base/typed_id.h"
 #include "cli/report/html.h"
 #include "cli/report/stage_state.h"
 #include "cli/report/text_profile.h"
+#include "dag/pipeline_file/typed_id.h"
 
 namespace pipeline {
 

@@ -51,9 +51,9 @@ void CompareSources(const LineageStage& before, const LineageStage& after, std::
   for (std::size_t i = 0; i < count; ++i) {
     const auto* was = i < before.sources.size() ? &before.sources[i] : nullptr;
     const auto* is = i < after.sources.size() ? &after.sources[i] : nullptr;
-    if (was && is && was->second == is->second) continue;
-    out.push_back({after.stage, StrCat("source.", is ? is->first : was->first), was ? was->second : "",
-                   is ? is->second : "", false});
+    if (was && is && was->digest == is->digest) continue;
+    out.push_back({after.stage, StrCat("source.", is ? is->name : was->name), was ? was->digest : "",
+                   is ? is->digest : "", false});
   }
 }
 
@@ -129,49 +129,26 @@ std::optional<Digest> RecipeOfAll(const Lineage& lineage) {
 
 }  // namespace
 
-Json ToJson(const Lineage& lineage) {
-  Json::Array stages;
-  for (const LineageStage& stage : lineage) {
-    Json::Array sources, named_inputs;
-    for (const auto& [name, digest] : stage.sources)
-      sources.emplace_back(Json::Object{{"name", name}, {"digest", digest}});
-    for (const LineageInput& taken : stage.named_inputs) {
-      JsonWriter named_input;
-      named_input.Written("name", taken.name).Written("recipe", taken.digest).Loose("file", taken.file);
-      named_inputs.push_back(named_input.Written("lineage", ToJson(taken.lineage)).Finish());
-    }
-    JsonWriter json;
-    json.Written("stage", stage.stage).Written("type", stage.type).Written("version", stage.version);
-    json.Written("config", stage.config).Written("libraries", stage.libraries);
-    json.Written("sources", sources).Loose("ports", named_inputs).Written("recipe", stage.recipe);
-    stages.push_back(json.Finish());
-  }
-  return stages;
+template <class Fields, Of<LineageSource> T>
+void ListFields(Fields& fields, T& source) {
+  fields.Required("name", source.name).Required("digest", source.digest);
 }
 
-namespace {
-
-Result<std::vector<LineageInput>> NamedInputsFromJson(const Json::Array& array, const std::string& where) {
-  std::vector<LineageInput> named_inputs;
-  Status status;
-  for (const Json& element : array) {
-    const std::string inner = StrCat(where, "ports[", named_inputs.size(), "].");
-    JsonFields fields(element, inner, status);
-    LineageInput named_input;
-    named_input.name = fields.Text("name");
-    named_input.digest = fields.Hex("recipe");
-    if (element.Has("file")) named_input.file = fields.Text("file");
-    const Json lineage = fields.Array("lineage");
-    if (!status.ok()) return status;
-    Result<Lineage> made_by = LineageFromJson(lineage);
-    if (!made_by.ok()) return std::move(made_by).status().Annotate(StrCat(where, "ports"));
-    named_input.lineage = std::move(*made_by);
-    named_inputs.push_back(std::move(named_input));
-  }
-  return named_inputs;
+template <class Fields, Of<LineageInput> T>
+void ListFields(Fields& fields, T& named_input) {
+  fields.Required("name", named_input.name).Required("recipe", named_input.digest);
+  fields.Optional("file", named_input.file).Required("lineage", named_input.lineage);
 }
 
-}  // namespace
+template <class Fields, Of<LineageStage> T>
+void ListFields(Fields& fields, T& stage) {
+  fields.Required("stage", stage.stage).Required("type", stage.type).Required("version", stage.version);
+  fields.Required("config", stage.config).Required("libraries", stage.libraries);
+  fields.Required("sources", stage.sources).Optional("ports", stage.named_inputs);
+  fields.Required("recipe", stage.recipe);
+}
+
+Json ToJson(const Lineage& lineage) { return JsonWriter::ValueOf(lineage); }
 
 Result<Lineage> LineageFromJson(const Json& json) {
   if (!json.is_array()) return Status(Code::kDataLoss, "lineage: not an array");
@@ -180,28 +157,9 @@ Result<Lineage> LineageFromJson(const Json& json) {
   for (const Json& element : json.AsArray()) {
     const std::string where = StrCat("lineage[", lineage.size(), "].");
     JsonFields fields(element, where, status);
-    LineageStage stage;
-    stage.stage = fields.Text("stage");
-    stage.type = fields.Text("type");
-    stage.version = fields.Number32("version");
-    stage.config = fields.Object("config");
-    for (const auto& [name, version] : fields.Object("libraries").AsObject())
-      stage.libraries[name] = std::string(version.AsString());
-    for (const Json& source : fields.Array("sources")) {
-      const std::string inner = StrCat(where, "sources[", stage.sources.size(), "].");
-      JsonFields parts(source, inner, status);
-      std::string name = parts.Text("name");
-      stage.sources.emplace_back(std::move(name), parts.Text("digest"));
-    }
-    stage.recipe = fields.Hex("recipe");
-    if (element.Has("ports")) {
-      const Json::Array& listed = fields.Array("ports");
-      if (!status.ok()) return status;
-      ASSIGN_OR_RETURN(stage.named_inputs, NamedInputsFromJson(listed, where));
-    }
-    if (!status.ok()) return status;
-    lineage.push_back(std::move(stage));
+    ListFields(fields, lineage.emplace_back());
   }
+  RETURN_IF_ERROR(status);
   return lineage;
 }
 

@@ -18,6 +18,13 @@ namespace pipeline {
 
 struct LineageInput;
 
+/// An input that no stage made.
+struct LineageSource {
+  std::string name;    // for people; in no key
+  std::string digest;  // or its pin; for a value that the stage takes from the name of a file: that value
+  bool operator==(const LineageSource&) const = default;
+};
+
 /// One stage of a lineage.
 struct LineageStage {
   std::string stage;  // its name in the file; in no key, so that a new name changes no bytes
@@ -26,9 +33,7 @@ struct LineageStage {
   Json config;                // canonical: only keys with Effect::kBytes
   /// Parts of the machine that affect the bytes: {"icu", "72.1"}, and {"dictionary ipadic", digest}.
   std::map<std::string, std::string> libraries;
-  /// Inputs that no stage made: a name for people (in no key), and the digest or pin. For a value that the
-  /// stage takes from the name of a file: that value.
-  std::vector<std::pair<std::string, std::string>> sources;
+  std::vector<LineageSource> sources;
   std::vector<LineageInput> named_inputs;  // its named inputs
   Digest recipe;
 

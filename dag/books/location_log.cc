@@ -9,6 +9,7 @@
 #include "base/random_name.h"
 #include "base/str.h"
 #include "base/time_limit.h"
+#include "base/words.h"
 #include "dag/books/run_log_line.h"
 
 namespace pipeline {
@@ -74,9 +75,7 @@ Result<std::vector<UnitLine>> ReadLocationLog(Store& out, const std::vector<Obje
     }
     rest.remove_prefix(kRunLogFirstLine.size());
     while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      const std::optional<LineHead> head = ScanLine(line);
+      const std::optional<LineHead> head = ScanLine(TakeUntil(rest, '\n'));
       std::optional<UnitLine> unit = head ? DecodeUnit(*head) : std::nullopt;
       if (unit && unit->state == UnitState::kDone) lines.push_back(std::move(*unit));
     }

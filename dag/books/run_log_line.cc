@@ -1,11 +1,11 @@
 #include "dag/books/run_log_line.h"
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/crc32c.h"
 #include "base/json_fields.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -85,19 +85,11 @@ class LineWriter {
 
 // ------------------------------------------------------------------------------------- decoding
 
-/// Removes the part before `separator` from the front of `rest`, and returns it.
-std::string_view TakeUntil(std::string_view& rest, char separator) {
-  const std::size_t at = rest.find(separator);
-  const std::string_view part = rest.substr(0, at);
-  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
-  return part;
-}
-
 template <class Int>
-bool ParseNumber(std::string_view text, Int& out, int base = 10) {
-  if (!text.empty() && text.front() == '-') return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc() && end == text.data() + text.size();
+bool ParseInto(std::string_view text, Int& out, int base = 10) {
+  const std::optional<Int> number = text.starts_with('-') ? std::nullopt : ParseNumber<Int>(text, base);
+  if (number) out = *number;
+  return number.has_value();
 }
 
 bool ParseText(std::string_view value, std::string& out) {
@@ -117,14 +109,14 @@ bool ParseHex(std::string_view value, Digest& out) {
 }
 
 bool ParseHex32(std::string_view value, std::uint32_t& out) {
-  return value.size() == kChecksumDigits && ParseNumber(value, out, 16);
+  return value.size() == kChecksumDigits && ParseInto(value, out, 16);
 }
 
 bool ParseSplit(std::string_view words, UnitLine& line) {
   std::string name;
   ArtifactTotals::Split split;
-  if (!ParseText(TakeUntil(words, ' '), name) || !ParseNumber(TakeUntil(words, ' '), split.records) ||
-      !ParseNumber(TakeUntil(words, ' '), split.documents) || !ParseNumber(words, split.bytes))
+  if (!ParseText(TakeUntil(words, ' '), name) || !ParseInto(TakeUntil(words, ' '), split.records) ||
+      !ParseInto(TakeUntil(words, ' '), split.documents) || !ParseInto(words, split.bytes))
     return false;
   line.splits.insert_or_assign(std::move(name), split);
   return true;
@@ -135,15 +127,15 @@ bool ParseCounts(std::string_view words, UnitLine& line) {
   if (!ParseText(TakeUntil(words, ' '), stage)) return false;
   StageCounts& counts = line.counts[stage];
   counts.reasons.clear();
-  if (!ParseNumber(TakeUntil(words, ' '), counts.records_in) ||
-      !ParseNumber(TakeUntil(words, ' '), counts.records_out) ||
-      !ParseNumber(TakeUntil(words, ' '), counts.bytes_in) ||
-      !ParseNumber(TakeUntil(words, ' '), counts.bytes_out))
+  if (!ParseInto(TakeUntil(words, ' '), counts.records_in) ||
+      !ParseInto(TakeUntil(words, ' '), counts.records_out) ||
+      !ParseInto(TakeUntil(words, ' '), counts.bytes_in) ||
+      !ParseInto(TakeUntil(words, ' '), counts.bytes_out))
     return false;
   while (!words.empty()) {
     std::string reason;
     std::uint64_t count = 0;
-    if (!ParseText(TakeUntil(words, ' '), reason) || !ParseNumber(TakeUntil(words, ' '), count)) return false;
+    if (!ParseText(TakeUntil(words, ' '), reason) || !ParseInto(TakeUntil(words, ' '), count)) return false;
     counts.reasons.insert_or_assign(std::move(reason), count);
   }
   return true;
@@ -156,8 +148,8 @@ bool ParseSizes(std::string_view words, UnitLine& line) {
   while (!words.empty()) {
     std::string reason;
     ReasonSize size;
-    if (!ParseText(TakeUntil(words, ' '), reason) || !ParseNumber(TakeUntil(words, ' '), size.bytes) ||
-        !ParseNumber(TakeUntil(words, ' '), size.more_lines))
+    if (!ParseText(TakeUntil(words, ' '), reason) || !ParseInto(TakeUntil(words, ' '), size.bytes) ||
+        !ParseInto(TakeUntil(words, ' '), size.more_lines))
       return false;
     sizes.insert_or_assign(std::move(reason), size);
   }
@@ -166,7 +158,7 @@ bool ParseSizes(std::string_view words, UnitLine& line) {
 
 bool ParseObject(std::string_view words, UnitLine& line) {
   StoredObject object;
-  if (!ParseText(TakeUntil(words, ' '), object.name) || !ParseNumber(TakeUntil(words, ' '), object.bytes) ||
+  if (!ParseText(TakeUntil(words, ' '), object.name) || !ParseInto(TakeUntil(words, ' '), object.bytes) ||
       !ParseHex32(TakeUntil(words, ' '), object.crc32c) || !ParseHex(words, object.digest))
     return false;
   line.objects.push_back(std::move(object));
@@ -175,7 +167,7 @@ bool ParseObject(std::string_view words, UnitLine& line) {
 
 bool ParseSums(std::string_view words, UnitLine& line) {
   while (!words.empty())
-    if (!ParseNumber(TakeUntil(words, ' '), line.sums.emplace_back())) return false;
+    if (!ParseInto(TakeUntil(words, ' '), line.sums.emplace_back())) return false;
   return true;
 }
 
@@ -183,8 +175,8 @@ bool ParseCuts(std::string_view words, UnitLine& line) {
   PartitionEnd end;
   while (!words.empty()) {
     PartitionEnd size;
-    if (!ParseNumber(TakeUntil(words, ' '), size.raw_end) ||
-        !ParseNumber(TakeUntil(words, ' '), size.document_end))
+    if (!ParseInto(TakeUntil(words, ' '), size.raw_end) ||
+        !ParseInto(TakeUntil(words, ' '), size.document_end))
       return false;
     end.raw_end += size.raw_end;
     end.document_end += size.document_end;
@@ -195,19 +187,19 @@ bool ParseCuts(std::string_view words, UnitLine& line) {
 
 bool ParseUnitField(std::string_view key, std::string_view value, UnitLine& line) {
   if (key == "unit") return ParseText(value, line.unit);
-  if (key == "segment") return ParseNumber(value, line.segment);
+  if (key == "segment") return ParseInto(value, line.segment);
   if (key == "recipe") return ParseHex(value, line.recipe);
   if (key == "content") return ParseHex(value, line.content);
   if (key == "digest") return ParseHex(value, line.digest);
   if (key == "place") return ParseText(value, line.location);
-  if (key == "records") return ParseNumber(value, line.records);
+  if (key == "records") return ParseInto(value, line.records);
   if (key == "sums") return ParseSums(value, line);
   if (key == "split") return ParseSplit(value, line);
-  if (key == "raw_end") return ParseNumber(value, line.end.raw_end);
-  if (key == "document_end") return ParseNumber(value, line.end.document_end);
-  if (key == "partitions") return ParseNumber(value, line.partitions);
-  if (key == "raw_bytes") return ParseNumber(value, line.raw_bytes);
-  if (key == "documents") return ParseNumber(value, line.documents);
+  if (key == "raw_end") return ParseInto(value, line.end.raw_end);
+  if (key == "document_end") return ParseInto(value, line.end.document_end);
+  if (key == "partitions") return ParseInto(value, line.partitions);
+  if (key == "raw_bytes") return ParseInto(value, line.raw_bytes);
+  if (key == "documents") return ParseInto(value, line.documents);
   if (key == "counts") return ParseCounts(value, line);
   if (key == "sizes") return ParseSizes(value, line);
   if (key == "cuts") return ParseCuts(value, line);
@@ -256,7 +248,7 @@ std::optional<LineHead> ScanLine(std::string_view line) {
   head.kind = TakeUntil(head.fields, '\t');
   const bool formed = ForEachField(head.fields, [&](std::string_view key, std::string_view value) {
     if (key == "unit") head.unit = value;
-    return key != "segment" || ParseNumber(value, head.segment);
+    return key != "segment" || ParseInto(value, head.segment);
   });
   if (!formed || head.kind.empty()) return std::nullopt;
   return head;
@@ -277,7 +269,7 @@ std::optional<std::string> Unescape(std::string_view value) {
       continue;
     }
     unsigned char byte = 0;
-    if (value.size() - at < 3 || !ParseNumber(value.substr(at + 1, 2), byte, 16)) return std::nullopt;
+    if (value.size() - at < 3 || !ParseInto(value.substr(at + 1, 2), byte, 16)) return std::nullopt;
     text.push_back(static_cast<char>(byte));
     at += 2;
   }
@@ -365,7 +357,7 @@ std::optional<SegmentLine> DecodeSegment(const LineHead& head) {
   if (head.kind != "segment") return std::nullopt;
   SegmentLine line;
   const bool parsed = ForEachField(head.fields, [&](std::string_view key, std::string_view value) {
-    if (key == "number") return ParseNumber(value, line.number);
+    if (key == "number") return ParseInto(value, line.number);
     return key != "lineage" || ParseText(value, line.lineage);
   });
   if (!parsed || line.number == 0) return std::nullopt;
@@ -377,10 +369,10 @@ std::optional<RunLine> DecodeRun(const LineHead& head) {
   RunLine line;
   const bool parsed = ForEachField(head.fields, [&](std::string_view key, std::string_view value) {
     if (key == "id") return ParseText(value, line.id);
-    if (key == "pid") return ParseNumber(value, line.pid);
+    if (key == "pid") return ParseInto(value, line.pid);
     if (key == "command") return ParseText(value, line.command);
-    if (key == "started") return ParseNumber(value, line.started);
-    if (key == "ended") return ParseNumber(value, line.ended);
+    if (key == "started") return ParseInto(value, line.started);
+    if (key == "ended") return ParseInto(value, line.ended);
     return key != "outcome" || ParseText(value, line.outcome);
   });
   if (!parsed || line.id.empty()) return std::nullopt;

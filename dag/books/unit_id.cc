@@ -1,9 +1,9 @@
 #include "dag/books/unit_id.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -13,19 +13,12 @@ constexpr int kInputDigits = 4;
 constexpr int kPartitionDigits = 5;
 constexpr int kShardDigits = 5;
 
-std::optional<std::uint32_t> ParseDigits(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<ShardId> ParseShard(std::string_view text) {
   const std::size_t dot = text.rfind(".s");
   const std::size_t of = text.rfind("-of-");
   if (dot == std::string_view::npos || of == std::string_view::npos || of < dot) return std::nullopt;
-  const auto number = ParseDigits(text.substr(dot + 2, of - dot - 2));
-  const auto count = ParseDigits(text.substr(of + 4));
+  const auto number = ParseNumber<std::uint32_t>(text.substr(dot + 2, of - dot - 2));
+  const auto count = ParseNumber<std::uint32_t>(text.substr(of + 4));
   if (!number || !count) return std::nullopt;
   return ShardId{std::string(text.substr(0, dot)), *number, *count};
 }
@@ -48,7 +41,8 @@ std::optional<UnitId> ParseLoosely(std::string_view text) {
   if (part == "-") return unit;
   if (const auto partition = ParsePartitionName(part)) {
     unit.part = *partition;
-  } else if (const auto input = ParseDigits(part.substr(0, part.find('-'))); input && part.back() == '*') {
+  } else if (const auto input = ParseNumber<std::uint32_t>(part.substr(0, part.find('-')));
+             input && part.back() == '*') {
     unit.part = StreamId{*input};
   } else if (auto shard = ParseShard(part)) {
     unit.part = std::move(*shard);
@@ -67,8 +61,8 @@ std::string PartitionName(PartitionId id) {
 std::optional<PartitionId> ParsePartitionName(std::string_view name) {
   const std::size_t dash = name.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto input = ParseDigits(name.substr(0, dash));
-  const auto partition = ParseDigits(name.substr(dash + 1));
+  const auto input = ParseNumber<std::uint32_t>(name.substr(0, dash));
+  const auto partition = ParseNumber<std::uint32_t>(name.substr(dash + 1));
   if (!input || !partition) return std::nullopt;
   const PartitionId id{*input, *partition};
   if (PartitionName(id) != name) return std::nullopt;

@@ -1,7 +1,6 @@
 #include "dag/home/home_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time_limit.h"
+#include "base/words.h"
 #include "dag/books/run_log_line.h"
 
 namespace pipeline {
@@ -37,9 +37,9 @@ std::optional<Segment> ParseSegment(std::string_view object) {
   Segment segment;
   segment.whole = object.ends_with(kWholeSuffix);
   if (segment.whole) object.remove_suffix(kWholeSuffix.size());
-  const auto [end, error] = std::from_chars(object.data(), object.data() + object.size(), segment.number);
-  const bool is_number = error == std::errc() && end == object.data() + object.size();
-  return is_number && object.size() == kDigits ? std::optional(segment) : std::nullopt;
+  const auto number = object.size() == kDigits ? ParseNumber<std::uint32_t>(object) : std::nullopt;
+  segment.number = number.value_or(0);
+  return number ? std::optional(segment) : std::nullopt;
 }
 
 std::string NameOf(std::uint32_t number, std::string_view suffix) {
@@ -83,7 +83,7 @@ Result<std::optional<HomeLogText>> ReadOnce(Store& home, const std::stop_token& 
   std::optional<std::uint32_t> last;
   for (const auto& [number, object] : needed) {
     const Result<std::string> bytes = ReadObject(home, object, kMostSegmentBytes, stop);
-    if (bytes.status().code() == Code::kNotFound) return std::optional<HomeLogText>();
+    if (bytes.status().code() == Code::kNotFound) return std::nullopt;
     if (!bytes.ok() && bytes.status().code() != Code::kDataLoss) return bytes.status();
     if (!bytes.ok() || !AddSegment(*bytes, log.text)) ++lost;
     lost += last ? number - *last - 1 : 0;
@@ -93,7 +93,7 @@ Result<std::optional<HomeLogText>> ReadOnce(Store& home, const std::stop_token& 
   if (lost > 0)
     LogWarning(StrCat(lost, " segment(s) of the log below ", kHomeLogPrefix,
                       " are missing or damaged; the work that only they name is done again"));
-  return std::optional(std::move(log));
+  return log;
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ constexpr int kTurns = 3;
 /// run. Absent: there is none.
 Result<std::optional<Manifest>> OthersManifest(const Publishing& by, Store& out,
                                                const std::optional<ObjectInfo>& there, std::stop_token stop) {
-  if (!there || there->version == by.manifest_version) return std::optional<Manifest>();
+  if (!there || there->version == by.manifest_version) return std::nullopt;
   Result<Manifest> manifest = ReadManifest(out, by.location, std::move(stop));
   if (manifest.status().code() == Code::kCancelled) return manifest.status();
   // A manifest that cannot be read names no object that could be lost.
-  if (!manifest.ok() || manifest->recipe() == by.recipe) return std::optional<Manifest>();
-  return std::optional(std::move(*manifest));
+  if (!manifest.ok() || manifest->recipe() == by.recipe) return std::nullopt;
+  return std::move(*manifest);
 }
 
 Status Published(const Publishing& by) {

@@ -41,7 +41,7 @@ class HeldStore final : public ForwardingStore {
   Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
     ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
                      ForwardingStore::Create(name, std::move(condition)));
-    return std::unique_ptr<ObjectWriter>(std::make_unique<HeldWriter>(std::move(writer), check_));
+    return std::make_unique<HeldWriter>(std::move(writer), check_);
   }
   Status Remove(std::string_view name) override {
     RETURN_IF_ERROR(check_({}));

@@ -54,7 +54,7 @@ Result<std::unique_ptr<LocationLock>> LocationLock::Take(const std::string& dire
     if (!file.is_open() && errno == ENOENT) continue;  // somebody removed the directory
     if (!file.is_open()) return LocalError(path, "cannot open", errno);
     const FileLock lock = TryLock(file, LockKind::kAlone);
-    if (lock == FileLock::kUnsupported) return std::unique_ptr<LocationLock>();
+    if (lock == FileLock::kUnsupported) return nullptr;
     if (lock == FileLock::kTaken) {
       const std::string holder = HolderIn(file);
       if (holder == who)

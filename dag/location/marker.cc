@@ -1,7 +1,5 @@
 #include "dag/location/marker.h"
 
-#include <utility>
-
 #include "base/json_fields.h"
 
 namespace pipeline {
@@ -22,7 +20,7 @@ std::string Encode(const PublicationMarker& marker) { return JsonWriter::ValueOf
 
 Result<std::optional<PublicationMarker>> ReadMarker(Store& out) {
   const Result<std::string> text = ReadObject(out, kMarkerName, kMaxMarkerBytes);
-  if (text.status().code() == Code::kNotFound) return std::optional<PublicationMarker>();
+  if (text.status().code() == Code::kNotFound) return std::nullopt;
   RETURN_IF_ERROR(text.status());
   const Result<Json> json = Json::Parse(*text);
   if (!json.ok() || !json->is_object()) return std::optional(PublicationMarker{{}, {}, {}, true});

@@ -1,12 +1,12 @@
 #include "dag/location/numbered_lease.h"
 
-#include <charconv>
 #include <cstdio>
 #include <optional>
 
 #include "base/json_fields.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -20,11 +20,7 @@ std::string NameOf(std::uint64_t number) { return StrCat(kNumberedLeasePrefix, Z
 
 std::optional<std::uint64_t> NumberOf(std::string_view name) {
   const std::string_view digits = name.substr(kNumberedLeasePrefix.size());
-  std::uint64_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [parsed, error] = std::from_chars(digits.data(), end, number);
-  if (digits.size() != kDigits || error != std::errc() || parsed != end) return std::nullopt;
-  return number;
+  return digits.size() == kDigits ? ParseNumber<std::uint64_t>(digits) : std::nullopt;
 }
 
 /// Returns the sign of life. Empty: there is none that can be read; this decides nothing.
@@ -68,11 +64,11 @@ Result<std::uint64_t> NumberedLease::Highest(const std::stop_token& stop) {
 
 Result<std::optional<SeenLease>> NumberedLease::Look(std::stop_token stop) {
   ASSIGN_OR_RETURN(number_, Highest(stop));
-  if (number_ == 0) return std::optional<SeenLease>();
+  if (number_ == 0) return std::nullopt;
   ASSIGN_OR_RETURN(SeenLease seen, Read(NameOf(number_), StrCat(number_), stop));
   if (const Json sign = ReadSign(out_, stop); !seen.nonce.empty() && sign["nonce"].AsString() == seen.nonce)
     seen.version += StrCat('-', sign["renewal"].AsInt());
-  return std::optional(std::move(seen));
+  return seen;
 }
 
 Result<bool> NumberedLease::TakeSeen(const std::optional<SeenLease>&, std::stop_token stop) {

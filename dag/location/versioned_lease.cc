@@ -1,15 +1,14 @@
 #include "dag/location/versioned_lease.h"
 
 #include "base/json_fields.h"
-#include "base/str.h"
 
 namespace pipeline {
 
 Result<std::optional<SeenLease>> VersionedLease::Look(std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, out_.Stat(kLeaseName));
-  if (!there) return std::optional<SeenLease>();
+  if (!there) return std::nullopt;
   ASSIGN_OR_RETURN(SeenLease seen, Read(kLeaseName, there->version, std::move(stop)));
-  return std::optional(std::move(seen));
+  return seen;
 }
 
 Result<bool> VersionedLease::TakeSeen(const std::optional<SeenLease>& seen, std::stop_token stop) {

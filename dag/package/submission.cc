@@ -34,14 +34,14 @@ Result<Submission> ParseSubmission(std::string_view text) {
 Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop) {
   // The version comes first: an object that is replaced meanwhile is not replaced by us.
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(kSubmissionName));
-  if (!there) return std::optional<Submission>();
+  if (!there) return std::nullopt;
   const Result<std::string> text = ReadObject(package, kSubmissionName, kMaxSubmissionBytes, stop);
-  if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<Submission>();
+  if (!text.ok() && text.status().code() == Code::kNotFound) return std::nullopt;
   if (!text.ok()) return text.status();
   Result<Submission> submission = ParseSubmission(*text);
   if (!submission.ok()) return std::move(submission).status().Annotate(kSubmissionName);
   submission->version = there->version;
-  return std::optional(std::move(*submission));
+  return std::move(*submission);
 }
 
 Status WriteSubmission(Store& package, Submission& submission, const std::stop_token& stop) {

@@ -54,9 +54,9 @@ Result<std::optional<UnitLease>> UnitLease::Take(Store& package, const UnitLease
                                                  std::string name, const std::stop_token& stop) {
   UnitLease lease(package, terms, std::move(name), 1);
   const Status written = lease.Write(Condition::CreateOnly(), stop);
-  if (IsTaken(written)) return std::optional<UnitLease>();
+  if (IsTaken(written)) return std::nullopt;
   RETURN_IF_ERROR(written);
-  return std::optional(std::move(lease));
+  return lease;
 }
 
 Result<std::optional<UnitLease>> UnitLease::TakeOver(Store& package, const UnitLeaseTerms& terms,
@@ -66,9 +66,9 @@ Result<std::optional<UnitLease>> UnitLease::TakeOver(Store& package, const UnitL
   UnitLease lease(package, terms, std::move(name), before.attempt + 1);
   lease.before_ = before;
   const Status written = lease.Write(Condition::Replace(silent.version), stop);
-  if (IsTaken(written)) return std::optional<UnitLease>();
+  if (IsTaken(written)) return std::nullopt;
   RETURN_IF_ERROR(written);
-  return std::optional(std::move(lease));
+  return lease;
 }
 
 Status UnitLease::Renew(const std::stop_token& stop) {

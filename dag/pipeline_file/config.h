@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -40,14 +41,21 @@ struct ConfigKey {
   /// The default, as written in the file. Empty: the key is required. "~": the key is optional, and absent
   /// from the configuration if not given.
   std::string_view fallback;
-  Effect effect;
   std::string_view help;  // one sentence for the reference page
-  std::vector<std::string_view> choices = {};
+  Effect effect = Effect::kBytes;
   /// The key that this one describes. If --set changes only that key: this key is ignored.
   std::string_view tells_of = {};
+  std::vector<std::string_view> choices = {};
   /// Returns the choice that another word means; empty: none. Null: only the choices themselves are taken.
   std::string_view (*other_word)(std::string_view word) = nullptr;
 };
+
+/// Makes a key whose value is one of `choices`.
+inline ConfigKey Choice(std::string_view name, std::string_view fallback,
+                        std::vector<std::string_view> choices, std::string_view help,
+                        Effect effect = Effect::kBytes) {
+  return {name, ValueType::kChoice, fallback, help, effect, {}, std::move(choices)};
+}
 
 /// Returns the keys with Effect::kBytes of a stage's configuration, which holds every key of its table that
 /// has a value, in the JSON form above. The result is sorted, without white space.

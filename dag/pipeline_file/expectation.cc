@@ -1,7 +1,6 @@
 #include "dag/pipeline_file/expectation.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
@@ -94,8 +93,7 @@ class ExpectReader {
       return;
     }
     const bool is_size = !is_reason && entry.key == "bytes";
-    const ConfigKey key = {entry.key, is_size ? ValueType::kBytes : ValueType::kNumber, "", Effect::kNone,
-                           ""};
+    const ConfigKey key = {entry.key, is_size ? ValueType::kBytes : ValueType::kNumber, "", ""};
     const auto low = ReadValue(key, pair.items[0], what, mistakes_);
     const auto high = ReadValue(key, pair.items[1], what, mistakes_);
     if (!low || !high) return;

@@ -1,29 +1,26 @@
 #include "dag/pipeline_file/free_value.h"
 
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
+#include "base/words.h"
+
 namespace pipeline {
 
 namespace {
-
-template <class Number>
-bool ParseAll(std::string_view text, Number& number) {
-  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 Json Scalar(const YamlNode& node) {
   const std::string_view text = node.text;
   if (node.quoted) return Json(text);
   if (text == "true") return Json(true);
   if (text == "false") return Json(false);
-  if (std::int64_t whole = 0; ParseAll(text, whole)) return Json(whole);
+  const bool has_plus = text.size() > 1 && text.front() == '+' && text[1] != '-';
+  const std::string_view digits = text.substr(has_plus ? 1 : 0);
+  if (const auto whole = ParseNumber<std::int64_t>(digits)) return Json(*whole);
   const bool integer = text.find_first_not_of("+-0123456789") == std::string_view::npos;
-  if (double number = 0; !integer && ParseAll(text, number) && std::isfinite(number)) return Json(number);
+  if (const auto number = ParseNumber<double>(digits); !integer && number && std::isfinite(*number))
+    return Json(*number);
   return Json(text);
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/typed_id.h"
 #include "dag/pipeline_file/pipeline_file.h"
+#include "dag/pipeline_file/typed_id.h"
 #include "dag/records/schema.h"
 
 namespace pipeline {

@@ -117,7 +117,7 @@ class FileReader {
   bool ReadVersion(const YamlNode& root) {
     const YamlNode* pipe = root.Find("pipe");
     if (pipe == nullptr) return true;
-    static const ConfigKey kKey = {"pipe", ValueType::kInteger, "", Effect::kNone, ""};
+    static const ConfigKey kKey = {"pipe", ValueType::kInteger, "", "", Effect::kNone};
     const auto version = ReadValue(kKey, *pipe, "'pipe', the version of the file,", mistakes_);
     if (!version || version->AsInt() == kFileVersion) return true;
     Complain(pipe->at, StrCat("the file is written for version ", version->AsInt(),
@@ -383,7 +383,7 @@ class FileReader {
   void ReadNamedInputValue(const NamedInput& named_input, const YamlNode& node, const std::string& where,
                            StageSpec& stage) {
     if (node.secret) return Complain(node.at, StrCat(where, " cannot come from the environment"));
-    const ConfigKey key = {named_input.name, ValueType::kString, "", Effect::kBytes, ""};
+    const ConfigKey key = {named_input.name, ValueType::kString, "", ""};
     const auto value = ReadValue(key, node, where, mistakes_);
     if (!value) return;
     if (value->AsString().empty()) return Complain(node.at, StrCat(where, " is empty"));

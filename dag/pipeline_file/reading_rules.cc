@@ -7,7 +7,7 @@
 namespace pipeline {
 
 ConfigKey RulesKey(std::string_view help) {
-  return {kRulesKey, ValueType::kChoice, "~", Effect::kBytes, help, {kFirstRules, kNewestRules}};
+  return Choice(kRulesKey, "~", {kFirstRules, kNewestRules}, help);
 }
 
 int ReadingRulesOf(const Json& config) { return config[kRulesKey].AsString() == kFirstRules ? 1 : 2; }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
@@ -22,11 +22,10 @@ bool HasKey(const StageType& type) {
                      [](const ConfigKey& key) { return key.name == kKey; });
 }
 
-/// False: `text` is not made of digits with at most one point.
-bool ParseDecimal(std::string_view text, double& value) {
-  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+/// Absent: `text` is not made of digits with at most one point.
+std::optional<double> ParseDecimal(std::string_view text) {
+  const bool has_digits = text.find_first_not_of("0123456789.") == std::string_view::npos;
+  return has_digits ? ParseNumber<double>(text) : std::nullopt;
 }
 
 }  // namespace
@@ -40,15 +39,15 @@ std::uint64_t Subset::Hash(std::uint64_t document_key) {
 Result<Subset> ParseSubset(std::string_view text) {
   Subset subset;
   if (text.ends_with('%')) {
-    double percent = 0;
-    if (ParseDecimal(text.substr(0, text.size() - 1), percent) && percent > 0 && percent <= 100) {
-      const double end = std::ldexp(percent / 100, 64);
+    const auto percent = ParseDecimal(text.substr(0, text.size() - 1));
+    if (percent && *percent > 0 && *percent <= 100) {
+      const double end = std::ldexp(*percent / 100, 64);
       if (end < std::ldexp(1.0, 64)) subset.last_hash = static_cast<std::uint64_t>(end);
       return subset;
     }
   } else {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), subset.documents);
-    if (error == std::errc() && end == text.data() + text.size() && subset.documents > 0) return subset;
+    subset.documents = ParseNumber<std::uint64_t>(text).value_or(0);
+    if (subset.documents > 0) return subset;
   }
   return Status(Code::kInvalidArgument,
                 StrCat("subset: '", text, "' is neither a number of documents, such as 5000, nor a part ",

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "base/enumeration.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "dag/pipeline_file/free_value.h"
 
 namespace pipeline {
@@ -68,24 +68,19 @@ class Reader {
     return IsText(node) ? MaybeJson(Json(node.text)) : Expected("a text", node);
   }
 
-  template <class T>
-  static std::optional<T> ParseNumber(std::string_view text) {
-    if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
+  static std::string_view WithoutPlus(std::string_view text) {
+    return text.substr(text.starts_with('+') ? 1 : 0);
   }
 
   MaybeJson Integer(const YamlNode& node, std::string_view what) const {
     if (!IsPlain(node)) return ExpectedPlain(what, node);
-    const auto value = ParseNumber<std::int64_t>(node.text);
+    const auto value = ParseNumber<std::int64_t>(WithoutPlus(node.text));
     return value ? MaybeJson(Json(*value)) : Expected(what, node);
   }
 
   MaybeJson Number(const YamlNode& node, std::string_view what) const {
     if (!IsPlain(node)) return ExpectedPlain(what, node);
-    const auto value = ParseNumber<double>(node.text);
+    const auto value = ParseNumber<double>(WithoutPlus(node.text));
     return value && std::isfinite(*value) ? MaybeJson(Json(*value)) : Expected(what, node);
   }
 
@@ -195,7 +190,7 @@ class Reader {
     if (IsText(node) && node.text == "auto") return Json("auto");
     const std::string what = StrCat("'auto' or a number from 1 to ", kMaxShards);
     if (!IsPlain(node)) return ExpectedPlain(what, node);
-    const auto count = ParseNumber<std::int64_t>(node.text);
+    const auto count = ParseNumber<std::int64_t>(WithoutPlus(node.text));
     return count && *count >= 1 && *count <= kMaxShards ? MaybeJson(Json(*count)) : Expected(what, node);
   }
 
@@ -203,8 +198,8 @@ class Reader {
     if (IsText(node) && node.text == "none") return Json("none");
     if (!node.is_map()) return Expected("'none' or {seed: NUMBER}", node);
     static const std::vector<ConfigKey> kKeys = {
-        {"seed", ValueType::kInteger, "0", Effect::kBytes, ""},
-        {"compress_spills", ValueType::kBoolean, "false", Effect::kNone, ""},
+        {"seed", ValueType::kInteger, "0", ""},
+        {"compress_spills", ValueType::kBoolean, "false", "", Effect::kNone},
     };
     MaybeJson shuffle = ReadConfig(kKeys, node.entries, {}, where_, node.at, mistakes_);
     if (shuffle && (*shuffle)["seed"].AsInt() < 0)

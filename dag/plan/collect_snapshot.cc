@@ -1,7 +1,6 @@
 #include "dag/plan/collect_snapshot.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 #include <variant>

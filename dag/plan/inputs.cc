@@ -10,7 +10,6 @@
 
 #include "base/first_of.h"
 #include "base/str.h"
-#include "dag/location/own_objects.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/partition_counts.h"
 #include "storage/uri.h"

@@ -29,9 +29,9 @@ RecordedFiles RecordedSideFile(const LineageStage& old, const Snapshot::SideFile
   RecordedFiles then;
   for (const LineageInput& named_input : old.named_inputs)
     if (file.at_named_input && named_input.name == file.name)
-      then.emplace_back(file.file, named_input.digest.ToHex());
+      then.push_back({file.file, named_input.digest.ToHex()});
   for (const auto& [name, digest] : old.sources)
-    if (!file.at_named_input && name == file.name) then.emplace_back(file.file, digest);
+    if (!file.at_named_input && name == file.name) then.push_back({file.file, digest});
   return then;
 }
 
@@ -80,7 +80,7 @@ void Lineages::Compute(NodeId node) {
   if (const SourceKind* source = spec.type->source(); source != nullptr && source->taken_from_names) {
     const std::vector<std::string> taken = source->taken_from_names(spec.config, files);
     for (std::size_t at = 0; at < taken.size(); ++at)
-      stage.sources.emplace_back(StrCat(kTakenFromName, files[at]), taken[at]);
+      stage.sources.push_back({StrCat(kTakenFromName, files[at]), taken[at]});
   }
   AddSideInputs(node, stage);
   stage.recipe = RecipeOf(stage, input);
@@ -149,7 +149,7 @@ RecordedFiles Lineages::SourcesOf(NodeId node, const LineageStage& stage) {
   const Status& missing = files->second.missing;
   if (missing.ok()) {
     for (const SourceFile& file : files->second.files)
-      sources.emplace_back(file.input.name, file.digest.ToHex());
+      sources.push_back({file.input.name, file.digest.ToHex()});
     return sources;
   }
   const std::vector<Snapshot::Files::Wanted>& wanted = files->second.wanted;
@@ -225,7 +225,7 @@ void Lineages::AddSideInputs(NodeId number, LineageStage& stage) {
     if (file.of_machine)
       stage.libraries.insert_or_assign(file.name, std::move(digest));
     else
-      stage.sources.emplace_back(file.name, std::move(digest));
+      stage.sources.push_back({file.name, std::move(digest)});
   }
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/keys.h"
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/typed_id.h"
 #include "dag/books/lineage.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/pipeline_file/stage_location.h"
+#include "dag/pipeline_file/typed_id.h"
 #include "dag/plan/partition_outputs.h"
 
 namespace pipeline {

@@ -1,7 +1,6 @@
 #include "dag/plan/vanished_source.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -29,10 +28,10 @@ bool AreThoseWanted(const std::vector<Snapshot::Files::Wanted>& wanted, const Re
     std::set<std::size_t> next;
     for (std::size_t at : taken) {
       if (!file.is_pattern) {
-        if (at < recorded.size() && recorded[at].first == file.name) next.insert(at + 1);
+        if (at < recorded.size() && recorded[at].name == file.name) next.insert(at + 1);
         continue;
       }
-      while (at < recorded.size() && MatchesPattern(file.name, recorded[at].first)) next.insert(++at);
+      while (at < recorded.size() && MatchesPattern(file.name, recorded[at].name)) next.insert(++at);
     }
     taken = std::move(next);
   }
@@ -43,8 +42,8 @@ std::string ChangedOf(const std::vector<Snapshot::Files::Wanted>& wanted, const 
   const bool in_order = wanted.size() == recorded.size();
   for (std::size_t at = 0; at < wanted.size(); ++at) {
     if (!wanted[at].digest) continue;
-    const std::pair now(wanted[at].name, wanted[at].digest->ToHex());
-    const bool is_same = in_order ? recorded[at].second == now.second
+    const LineageSource now = {wanted[at].name, wanted[at].digest->ToHex()};
+    const bool is_same = in_order ? recorded[at].digest == now.digest
                                   : std::find(recorded.begin(), recorded.end(), now) != recorded.end();
     if (!is_same) return wanted[at].name;
   }
@@ -55,7 +54,7 @@ std::string Describe(const RecordedFiles& recorded, std::int64_t when) {
   std::string text;
   constexpr std::size_t kShown = 2;
   for (std::size_t at = 0; at < recorded.size() && at < kShown; ++at)
-    text += StrCat(at == 0 ? "" : "; ", recorded[at].first, ", digest ", recorded[at].second);
+    text += StrCat(at == 0 ? "" : "; ", recorded[at].name, ", digest ", recorded[at].digest);
   if (recorded.size() > kShown) text += StrCat("; and ", recorded.size() - kShown, " more");
   constexpr std::size_t kDay = 10;  // the date of 2026-01-31T12:34:56Z
   if (when > 0) text += StrCat(", read on ", Iso8601(when).substr(0, kDay));

@@ -27,7 +27,7 @@ struct VanishedSource {
 };
 
 /// Names and digests of a stage's files, from a manifest or the log.
-using RecordedFiles = std::vector<std::pair<std::string, std::string>>;
+using RecordedFiles = std::vector<LineageSource>;
 
 /// Returns whether an unreadable source may simply be gone. False: it is there and it is wrong.
 bool MayBeGone(const Status& missing);

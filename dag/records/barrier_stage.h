@@ -26,14 +26,10 @@ struct BarrierRequest {
   std::stop_token stop;
 };
 
-/// Barrier stage: takes all records in as a Sink, then gives them on as one input, number 0, with
-/// partitions of its own.
-class BarrierStage {
+/// Barrier stage: takes all records in as a Sink without a second pass, then gives them on as one input,
+/// number 0, with partitions of its own.
+class BarrierStage : public SinkStage {
  public:
-  virtual ~BarrierStage() = default;
-  virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
-  /// As SinkStage::partition_memory.
-  virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// Returns a Source whose records depend on the partition outputs and the configuration alone, with every
   /// column of the input schema. If a partition output is missing or changed, DamagedOutput
   /// (dag/records/partition_output.h) names it; if the outputs of several stages are read, DamagedOutputOf

@@ -132,7 +132,8 @@ struct Batch {
   BytesColumn label;                // class of the record
   std::vector<std::uint8_t> split;  // index into the schema's split names
 
-  /// Output of the Sink's encoder: a row for each record.
+  /// Output of the Sink's encoder: a row for each record, in the form of that Sink. If its shards have an
+  /// index, the numbers of the index stand in front of the row (stages/shards/sharded_stage.h, ShardIndex).
   BytesColumn payload;
 
   std::vector<StageCounts> counts;  // one per stage of the segment's chain, Source first

@@ -32,16 +32,17 @@ class SinkStage {
   virtual ~SinkStage() = default;
   /// Returns the last Transform of the chain, which fills batch.payload in parallel; null: the Sink takes
   /// the columns themselves.
-  virtual const Transform* encoder() const = 0;
+  virtual const Transform* encoder() const { return nullptr; }
   /// Opens the output of one partition in `artifact`, the stage's directory for partition outputs.
   virtual Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const = 0;
   /// Bytes of memory that an open partition with this much text may need, without the batches.
   virtual std::uint64_t partition_memory(std::uint64_t text_bytes) const = 0;
   /// As Transform::CheckCounts, but called before the second pass; an error prevents the second pass.
   virtual Status CheckCounts(const ArtifactTotals&) const { return {}; }
-  /// Returns the second pass over `outputs` (by id); null: the partition outputs are the artifact.
-  virtual Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                                    const std::vector<PartitionOutput>& outputs) const = 0;
+  /// Returns the second pass over these outputs (by id); null: the partition outputs are the artifact.
+  virtual Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const {
+    return nullptr;
+  }
 };
 
 }  // namespace pipeline

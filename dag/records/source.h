@@ -71,6 +71,10 @@ struct SourceRequest {
   std::optional<std::uint32_t> last_wanted;
   /// End of partition p, if an earlier run logged it: a seekable input may start there.
   std::function<std::optional<PartitionEnd>(std::uint32_t partition)> known_end;
+  bool IsPastLast(std::uint32_t partition) const { return last_wanted && partition > *last_wanted; }
+  std::optional<PartitionEnd> KnownEnd(std::uint32_t partition) const {
+    return known_end ? known_end(partition) : std::nullopt;
+  }
   /// Called with the end of each partition that is passed over, in order; a failure ends the reading. Null:
   /// nobody asks.
   std::function<Status(std::uint32_t partition, const PartitionEnd& end)> passed;

@@ -21,25 +21,6 @@ auto Make(const Kind& kind, const Node& node,
   return made;
 }
 
-/// The end of a chain at which a barrier stage takes records in.
-class BarrierSink final : public SinkStage {
- public:
-  explicit BarrierSink(std::unique_ptr<BarrierStage> barrier) : barrier_(std::move(barrier)) {}
-  const Transform* encoder() const override { return nullptr; }
-  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    return barrier_->OpenPartition(artifact, id);
-  }
-  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return barrier_->partition_memory(text_bytes);
-  }
-  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
-    return std::unique_ptr<Publication>();
-  }
-
- private:
-  const std::unique_ptr<BarrierStage> barrier_;
-};
-
 }  // namespace
 
 Status MakeSource(const Graph& graph, const PlannedSegment& planned, Assembly& assembly) {
@@ -83,7 +64,7 @@ Result<Assembly> Assemble(const Graph& graph, const PlannedSegment& planned, con
     } else if (const BarrierKind* barrier_kind = type.barrier()) {
       ASSIGN_OR_RETURN(std::unique_ptr<BarrierStage> barrier, Make(*barrier_kind, node, taken));
       if (planned.takes_in && position == planned.node)
-        assembly.sink = std::make_unique<BarrierSink>(std::move(barrier));
+        assembly.sink = std::move(barrier);
       else
         assembly.barrier = std::move(barrier);
     } else if (const SinkKind* sink_kind = type.sink()) {

@@ -8,7 +8,6 @@
 
 #include "base/commit_point.h"
 #include "base/json.h"
-#include "base/str.h"
 #include "dag/books/manifest.h"
 #include "dag/books/unit_id.h"
 #include "dag/keys.h"
@@ -165,8 +164,7 @@ class JobRun {
     JobRequest request = call.Request();
     if (records_ != nullptr) {
       request.open_records = [&, running = call.running()]() -> Result<std::unique_ptr<Source>> {
-        return std::unique_ptr<Source>(
-            std::make_unique<AllOutputs>(scope_, *records_, running, damaged, stop_));
+        return std::make_unique<AllOutputs>(scope_, *records_, running, damaged, stop_);
       };
       request.input = records_->totals;
     }

@@ -12,7 +12,6 @@
 #include "dag/location/marker.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/run/publisher.h"
-#include "storage/uri.h"
 
 namespace pipeline {
 

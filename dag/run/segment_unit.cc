@@ -1,6 +1,5 @@
 #include "dag/run/segment_unit.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>

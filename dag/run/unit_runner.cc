@@ -211,10 +211,7 @@ Status UnitRunner::ReadSideInputs(const UnitContext& unit, SegmentState& state, 
     if (maker.name() != output->stage) continue;
     if (remade[at].contains(output->id) || output->id.input >= maker.inputs.size()) break;
     const Lock lock(run_.mutex);
-    if (maker.removed)
-      Restore(maker, maker.all_ids());
-    else
-      Remake(maker, output->id, outcome);
+    RemakeForAll(maker, output->id, outcome);
     state.stages = SegmentState::Stages::kLacking;  // the stages hold the earlier partition outputs
     return {};
   }
@@ -270,10 +267,7 @@ Status UnitRunner::MakeAgain(SegmentState& producer, const std::set<PartitionId>
   const std::optional<PartitionId> output = DamagedOutput(why);
   if (!output || remade.contains(*output)) return why;
   const Lock lock(run_.mutex);
-  if (producer.removed)
-    Restore(producer, producer.all_ids());  // the reader needs all of them
-  else
-    Remake(producer, *output, why);
+  RemakeForAll(producer, *output, why);
   return {};
 }
 
@@ -288,6 +282,10 @@ Status UnitRunner::Partition(SegmentState& state, const PartitionOutput& output,
   Remake(upstream, output.id, outcome);
   if (upstream.inputs[output.id.input].outputs.existing.contains(output.id.partition)) state.Offer(output.id);
   return {};
+}
+
+void UnitRunner::RemakeForAll(SegmentState& producer, PartitionId id, const Status& why) {
+  producer.removed ? Restore(producer, producer.all_ids()) : Remake(producer, id, why);
 }
 
 void UnitRunner::Remake(SegmentState& producer, PartitionId id, const Status& why) {
@@ -397,10 +395,7 @@ Status UnitRunner::Damaged(SegmentState& state, Status why, bool current) {
   if (!output) return why;
   const Lock lock(run_.mutex);
   if (current && state.remade.contains(*output)) return why;
-  if (state.removed)
-    Restore(state, state.all_ids());  // the second pass needs all of them
-  else
-    Remake(state, *output, why);
+  RemakeForAll(state, *output, why);
   return {};
 }
 

@@ -78,6 +78,8 @@ class UnitRunner {
   /// returned. `current`: the unit read the outputs that exist now, not those from before one of them was
   /// made again.
   Status Damaged(SegmentState& state, Status why, bool current);
+  /// The same for a reader of all outputs: if they are removed, `producer` makes all of them again.
+  void RemakeForAll(SegmentState& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
   /// Has `producer` make a damaged partition output again, once per output and run.
   void Remake(SegmentState& producer, PartitionId id, const Status& why) REQUIRES(run_.mutex);
   /// Has `producer` make the removed outputs `ids` again, which are needed again.

@@ -4,19 +4,10 @@
 #include <vector>
 
 #include "stages/all/export_formats.h"
-#include "stages/lines/exec.h"
-#include "stages/lines/filter.h"
-#include "stages/lines/mix.h"
-#include "stages/lines/normalize.h"
-#include "stages/lines/sample.h"
-#include "stages/lines/segment_words.h"
+#include "stages/lines/line_stages.h"
 #include "stages/lines/split.h"
-#include "stages/sources/decompress.h"
-#include "stages/sources/download.h"
-#include "stages/sources/read_examples.h"
-#include "stages/sources/read_rows.h"
-#include "stages/tokenizer/encode.h"
-#include "stages/tokenizer/train_tokenizer.h"
+#include "stages/sources/source_stages.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 
 namespace pipeline {
 

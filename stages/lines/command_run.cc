@@ -1,6 +1,5 @@
 #include "stages/lines/command_run.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/mutex.h"

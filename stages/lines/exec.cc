@@ -1,5 +1,3 @@
-#include "stages/lines/exec.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 
 #include "base/str.h"
 #include "stages/lines/exec_source.h"
+#include "stages/lines/line_stages.h"
 
 namespace pipeline {
 
@@ -101,31 +100,25 @@ StageType ExecType() {
   type.name = "exec";
   type.help = "Sends the lines of each partition through a command and takes its lines for records.";
   type.keys = {
-      {"command", ValueType::kStrings, "", Effect::kBytes,
-       "The program and its arguments, as a list; no shell takes part."},
-      {"version", ValueType::kString, "1", Effect::kBytes,
+      {"command", ValueType::kStrings, "", "The program and its arguments, as a list; no shell takes part."},
+      {"version", ValueType::kString, "1",
        "Raise it when the command gives other lines than before and nothing else here says so."},
-      {"files", ValueType::kStrings, "[]", Effect::kNone,
+      {"files", ValueType::kStrings, "[]",
        "Scripts and models that the command reads; their contents are part of the recipe, their paths are "
-       "not."},
-      {"lines",
-       ValueType::kChoice,
-       "same",
-       Effect::kBytes,
-       "Whether each line answers one record, in order, or any line may come of any record.",
-       {"same", "any"}},
-      {"framing",
-       ValueType::kChoice,
-       "lines",
-       Effect::kBytes,
-       "How a record is a line: as it is, or as a JSON object with a `text`, which may hold line ends.",
-       {"lines", "json"}},
-      {"deterministic", ValueType::kBoolean, "false", Effect::kNone,
-       "Whether the same records always give the same lines; if not, readers depend on the actual lines."},
-      {"timeout", ValueType::kNumber, "600", Effect::kNone,
-       "Seconds without a byte read or written after which the command counts as hanging."},
-      {"max_output", ValueType::kBytes, "4GiB", Effect::kNone,
-       "How much the command may write for one partition."},
+       "not.",
+       Effect::kNone},
+      Choice("lines", "same", {"same", "any"},
+             "Whether each line answers one record, in order, or any line may come of any record."),
+      Choice(
+          "framing", "lines", {"lines", "json"},
+          "How a record is a line: as it is, or as a JSON object with a `text`, which may hold line ends."),
+      {"deterministic", ValueType::kBoolean, "false",
+       "Whether the same records always give the same lines; if not, readers depend on the actual lines.",
+       Effect::kNone},
+      {"timeout", ValueType::kNumber, "600",
+       "Seconds without a byte read or written after which the command counts as hanging.", Effect::kNone},
+      {"max_output", ValueType::kBytes, "4GiB", "How much the command may write for one partition.",
+       Effect::kNone},
   };
   type.reads = {"text"};
   type.check = CheckExec;
@@ -150,7 +143,7 @@ StageType ExecType() {
         rule.same_lines = config["lines"].AsString() != "any";
         rule.timeout = std::chrono::milliseconds(std::llround(config["timeout"].AsDouble() * 1000));
         rule.max_output = static_cast<std::uint64_t>(config["max_output"].AsInt());
-        return std::unique_ptr<ReaderStage>(std::make_unique<Exec>(std::move(rule)));
+        return std::make_unique<Exec>(std::move(rule));
       },
       .varies = [](const Json& config) { return !config["deterministic"].AsBool(); }};
   return type;

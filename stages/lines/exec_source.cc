@@ -1,6 +1,5 @@
 #include "stages/lines/exec_source.h"
 
-#include <algorithm>
 #include <deque>
 #include <optional>
 #include <utility>

@@ -1,7 +1,3 @@
-#include "stages/lines/filter.h"
-
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +6,7 @@
 
 #include "base/str.h"
 #include "dag/records/transform.h"
+#include "stages/lines/line_stages.h"
 #include "text/character_class.h"
 #include "text/pattern_set.h"
 #include "text/repetition.h"
@@ -209,7 +206,7 @@ class Filter final : public Transform {
  public:
   explicit Filter(Rules rules) : rules_(std::move(rules)) {}
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<FilterWorker>(rules_));
+    return std::make_unique<FilterWorker>(rules_);
   }
 
  private:
@@ -224,22 +221,22 @@ Result<PatternSet> PatternsOf(const Json& config) {
 
 std::vector<ConfigKey> FilterKeys() {
   std::vector<ConfigKey> keys = {
-      {"min_chars", ValueType::kInteger, "~", Effect::kBytes, "Drops records with fewer characters."},
-      {"max_chars", ValueType::kInteger, "~", Effect::kBytes, "Drops records with more characters."},
+      {"min_chars", ValueType::kInteger, "~", "Drops records with fewer characters."},
+      {"max_chars", ValueType::kInteger, "~", "Drops records with more characters."},
   };
   for (const ClassRule& rule : ClassRules())
-    keys.push_back({rule.key, ValueType::kFractionRange, "~", Effect::kBytes, rule.help});
-  keys.push_back({"max_run", ValueType::kInteger, "~", Effect::kBytes,
+    keys.push_back({rule.key, ValueType::kFractionRange, "~", rule.help});
+  keys.push_back({"max_run", ValueType::kInteger, "~",
                   "Drops records in which one character stands more often in a row."});
-  keys.push_back({"urls", ValueType::kFractionRange, "~", Effect::kBytes,
+  keys.push_back({"urls", ValueType::kFractionRange, "~",
                   "Drops records whose share of characters in URLs is outside."});
   keys.push_back(
-      {"patterns", ValueType::kStrings, "[]", Effect::kBytes,
+      {"patterns", ValueType::kStrings, "[]",
        "Drops records that contain one of these texts; `*` stands for any characters, `^` and `$` for "
        "the ends."});
-  keys.push_back({"repeats", ValueType::kFractionRange, "~", Effect::kBytes,
+  keys.push_back({"repeats", ValueType::kFractionRange, "~",
                   "Drops records whose share of characters that repeat earlier ones is outside."});
-  keys.push_back({"repeat_length", ValueType::kInteger, "10", Effect::kBytes,
+  keys.push_back({"repeat_length", ValueType::kInteger, "10",
                   "How many characters must come again to count as a repetition."});
   return keys;
 }
@@ -296,7 +293,7 @@ StageType FilterType() {
   type.check = CheckFilter;
   type.kind = TransformKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     ASSIGN_OR_RETURN(PatternSet patterns, PatternsOf(context.config));
-    return std::unique_ptr<Transform>(std::make_unique<Filter>(Rules(context.config, std::move(patterns))));
+    return std::make_unique<Filter>(Rules(context.config, std::move(patterns)));
   }};
   return type;
 }

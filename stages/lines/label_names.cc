@@ -1,7 +1,6 @@
 #include "stages/lines/label_names.h"
 
 #include <memory>
-#include <stop_token>
 
 #include "base/byte_reader.h"
 #include "base/str.h"
@@ -20,9 +19,7 @@ Result<std::vector<std::string>> ReadNames(const std::string& path) {
     return Status(
         Code::kInvalidArgument,
         StrCat(path, ": has more than 64 MiB; is it a file with the name of a label on each line?"));
-  std::string text(static_cast<std::size_t>(file->size()), '\0');
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, std::stop_token()));
-  RETURN_IF_ERROR(ReadExactly(*reader, text));
+  ASSIGN_OR_RETURN(const std::string text, ReadBytes(*file, 0, file->size()));
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // editors write it; it is no part of a name
   std::string_view lines = text;
   if (lines.starts_with(kByteOrderMark)) lines.remove_prefix(kByteOrderMark.size());
@@ -35,9 +32,10 @@ Result<std::vector<std::string>> ReadNames(const std::string& path) {
 
 std::vector<ConfigKey> LabelKeys(std::string_view help_of_labels) {
   return {
-      {"labels", ValueType::kStrings, "~", Effect::kBytes, help_of_labels},
-      {"labels_file", ValueType::kString, "~", Effect::kNone,
-       "Instead of `labels`, a file with a name on each line, like TFDS's `label.labels.txt`."},
+      {"labels", ValueType::kStrings, "~", help_of_labels},
+      {"labels_file", ValueType::kString, "~",
+       "Instead of `labels`, a file with a name on each line, like TFDS's `label.labels.txt`.",
+       Effect::kNone},
   };
 }
 

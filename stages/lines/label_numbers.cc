@@ -13,13 +13,9 @@ constexpr std::string_view kUnknownLabel = "dropped_unknown_label";
 }  // namespace
 
 ConfigKey UnknownLabelKey() {
-  return {kUnknownLabelKey,
-          ValueType::kChoice,
-          "~",
-          Effect::kBytes,
-          "Treatment of a record with another label: set aside and counted, or a failure (`fail`, the "
-          "default).",
-          {"quarantine", "fail"}};
+  return Choice(kUnknownLabelKey, "~", {"quarantine", "fail"},
+                "Treatment of a record with another label: set aside and counted, or a failure (`fail`, the "
+                "default).");
 }
 
 bool FailsOnUnknownLabel(const Json& config) { return config[kUnknownLabelKey].AsString() != "quarantine"; }

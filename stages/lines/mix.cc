@@ -1,14 +1,12 @@
-#include "stages/lines/mix.h"
-
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/str.h"
+#include "base/words.h"
+#include "stages/lines/line_stages.h"
 #include "stages/lines/mix_source.h"
 #include "stages/lines/partition_file.h"
 
@@ -24,11 +22,10 @@ Result<std::vector<double>> Numbers(const Json& config, std::string_view key) {
   std::vector<double> numbers;
   for (const Json& element : config[key].AsArray()) {
     const std::string_view text = element.AsString();
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number <= 0)
+    const auto number = ParseNumber<double>(text);
+    if (!number || !std::isfinite(*number) || *number <= 0)
       return Status(Code::kInvalidArgument, StrCat(key, ": '", text, "' is no number above 0"));
-    numbers.push_back(number);
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -105,8 +102,7 @@ Result<std::unique_ptr<BarrierStage>> MakeMix(const StageContext& context) {
     if (found == context.artifacts.end()) break;
     corpora.push_back({found->second.uri, found->second.directory, found->second.outputs});
   }
-  return std::unique_ptr<BarrierStage>(
-      std::make_unique<Mix>(std::move(rules), context.schema, std::move(corpora)));
+  return std::make_unique<Mix>(std::move(rules), context.schema, std::move(corpora));
 }
 
 }  // namespace
@@ -122,21 +118,16 @@ StageType MixType() {
                         .takes = Flow::kRecords,
                         .many = true}};
   type.keys = {
-      {"weights", ValueType::kStrings, "", Effect::kBytes,
+      {"weights", ValueType::kStrings, "",
        "The share of each corpus in the split train, in their order, as numbers of any sum."},
-      {"epochs", ValueType::kStrings, "~", Effect::kBytes,
+      {"epochs", ValueType::kStrings, "~",
        "How often a document of each corpus may come, in their order; without it, once."},
-      {"unit",
-       ValueType::kChoice,
-       "documents",
-       Effect::kBytes,
-       "The unit of the shares.",
-       {"documents", "bytes", "tokens"}},
-      {"size", ValueType::kInteger, "~", Effect::kBytes,
+      Choice("unit", "documents", {"documents", "bytes", "tokens"}, "The unit of the shares."),
+      {"size", ValueType::kInteger, "~",
        "How much comes out, in that unit; without it, the most that `epochs` allow."},
-      {"seed", ValueType::kInteger, "0", Effect::kBytes,
+      {"seed", ValueType::kInteger, "0",
        "Another seed chooses other documents where not all come equally often."},
-      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+      {"partition", ValueType::kBytes, "64MiB",
        "A partition closes at the end of a document once it holds so much text."},
   };
   type.check = CheckMix;

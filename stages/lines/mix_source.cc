@@ -225,9 +225,9 @@ Result<std::unique_ptr<Source>> OpenMix(const MixRules& rules, const std::vector
   const Reading reading{format, schema, request.stop};
   ASSIGN_OR_RETURN(const std::vector<std::uint64_t> sizes, SizesOf(rules, corpora, reading));
   ASSIGN_OR_RETURN(std::vector<double> rates, MixRates(rules, corpora, sizes));
-  return std::unique_ptr<Source>(std::make_unique<BarrierSource>(
+  return std::make_unique<BarrierSource>(
       std::make_unique<MixStream>(rules, corpora, std::move(rates), format, schema, request.stop),
-      rules.partition_bytes, std::move(request.wanted), request.batch_bytes));
+      rules.partition_bytes, std::move(request.wanted), request.batch_bytes);
 }
 
 }  // namespace pipeline

@@ -1,5 +1,3 @@
-#include "stages/lines/normalize.h"
-
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "base/str.h"
 #include "dag/records/transform.h"
+#include "stages/lines/line_stages.h"
 #include "text/unicode.h"
 #include "text/white_space.h"
 
@@ -204,7 +203,7 @@ class Normalize final : public Transform {
   Normalize(LineRule rule, bool drop_empty) : rule_(std::move(rule)), drop_empty_(drop_empty) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<NormalizeWorker>(rule_, drop_empty_));
+    return std::make_unique<NormalizeWorker>(rule_, drop_empty_);
   }
 
  private:
@@ -219,30 +218,17 @@ StageType NormalizeType() {
   type.name = "normalize";
   type.help = "Brings each line into a Unicode normal form and tidies its white space.";
   type.keys = {
-      {"form",
-       ValueType::kChoice,
-       "nfkc",
-       Effect::kBytes,
-       "The Unicode normal form.",
-       {"nfc", "nfkc", "nmt_nfkc", "none"}},
-      {kKeepJamo, ValueType::kBoolean, "~", Effect::kBytes,
+      Choice("form", "nfkc", {"nfc", "nfkc", "nmt_nfkc", "none"}, "The Unicode normal form."),
+      {kKeepJamo, ValueType::kBoolean, "~",
        "Keeps compatibility jamo, as in ㅋㅋ and ㅠㅠ; without it NFKC makes conjoining ones of them, which "
        "join into syllables."},
-      {"case",
-       ValueType::kChoice,
-       "~",
-       Effect::kBytes,
-       "Makes letters small: all of them, or A to Z alone; for models that read lower case. Without it, "
-       "letters stay.",
-       {"lower", "lower_ascii"}},
-      {"whitespace",
-       ValueType::kChoice,
-       "collapse",
-       Effect::kBytes,
-       "Whether runs of white space and control characters become one space, none at the ends.",
-       {"collapse", "keep"}},
-      {"drop_empty", ValueType::kBoolean, "true", Effect::kBytes,
-       "Whether lines that end up empty are dropped."},
+      Choice(
+          "case", "~", {"lower", "lower_ascii"},
+          "Makes letters small: all of them, or A to Z alone; for models that read lower case. Without it, "
+          "letters stay."),
+      Choice("whitespace", "collapse", {"collapse", "keep"},
+             "Whether runs of white space and control characters become one space, none at the ends."),
+      {"drop_empty", ValueType::kBoolean, "true", "Whether lines that end up empty are dropped."},
   };
   type.reasons = {{"altered", "It is another text now."}, Drop("dropped_empty", "Nothing was left of it.")};
   type.libraries = {{"icu", IcuVersion()}};
@@ -266,8 +252,7 @@ StageType NormalizeType() {
     LineRule rule(FormNamed(config["form"].AsString()),
                   config[kKeepJamo].AsBool() ? Jamo::kKeep : Jamo::kCompose,
                   CaseNamed(config["case"].AsString()), config["whitespace"].AsString() == "collapse");
-    return std::unique_ptr<Transform>(
-        std::make_unique<Normalize>(std::move(rule), config["drop_empty"].AsBool(true)));
+    return std::make_unique<Normalize>(std::move(rule), config["drop_empty"].AsBool(true));
   }};
   return type;
 }

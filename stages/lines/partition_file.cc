@@ -137,7 +137,7 @@ class FrameTransform : public Transform {
  public:
   explicit FrameTransform(const Columns& columns) : columns_(columns) {}
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<FrameWorker>(columns_));
+    return std::make_unique<FrameWorker>(columns_);
   }
 
  private:
@@ -181,13 +181,10 @@ class PartitionFileStage : public SinkStage {
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<MeasuredWriter> writer,
                      MeasuredWriter::Create(artifact, OutputName(id, kSuffix), Condition::ReplaceAny()));
-    return std::unique_ptr<Sink>(std::make_unique<PartitionFileSink>(columns_, id, std::move(writer)));
+    return std::make_unique<PartitionFileSink>(columns_, id, std::move(writer));
   }
   /// Frames are written at once.
   std::uint64_t partition_memory(std::uint64_t) const override { return 1 << 20; }
-  Result<std::unique_ptr<Publication>> Plan(Store&, const std::vector<PartitionOutput>&) const override {
-    return std::unique_ptr<Publication>();
-  }
 
  private:
   const Columns columns_;
@@ -284,13 +281,12 @@ Result<std::unique_ptr<Source>> OpenPartitionFile(std::shared_ptr<const ByteFile
     return another("partition");
   if (reader->columns() != columns.file) return another("schema");
   if (reader->digest() != expected) return another("digest");
-  return std::unique_ptr<Source>(
-      std::make_unique<PartitionFileSource>(std::move(reader), id, std::move(columns), batch_bytes));
+  return std::make_unique<PartitionFileSource>(std::move(reader), id, std::move(columns), batch_bytes);
 }
 
 Result<std::unique_ptr<SinkStage>> PartitionFileFormat::NewSink(const Schema& schema) const {
   ASSIGN_OR_RETURN(Columns columns, ColumnsOf(schema));
-  return std::unique_ptr<SinkStage>(std::make_unique<PartitionFileStage>(std::move(columns)));
+  return std::make_unique<PartitionFileStage>(std::move(columns));
 }
 
 Result<std::unique_ptr<Source>> PartitionFileFormat::Open(Store& artifact, const PartitionOutput& output,

@@ -1,12 +1,10 @@
-#include "stages/lines/sample.h"
-
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "base/str.h"
 #include "dag/pipeline_file/mistake.h"
+#include "stages/lines/line_stages.h"
 #include "stages/lines/partition_file.h"
 #include "stages/lines/sample_sink.h"
 #include "stages/lines/sample_source.h"
@@ -72,10 +70,10 @@ StageType SampleType() {
   type.name = "sample";
   type.help = "Draws, by chance, as many records as fit into so many bytes of text.";
   type.keys = {
-      {"split", ValueType::kString, "~", Effect::kBytes, "Draws from this split only; without it, from all."},
-      {"bytes", ValueType::kBytes, "", Effect::kBytes, "Bytes of text in the sample, at most."},
-      {"seed", ValueType::kInteger, "0", Effect::kBytes, "Another seed draws another sample."},
-      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+      {"split", ValueType::kString, "~", "Draws from this split only; without it, from all."},
+      {"bytes", ValueType::kBytes, "", "Bytes of text in the sample, at most."},
+      {"seed", ValueType::kInteger, "0", "Another seed draws another sample."},
+      {"partition", ValueType::kBytes, "64MiB",
        "A partition of the sample closes at the end of a document once it holds so much text."},
   };
   type.check = CheckSample;
@@ -84,7 +82,7 @@ StageType SampleType() {
   type.kind = BarrierKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
     ASSIGN_OR_RETURN(const SampleRules rules, SampleRulesOf(context.config, context.schema));
     ASSIGN_OR_RETURN(std::unique_ptr<SinkStage> outputs, PartitionFileFormat().NewSink(context.schema));
-    return std::unique_ptr<BarrierStage>(std::make_unique<Sample>(rules, context.schema, std::move(outputs)));
+    return std::make_unique<Sample>(rules, context.schema, std::move(outputs));
   }};
   return type;
 }

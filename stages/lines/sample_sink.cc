@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>

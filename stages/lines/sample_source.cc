@@ -55,7 +55,7 @@ Result<std::optional<SamplePlace>> FindEnd(const OutputsToRead& outputs, const S
   std::uint64_t sum = 0;
   std::size_t bin = 0;
   while (bin < sums.size() && sum + sums[bin] <= rules.bytes) sum += sums[bin++];
-  if (bin == sums.size()) return std::optional<SamplePlace>();
+  if (bin == sums.size()) return std::nullopt;
 
   std::vector<std::pair<SamplePlace, std::uint64_t>> records;  // of the bin
   RETURN_IF_ERROR(ForEachRecord(outputs, rules.seed, [&](const SamplePlace& place, std::uint64_t bytes) {
@@ -139,9 +139,9 @@ Result<std::unique_ptr<Source>> OpenSample(const SampleRules& rules, const Inter
   std::sort(outputs.outputs.begin(), outputs.outputs.end(),
             [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
   ASSIGN_OR_RETURN(const std::optional<SamplePlace> end, FindEnd(outputs, rules));
-  return std::unique_ptr<Source>(
-      std::make_unique<BarrierSource>(std::make_unique<SampleStream>(rules, std::move(outputs), end),
-                                      rules.partition_bytes, std::move(request.wanted), request.batch_bytes));
+  return std::make_unique<BarrierSource>(std::make_unique<SampleStream>(rules, std::move(outputs), end),
+                                         rules.partition_bytes, std::move(request.wanted),
+                                         request.batch_bytes);
 }
 
 }  // namespace pipeline

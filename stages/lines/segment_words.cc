@@ -1,11 +1,10 @@
-#include "stages/lines/segment_words.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "base/str.h"
 #include "dag/records/transform.h"
+#include "stages/lines/line_stages.h"
 #include "text/mecab/mecab_handle.h"
 #include "text/word_cutter.h"
 
@@ -45,7 +44,7 @@ class SegmentWords final : public Transform {
  public:
   explicit SegmentWords(std::unique_ptr<MecabHandle> mecab) : mecab_(std::move(mecab)) {}
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<SegmentWorker>(mecab_->NewAnalyser()));
+    return std::make_unique<SegmentWorker>(mecab_->NewAnalyser());
   }
 
  private:
@@ -73,7 +72,7 @@ Result<std::unique_ptr<Transform>> MakeSegmentWords(const StageContext& context,
   Result<std::unique_ptr<MecabHandle>> mecab = MecabHandle::Open(directory, engine);
   if (!mecab.ok())
     return Status(mecab.status().code(), StrCat(mecab.status().message(), "; ", HowToInstall(dictionary)));
-  return std::unique_ptr<Transform>(std::make_unique<SegmentWords>(std::move(mecab).value()));
+  return std::make_unique<SegmentWords>(std::move(mecab).value());
 }
 
 }  // namespace
@@ -83,15 +82,12 @@ StageType SegmentWordsType(const DictionaryPlaces& places) {
   type.name = "segment_words";
   type.help = "Finds the morphemes of each line, as MeCab does; the text stays as it is.";
   type.keys = {
-      {"dictionary", ValueType::kString, "", Effect::kBytes,
+      {"dictionary", ValueType::kString, "",
        "`ipadic`, `unidic`, `naist`, `ko`, or the path of a MeCab dictionary in UTF-8."},
-      {kEngineKey,
-       ValueType::kChoice,
-       "own",
-       Effect::kNone,
-       "The program that finds the morphemes; both find the same, and `mecab` needs more time. `own` "
-       "gives it the dictionaries that only MeCab can read.",
-       {"own", kLibraryEngine}}};
+      Choice(kEngineKey, "own", {"own", kLibraryEngine},
+             "The program that finds the morphemes; both find the same, and `mecab` needs more time. `own` "
+             "gives it the dictionaries that only MeCab can read.",
+             Effect::kNone)};
   type.reasons = {
       {"cut_inside_sentence", "A sentence was too long for the analyser and was cut."},
       {"analyser_failed", "The analyser failed; the words of its text replace morphemes."},

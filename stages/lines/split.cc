@@ -109,8 +109,8 @@ class Split final : public Transform {
       : rule_(std::move(rule)), division_(std::move(division)), min_documents_(min_documents) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    if (division_) return std::unique_ptr<Worker>(std::make_unique<DivideWorker>(rule_, *division_));
-    return std::unique_ptr<Worker>(std::make_unique<SplitWorker>(rule_));
+    if (division_) return std::make_unique<DivideWorker>(rule_, *division_);
+    return std::make_unique<SplitWorker>(rule_);
   }
 
   Status CheckCounts(const ArtifactTotals& totals) const override {
@@ -213,14 +213,14 @@ StageType SplitType() {
   type.name = "split";
   type.help = "Decides for each document, by its first bytes, which split it belongs to.";
   type.keys = {
-      {"splits", ValueType::kSplits, "", Effect::kBytes,
+      {"splits", ValueType::kSplits, "",
        "Names of the splits and the fraction of all documents that each gets; one may be `rest`, and a "
        "fraction of 0 "
        "leaves a split out."},
-      {"of", ValueType::kString, "~", Effect::kBytes,
+      {"of", ValueType::kString, "~",
        "Where the files had splits already: the one that is divided; the others stay as they are."},
-      {"min_documents", ValueType::kInteger, "1", Effect::kNone,
-       "The run fails when a split ends with fewer documents."},
+      {"min_documents", ValueType::kInteger, "1", "The run fails when a split ends with fewer documents.",
+       Effect::kNone},
   };
   type.check = [](const Json& config, Schema& schema) -> Status {
     if (schema.columns.count("split") != 0 && !config.Has("of"))
@@ -246,8 +246,7 @@ StageType SplitType() {
     if (context.config.Has("of")) {
       ASSIGN_OR_RETURN(division, DivisionOf(context.config["of"].AsString(), rule, context.schema));
     }
-    return std::unique_ptr<Transform>(
-        std::make_unique<Split>(std::move(rule), std::move(division), min_documents));
+    return std::make_unique<Split>(std::move(rule), std::move(division), min_documents);
   }};
   return type;
 }

@@ -1,7 +1,6 @@
 #include "stages/lines/utf8_repair.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/str.h"
@@ -103,7 +102,7 @@ std::vector<Reason> RepairReasons() {
 }
 
 Result<std::unique_ptr<Worker>> Utf8Repair::NewWorker() const {
-  return std::unique_ptr<Worker>(std::make_unique<RepairWorker>(policy_, finds_iso2022_));
+  return std::make_unique<RepairWorker>(policy_, finds_iso2022_);
 }
 
 }  // namespace pipeline

@@ -164,9 +164,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
     const std::size_t shard = request_.shards[next_++];
     if (plan_.origins_[shard]) return WriteCopy(shard, conditions);
     const Shard& empty = plan_.shards_[shard];
-    ASSIGN_OR_RETURN(auto writer, ShardWriter::Create(*request_.out, {empty.object, empty.index},
-                                                      plan_.rules_, conditions));
-    return std::unique_ptr<UncommittedShard>(std::move(writer));
+    return ShardWriter::Create(*request_.out, {empty.object, empty.index}, plan_.rules_, conditions);
   }
 
  private:
@@ -191,7 +189,7 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
       ASSIGN_OR_RETURN(ObjectCopy index, Copy(*origin.index, wanted.index, conditions.index));
       copied->AddIndex(std::move(index));
     }
-    return std::unique_ptr<UncommittedShard>(std::move(copied));
+    return copied;
   }
 
   /// Copies `from` to the object `name`.
@@ -269,8 +267,7 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
       shard.outputs = hasher.Finish();
     }
   }
-  return std::unique_ptr<Publication>(
-      std::make_unique<CorpusOrderPublication>(rules, artifact, std::move(shards), std::move(origins)));
+  return std::make_unique<CorpusOrderPublication>(rules, artifact, std::move(shards), std::move(origins));
 }
 
 }  // namespace pipeline

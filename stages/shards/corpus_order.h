@@ -7,7 +7,7 @@
 #include "dag/records/partition_output.h"
 #include "dag/records/publication.h"
 #include "dag/records/sink.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
 

@@ -1,7 +1,5 @@
 #include "stages/shards/corpus_part.h"
 
-#include <utility>
-
 #include "base/str.h"
 #include "stages/shards/shard_writer.h"
 
@@ -23,19 +21,19 @@ Result<std::optional<CorpusPart>> CorpusPartOf(const ShardRules& rules, const Pa
     if (object.name == wanted) part.object = object;
     if (object.name == index) part.index = object;
   }
-  if (part.object.name.empty()) return std::optional<CorpusPart>();
+  if (part.object.name.empty()) return std::nullopt;
   const auto lacks = [&part](std::string_view what) {
     return OutputError(part.object.name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
   };
   if (rules.index) {  // a row need not be a record of the partition
     if (!part.index) return lacks("index of it");
     part.records = part.index->bytes / IndexEntryBytes(rules.index_numbers());
-    return std::optional(std::move(part));
+    return part;
   }
   const auto totals = output.splits.find(split);
   if (totals == output.splits.end()) return lacks("totals of this split");
   part.records = totals->second.records;
-  return std::optional(std::move(part));
+  return part;
 }
 
 }  // namespace pipeline

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "dag/records/partition_output.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
 

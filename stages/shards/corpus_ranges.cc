@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/crc32c.h"
-#include "base/str.h"
 #include "formats/coding.h"
 #include "stages/shards/corpus_part.h"
 #include "stages/shards/shard_ranges.h"
@@ -213,7 +212,7 @@ class CorpusRangePublication::RangeWriter final : public GroupWriter {
       }
       row_ = row;
     }
-    return std::unique_ptr<UncommittedShard>(std::move(writer));
+    return writer;
   }
 
  private:
@@ -243,7 +242,7 @@ Result<std::unique_ptr<Publication>> PlanCorpusRanges(const ShardRules& rules, S
             [](const PartitionOutput& a, const PartitionOutput& b) { return a.id < b.id; });
   auto plan = std::make_unique<CorpusRangePublication>(rules, artifact);
   RETURN_IF_ERROR(plan->Plan(outputs));
-  return std::unique_ptr<Publication>(std::move(plan));
+  return plan;
 }
 
 }  // namespace pipeline

@@ -11,16 +11,16 @@ namespace pipeline {
 void AppendShardKeys(std::vector<ConfigKey>& keys) {
   keys.insert(
       keys.end(),
-      {{kShuffleKey, ValueType::kShuffle, "{seed: 0}", Effect::kBytes,
+      {{kShuffleKey, ValueType::kShuffle, "{seed: 0}",
         "The order of the records over the whole of each split; `none` keeps that of the corpus."},
-       {"shards", ValueType::kShards, "auto", Effect::kBytes,
+       {"shards", ValueType::kShards, "auto",
         "Shards of each split; `auto` takes as many as TensorFlow Datasets would."},
-       {"shard_bytes", ValueType::kBytes, "~", Effect::kBytes,
+       {"shard_bytes", ValueType::kBytes, "~",
         "About the bytes of a shard, in place of `shards`; each split has as many as that gives."},
-       {"hosts", ValueType::kInteger, "1", Effect::kBytes, "The shards of train are a multiple of it."},
-       {"equal", ValueType::kBoolean, "false", Effect::kBytes,
+       {"hosts", ValueType::kInteger, "1", "The shards of train are a multiple of it."},
+       {"equal", ValueType::kBoolean, "false",
         "Whether the last rows of train are left out so that all its shards have the same number."},
-       {"eval_batch", ValueType::kInteger, "~", Effect::kBytes,
+       {"eval_batch", ValueType::kInteger, "~",
         "Records that each split but train must have: a batch of the trainer's evaluation, on all its "
         "hosts."}});
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dag/pipeline_file/config.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
 

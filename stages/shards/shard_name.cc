@@ -1,9 +1,10 @@
 #include "stages/shards/shard_name.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
+
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -11,21 +12,14 @@ namespace {
 
 constexpr std::string_view kOf = "-of-", kDigits = "0123456789";
 
-std::optional<std::uint32_t> Number(std::string_view digits) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return number;
-}
-
 /// The numbers around the last "-of-".
 std::optional<std::pair<std::uint32_t, std::uint32_t>> NumbersIn(std::string_view object) {
   const std::size_t of = object.rfind(kOf);
   if (of == std::string_view::npos) return std::nullopt;
   const std::string_view before = object.substr(0, of), after = object.substr(of + kOf.size());
   const std::size_t begin = before.find_last_not_of(kDigits) + 1;
-  const auto number = Number(before.substr(begin));
-  const auto count = Number(after.substr(0, after.find_first_not_of(kDigits)));
+  const auto number = ParseNumber<std::uint32_t>(before.substr(begin));
+  const auto count = ParseNumber<std::uint32_t>(after.substr(0, after.find_first_not_of(kDigits)));
   if (!number || !count || *number >= *count) return std::nullopt;
   return std::pair(*number, *count);
 }

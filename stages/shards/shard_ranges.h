@@ -8,7 +8,7 @@
 
 #include "base/digest.h"
 #include "base/result.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
 

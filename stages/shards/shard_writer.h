@@ -10,7 +10,7 @@
 
 #include "dag/records/publication.h"
 #include "stages/shards/measured_writer.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
 

@@ -148,7 +148,7 @@ class ShufflePublication::BucketWriter final : public GroupWriter {
         ShardWriter::Create(*request_.out, {shard.object, shard.index}, plan_.rules_, conditions));
     RETURN_IF_ERROR(merger_->Copy(place.range.begin, place.range.end, EndWithoutGap(at),
                                   [&writer](std::string_view payload) { return writer->Append(payload); }));
-    return std::unique_ptr<UncommittedShard>(std::move(writer));
+    return writer;
   }
 
  private:

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -46,20 +45,6 @@ class BlockFile {
   const std::stop_token stop_;
   std::unique_ptr<ByteReader> reader_;  // null before the first block
   std::uint64_t offset_ = 0;            // the position of reader_
-};
-
-/// Reads bytes that are in memory.
-class HeldBytes : public ByteReader {
- public:
-  explicit HeldBytes(std::string_view bytes) : left_(bytes) {}
-  Result<std::size_t> Read(std::span<char> out) override {
-    const std::size_t bytes = left_.copy(out.data(), out.size());
-    left_.remove_prefix(bytes);
-    return bytes;
-  }
-
- private:
-  std::string_view left_;
 };
 
 /// Decodes one block after the other on the thread of the caller, and holds none of them.

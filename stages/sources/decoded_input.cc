@@ -187,8 +187,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(RawRange range, std::opti
   auto text = std::make_unique<ArchiveText>(
       std::move(archive), archive_rules_,
       [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_);
-  return std::unique_ptr<ByteReader>(
-      std::make_unique<CheckedReads>(std::make_unique<WholeReads>(std::move(text))));
+  return std::make_unique<CheckedReads>(std::make_unique<WholeReads>(std::move(text)));
 }
 
 Result<std::unique_ptr<ByteReader>> DecodedInput::ReadBytes(RawRange range, const StreamPosition& from,

@@ -1,5 +1,3 @@
-#include "stages/sources/decompress.h"
-
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/line_source.h"
 #include "stages/sources/scan_note.h"
+#include "stages/sources/source_stages.h"
 
 namespace pipeline {
 
@@ -81,30 +80,17 @@ StageType DecompressType() {
   type.takes = Flow::kFiles;
   type.gives = Flow::kRecords;
   const std::vector<ConfigKey> keys = {
-      {"documents",
-       ValueType::kChoice,
-       "blank_line",
-       Effect::kBytes,
-       "The end of a document: a blank line, or the end of each line.",
-       {"blank_line", "line"}},
-      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+      Choice("documents", "blank_line", {"blank_line", "line"},
+             "The end of a document: a blank line, or the end of each line."),
+      {"partition", ValueType::kBytes, "64MiB",
        "Bytes of text after which a partition closes, at the next end of a document."},
-      {"max_document_bytes", ValueType::kBytes, "64MiB", Effect::kBytes,
+      {"max_document_bytes", ValueType::kBytes, "64MiB",
        "Bytes of one document after which a partition closes inside it."},
-      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
-       "The longest line that becomes one record."},
-      {"on_long",
-       ValueType::kChoice,
-       "split",
-       Effect::kBytes,
-       "Treatment of a longer line: split at a sentence end, set aside, or a failure.",
-       {"split", "quarantine", "fail"}},
-      {"invalid_utf8",
-       ValueType::kChoice,
-       "replace",
-       Effect::kBytes,
-       "Treatment of a line with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
-       {"replace", "quarantine", "fail"}},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", "The longest line that becomes one record."},
+      Choice("on_long", "split", {"split", "quarantine", "fail"},
+             "Treatment of a longer line: split at a sentence end, set aside, or a failure."),
+      Choice("invalid_utf8", "replace", {"replace", "quarantine", "fail"},
+             "Treatment of a line with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure."),
   };
   type.keys = InputKeys("format");
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());

@@ -1,5 +1,3 @@
-#include "stages/sources/download.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -13,6 +11,7 @@
 #include "base/str.h"
 #include "dag/pipeline_file/subset.h"
 #include "dag/pipeline_file/wanted_files.h"
+#include "stages/sources/source_stages.h"
 #include "storage/percent.h"
 #include "storage/uri.h"
 
@@ -347,42 +346,39 @@ StageType DownloadType() {
   type.help = "The files of a corpus: where they come from.";
   type.keys = {
       // The recipe has the contents of the files, and not their locations.
-      {"url", ValueType::kStrings, "", Effect::kNone, url_help},
-      {"checksum", ValueType::kStrings, "~", Effect::kNone,
+      {"url", ValueType::kStrings, "", url_help, Effect::kNone},
+      {"checksum", ValueType::kStrings, "~",
        "The checksum of each file of `url`: sha256:DIGITS, md5:DIGITS or crc32c:DIGITS of its bytes as they "
-       "are stored, or `none`; the file then counts by it, wherever it lies."},
-      {"mirrors", ValueType::kStrings, "~", Effect::kNone,
+       "are stored, or `none`; the file then counts by it, wherever it lies.",
+       Effect::kNone},
+      {"mirrors", ValueType::kStrings, "~",
        "Other addresses of the file, tried in this order; one that ends in / is a directory with all files "
-       "of `url`; needs `checksum`."},
-      {"connections", ValueType::kInteger, "~", Effect::kNone, connections_help},
-      {"rate", ValueType::kBytes, "~", Effect::kNone,
-       "Bytes a second at which the files arrive, all together, at most."},
-      {"least_rate", ValueType::kBytes, "4KiB", Effect::kNone,
+       "of `url`; needs `checksum`.",
+       Effect::kNone},
+      {"connections", ValueType::kInteger, "~", connections_help, Effect::kNone},
+      {"rate", ValueType::kBytes, "~", "Bytes a second at which the files arrive, all together, at most.",
+       Effect::kNone},
+      {"least_rate", ValueType::kBytes, "4KiB",
        "Bytes a second below which a transfer is begun anew, then left for the next mirror; where there is "
        "none "
-       "it goes on, and says so."},
-      {kStall, ValueType::kInteger, "60", Effect::kNone,
-       "Seconds over which `least_rate` is measured, and for which a silent transfer is kept."},
-      {kSilence, ValueType::kInteger, "900", Effect::kNone,
-       "Seconds without a byte after which the run fails; the bytes that arrived are kept."},
-      {"size",
-       ValueType::kBytes,
-       "~",
-       Effect::kNone,
+       "it goes on, and says so.",
+       Effect::kNone},
+      {kStall, ValueType::kInteger, "60",
+       "Seconds over which `least_rate` is measured, and for which a silent transfer is kept.",
+       Effect::kNone},
+      {kSilence, ValueType::kInteger, "900",
+       "Seconds without a byte after which the run fails; the bytes that arrived are kept.", Effect::kNone},
+      {"size", ValueType::kBytes, "~",
        "Bytes of all files, for forecasts if no server can tell; as if left out where --set changes "
        "`url`.",
-       {},
-       "url"},
-      {"subset", ValueType::kString, "~", Effect::kNone,
+       Effect::kNone, "url"},
+      {"subset", ValueType::kString, "~",
        "Where the reader has a number here, so has this: a file that is read in part is held to no "
        "`checksum`, "
-       "and has no `mirrors`; see --subset."},
-      {"text_size",
-       ValueType::kBytes,
-       "~",
-       Effect::kNone,
-       "Bytes of the text in them, for forecasts; as if left out where --set changes `url`.",
-       {},
+       "and has no `mirrors`; see --subset.",
+       Effect::kNone},
+      {"text_size", ValueType::kBytes, "~",
+       "Bytes of the text in them, for forecasts; as if left out where --set changes `url`.", Effect::kNone,
        "url"},
   };
   type.takes = Flow::kNothing;

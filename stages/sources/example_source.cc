@@ -29,12 +29,12 @@ class ExampleSource : public Source {
   // Chooses the first partition to read, and opens the file there.
   Status Start() {
     std::uint32_t first = 0;
-    while (!IsPastLast(first) && !request_.wanted(first) && KnownEnd(first)) ++first;
-    done_ = IsPastLast(first);
+    while (!request_.IsPastLast(first) && !request_.wanted(first) && request_.KnownEnd(first)) ++first;
+    done_ = request_.IsPastLast(first);
     if (done_) return {};
     std::uint64_t begin = 0;
     for (; first > 0; --first) {
-      const std::optional<PartitionEnd> end = KnownEnd(first - 1);
+      const std::optional<PartitionEnd> end = request_.KnownEnd(first - 1);
       if (!end) continue;
       partition_ = first;
       document_ = end->document_end;
@@ -64,12 +64,6 @@ class ExampleSource : public Source {
     std::string why;
   };
 
-  bool IsPastLast(std::uint32_t partition) const {
-    return request_.last_wanted && partition > *request_.last_wanted;
-  }
-  std::optional<PartitionEnd> KnownEnd(std::uint32_t partition) const {
-    return request_.known_end ? request_.known_end(partition) : std::nullopt;
-  }
   /// Returns the offset of the next record in the file.
   std::uint64_t at() const { return records_->offset(); }
 
@@ -116,7 +110,7 @@ class ExampleSource : public Source {
   Result<bool> EndPartition(Batch& batch) {
     const std::uint32_t partition = partition_++;
     in_partition_ = false;
-    done_ = done_ || IsPastLast(partition_);
+    done_ = done_ || request_.IsPastLast(partition_);
     if (!wanted_ && request_.passed) RETURN_IF_ERROR(request_.passed(partition, {at(), document_}));
     if (!wanted_) return false;
     batch.partition = {request_.number, partition};
@@ -304,7 +298,7 @@ Result<std::unique_ptr<Source>> OpenExampleSource(SourceRequest request, const E
   const std::string name = request.input.name;
   auto source = std::make_unique<ExampleSource>(std::move(request), rules);
   if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
-  return std::unique_ptr<Source>(std::move(source));
+  return source;
 }
 
 }  // namespace pipeline

@@ -65,7 +65,7 @@ class SplitRepair final : public Transform {
   explicit SplitRepair(const Transform& repair) : repair_(repair) {}
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, repair_.NewWorker());
-    return std::unique_ptr<Worker>(std::make_unique<SplitWorker>(std::move(worker)));
+    return std::make_unique<SplitWorker>(std::move(worker));
   }
 
  private:
@@ -83,8 +83,7 @@ class SplitSourceStage final : public SourceStage {
     ASSIGN_OR_RETURN(const std::optional<std::uint8_t> split, splits_.Find(request.input.name));
     ASSIGN_OR_RETURN(std::unique_ptr<Source> source, stage_->Open(std::move(request)));
     if (!split) return source;
-    return std::unique_ptr<Source>(
-        std::make_unique<SplitSource>(std::move(source), *split, splits_.names()[*split]));
+    return std::make_unique<SplitSource>(std::move(source), *split, splits_.names()[*split]);
   }
   const Transform* repair() const override { return repair_ ? &*repair_ : nullptr; }
   std::vector<bool> joined(const InputCuts& cuts) const override { return stage_->joined(cuts); }
@@ -126,7 +125,7 @@ bool MayBeArchive(const Json& config, std::string_view file) {
 
 ConfigKey FileSplitsKey() {
   return {
-      "splits", ValueType::kMap, "~", Effect::kBytes,
+      "splits", ValueType::kMap, "~",
       "Splits by the names of files, or of the members of archives: {train: \"*train*\", test: \"*test*\"}, "
       "with * and ?, or a list of such patterns; each matches those of one split."};
 }
@@ -245,8 +244,7 @@ std::vector<std::string> SplitsOfFiles(const Json& config, const std::vector<std
 Result<std::unique_ptr<SourceStage>> WithFileSplits(const Json& config, std::unique_ptr<SourceStage> stage) {
   if (!config.Has("splits")) return stage;
   ASSIGN_OR_RETURN(FileSplits splits, FileSplits::Make(config["splits"]));
-  return std::unique_ptr<SourceStage>(
-      std::make_unique<SplitSourceStage>(std::move(stage), std::move(splits)));
+  return std::make_unique<SplitSourceStage>(std::move(stage), std::move(splits));
 }
 
 }  // namespace pipeline

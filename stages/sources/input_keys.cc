@@ -42,7 +42,7 @@ std::vector<std::string_view> CompressionChoices() {
 }  // namespace
 
 ConfigKey SubsetKey() {
-  return {"subset", ValueType::kString, "~", Effect::kBytes,
+  return {"subset", ValueType::kString, "~",
           "For trials: the first documents of each file (`5000`; in an archive with `splits`, of each of "
           "them), or a "
           "part of all of them (`1%`), the same one each time; see --subset."};
@@ -55,41 +55,34 @@ ConfigKey TextRulesKey() {
 }
 
 std::vector<ConfigKey> InputKeys(std::string_view compression_key) {
+  ConfigKey encoding = Choice(
+      "encoding", "~",
+      {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "johab", "iso-2022-kr",
+       "utf-16le", "utf-16be"},
+      "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.");
+  encoding.other_word = EncodingOfWord;
   return {
-      {compression_key, ValueType::kChoice, "auto", Effect::kBytes,
-       "How the files are compressed; `auto` looks at their first bytes.", CompressionChoices()},
-      {"archive",
-       ValueType::kChoice,
-       "auto",
-       Effect::kBytes,
-       "Whether the files are archives, whose members are read one after the other; `auto` looks.",
-       {"auto", "tar", "zip", "none"}},
-      {"members", ValueType::kStrings, "~", Effect::kBytes,
+      Choice(compression_key, "auto", CompressionChoices(),
+             "How the files are compressed; `auto` looks at their first bytes."),
+      Choice("archive", "auto", {"auto", "tar", "zip", "none"},
+             "Whether the files are archives, whose members are read one after the other; `auto` looks."),
+      {"members", ValueType::kStrings, "~",
        "Patterns, with * and ?, of the names of the members that are read; without it, all are."},
-      {"content",
-       ValueType::kChoice,
-       "auto",
-       Effect::kNone,
-       "`text` reads the lines of WARC, XML and HTML as they are; `auto` refuses these, as it does PDF, "
-       "Parquet and other formats that are no text.",
-       {"auto", "text"}},
-      {"encoding",
-       ValueType::kChoice,
-       "~",
-       Effect::kBytes,
-       "The encoding of the text; `auto`, as without the key, looks at the bytes of each file or member.",
-       {"auto", "utf-8", "shift_jis", "cp932", "euc-jp", "iso-2022-jp", "cp949", "johab", "iso-2022-kr",
-        "utf-16le", "utf-16be"},
-       {},
-       EncodingOfWord},
-      {kInvalidLines, ValueType::kNumber, "0.01", Effect::kNone,
+      Choice(
+          "content", "auto", {"auto", "text"},
+          "`text` reads the lines of WARC, XML and HTML as they are; `auto` refuses these, as it does PDF, "
+          "Parquet and other formats that are no text.",
+          Effect::kNone),
+      std::move(encoding),
+      {kInvalidLines, ValueType::kNumber, "0.01",
        "The share of lines with invalid UTF-8 or NUL, or of their bad bytes, of each file and of all "
        "together, "
-       "above which the run fails; up to 20 lines are too many only if they are half of all."},
+       "above which the run fails; up to 20 lines are too many only if they are half of all.",
+       Effect::kNone},
       SubsetKey(),
       TextRulesKey(),
-      {"max_ratio", ValueType::kInteger, "200", Effect::kNone,
-       "Above 16 MiB, the most bytes of text that a byte of an archive may stand for."},
+      {"max_ratio", ValueType::kInteger, "200",
+       "Above 16 MiB, the most bytes of text that a byte of an archive may stand for.", Effect::kNone},
   };
 }
 
@@ -141,9 +134,10 @@ bool AreFields(const Json& config) { return config["columns"].AsString() == "fie
 
 ConfigKey MaxBadRowsKey() {
   return {
-      kMaxBadRows, ValueType::kNumber, "0.01", Effect::kNone,
+      kMaxBadRows, ValueType::kNumber, "0.01",
       "The share of rows set aside for being bad, or of their bytes, of each file and of all together, above "
-      "which the run fails; up to 20 rows are too many only if they are half of all."};
+      "which the run fails; up to 20 rows are too many only if they are half of all.",
+      Effect::kNone};
 }
 
 Status CheckMaxBadRows(const Json& config) {

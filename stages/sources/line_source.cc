@@ -47,12 +47,13 @@ class LineSource : public Source {
   // Chooses where to begin, and begins.
   Status Start() {
     std::uint32_t first = 0;
-    while (!IsPastLast(first) && !request_.wanted(first) && KnownEnd(first)) ++first;
-    done_ = IsPastLast(first);
+    while (!request_.IsPastLast(first) && !request_.wanted(first) && request_.KnownEnd(first)) ++first;
+    done_ = request_.IsPastLast(first);
     if (done_) return {};
     std::unique_ptr<ByteReader> reader;
     if ((input_.seekable() || HasPositionOf(first)) && first > 0) {
-      ASSIGN_OR_RETURN(const std::optional<Encoding> known, EncodingBefore(KnownEnd(first - 1)->raw_end));
+      ASSIGN_OR_RETURN(const std::optional<Encoding> known,
+                       EncodingBefore(request_.KnownEnd(first - 1)->raw_end));
       if (known.value_or(Encoding::kUtf8) == Encoding::kUtf8) {
         ASSIGN_OR_RETURN(reader, ReaderBefore(first, known));
       }
@@ -94,13 +95,6 @@ class LineSource : public Source {
   }
 
  private:
-  bool IsPastLast(std::uint32_t partition) const {
-    return request_.last_wanted && partition > *request_.last_wanted;
-  }
-  std::optional<PartitionEnd> KnownEnd(std::uint32_t partition) const {
-    return request_.known_end ? request_.known_end(partition) : std::nullopt;
-  }
-
   // Whether it is known where decoding can begin for `partition`.
   bool HasPositionOf(std::uint32_t partition) const {
     return before_ && partition > 0 && partition <= before_->positions.size();
@@ -124,7 +118,7 @@ class LineSource : public Source {
   void ContinueNote(std::uint32_t first) {
     if (before_->offset) made_ = EncodingChoice::Made{Encoding::kUtf8, *before_->offset};
     for (std::uint32_t partition = 0; partition < first; ++partition) {
-      const std::uint64_t border = KnownEnd(partition)->raw_end;
+      const std::uint64_t border = request_.KnownEnd(partition)->raw_end;
       if (!input_.member_ends()) NotePosition(border);
       if (!input_.member_ends()) continue;
       positions_.push_back(before_->positions[partition]);
@@ -134,7 +128,7 @@ class LineSource : public Source {
 
   // The offset up to which the text is probably needed.
   std::uint64_t LastByte() const {
-    const auto end = request_.last_wanted ? KnownEnd(*request_.last_wanted) : std::nullopt;
+    const auto end = request_.last_wanted ? request_.KnownEnd(*request_.last_wanted) : std::nullopt;
     return end ? end->raw_end : kNoLimit;
   }
 
@@ -179,7 +173,7 @@ class LineSource : public Source {
       std::string before(static_cast<std::size_t>(border - begin), '\0');
       RETURN_IF_ERROR(ReadExactly(*reader, before));
       if (EndsDocument(before, rules_, ends)) return reader;
-      if (begin == least || !EndsDocument("\n" + before, rules_, ends)) return std::unique_ptr<ByteReader>();
+      if (begin == least || !EndsDocument("\n" + before, rules_, ends)) return nullptr;
       while (from.raw > least) from = PositionOf(--partition);  // of partition 0 it is the front
     }
   }
@@ -189,7 +183,7 @@ class LineSource : public Source {
   Result<std::unique_ptr<ByteReader>> ReaderBefore(std::uint32_t partition, std::optional<Encoding> known) {
     ASSIGN_OR_RETURN(const LineEnds ends, EndsOfLines());
     for (; partition > 0; --partition) {
-      const std::optional<PartitionEnd> end = KnownEnd(partition - 1);
+      const std::optional<PartitionEnd> end = request_.KnownEnd(partition - 1);
       if (!end || end->raw_end < kLeastBorderBytes) continue;
       ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, ReaderAt(partition, end->raw_end, known, ends));
       if (reader == nullptr) continue;
@@ -197,7 +191,7 @@ class LineSource : public Source {
       begins_inside_ = true;
       return reader;
     }
-    return std::unique_ptr<ByteReader>();
+    return nullptr;
   }
 
   Result<bool> Fill(Batch& batch) {
@@ -226,7 +220,7 @@ class LineSource : public Source {
         case Event::kPartitionEnd: {
           held_.reset();
           const CutEnd& end = cutter_.partition_end();
-          done_ = IsPastLast(end.partition + 1);
+          done_ = request_.IsPastLast(end.partition + 1);
           if (!wanted_ && request_.passed) {
             members_are_long_ = !NotePosition(end.raw_end);
             if (members_are_long_) return false;
@@ -263,7 +257,7 @@ class LineSource : public Source {
 
   // Checks that the partition ends where an earlier run recorded.
   Status CheckBorder(const CutEnd& cut) const {
-    const std::optional<PartitionEnd> known = KnownEnd(cut.partition);
+    const std::optional<PartitionEnd> known = request_.KnownEnd(cut.partition);
     if (!known || (known->raw_end == cut.raw_end && known->document_end == cut.document_end)) return {};
     return Status(Code::kInvalidArgument,
                   StrCat("partition ", cut.partition, " ended at byte ", known->raw_end,
@@ -490,7 +484,7 @@ Result<std::unique_ptr<Source>> OpenLineSource(SourceRequest request, const Line
   auto source = std::make_unique<LineSource>(std::move(request), cut, std::move(decoded).value(), subset,
                                              opened, columns);
   if (Status status = source->Start(); !status.ok()) return std::move(status).Annotate(name);
-  return std::unique_ptr<Source>(std::move(source));
+  return source;
 }
 
 }  // namespace pipeline

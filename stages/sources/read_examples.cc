@@ -1,5 +1,3 @@
-#include "stages/sources/read_examples.h"
-
 #include <array>
 #include <memory>
 #include <set>
@@ -13,6 +11,7 @@
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/row_text.h"
+#include "stages/sources/source_stages.h"
 #include "stages/sources/wiki40b_text.h"
 #include "text/utf8.h"
 
@@ -126,46 +125,32 @@ StageType ReadExamplesType() {
   type.takes = Flow::kFiles;
   type.gives = Flow::kRecords;
   type.keys = {
-      {"text", ValueType::kStrings, "[text]", Effect::kBytes,
+      {"text", ValueType::kStrings, "[text]",
        "The feature that becomes the text, or several that become lines of it."},
-      {"columns",
-       ValueType::kChoice,
-       "lines",
-       Effect::kBytes,
-       "Several features of text become lines of a document, or fields of one record.",
-       {"lines", "fields"}},
-      {"label", ValueType::kString, "~", Effect::kBytes,
+      Choice("columns", "lines", {"lines", "fields"},
+             "Several features of text become lines of a document, or fields of one record."),
+      {"label", ValueType::kString, "~",
        "The feature that becomes the label, bytes or an integer; line ends in the text are then spaces."},
   };
   for (ConfigKey& key : LabelKeys("Names of the integers of `label`, in order, from 0 on."))
     type.keys.push_back(std::move(key));
   const std::vector<ConfigKey> keys = {
-      {"markers",
-       ValueType::kChoice,
-       "none",
-       Effect::kBytes,
-       "Marks in the text that tell the kinds of its lines; with wiki40b the lines of paragraphs remain.",
-       {"none", "wiki40b"}},
-      {"titles", ValueType::kBoolean, "~", Effect::kBytes,
+      Choice(
+          "markers", "none", {"none", "wiki40b"},
+          "Marks in the text that tell the kinds of its lines; with wiki40b the lines of paragraphs remain."),
+      {"titles", ValueType::kBoolean, "~",
        "With markers, whether titles of articles and sections are lines, too; by default they are left out."},
-      {"on_bad_row",
-       ValueType::kChoice,
-       "quarantine",
-       Effect::kBytes,
-       "Treatment of a record that is not as it should be: set aside and counted, or a failure.",
-       {"quarantine", "fail"}},
+      Choice("on_bad_row", "quarantine", {"quarantine", "fail"},
+             "Treatment of a record that is not as it should be: set aside and counted, or a failure."),
       SubsetKey(),
       TextRulesKey(),
-      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+      {"partition", ValueType::kBytes, "64MiB",
        "Bytes of the file after which a partition closes, at the next end of a record."},
-      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes,
+      {"max_record_bytes", ValueType::kBytes, "8MiB",
        "The longest record that is read; a longer one is a failure."},
-      {"invalid_utf8",
-       ValueType::kChoice,
-       "replace",
-       Effect::kBytes,
-       "Treatment of a record with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
-       {"replace", "quarantine", "fail"}},
+      Choice(
+          "invalid_utf8", "replace", {"replace", "quarantine", "fail"},
+          "Treatment of a record with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure."),
   };
   type.keys.insert(type.keys.end(), keys.begin(), keys.end());
   type.keys.push_back(MaxBadRowsKey());

@@ -1,5 +1,3 @@
-#include "stages/sources/read_rows.h"
-
 #include <array>
 #include <limits>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "stages/sources/line_source.h"
 #include "stages/sources/row_text.h"
 #include "stages/sources/scan_note.h"
+#include "stages/sources/source_stages.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -171,47 +170,26 @@ StageType ReadRowsType() {
   type.takes = Flow::kFiles;
   type.gives = Flow::kRecords;
   const std::vector<ConfigKey> keys = {
-      {"format", ValueType::kChoice, "", Effect::kBytes, "How rows are written.", {"jsonl", "tsv", "csv"}},
-      {"text", ValueType::kStrings, "", Effect::kBytes,
+      Choice("format", "", {"jsonl", "tsv", "csv"}, "How rows are written."),
+      {"text", ValueType::kStrings, "",
        "The column that becomes the text, or several that become lines of it: names, or positions from 1 "
        "on."},
-      {"columns",
-       ValueType::kChoice,
-       "lines",
-       Effect::kBytes,
-       "Several columns of text become lines of a document, or fields of one record.",
-       {"lines", "fields"}},
-      {"label", ValueType::kString, "~", Effect::kBytes,
+      Choice("columns", "lines", {"lines", "fields"},
+             "Several columns of text become lines of a document, or fields of one record."),
+      {"label", ValueType::kString, "~",
        "The column that becomes the label; line ends in the text are then spaces."},
-      {"header", ValueType::kBoolean, "true", Effect::kBytes,
-       "Whether the first row of tsv and csv names the columns."},
-      {"quoting",
-       ValueType::kChoice,
-       "auto",
-       Effect::kBytes,
-       "Whether quotes enclose fields that hold delimiters or line ends; `auto`: in csv, not in tsv.",
-       {"auto", "none", "rfc4180"}},
-      {"on_bad_row",
-       ValueType::kChoice,
-       "quarantine",
-       Effect::kBytes,
-       "Treatment of a row that is not as it should be: set aside and counted, or a failure.",
-       {"quarantine", "fail"}},
-      {"partition", ValueType::kBytes, "64MiB", Effect::kBytes,
+      {"header", ValueType::kBoolean, "true", "Whether the first row of tsv and csv names the columns."},
+      Choice("quoting", "auto", {"auto", "none", "rfc4180"},
+             "Whether quotes enclose fields that hold delimiters or line ends; `auto`: in csv, not in tsv."),
+      Choice("on_bad_row", "quarantine", {"quarantine", "fail"},
+             "Treatment of a row that is not as it should be: set aside and counted, or a failure."),
+      {"partition", ValueType::kBytes, "64MiB",
        "Bytes of rows after which a partition closes, at the next end of a row."},
-      {"max_record_bytes", ValueType::kBytes, "8MiB", Effect::kBytes, "The longest row that is read."},
-      {"on_long",
-       ValueType::kChoice,
-       "quarantine",
-       Effect::kBytes,
-       "Treatment of a longer row: set aside, or a failure.",
-       {"quarantine", "fail"}},
-      {"invalid_utf8",
-       ValueType::kChoice,
-       "replace",
-       Effect::kBytes,
-       "Treatment of a row with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure.",
-       {"replace", "quarantine", "fail"}},
+      {"max_record_bytes", ValueType::kBytes, "8MiB", "The longest row that is read."},
+      Choice("on_long", "quarantine", {"quarantine", "fail"},
+             "Treatment of a longer row: set aside, or a failure."),
+      Choice("invalid_utf8", "replace", {"replace", "quarantine", "fail"},
+             "Treatment of a row with invalid UTF-8 or NUL: repaired with U+FFFD, set aside, or a failure."),
   };
   type.newest_rules =
       "keep rows that lack a column of several or hold lone surrogates, take lines of white space alone as "

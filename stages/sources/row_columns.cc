@@ -1,9 +1,9 @@
 #include "stages/sources/row_columns.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "text/encoding_guess.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -44,9 +44,7 @@ std::string_view TakeLine(std::string_view& text) {
 }
 
 std::optional<std::size_t> ColumnPosition(std::string_view text) {
-  std::size_t position = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const std::size_t position = ParseNumber<std::size_t>(text).value_or(0);
   if (position < 1 || position > kMostColumns) return std::nullopt;
   return position - 1;
 }

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "formats/loose_json.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/row_columns.h"
@@ -304,7 +305,7 @@ std::vector<Reason> RowTextReasons() {
 
 Result<std::unique_ptr<Worker>> RowText::NewWorker() const {
   ASSIGN_OR_RETURN(std::unique_ptr<Worker> repair, repair_.NewWorker());
-  return std::unique_ptr<Worker>(std::make_unique<RowTextWorker>(rules_, std::move(repair)));
+  return std::make_unique<RowTextWorker>(rules_, std::move(repair));
 }
 
 std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
@@ -314,8 +315,7 @@ std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
   std::set<std::string> seen, missing;
   std::string of_first;  // what only the first row says
   for (bool first = true; !rows.empty(); first = false) {
-    const std::string_view row = rows.substr(0, rows.find('\n'));
-    rows.remove_prefix(std::min(row.size() + 1, rows.size()));
+    const std::string_view row = TakeUntil(rows, '\n');
     const Result<Json> object = Json::Parse(row);
     if (!object.ok() || !object->is_object()) {
       if (first) of_first = FormOfNoObject(row, row.size() >= kWholeRows);
@@ -343,8 +343,7 @@ std::string MembersAdvice(std::string_view rows, const RowTextRules& rules) {
 std::string AbsentAdvice(std::string_view rows, const std::string& column) {
   std::set<std::string> names;
   while (!rows.empty()) {
-    const std::string_view row = rows.substr(0, rows.find('\n'));
-    rows.remove_prefix(std::min(row.size() + 1, rows.size()));
+    const std::string_view row = TakeUntil(rows, '\n');
     const Result<Json> object = Json::Parse(row);
     if (!object.ok()) continue;
     if (const std::string_view list = ListOfObjectsIn(row); !list.empty()) return ListAdvice(list);

@@ -1,10 +1,10 @@
 #include "stages/sources/scan_note.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -14,12 +14,7 @@ constexpr std::string_view kCr = " cr";
 
 /// Takes the next number from the front of `text`. Absent: none stands there.
 std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
-  const std::string_view word = text.substr(0, text.find(' '));
-  text.remove_prefix(std::min(text.size(), word.size() + 1));
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return number;
+  return ParseNumber<std::uint64_t>(TakeUntil(text, ' '));
 }
 
 }  // namespace

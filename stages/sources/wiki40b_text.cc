@@ -46,7 +46,7 @@ class Wiki40bWorker final : public Worker {
 
 Result<std::unique_ptr<Worker>> Wiki40bText::NewWorker() const {
   ASSIGN_OR_RETURN(std::unique_ptr<Worker> text, text_.NewWorker());
-  return std::unique_ptr<Worker>(std::make_unique<Wiki40bWorker>(titles_, std::move(text)));
+  return std::make_unique<Wiki40bWorker>(titles_, std::move(text));
 }
 
 }  // namespace pipeline

@@ -1,5 +1,3 @@
-#include "stages/tokenizer/encode.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -13,6 +11,7 @@
 #include "stages/tokenizer/engine_key.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_layout.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 #include "storage/store.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/tokenizer_corpus.h"
@@ -69,7 +68,7 @@ class Encode final : public Transform {
       : encoder_(std::move(encoder)), types_(std::move(types)) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<EncodeWorker>(*encoder_, types_));
+    return std::make_unique<EncodeWorker>(*encoder_, types_);
   }
   std::uint64_t memory() const override {
     return encoder_->own_memory() > kModelMemory / 2 ? encoder_->own_memory() - kModelMemory / 2 : 0;
@@ -112,7 +111,7 @@ class EncodeWordPieces final : public Transform {
       : encoder_(vocabulary, kind), unknown_(vocabulary.unk()) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<WordPieceWorker>(encoder_, unknown_));
+    return std::make_unique<WordPieceWorker>(encoder_, unknown_);
   }
   std::uint64_t memory() const override {
     return encoder_.memory() > kModelMemory ? encoder_.memory() - kModelMemory : 0;
@@ -140,9 +139,8 @@ Result<std::unique_ptr<Transform>> MakeWordPieces(const StageContext& context, c
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(input));
   ASSIGN_OR_RETURN(const VocabularyFile vocabulary, ReadVocabulary(input, facts));
   RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
-  return std::unique_ptr<Transform>(std::make_unique<EncodeWordPieces>(
-      vocabulary.pieces,
-      OfMorphemes(context.config, facts) ? BertWordKind::kMorphemes : BertWordKind::kText));
+  return std::make_unique<EncodeWordPieces>(
+      vocabulary.pieces, OfMorphemes(context.config, facts) ? BertWordKind::kMorphemes : BertWordKind::kText);
 }
 
 Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
@@ -172,7 +170,7 @@ Result<std::unique_ptr<Transform>> MakeEncode(const StageContext& context) {
   if (!encoder.ok()) return std::move(encoder).status().Annotate(StrCat(context.name, ": ", file));
   std::vector<PieceType> types;
   for (const SentencePiece& piece : model->pieces()) types.push_back(piece.type);
-  return std::unique_ptr<Transform>(std::make_unique<Encode>(std::move(encoder).value(), std::move(types)));
+  return std::make_unique<Encode>(std::move(encoder).value(), std::move(types));
 }
 
 std::function<double(const StageCounts&)> ShareOf(std::string_view reason) {
@@ -198,20 +196,15 @@ StageType EncodeType() {
                         .or_file = true,
                         .help = "The stage that trains the tokenizer, or a `.model` or `vocab.txt` file."}};
   type.keys = {
-      {kWordsKey,
-       ValueType::kChoice,
-       "auto",
-       Effect::kBytes,
-       "The words that a vocab.txt cuts into pieces: those of BERT, or morphemes; `auto` takes those of its "
-       "training, for a file of yours `text`.",
-       {"auto", "text", "morphemes"}},
-      {kEngineKey,
-       ValueType::kChoice,
-       "own",
-       Effect::kNone,
-       "The program that finds the ids of a `.model`; both give the same ids, and `sentencepiece` needs more "
-       "time. `own` gives it the models that are not of the type unigram.",
-       {"own", kLibraryEngine}},
+      Choice(kWordsKey, "auto", {"auto", "text", "morphemes"},
+             "The words that a vocab.txt cuts into pieces: those of BERT, or morphemes; `auto` takes those "
+             "of its "
+             "training, for a file of yours `text`."),
+      Choice(kEngineKey, "own", {"own", kLibraryEngine},
+             "The program that finds the ids of a `.model`; both give the same ids, and `sentencepiece` "
+             "needs more "
+             "time. `own` gives it the models that are not of the type unigram.",
+             Effect::kNone),
       RulesKey("The number of the rules of encoding; without it a plan keeps those of earlier work, and "
                "takes the newest "
                "elsewhere.")};

@@ -74,7 +74,7 @@ Result<std::unique_ptr<TokenizerTraining>> LibraryTraining::Start(const Training
   std::unique_ptr<LibraryTraining> training(new LibraryTraining(settings, std::move(means)));
   if (!OfDistinctMorphemes(settings.boundaries))
     RETURN_IF_ERROR(training->StartChild(text_bytes > kHugeText));
-  return std::unique_ptr<TokenizerTraining>(std::move(training));
+  return training;
 }
 
 Status LibraryTraining::StartChild(bool huge) {

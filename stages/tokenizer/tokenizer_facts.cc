@@ -37,6 +37,13 @@ Result<std::string> ReadModelFile(Store& directory, std::string_view name) {
 
 }  // namespace
 
+NamedInput TokenizerOfIds() {
+  return {.name = kTokenizerInput,
+          .or_file = true,
+          .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
+          .inherited = true};
+}
+
 Json ToJson(const TokenizerFacts& facts) {
   Json json;
   json["layout"] = facts.layout;

@@ -20,6 +20,9 @@ inline constexpr std::uint64_t kMaxTokenizerModelBytes = std::uint64_t{1} << 30;
 /// The name of the named input for a tokenizer.
 inline constexpr std::string_view kTokenizerInput = "tokenizer";
 
+/// The named input for the tokenizer that made the ids of the records.
+NamedInput TokenizerOfIds();
+
 /// The name of a SentencePiece model that a stage trained, in its artifact.
 inline constexpr std::string_view kTokenizerModelFile = "tokenizer.model";
 

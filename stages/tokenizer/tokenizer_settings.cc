@@ -108,54 +108,44 @@ Status CheckRanges(const TrainingSettings& training) {
 
 std::vector<ConfigKey> TokenizerKeys() {
   return {
-      {"model",
-       ValueType::kChoice,
-       "unigram",
-       Effect::kBytes,
-       "How pieces are found; `wordpiece` makes the vocab.txt of BERT.",
-       {"unigram", "bpe", "word", "char", "wordpiece"}},
-      {"vocab_size", ValueType::kIntegerOrAuto, "32000", Effect::kBytes,
+      Choice("model", "unigram", {"unigram", "bpe", "word", "char", "wordpiece"},
+             "How pieces are found; `wordpiece` makes the vocab.txt of BERT."),
+      {"vocab_size", ValueType::kIntegerOrAuto, "32000",
        "How many pieces are trained, special ones included; the sentinels of layout t5 come on top. `auto`: "
        "as "
        "many as the text has, at most 32000."},
-      {"layout", ValueType::kChoice, "pipe", Effect::kBytes,
-       "Ids of the special pieces and treatment of text, as the trainer that will load it wants them.",
-       TokenizerLayoutNames()},
-      {"boundaries",
-       ValueType::kChoice,
-       "auto",
-       Effect::kBytes,
-       "The borders that no piece crosses: morphemes, a space being a piece of its own (cuts) or the front "
-       "of the morpheme behind it (cuts_in_words, for scripts with spaces); morphemes that then count as "
-       "words (spaces); spaces and changes of the script (scripts), with kanji and kana as one script "
-       "(none). "
-       "auto is cuts where the column is there, else none.",
-       {"auto", "cuts", "cuts_in_words", "spaces", "none", "scripts"}},
-      {"byte_fallback", ValueType::kBoolean, "true", Effect::kBytes,
+      Choice("layout", "pipe", TokenizerLayoutNames(),
+             "Ids of the special pieces and treatment of text, as the trainer that will load it wants them."),
+      Choice(
+          "boundaries", "auto", {"auto", "cuts", "cuts_in_words", "spaces", "none", "scripts"},
+          "The borders that no piece crosses: morphemes, a space being a piece of its own (cuts) or the "
+          "front "
+          "of the morpheme behind it (cuts_in_words, for scripts with spaces); morphemes that then count as "
+          "words (spaces); spaces and changes of the script (scripts), with kanji and kana as one script "
+          "(none). "
+          "auto is cuts where the column is there, else none."),
+      {"byte_fallback", ValueType::kBoolean, "true",
        "Whether a character without a piece becomes its UTF-8 bytes instead of the unknown piece; not with "
        "`wordpiece`."},
-      {"character_coverage", ValueType::kNumber, "0.9995", Effect::kBytes,
+      {"character_coverage", ValueType::kNumber, "0.9995",
        "Share of all characters of the text that get a piece of their own."},
-      {"max_piece_length", ValueType::kInteger, "16", Effect::kBytes, "Characters of the longest piece."},
-      {kSymbolsKey, ValueType::kStrings, "~", Effect::kBytes,
+      {"max_piece_length", ValueType::kInteger, "16", "Characters of the longest piece."},
+      {kSymbolsKey, ValueType::kStrings, "~",
        "Pieces that any text with them gives as one id, such as <answer>; their ids follow those of the "
        "layout."},
-      {kPatternKey, ValueType::kString, "~", Effect::kBytes,
+      {kPatternKey, ValueType::kString, "~",
        "A regular expression: no piece crosses the beginning or the end of one of its matches, such as "
        "\\p{Nd} for "
        "pieces with at most one digit. For `engine: own`."},
-      {kMinCountKey, ValueType::kInteger, "~", Effect::kBytes,
+      {kMinCountKey, ValueType::kInteger, "~",
        "Words that occur less often are ignored; from 2 on their counts need not fit in memory. If absent: "
        "1. "
        "For `engine: own`."},
-      {kEngineKey,
-       ValueType::kChoice,
-       "~",
-       Effect::kBytes,
-       "Which trainer finds the pieces of a unigram model: our own one, or the library; if absent: own. The "
-       "library makes the other SentencePiece models in any case.",
-       {"own", kLibraryEngine}},
-      {"compare_boundaries", ValueType::kBoolean, "true", Effect::kBytes,
+      Choice(kEngineKey, "~", {"own", kLibraryEngine},
+             "Which trainer finds the pieces of a unigram model: our own one, or the library; if absent: "
+             "own. The "
+             "library makes the other SentencePiece models in any case."),
+      {"compare_boundaries", ValueType::kBoolean, "true",
        "Whether the report compares the choices for boundaries, with three small tokenizers."},
   };
 }

@@ -1,5 +1,3 @@
-#include "stages/tokenizer/train_tokenizer.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -13,10 +11,10 @@
 #include "dag/records/job_stage.h"
 #include "stages/shards/measured_writer.h"
 #include "stages/shards/shard_name.h"
-#include "stages/tokenizer/engine_key.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_report.h"
 #include "stages/tokenizer/tokenizer_settings.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 #include "stages/tokenizer/tokenizer_training.h"
 #include "stages/tokenizer/wordpiece_training.h"
 #include "text/regular_expression.h"
@@ -394,8 +392,7 @@ StageType TrainTokenizerType(std::string program) {
   type.kind = JobKind{
       .make = [program](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
         ASSIGN_OR_RETURN(TokenizerSettings settings, TokenizerSettingsOf(context.config, context.schema));
-        return std::unique_ptr<JobStage>(
-            std::make_unique<TrainTokenizer>(context.name, program, std::move(settings), context.schema));
+        return std::make_unique<TrainTokenizer>(context.name, program, std::move(settings), context.schema);
       },
       .out_optional = true,
       .names = {.own = IsOwnName},

@@ -1,13 +1,11 @@
 #include "stages/tokenizer/word_spill.h"
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <queue>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "base/crc32c.h"

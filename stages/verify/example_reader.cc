@@ -28,7 +28,7 @@ bool HasSuffix(std::string_view name, std::span<const std::string_view> suffixes
 
 Result<std::optional<TfExample>> ParseOptional(const std::optional<std::string_view>& record,
                                                std::uint64_t offset) {
-  if (!record) return std::optional<TfExample>();
+  if (!record) return std::nullopt;
   Result<TfExample> example = ParseTfExample(*record);
   if (!example.ok()) return std::move(example).status().Annotate(StrCat("record at offset ", offset));
   return std::optional(std::move(example).value());

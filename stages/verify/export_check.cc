@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <utility>
 
 #include "base/str.h"
 #include "stages/lines/label_names.h"
@@ -18,7 +17,7 @@ Result<std::string> ExportCheck::Read(std::string_view name) const {
 bool ExportCheck::TookLabels() const {
   const auto& sources = manifest().lineage.back().sources;
   return config().Has("labels") || std::any_of(sources.begin(), sources.end(), [](const auto& source) {
-           return source.first == kLabelsSource;
+           return source.name == kLabelsSource;
          });
 }
 

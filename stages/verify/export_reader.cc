@@ -8,10 +8,8 @@ namespace pipeline {
 std::optional<std::string> ReadBeside(const OpenBeside& beside, std::string_view name) {
   const Result<std::unique_ptr<ByteFile>> file = beside(name);
   if (!file.ok() || *file == nullptr || (*file)->size() > kMaxDescriptionBytes) return std::nullopt;
-  std::string bytes((*file)->size(), '\0');
-  const Result<std::unique_ptr<ByteReader>> reader = (*file)->Open(0, {});
-  if (!reader.ok() || (!bytes.empty() && !ReadExactly(**reader, bytes).ok())) return std::nullopt;
-  return bytes;
+  Result<std::string> bytes = ReadBytes(**file, 0, (*file)->size());
+  return bytes.ok() ? std::optional(std::move(*bytes)) : std::nullopt;
 }
 
 Status NothingToCount(std::string_view what) {

@@ -108,7 +108,7 @@ Result<std::optional<std::string_view>> TextLines::Next() {
   while (true) {
     ASSIGN_OR_RETURN(const bool begun, BeginSection());
     if (begun && feed_.rest().empty() && feed_.finished()) {
-      if (!feed_.BeginNextSection()) return std::optional<std::string_view>();
+      if (!feed_.BeginNextSection()) return std::nullopt;
       ends_ = {};
       knows_ends_ = false;
       if (!std::exchange(in_document_, false)) continue;

@@ -40,8 +40,7 @@ void CompareBytes(const MeasuredReader& found, const StoredObject& object, Findi
 std::optional<std::uint64_t> FrameBytes(const ByteFile& file, std::uint64_t offset,
                                         const std::stop_token& stop) {
   std::array<char, 12> bytes{};
-  const Result<std::unique_ptr<ByteReader>> reader = file.Open(offset, stop);
-  if (!reader.ok() || !ReadExactly(**reader, bytes).ok()) return std::nullopt;
+  if (!ReadAt(file, offset, bytes, stop).ok()) return std::nullopt;
   Decoder header({bytes.data(), bytes.size()});
   const std::uint64_t length = header.U64();
   if (header.U32() != MaskCrc32c(Crc32c({bytes.data(), 8}))) return std::nullopt;
@@ -104,7 +103,7 @@ Result<std::optional<std::uint64_t>> VerifyFrames(
     ASSIGN_OR_RETURN(const bool resumed, shard.Resume());
     if (resumed) continue;
     findings.Add(StrCat("the bytes after byte ", at, " cannot be divided into records"));
-    return std::optional<std::uint64_t>();
+    return std::nullopt;
   }
 }
 

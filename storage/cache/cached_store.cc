@@ -1,7 +1,6 @@
 #include "storage/cache/cached_store.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -128,7 +127,7 @@ class Reader final : public RepeatingReader {
 };
 
 Result<std::unique_ptr<ByteReader>> CachedFile::Open(std::uint64_t offset, std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, offset, std::move(stop)));
+  return std::make_unique<Reader>(*this, offset, std::move(stop));
 }
 
 class CachedWriter final : public ObjectWriter {
@@ -182,7 +181,7 @@ std::unique_ptr<ByteFile> CachedStore::Cached(const ObjectInfo& known) {
 
 Result<std::unique_ptr<ObjectWriter>> CachedStore::Create(std::string_view name, Condition condition) {
   ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_->Create(name, std::move(condition)));
-  return std::unique_ptr<ObjectWriter>(std::make_unique<CachedWriter>(std::move(writer), location_, cache_));
+  return std::make_unique<CachedWriter>(std::move(writer), location_, cache_);
 }
 
 }  // namespace pipeline

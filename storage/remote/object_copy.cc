@@ -51,8 +51,7 @@ Result<bool> AreEqual(const CopySource& from, const CopyTarget& to, const Object
 /// Downloads the whole source into a part beside the future object. Null: no part is kept.
 Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const CopyTarget& to,
                                                  const std::stop_token& stop) {
-  if (to.part.empty() || from.version.empty() || from.file->size() < kKeepsPartFrom)
-    return std::unique_ptr<LocalFile>();
+  if (to.part.empty() || from.version.empty() || from.file->size() < kKeepsPartFrom) return nullptr;
   Download download;
   download.name = from.name;
   download.path = to.part;
@@ -66,7 +65,7 @@ Result<std::unique_ptr<LocalFile>> FetchIntoPart(const CopySource& from, const C
   };
   Result<std::unique_ptr<ArrivingFile>> file = ArrivingFile::Begin(from.file, std::move(download));
   // Another process has the part, so this copy reads the source without one.
-  if (file.status().Detail<PartIsTaken>() != nullptr) return std::unique_ptr<LocalFile>();
+  if (file.status().Detail<PartIsTaken>() != nullptr) return nullptr;
   if (!file.ok()) return file.status();
   Status arrived = (*file)->WaitUntilWhole(stop);
   // The file is opened while the part is still ours, so that a process that takes the part before the link is

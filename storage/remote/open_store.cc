@@ -51,7 +51,7 @@ Status StoreOpener::EndLeftUploads() {
 
 Result<std::unique_ptr<Store>> StoreOpener::Open(std::string_view uri) {
   ASSIGN_OR_RETURN(const Uri place, Uri::Parse(uri));
-  if (place.is_local()) return std::unique_ptr<Store>(std::make_unique<LocalStore>(place.path));
+  if (place.is_local()) return std::make_unique<LocalStore>(place.path);
   RemoteOpener& opener = OpenerOf(place);
   if (Status ready = opener.Prepare(); !ready.ok()) return std::move(ready).Annotate(uri);
   return opener.OpenStore(place);

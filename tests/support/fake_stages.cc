@@ -21,9 +21,9 @@ StageType Fetch() {
   StageType type;
   type.name = "fetch";
   type.help = "Fetches a file.";
-  type.keys = {{"url", ValueType::kString, "", Effect::kBytes, "Where the file is."},
-               {"size", ValueType::kBytes, "~", Effect::kNone, "Its size, for forecasts.", {}, "url"},
-               {"pin", ValueType::kString, "~", Effect::kBytes, "What it must be."}};
+  type.keys = {{"url", ValueType::kString, "", "Where the file is."},
+               {"size", ValueType::kBytes, "~", "Its size, for forecasts.", Effect::kNone, "url"},
+               {"pin", ValueType::kString, "~", "What it must be."}};
   type.takes = Flow::kNothing;
   type.gives = Flow::kFiles;
   type.kind = FileListKind{};
@@ -34,13 +34,8 @@ StageType Lines() {
   StageType type;
   type.name = "lines";
   type.help = "Reads lines of text.";
-  type.keys = {{"documents",
-                ValueType::kChoice,
-                "blank_line",
-                Effect::kBytes,
-                "What ends a document.",
-                {"blank_line", "line"}},
-               {"partition", ValueType::kBytes, "64MiB", Effect::kBytes, "Text per partition."}};
+  type.keys = {Choice("documents", "blank_line", {"blank_line", "line"}, "What ends a document."),
+               {"partition", ValueType::kBytes, "64MiB", "Text per partition."}};
   type.takes = Flow::kFiles;
   type.check = [](const Json&, Schema& schema) -> Status {
     schema.columns = {{"text", ColumnType::kUtf8}};
@@ -55,11 +50,11 @@ StageType Map() {
   type.name = "map";
   type.version = 3;
   type.help = "Changes the text.";
-  type.keys = {{"form", ValueType::kChoice, "none", Effect::kBytes, "Which form.", {"none", "nfc", "nfkc"}},
-               {"strip", ValueType::kBoolean, "true", Effect::kBytes, "Strips white space."},
-               {"drop", ValueType::kStrings, "[]", Effect::kBytes, "Lines that are dropped."},
-               {"ratio", ValueType::kNumber, "0.5", Effect::kBytes, "How much."},
-               {"share", ValueType::kFractionRange, "~", Effect::kBytes, "From where to where."}};
+  type.keys = {Choice("form", "none", {"none", "nfc", "nfkc"}, "Which form."),
+               {"strip", ValueType::kBoolean, "true", "Strips white space."},
+               {"drop", ValueType::kStrings, "[]", "Lines that are dropped."},
+               {"ratio", ValueType::kNumber, "0.5", "How much."},
+               {"share", ValueType::kFractionRange, "~", "From where to where."}};
   type.reads = {"text"};
   type.libraries = {{"fake", "1.0"}};
   type.check = [](const Json& config, Schema&) -> Status {
@@ -74,7 +69,7 @@ StageType Divide() {
   StageType type;
   type.name = "divide";
   type.help = "Divides documents among splits.";
-  type.keys = {{"splits", ValueType::kSplits, "", Effect::kBytes, "Names and fractions."}};
+  type.keys = {{"splits", ValueType::kSplits, "", "Names and fractions."}};
   type.reads = {"text"};
   type.check = [](const Json& config, Schema& schema) -> Status {
     schema.columns.insert_or_assign("split", ColumnType::kU8);
@@ -104,10 +99,10 @@ StageType Publish() {
   StageType type;
   type.name = "publish";
   type.help = "Writes shards.";
-  type.keys = {{"name", ValueType::kString, "", Effect::kBytes, "Of the data set."},
-               {"version", ValueType::kString, "1.0.0", Effect::kBytes, "Of the data set."},
-               {"shards", ValueType::kShards, "auto", Effect::kBytes, "How many."},
-               {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "In which order."}};
+  type.keys = {{"name", ValueType::kString, "", "Of the data set."},
+               {"version", ValueType::kString, "1.0.0", "Of the data set."},
+               {"shards", ValueType::kShards, "auto", "How many."},
+               {"shuffle", ValueType::kShuffle, "{seed: 0}", "In which order."}};
   type.gives = Flow::kNothing;
   type.reads = {"text"};
   type.kind = SinkKind{
@@ -121,8 +116,8 @@ StageType Learn() {
   StageType type;
   type.name = "learn";
   type.help = "Learns from words.";
-  type.keys = {{"size", ValueType::kInteger, "", Effect::kBytes, "How much is learnt."},
-               {"steps", ValueType::kInteger, "100", Effect::kContinue, "How long."}};
+  type.keys = {{"size", ValueType::kInteger, "", "How much is learnt."},
+               {"steps", ValueType::kInteger, "100", "How long.", Effect::kContinue}};
   type.gives = Flow::kNothing;
   type.reads = {"cuts"};
   type.kind = JobKind{.make = Never<JobStage>()};

@@ -9,11 +9,10 @@
 #include "dag/records/partition_output.h"
 #include "dag/records/sink.h"
 #include "dag/records/transform.h"
-#include "stages/export/tfds/write_tfds.h"
-#include "stages/lines/exec.h"
+#include "stages/export/tfds/tfds_export.h"
+#include "stages/lines/line_stages.h"
 #include "stages/lines/split.h"
-#include "stages/sources/decompress.h"
-#include "stages/sources/download.h"
+#include "stages/sources/source_stages.h"
 
 namespace pipeline {
 
@@ -201,9 +200,9 @@ StageType LearnType(ToyHand& hand) {
   StageType type;
   type.name = "learn";
   type.help = "Learns.";
-  type.keys = {{"salt", ValueType::kString, "salt", Effect::kBytes, "What it begins with."},
-               {"rounds", ValueType::kInteger, "1", Effect::kContinue, "How long."},
-               {"needs", ValueType::kBytes, "0", Effect::kNone, "How much memory."}};
+  type.keys = {{"salt", ValueType::kString, "salt", "What it begins with."},
+               {"rounds", ValueType::kInteger, "1", "How long.", Effect::kContinue},
+               {"needs", ValueType::kBytes, "0", "How much memory.", Effect::kNone}};
   type.gives = Flow::kArtifact;
   type.reads = {"text"};
   type.kind = JobKind{.make = [&hand](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
@@ -249,8 +248,8 @@ StageType PickType() {
   StageType type;
   type.name = "pick";
   type.help = "Picks.";
-  type.keys = {{"count", ValueType::kInteger, "", Effect::kBytes, "How many."},
-               {"per", ValueType::kInteger, "3", Effect::kBytes, "How many in a partition."}};
+  type.keys = {{"count", ValueType::kInteger, "", "How many."},
+               {"per", ValueType::kInteger, "3", "How many in a partition."}};
   type.reads = {"text"};
   type.kind = BarrierKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<BarrierStage>> {
     return std::unique_ptr<BarrierStage>(std::make_unique<Pick>(context.config));

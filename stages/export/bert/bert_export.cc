@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "stages/export/bert/bert.h"
-#include "stages/export/bert/verify_bert.h"
-#include "stages/export/bert/write_bert.h"
 
 namespace pipeline {
 

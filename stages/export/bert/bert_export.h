@@ -1,10 +1,15 @@
-// Masked examples for BERT as an export format. On-disk format: stages/export/bert/bert.md.
+// Masked examples for BERT as an export format: the stage, the check and the row. On-disk format:
+// stages/export/bert/bert.md.
 #pragma once
+
+#include <memory>
 
 #include "stages/verify/export_format.h"
 
 namespace pipeline {
 
+StageType WriteBertType();
+std::unique_ptr<const ExportCheck> MakeBertCheck(const ExportLocation& artifact);
 ExportFormat BertExport();
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-#include "stages/export/bert/verify_bert.h"
+#include "stages/export/bert/bert_export.h"
 
 // Verifies examples of BERT. Their bytes: stages/export/bert/bert.md.
 #include <string>

@@ -1,5 +1,3 @@
-#include "stages/export/bert/write_bert.h"
-
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -10,6 +8,7 @@
 #include "base/str.h"
 #include "stages/export/bert/bert.h"
 #include "stages/export/bert/bert_documents.h"
+#include "stages/export/bert/bert_export.h"
 #include "stages/export/bert/bert_info.h"
 #include "stages/export/bert/bert_instances.h"
 #include "stages/shards/made_rows.h"
@@ -124,16 +123,16 @@ std::uint64_t DocumentMemory(std::size_t splits, std::uint64_t text_bytes) {
   return kMadeRowsBytes + splits * BertDocuments::kMemoryOfAny + BertDocuments::kMemoryOfByte * text_bytes;
 }
 
+/// Has no encoder, because an instance needs whole documents, and for B another document; the Sink makes
+/// instances.
 class WriteBert final : public ShardedStage {
  public:
   WriteBert(const Settings& settings, std::vector<bool> continues, ShardRules shards)
       : ShardedStage(std::move(shards)), settings_(settings), continues_(std::move(continues)) {}
 
-  /// Null, because an instance needs whole documents, and for B another document; the Sink makes instances.
-  const Transform* encoder() const override { return nullptr; }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
-    return std::unique_ptr<Sink>(std::make_unique<BertSink>(std::move(rows), id, settings_, continues_));
+    return std::make_unique<BertSink>(std::move(rows), id, settings_, continues_);
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     return ShardedStage::partition_memory(text_bytes) + DocumentMemory(settings_.splits.size(), text_bytes);
@@ -234,8 +233,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
     continues.push_back(vocabulary.pieces[id].starts_with(kContinuation));
   ShardRules rules = RulesOf(context, facts, std::move(vocabulary.bytes));
   settings.splits = rules.splits;
-  return std::unique_ptr<SinkStage>(
-      std::make_unique<WriteBert>(settings, std::move(continues), std::move(rules)));
+  return std::make_unique<WriteBert>(settings, std::move(continues), std::move(rules));
 }
 
 Status Check(const Json& config, Schema& schema) {
@@ -262,28 +260,23 @@ Status Check(const Json& config, Schema& schema) {
 
 std::vector<ConfigKey> Keys() {
   std::vector<ConfigKey> keys = {
-      {kSeqLenKey, ValueType::kInteger, "128", Effect::kBytes,
+      {kSeqLenKey, ValueType::kInteger, "128",
        "Ids of an example, [CLS] and [SEP] among them: the trainer's max_seq_length."},
-      {kPredictionsKey, ValueType::kInteger, "20", Effect::kBytes,
+      {kPredictionsKey, ValueType::kInteger, "20",
        "The most ids of an example that are predicted: the trainer's max_predictions_per_seq."},
-      {kMaskedKey, ValueType::kNumber, "0.15", Effect::kBytes, "Share of the ids that are predicted."},
-      {kDupeKey, ValueType::kInteger, "10", Effect::kBytes,
+      {kMaskedKey, ValueType::kNumber, "0.15", "Share of the ids that are predicted."},
+      {kDupeKey, ValueType::kInteger, "10",
        "Passes over the documents, each with pairs and masks of its own."},
-      {kShortKey, ValueType::kNumber, "0.1", Effect::kBytes,
+      {kShortKey, ValueType::kNumber, "0.1",
        "Share of the documents, or without pairs of the examples, that are cut shorter at random."},
-      {kNextKey, ValueType::kBoolean, "true", Effect::kBytes,
+      {kNextKey, ValueType::kBoolean, "true",
        "Whether an example is two segments, of which the second follows or is of another document; else it "
        "is "
        "one of whole sentences."},
-      {kWordsKey,
-       ValueType::kChoice,
-       "none",
-       Effect::kBytes,
-       "The unit of masks: single pieces (none), pieces with the ## behind them, or morphemes.",
-       {"none", "pieces", "morphemes"}},
-      {kSeedKey, ValueType::kInteger, "12345", Effect::kBytes, "Seed of pairs and masks."},
-      {kSizeKey, ValueType::kChoice, "base", Effect::kBytes, "The model that bert_config.json describes.",
-       BertModelSizes()},
+      Choice(kWordsKey, "none", {"none", "pieces", "morphemes"},
+             "The unit of masks: single pieces (none), pieces with the ## behind them, or morphemes."),
+      {kSeedKey, ValueType::kInteger, "12345", "Seed of pairs and masks."},
+      Choice(kSizeKey, "base", BertModelSizes(), "The model that bert_config.json describes."),
   };
   AppendShardKeys(keys);
   return keys;
@@ -320,11 +313,7 @@ StageType WriteBertType() {
       Tally("only_sentence", "Examples whose document had nothing left for the second segment."),
       Tally("short_targets", "Examples that were cut shorter at random."),
       Tally("partitions_of_one_document", "Partitions without another document for a second segment.")};
-  type.named_inputs = {
-      {.name = kTokenizerInput,
-       .or_file = true,
-       .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
-       .inherited = true}};
+  type.named_inputs = {TokenizerOfIds()};
   type.check = Check;
   type.check_promised = OfPromisedTokenizer(
       [](const Json&, const Schema&, const TokenizerFacts& facts) { return CheckBertTokenizer(facts); });

@@ -4,8 +4,6 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "stages/export/jsonl/verify_jsonl.h"
-#include "stages/export/jsonl/write_jsonl.h"
 #include "stages/verify/text_reader.h"
 #include "text/white_space.h"
 

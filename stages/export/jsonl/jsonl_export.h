@@ -1,10 +1,28 @@
-// JSON Lines as an export format. On-disk format: stages/export/jsonl/jsonl.md.
+// JSON Lines as an export format: the stage, the check and the row. On-disk format:
+// stages/export/jsonl/jsonl.md.
 #pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "stages/verify/export_format.h"
 
 namespace pipeline {
 
+StageType WriteJsonlType();
+
+/// The members of a row, in order. `schema`: of the input records.
+std::vector<std::string> JsonlMembers(const Json& config, const Schema& schema);
+
+/// The file name of a split, without the shard number and ".json".
+std::string JsonlFileOf(const Json& config, std::string_view split);
+
+/// True if rows are pairs for span corruption.
+bool CorruptsSpans(const Json& config);
+
+std::unique_ptr<const ExportCheck> MakeJsonlCheck(const ExportLocation& artifact);
 ExportFormat JsonlExport();
 
 }  // namespace pipeline

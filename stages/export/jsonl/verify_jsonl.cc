@@ -1,13 +1,11 @@
-#include "stages/export/jsonl/verify_jsonl.h"
+#include "stages/export/jsonl/jsonl_export.h"
 
 // Verifies JSON Lines. Their bytes: stages/export/jsonl/jsonl.md.
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/str.h"
 #include "stages/export/jsonl/jsonl.h"
-#include "stages/export/jsonl/write_jsonl.h"
 #include "text/span_corruption.h"
 #include "text/utf8.h"
 

@@ -1,5 +1,3 @@
-#include "stages/export/jsonl/write_jsonl.h"
-
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -10,10 +8,11 @@
 #include "dag/pipeline_file/mistake.h"
 #include "formats/coding.h"
 #include "stages/export/jsonl/jsonl.h"
+#include "stages/export/jsonl/jsonl_export.h"
 #include "stages/shards/document_sink.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 #include "text/span_corruption.h"
 
 namespace pipeline {
@@ -394,33 +393,24 @@ StageType WriteJsonlType() {
   type.name = "write_jsonl";
   type.help = "Writes JSON Lines: train.json, val.json and a file for each other split.";
   type.keys = {
-      {"text_field", ValueType::kString, "~", Effect::kBytes,
-       "The member that holds the text; `text` without it."},
-      {"fields", ValueType::kMap, "~", Effect::kBytes,
+      {"text_field", ValueType::kString, "~", "The member that holds the text; `text` without it."},
+      {"fields", ValueType::kMap, "~",
        "Where records have fields: the members of a row and the field that each holds; without it all, by "
        "name."},
-      {"label_field", ValueType::kString, "~", Effect::kBytes,
+      {"label_field", ValueType::kString, "~",
        "The member that holds the label of records that have one; `label` without it."},
-      {"unit",
-       ValueType::kChoice,
-       "record",
-       Effect::kBytes,
-       "The content of a row: a record, or a document, with its records as lines of the text.",
-       {"record", "document"}},
-      {"task",
-       ValueType::kChoice,
-       "text",
-       Effect::kBytes,
-       "The task of the rows: text as it is, or pairs of source and target for T5's span corruption.",
-       {"text", "span_corruption"}},
-      {"noise", ValueType::kNumber, "~", Effect::kBytes,
+      Choice("unit", "record", {"record", "document"},
+             "The content of a row: a record, or a document, with its records as lines of the text."),
+      Choice("task", "text", {"text", "span_corruption"},
+             "The task of the rows: text as it is, or pairs of source and target for T5's span corruption."),
+      {"noise", ValueType::kNumber, "~",
        "Span corruption: share of a line that sentinels stand for; 0.15 without it."},
-      {"mean_span", ValueType::kNumber, "~", Effect::kBytes,
+      {"mean_span", ValueType::kNumber, "~",
        "Span corruption: pieces, morphemes or words of a span; 3 without it."},
-      {"max_source", ValueType::kInteger, "~", Effect::kBytes,
+      {"max_source", ValueType::kInteger, "~",
        "Span corruption: the longest source, in those; a longer line becomes several pairs; 512 without it."},
-      {"seed", ValueType::kInteger, "~", Effect::kBytes, "Span corruption: which spans; 0 without it."},
-      {"names", ValueType::kMap, "~", Effect::kBytes,
+      {"seed", ValueType::kInteger, "~", "Span corruption: which spans; 0 without it."},
+      {"names", ValueType::kMap, "~",
        "Names of files by split, without .json; without it `val` for validation, the split's own for "
        "others."},
   };
@@ -435,7 +425,7 @@ StageType WriteJsonlType() {
                   Drop("dropped_sentinel", "Span corruption: its text holds a sentinel.")};
   type.check = Check;
   type.kind = SinkKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<SinkStage>> {
-                         return std::unique_ptr<SinkStage>(std::make_unique<WriteJsonl>(context));
+                         return std::make_unique<WriteJsonl>(context);
                        },
                        .first_pass_keys = {kShuffleKey, "text_field", "fields", "label_field", "unit", "task",
                                            "noise", "mean_span", "max_source", "seed"},

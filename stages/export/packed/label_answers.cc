@@ -38,7 +38,7 @@ class LabelCheck final : public Transform {
   explicit LabelCheck(KeepSome keep) : keep_(std::move(keep)) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<LabelCheckWorker>(keep_));
+    return std::make_unique<LabelCheckWorker>(keep_);
   }
 
  private:

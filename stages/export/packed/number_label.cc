@@ -6,6 +6,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/words.h"
+
 namespace pipeline {
 
 namespace {
@@ -18,11 +20,9 @@ constexpr double kAbovePlain = 1e16;
 
 std::optional<std::string> NumberLabel(std::string_view label) {
   if (label.starts_with('+') && !label.starts_with("+-")) label.remove_prefix(1);
-  const char* const end = label.data() + label.size();
-  double number = 0;
-  const auto [at, error] = std::from_chars(label.data(), end, number);
-  if (error != std::errc() || at != end || !std::isfinite(number)) return std::nullopt;
-  if (number == 0) number = 0;  // -0 is the same number
+  const auto parsed = ParseNumber<double>(label);
+  if (!parsed || !std::isfinite(*parsed)) return std::nullopt;
+  const double number = *parsed == 0 ? 0 : *parsed;  // -0 is the same number
   const double size = std::abs(number);
   const bool plain = size == 0 || (size >= kLeastPlain && size < kAbovePlain);
   std::array<char, kLongestNumber> text;

@@ -1,8 +1,6 @@
 #include "stages/export/packed/packed_export.h"
 
 #include "stages/export/packed/packed_reader.h"
-#include "stages/export/packed/verify_packed.h"
-#include "stages/export/packed/write_packed.h"
 
 namespace pipeline {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <utility>
 
 #include "base/json_fields.h"
 #include "base/str.h"

@@ -74,7 +74,7 @@ NextExample RawRowsOf(std::unique_ptr<ByteReader> input, std::uint64_t size, con
   std::string row((std::size_t{info.seq_len} + 1) * id_bytes, '\0');
   return [input = std::shared_ptr<ByteReader>(std::move(input)), id_bytes, row,
           left = size]() mutable -> Result<std::optional<TfExample>> {
-    if (left == 0) return std::optional<TfExample>();
+    if (left == 0) return std::nullopt;
     RETURN_IF_ERROR(ReadExactly(*input, row));
     left -= row.size();
     std::vector<std::uint32_t> ids;
@@ -127,9 +127,7 @@ class PackedReader final : public ExportReader {
     ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, beside_(name));
     if (file == nullptr) return std::vector<PackedIndexEntry>();
     if (file->size() > kMaxIndexBytes) return Status(Code::kResourceExhausted, "larger than 1 GiB");
-    std::string bytes(file->size(), '\0');
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
-    if (!bytes.empty()) RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+    ASSIGN_OR_RETURN(const std::string bytes, ReadBytes(*file, 0, file->size()));
     return ParsePackedIndex(bytes);
   }
 

@@ -1,4 +1,4 @@
-#include "stages/export/packed/verify_packed.h"
+#include "stages/export/packed/packed_export.h"
 
 // Verifies packed rows. Their bytes: stages/export/packed/packed.md.
 #include <algorithm>

@@ -1,5 +1,3 @@
-#include "stages/export/packed/write_packed.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "stages/export/packed/best_fit_packer.h"
 #include "stages/export/packed/label_answers.h"
 #include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/packed_sink.h"
 #include "stages/lines/label_names.h"
@@ -252,8 +251,8 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
   info.number_labels = rules.labels && info.labels.empty();
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
-  return std::unique_ptr<SinkStage>(
-      std::make_unique<WritePacked>(rules, RulesOf(context, info, rules.weights, tokenizer->second, facts)));
+  return std::make_unique<WritePacked>(rules,
+                                       RulesOf(context, info, rules.weights, tokenizer->second, facts));
 }
 
 /// Checks what labels need of the other keys.
@@ -311,25 +310,18 @@ StageType WritePackedType(const ChooseWeights& weights) {
   type.name = "write_packed";
   type.help = "Writes rows of token ids, packed without gaps, that language model trainers read.";
   type.keys = {
-      {kSeqLenKey, ValueType::kInteger, "", Effect::kBytes,
+      {kSeqLenKey, ValueType::kInteger, "",
        "Targets of a row; it has one id more, the first of which is context alone."},
-      {kPackingKey,
-       ValueType::kChoice,
-       kStreamPacking,
-       Effect::kBytes,
-       "`stream` cuts documents wherever a row ends; `best_fit` cuts those alone that no row holds, and "
-       "fills rows up.",
-       {kStreamPacking, kBestFitPacking}},
-      {kEncodingKey,
-       ValueType::kChoice,
-       "example",
-       Effect::kBytes,
-       "How rows lie in shards: TFRecord of Examples, ids of two or four bytes, a Megatron data set, "
-       "ArrayRecord.",
-       {"example", "raw16", "raw32", "mmap", "array_record"}},
-      {kSegmentsKey, ValueType::kBoolean, "false", Effect::kBytes,
+      Choice(
+          kPackingKey, kStreamPacking, {kStreamPacking, kBestFitPacking},
+          "`stream` cuts documents wherever a row ends; `best_fit` cuts those alone that no row holds, and "
+          "fills rows up."),
+      Choice(kEncodingKey, "example", {"example", "raw16", "raw32", "mmap", "array_record"},
+             "How rows lie in shards: TFRecord of Examples, ids of two or four bytes, a Megatron data set, "
+             "ArrayRecord."),
+      {kSegmentsKey, ValueType::kBoolean, "false",
        "Whether Examples also have, for each id, the number of its document and its position there."},
-      {kAnswersAfterKey, ValueType::kString, "~", Effect::kBytes,
+      {kAnswersAfterKey, ValueType::kString, "~",
        "A piece of the tokenizer, e.g. <answer>: only the ids of a document behind its first one are "
        "scored."},
   };
@@ -337,11 +329,7 @@ StageType WritePackedType(const ChooseWeights& weights) {
   AppendShardKeys(type.keys);
   type.gives = Flow::kArtifact;
   type.reads = {"text", "ids", "id_ends"};
-  type.named_inputs = {
-      {.name = kTokenizerInput,
-       .or_file = true,
-       .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
-       .inherited = true}};
+  type.named_inputs = {TokenizerOfIds()};
   type.reasons = {Tally(std::string(kRowIds), "Ids of all rows, with `packing: best_fit`."),
                   Tally(std::string(kFillIds), "Ids that fill rows; see `padding`."),
                   Tally(StrCat(kScoredOf, "*"), "Targets of the split of that name that the loss counts."),

@@ -7,8 +7,6 @@
 #include "formats/tfrecord.h"
 #include "stages/export/tfdata/tfdata.h"
 #include "stages/export/tfdata/tfdata_info.h"
-#include "stages/export/tfdata/verify_tfdata.h"
-#include "stages/export/tfdata/write_tfdata.h"
 
 namespace pipeline {
 
@@ -37,7 +35,7 @@ class SnapshotIds {
   Result<std::optional<std::uint32_t>> Next() {
     const std::uint64_t offset = records_->offset();
     ASSIGN_OR_RETURN(const std::optional<std::string_view> record, records_->Next());
-    if (!record) return std::optional<std::uint32_t>();
+    if (!record) return std::nullopt;
     Result<std::uint32_t> id = ParseTfdataElement(*record);
     if (!id.ok()) return std::move(id).status().Annotate(StrCat("element at offset ", offset));
     return std::optional(*id);

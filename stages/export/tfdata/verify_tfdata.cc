@@ -1,4 +1,4 @@
-#include "stages/export/tfdata/verify_tfdata.h"
+#include "stages/export/tfdata/tfdata_export.h"
 
 // Verifies directories of ids. Their bytes: stages/export/tfdata/tfdata.md.
 #include <string>
@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "stages/export/tfdata/tfdata.h"
 #include "stages/export/tfdata/tfdata_info.h"
-#include "stages/export/tfdata/write_tfdata.h"
 #include "stages/shards/shard_ranges.h"
 
 namespace pipeline {

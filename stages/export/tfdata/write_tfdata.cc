@@ -1,5 +1,3 @@
-#include "stages/export/tfdata/write_tfdata.h"
-
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -9,12 +7,13 @@
 #include "dag/pipeline_file/mistake.h"
 #include "formats/coding.h"
 #include "stages/export/tfdata/tfdata.h"
+#include "stages/export/tfdata/tfdata_export.h"
 #include "stages/export/tfdata/tfdata_info.h"
 #include "stages/shards/document_sink.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/shards/shard_ranges.h"
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
 
@@ -77,9 +76,7 @@ class IdWorker final : public Worker {
 class IdPacker final : public Transform {
  public:
   explicit IdPacker(const IdRules& rules) : rules_(rules) {}
-  Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::unique_ptr<Worker>(std::make_unique<IdWorker>(rules_));
-  }
+  Result<std::unique_ptr<Worker>> NewWorker() const override { return std::make_unique<IdWorker>(rules_); }
 
  private:
   const IdRules& rules_;
@@ -235,7 +232,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
   if (rules.eos != "none") rules.eos_id = static_cast<std::uint32_t>(facts.eos_id);
   const auto eval_ids = static_cast<std::uint64_t>(context.config["eval_ids"].AsInt());
   const ShardRules shards = RulesOf(context, tokenizer->second, facts, rules);
-  return std::unique_ptr<SinkStage>(std::make_unique<WriteTfdata>(std::move(rules), shards, eval_ids));
+  return std::make_unique<WriteTfdata>(std::move(rules), shards, eval_ids);
 }
 
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
@@ -286,29 +283,22 @@ StageType WriteTfdataType() {
   type.name = "write_tfdata";
   type.help = "Writes token ids as directories that tf.data.Dataset.load opens, for JEstimator.";
   type.keys = {
-      {"name", ValueType::kString, "", Effect::kBytes,
+      {"name", ValueType::kString, "",
        "The name of the directories of train, in front of their number: NAME-00000-of-00500."},
-      {"names", ValueType::kMap, "~", Effect::kBytes,
+      {"names", ValueType::kMap, "~",
        "Names of the directories of other splits, one each; without it the split's own."},
-      {"eos",
-       ValueType::kChoice,
-       "document",
-       Effect::kBytes,
-       "The position of the id eos: behind each document, behind each line, or nowhere.",
-       {"document", "line", "none"}},
-      {"eval_ids", ValueType::kInteger, "~", Effect::kNone,
-       "Ids that each split other than train must have: those of a batch, 512 * 512 as JEstimator is told."},
+      Choice("eos", "document", {"document", "line", "none"},
+             "The position of the id eos: behind each document, behind each line, or nowhere."),
+      {"eval_ids", ValueType::kInteger, "~",
+       "Ids that each split other than train must have: those of a batch, 512 * 512 as JEstimator is told.",
+       Effect::kNone},
   };
   AppendShardKeys(type.keys);
   // The key eval_ids replaces it, because eval_batch would count documents.
   std::erase_if(type.keys, [](const ConfigKey& key) { return key.name == "eval_batch"; });
   type.gives = Flow::kArtifact;
   type.reads = {"ids"};
-  type.named_inputs = {
-      {.name = kTokenizerInput,
-       .or_file = true,
-       .help = "The tokenizer that made the ids; left out, the one of the stage that encoded.",
-       .inherited = true}};
+  type.named_inputs = {TokenizerOfIds()};
   type.check = Check;
   type.check_promised = OfPromisedTokenizer(CheckTokenizer);
   type.kind = SinkKind{.make = Make,

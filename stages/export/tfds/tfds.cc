@@ -1,15 +1,12 @@
 #include "stages/export/tfds/tfds.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <iterator>
-#include <limits>
 #include <set>
 #include <span>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "stages/export/tfds/tfds_public_names.h"
 
 namespace pipeline {
@@ -53,9 +50,7 @@ Result<std::uint64_t> Count(const Json& value, std::string_view field) {
   if (value.is_int()) {
     number = value.AsInt();
   } else {
-    const std::string_view digits = value.AsString();
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || end != digits.data() + digits.size()) number = -1;
+    number = ParseNumber<std::int64_t>(value.AsString()).value_or(-1);
   }
   if (number < 0) return Refuse(field, "not a count");
   return static_cast<std::uint64_t>(number);

@@ -1,8 +1,6 @@
 #include "stages/export/tfds/tfds_export.h"
 
 #include "stages/export/tfds/tfds.h"
-#include "stages/export/tfds/verify_tfds.h"
-#include "stages/export/tfds/write_tfds.h"
 
 namespace pipeline {
 

@@ -1,4 +1,4 @@
-#include "stages/export/tfds/verify_tfds.h"
+#include "stages/export/tfds/tfds_export.h"
 
 // Verifies a TFDS data set. Its bytes: stages/export/tfds/tfds.md.
 #include <algorithm>

@@ -1,5 +1,3 @@
-#include "stages/export/tfds/write_tfds.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
 #include "stages/export/tfds/tfds_encoder.h"
+#include "stages/export/tfds/tfds_export.h"
 #include "stages/lines/label_names.h"
 #include "stages/lines/label_numbers.h"
 #include "stages/shards/shard_keys.h"
@@ -173,7 +172,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
     records.tokenizer = std::move(encoder).value();
     records.max_tokens = static_cast<std::size_t>(MaxTokens(config));
   }
-  return std::unique_ptr<SinkStage>(std::make_unique<WriteTfds>(context, std::move(records), beside));
+  return std::make_unique<WriteTfds>(context, std::move(records), beside);
 }
 
 bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
@@ -216,18 +215,17 @@ StageType WriteTfdsType() {
   type.name = "write_tfds";
   type.help = "Writes a data set that TensorFlow Datasets loads from its files alone.";
   type.keys = {
-      {"name", ValueType::kString, "", Effect::kBytes, "The data set's name, in lower snake case."},
-      {"version", ValueType::kString, "1.0.0", Effect::kBytes, "The data set's version, X.Y.Z."},
-      {"description", ValueType::kString, "~", Effect::kBytes,
-       "A description of the data set, for its readers."},
-      {"features", ValueType::kStrings, "~", Effect::kBytes,
+      {"name", ValueType::kString, "", "The data set's name, in lower snake case."},
+      {"version", ValueType::kString, "1.0.0", "The data set's version, X.Y.Z."},
+      {"description", ValueType::kString, "~", "A description of the data set, for its readers."},
+      {"features", ValueType::kStrings, "~",
        "The feature of the text, or of each field in their order; by default `text`, or the fields' names."},
   };
   for (ConfigKey& key : LabelKeys("Where records have labels: all of them, in the order of their numbers."))
     type.keys.push_back(std::move(key));
   const std::vector<ConfigKey> keys = {
       UnknownLabelKey(),
-      {"max_tokens", ValueType::kInteger, "~", Effect::kBytes,
+      {"max_tokens", ValueType::kInteger, "~",
        "The trainer's longest line in ids of `tokenizer`, its end mark included; longer lines are split at "
        "the ends of sentences instead of being dropped there. 0: lines of any length."},
   };

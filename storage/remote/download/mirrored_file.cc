@@ -100,7 +100,7 @@ MirroredFile::MirroredFile(std::vector<std::string> urls, std::uint64_t size, Op
 
 Result<std::unique_ptr<ByteReader>> MirroredFile::OpenRange(std::uint64_t begin, std::uint64_t end,
                                                             std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
+  return std::make_unique<Reader>(*this, begin, end, std::move(stop));
 }
 
 Result<std::shared_ptr<const RangedFile>> MirroredFile::FileAt(std::size_t address,

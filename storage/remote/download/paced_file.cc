@@ -107,7 +107,7 @@ class PacedFile::Reader final : public RepeatingReader {
 
 Result<std::unique_ptr<ByteReader>> PacedFile::OpenRange(std::uint64_t begin, std::uint64_t end,
                                                          std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
+  return std::make_unique<Reader>(*this, begin, end, std::move(stop));
 }
 
 void PacedFile::Say(const std::string& line) const {

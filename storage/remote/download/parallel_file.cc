@@ -158,8 +158,7 @@ class ParallelReader final : public RepeatingReader {
 }  // namespace
 
 Result<std::unique_ptr<ByteReader>> ParallelFile::Open(std::uint64_t offset, std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(
-      std::make_unique<ParallelReader>(*file_, connections_, part_, compared_, offset, std::move(stop)));
+  return std::make_unique<ParallelReader>(*file_, connections_, part_, compared_, offset, std::move(stop));
 }
 
 }  // namespace pipeline

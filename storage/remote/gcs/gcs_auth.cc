@@ -41,9 +41,7 @@ Result<GcsCredentials> ReadCredentials(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
   if (file->size() > kMaxCredentialBytes)
     return Status(Code::kInvalidArgument, StrCat(path, ": too large to be a file of credentials"));
-  std::string text(file->size(), '\0');
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
-  if (!text.empty()) RETURN_IF_ERROR(ReadExactly(*reader, text));
+  ASSIGN_OR_RETURN(const std::string text, ReadBytes(*file, 0, file->size()));
   struct stat found;
   if (fstat(file->descriptor(), &found) == 0 && (found.st_mode & S_IROTH) != 0)
     LogWarning(
@@ -67,11 +65,9 @@ bool SkipsGoogle(const EnvironmentLookup& environment) {
 
 bool MadeByGoogle(const std::string& product_file) {
   const Result<std::unique_ptr<LocalFile>> file = LocalFile::Open(product_file);
-  const Result<std::unique_ptr<ByteReader>> reader = file.ok()
-                                                         ? (*file)->Open(std::uint64_t{0}, std::stop_token())
-                                                         : Result<std::unique_ptr<ByteReader>>(file.status());
-  std::string text(6, '\0');
-  return reader.ok() && ReadExactly(**reader, text).ok() && text == "Google";
+  if (!file.ok()) return false;
+  const Result<std::string> text = ReadBytes(**file, 0, 6);
+  return text.ok() && *text == "Google";
 }
 
 }  // namespace
@@ -138,7 +134,7 @@ GcsAuth::GcsAuth(GcsCredentials credentials, GcsTokenTools tools)
     : credentials_(std::move(credentials)), tools_(std::move(tools)) {}
 
 Result<std::optional<Secret>> GcsAuth::Token(std::stop_token stop) {
-  if (anonymous()) return std::optional<Secret>();
+  if (anonymous()) return std::nullopt;
   Lock lock(mutex_);
   for (;;) {
     const nanoseconds now = tools_.means.clock->Monotonic();

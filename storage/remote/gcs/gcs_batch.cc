@@ -1,10 +1,10 @@
 #include "storage/remote/gcs/gcs_batch.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "storage/remote/gcs/gcs_location.h"
 #include "storage/remote/http/http_text.h"
 
@@ -22,9 +22,7 @@ Status NoBatch() { return Status(Code::kUnavailable, "the answer is no batch of 
 
 /// Takes a line with its end off `text`; returns it without.
 std::string_view TakeLine(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  std::string_view line = TakeUntil(text, '\n');
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
 }
@@ -59,14 +57,6 @@ std::string BoundaryOf(std::string_view content_type) {
   if (quoted) value.remove_prefix(1);
   value = value.substr(0, value.find_first_of(quoted ? "\"" : "; \t"));
   return value.size() <= kLongestBoundary ? std::string(value) : std::string();
-}
-
-template <class Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
 }
 
 /// Returns the number of the request that `<response-pipe-7>` answers.

@@ -1,7 +1,6 @@
 #include "storage/remote/gcs/gcs_checkup.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <map>
 #include <utility>
@@ -31,13 +30,6 @@ constexpr std::uint64_t kMaxAnswer = 64 << 10;
 constexpr std::string_view kProbe = ".pipe/probe-";
 constexpr std::string_view kCreate = "gcloud storage buckets create gs://";
 constexpr std::string_view kUpdate = "gcloud storage buckets update gs://";
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 /// The account of ".../serviceAccounts/EMAIL:generateAccessToken".
 std::string AccountOf(std::string_view impersonation_url) {

@@ -97,10 +97,10 @@ Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsU
   request.url.insert(request.url.find('?'), "/compose");
   request.body = body.Dump();
   ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
-  if (answer.status == 412) return std::optional<GcsObject>();
+  if (answer.status == 412) return std::nullopt;
   if (answer.status >= 300) return operation.Failure(answer.error);
   ASSIGN_OR_RETURN(GcsObject object, ParseGcsObject(answer.body));
-  if (object.size == spool.size() && object.crc32c == spool.crc32c()) return std::optional(std::move(object));
+  if (object.size == spool.size() && object.crc32c == spool.crc32c()) return object;
   RETURN_IF_ERROR(RemoveGcsObject(location, {}));
   return Status(Code::kDataLoss,
                 StrCat(location.Where(),

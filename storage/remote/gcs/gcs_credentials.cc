@@ -1,7 +1,6 @@
 #include "storage/remote/gcs/gcs_credentials.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "base/json.h"

@@ -39,7 +39,7 @@ Result<std::optional<GcsObject>> StatGcsObject(const GcsLocation& location, std:
   request.url = location.client->ObjectUrl(location.bucket, location.name, Fields(""));
   for (;;) {
     ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
-    if (answer.status == 404 && !IsMissingBucket(answer.error)) return std::optional<GcsObject>();
+    if (answer.status == 404 && !IsMissingBucket(answer.error)) return std::nullopt;
     if (answer.status >= 300) return operation.Failure(answer.error);
     Result<GcsObject> object = ParseGcsObject(answer.body);
     if (object.ok()) return std::optional(std::move(object).value());
@@ -123,7 +123,7 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const
     if (answer.status == 404)
       return Status(Code::kDataLoss,
                     StrCat(from.Where(), ": was replaced or removed while it was copied; copy it again"));
-    if (answer.status == 412) return std::optional<GcsObject>();
+    if (answer.status == 412) return std::nullopt;
     // A refused token has ended, perhaps because the copy was made and the answer was lost. The copy begins
     // again; if it was made, its generation shows this.
     if (answer.status == 400 && !token.empty() && ++turn < kObjectTurns) {
@@ -135,7 +135,7 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const
     token = said.ok() ? (*said)["rewriteToken"].AsString() : "";
     if (said.ok() && (*said)["done"].AsBool()) {
       ASSIGN_OR_RETURN(GcsObject object, ReadGcsObject((*said)["resource"]));
-      return std::optional(std::move(object));
+      return object;
     }
     if (token.empty()) {
       RETURN_IF_ERROR(operation.Again(operation.Unavailable("the answer is not that of a rewrite")));

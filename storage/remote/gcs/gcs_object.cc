@@ -1,6 +1,5 @@
 #include "storage/remote/gcs/gcs_object.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "base/attendance.h"

@@ -150,7 +150,7 @@ class Reader final : public RepeatingReader {
 
 Result<std::unique_ptr<ByteReader>> GcsFile::OpenRange(std::uint64_t begin, std::uint64_t end,
                                                        std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
+  return std::make_unique<Reader>(*this, begin, end, std::move(stop));
 }
 
 }  // namespace pipeline

@@ -45,8 +45,7 @@ class GcsOpener final : public RemoteOpener {
 
   Result<std::unique_ptr<Store>> OpenStore(const Uri& location) override {
     ASSIGN_OR_RETURN(std::shared_ptr<GcsClient> client, Client());
-    return std::unique_ptr<Store>(
-        std::make_unique<GcsStore>(std::move(client), location.authority, location.path, Writing()));
+    return std::make_unique<GcsStore>(std::move(client), location.authority, location.path, Writing());
   }
 
   Status CheckName(std::string_view name) const override { return CheckGcsName(name); }
@@ -55,7 +54,7 @@ class GcsOpener final : public RemoteOpener {
     ASSIGN_OR_RETURN(const std::shared_ptr<GcsClient> client, Client());
     ASSIGN_OR_RETURN(std::optional<GcsObject> object,
                      StatGcsObject({client, location.authority, location.path}, std::move(stop)));
-    if (!object) return std::optional<RemoteObject>();
+    if (!object) return std::nullopt;
     return std::optional(ObjectOf(client, location.authority, *std::move(object)));
   }
 

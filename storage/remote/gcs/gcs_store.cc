@@ -42,7 +42,7 @@ Result<std::unique_ptr<ByteFile>> GcsStore::Open(std::string_view name) {
   ASSIGN_OR_RETURN(const GcsLocation location, LocationOf(name));
   ASSIGN_OR_RETURN(std::optional<GcsObject> object, StatGcsObject(location, {}));
   if (!object) return Status(Code::kNotFound, StrCat(location.Where(), ": no such object"));
-  return std::unique_ptr<ByteFile>(std::make_unique<GcsFile>(client_, bucket_, std::move(*object)));
+  return std::make_unique<GcsFile>(client_, bucket_, std::move(*object));
 }
 
 Result<std::unique_ptr<ByteFile>> GcsStore::OpenKnown(const ObjectInfo& known) {
@@ -55,14 +55,13 @@ Result<std::unique_ptr<ByteFile>> GcsStore::OpenKnown(const ObjectInfo& known) {
   object.size = known.size;
   object.generation = known.version;
   object.crc32c = known.crc32c;
-  return std::unique_ptr<ByteFile>(std::make_unique<GcsFile>(client_, bucket_, std::move(object)));
+  return std::make_unique<GcsFile>(client_, bucket_, std::move(object));
 }
 
 Result<std::unique_ptr<ObjectWriter>> GcsStore::Create(std::string_view name, Condition condition) {
   ASSIGN_OR_RETURN(GcsLocation location, LocationOf(name));
   RETURN_IF_ERROR(spooler_->Prepare());
-  return std::unique_ptr<ObjectWriter>(
-      std::make_unique<GcsWriter>(std::string(name), std::move(location), std::move(condition), spooler_));
+  return std::make_unique<GcsWriter>(std::string(name), std::move(location), std::move(condition), spooler_);
 }
 
 Result<std::optional<ObjectInfo>> GcsStore::Stat(std::string_view name) {

@@ -163,9 +163,7 @@ Result<Secret> SubjectToken(const ExternalAccount& account, const GcsTokenTools&
     ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(account.source_file));
     if (file->size() > kMaxTokenBytes)
       return Status(Code::kInvalidArgument, StrCat(account.source_file, ": is no token: it is too large"));
-    text.resize(file->size());
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, stop));
-    if (!text.empty()) RETURN_IF_ERROR(ReadExactly(*reader, text));
+    ASSIGN_OR_RETURN(text, ReadBytes(*file, 0, file->size(), stop));
   } else {
     HttpRequest request;
     request.url = account.source_url;

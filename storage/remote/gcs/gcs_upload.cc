@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/crc32c.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "storage/percent.h"
@@ -100,12 +99,11 @@ Result<std::optional<GcsObject>> UploadWhole(const GcsUpload& upload, const GcsU
   request.body.reserve(head + bytes.size + tail.size());
   request.body.resize(head + bytes.size);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, bytes.spool.Open());
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(bytes.offset, stop));
-  if (bytes.size > 0) RETURN_IF_ERROR(ReadExactly(*reader, std::span(request.body).subspan(head)));
+  RETURN_IF_ERROR(ReadAt(*file, bytes.offset, std::span(request.body).subspan(head), stop));
   request.body.append(tail);
   for (;;) {
     ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
-    if (answer.status == 412) return std::optional<GcsObject>();
+    if (answer.status == 412) return std::nullopt;
     Status failure;
     if (answer.status < 300) {
       Result<std::optional<GcsObject>> object = Compare(upload, bytes, operation, answer.body);
@@ -154,7 +152,7 @@ class SessionUpload {
     if (session_.empty() && !std::exchange(looked_, true)) RETURN_IF_ERROR(TakeOver());
     if (session_.empty()) {
       ASSIGN_OR_RETURN(const bool started, StartSession());
-      if (!started) return std::optional<GcsObject>();
+      if (!started) return std::nullopt;
     }
     HttpRequest request;
     request.method = "PUT";
@@ -194,7 +192,7 @@ class SessionUpload {
     }
     if (answer.status == 412) {
       finished_ = true;
-      return std::optional<GcsObject>();
+      return std::nullopt;
     }
     if (IsWrongHash(answer.error)) {
       ASSIGN_OR_RETURN(const bool settled, IsSettled());
@@ -320,7 +318,7 @@ class SessionUpload {
     }
     known_ = true;
     if (!moved) return operation_.Unavailable("the bucket took none of the bytes that were sent");
-    return std::optional<GcsObject>();
+    return std::nullopt;
   }
 
   /// True for a part of a spool: the caller that uploads the parts compares them with the checksum of the
@@ -336,7 +334,7 @@ class SessionUpload {
     session_ = Secret();
     id_.clear();
     if (++changes_ > kMaxChanges) return ChangedAgainAndAgain(bytes_.spool.Where());
-    return std::optional<GcsObject>();
+    return std::nullopt;
   }
 
   /// Forgets a session that has ended.

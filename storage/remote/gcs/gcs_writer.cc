@@ -78,8 +78,7 @@ Status GcsWriter::AppendSmall(const LocalFile& file, const std::stop_token& stop
   std::string bytes(static_cast<std::size_t>(file.size()), '\0');
   for (int turn = 0; turn < kWriteTurns; ++turn) {
     ASSIGN_OR_RETURN(const std::int64_t before, file.ChangeTime());
-    ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
-    RETURN_IF_ERROR(ReadExactly(*reader, bytes));
+    RETURN_IF_ERROR(ReadAt(file, 0, bytes, stop));
     ASSIGN_OR_RETURN(const std::int64_t after, file.ChangeTime());
     if (before == after) return AppendBytes(bytes);
   }
@@ -194,7 +193,7 @@ Result<std::optional<GcsObject>> GcsWriter::Resolve(const std::stop_token& stop)
       if (has_our_bytes) return there;
       return Status(Code::kAlreadyExists, StrCat(location_.Where(), ": is there already"));
   }
-  return std::optional<GcsObject>();
+  return std::nullopt;
 }
 
 Result<bool> GcsWriter::HasOurBytes(const GcsObject& object, const std::stop_token& stop) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
-#include <utility>
 
 #include "base/str.h"
 #include "base/time_limit.h"

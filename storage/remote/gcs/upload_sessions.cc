@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
+#include "base/words.h"
 #include "storage/directory.h"
 #include "storage/kept_part.h"
 #include "storage/local_error.h"
@@ -45,23 +46,12 @@ std::int64_t Now() { return SystemClock().UnixMillis() / 1000; }
 
 bool IsLeft(const Line& line) { return WriterIsGone(*ParseTemporaryName(line.id)); }
 
-/// Removes the text up to the next space from the front of `line` and returns it.
-std::string_view NextWord(std::string_view& line) {
-  const std::size_t end = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return word;
-}
-
 /// Parses the checksums up to the first invalid one.
 std::vector<SpoolSum> ParseSums(std::string_view text) {
   std::vector<SpoolSum> sums;
   while (!text.empty()) {
-    const std::string_view sum = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(sum.size() + 1, text.size()));
-    const std::size_t colon = std::min(sum.find(':'), sum.size());
-    const std::optional<std::uint64_t> bytes = ParseLength(sum.substr(0, colon));
-    const std::optional<std::uint64_t> crc32c = ParseLength(sum.substr(std::min(colon + 1, sum.size())));
+    std::string_view sum = TakeUntil(text, ',');
+    const std::optional<std::uint64_t> bytes = ParseLength(TakeUntil(sum, ':')), crc32c = ParseLength(sum);
     if (!bytes || !crc32c || *crc32c > UINT32_MAX) break;
     sums.push_back({*bytes, static_cast<std::uint32_t>(*crc32c)});
   }
@@ -77,12 +67,12 @@ std::string FormatSums(const std::vector<SpoolSum>& sums) {
 /// Absent: `text` is no line about a session.
 std::optional<Line> ParseLine(std::string_view text) {
   Line line;
-  line.id = NextWord(text);
-  line.uri = Secret(std::string(NextWord(text)));
+  line.id = TakeUntil(text, ' ');
+  line.uri = Secret(std::string(TakeUntil(text, ' ')));
   if (!ParseTemporaryName(line.id) || line.uri.empty()) return std::nullopt;
-  line.key.target = NextWord(text);
-  line.key.source = NextWord(text);
-  const std::optional<std::uint64_t> started = ParseLength(NextWord(text));
+  line.key.target = TakeUntil(text, ' ');
+  line.key.source = TakeUntil(text, ' ');
+  const std::optional<std::uint64_t> started = ParseLength(TakeUntil(text, ' '));
   line.sums = ParseSums(text);
   if (!started || line.key.source.empty()) line.key = {};
   line.started = static_cast<std::int64_t>(started.value_or(0));

@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/crc32c.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/repeating_reader.h"
@@ -117,7 +116,7 @@ ArrivingFile::ArrivingFile(std::shared_ptr<const ByteFile> remote, Download down
 ArrivingFile::~ArrivingFile() = default;
 
 Result<std::unique_ptr<ByteReader>> ArrivingFile::Open(std::uint64_t offset, std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, offset, std::move(stop)));
+  return std::make_unique<Reader>(*this, offset, std::move(stop));
 }
 
 Status ArrivingFile::WaitUntilWhole(std::stop_token stop) const {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "base/crc32c.h"
 #include "base/str.h"

@@ -1,6 +1,5 @@
 #include "storage/remote/http/compared_bytes.h"
 
-#include <algorithm>
 #include <memory>
 #include <span>
 

@@ -1,6 +1,5 @@
 #include "storage/remote/http/encoded_file.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/str.h"

@@ -130,8 +130,7 @@ class Client final : public HttpClient {
       const HttpResponse& response = transfer->response();
       const std::optional<std::string_view> location = response.Header("location");
       if (!follows || !IsRedirect(response.status) || !location)
-        return std::unique_ptr<HttpExchange>(
-            std::make_unique<Exchange>(std::move(attended), std::move(transfer)));
+        return std::make_unique<Exchange>(std::move(attended), std::move(transfer));
       if (left == 0)
         return Status(Code::kInvalidArgument,
                       StrCat(ShownUrl(request.url), ": redirects more than ", request.redirects,

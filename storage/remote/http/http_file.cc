@@ -237,7 +237,7 @@ std::unique_ptr<HttpFile> HttpFile::Pinned(std::shared_ptr<HttpClient> client, s
 
 Result<std::unique_ptr<ByteReader>> HttpFile::OpenRange(std::uint64_t begin, std::uint64_t end,
                                                         std::stop_token stop) const {
-  return std::unique_ptr<ByteReader>(std::make_unique<Reader>(*this, begin, end, std::move(stop)));
+  return std::make_unique<Reader>(*this, begin, end, std::move(stop));
 }
 
 }  // namespace pipeline

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
+
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -11,12 +12,6 @@ namespace {
 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), ToLower);
-  return lower;
-}
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -34,13 +29,6 @@ bool IsToken(std::string_view name) {
   });
 }
 
-/// Removes the text before `end` from the front of `text` and returns it; all of the text if it has no `end`.
-std::string_view TakeTo(std::string_view& text, char end) {
-  const std::string_view taken = text.substr(0, text.find(end));
-  text.remove_prefix(std::min(text.size(), taken.size() + 1));
-  return taken;
-}
-
 std::optional<int> SmallNumber(std::string_view text) {
   const std::optional<std::uint64_t> number = ParseLength(text);
   return number && *number <= 9999 ? std::optional(static_cast<int>(*number)) : std::nullopt;
@@ -55,8 +43,8 @@ std::optional<int> MonthOf(std::string_view word) {
 
 /// Returns the seconds of `08:49:37`; a leap second is allowed.
 std::optional<int> TimeOfDay(std::string_view text) {
-  const std::optional<int> hour = SmallNumber(TakeTo(text, ':'));
-  const std::optional<int> minute = SmallNumber(TakeTo(text, ':'));
+  const std::optional<int> hour = SmallNumber(TakeUntil(text, ':'));
+  const std::optional<int> minute = SmallNumber(TakeUntil(text, ':'));
   const std::optional<int> second = SmallNumber(text);
   if (!hour || !minute || !second || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   return (*hour * 60 + *minute) * 60 + *second;
@@ -114,7 +102,7 @@ std::string ContentCoding(const std::vector<std::string_view>& values, std::stri
   bool is_first = true;
   for (std::string_view value : values) {
     while (!value.empty()) {
-      const std::string lower = Lower(Trim(TakeTo(value, ',')));
+      const std::string lower = Lower(Trim(TakeUntil(value, ',')));
       const std::string_view coding = CodingNamed(lower);
       if (coding.empty() || coding == "identity") continue;
       const bool is_of_file = std::exchange(is_first, false) && EndsIn(name, coding);
@@ -139,7 +127,7 @@ bool CanBeSent(std::string_view name, std::string_view value) {
 
 std::optional<ContentRange> ParseContentRange(std::string_view value) {
   std::string_view left = Trim(value);
-  if (Lower(TakeTo(left, ' ')) != "bytes") return std::nullopt;
+  if (Lower(TakeUntil(left, ' ')) != "bytes") return std::nullopt;
   left = Trim(left);
   const std::size_t slash = left.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -171,31 +159,31 @@ std::optional<std::int64_t> ParseHttpDate(std::string_view text) {
   text = Trim(text);
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) {  // asctime: `Sun Nov  6 08:49:37 1994`
-    TakeTo(text, ' ');
-    const std::optional<int> month = MonthOf(TakeTo(text, ' '));
+    TakeUntil(text, ' ');
+    const std::optional<int> month = MonthOf(TakeUntil(text, ' '));
     text = Trim(text);
-    const std::optional<int> day = SmallNumber(TakeTo(text, ' '));
-    const std::optional<int> seconds = TimeOfDay(TakeTo(text, ' '));
+    const std::optional<int> day = SmallNumber(TakeUntil(text, ' '));
+    const std::optional<int> seconds = TimeOfDay(TakeUntil(text, ' '));
     return SecondsOf(SmallNumber(text), month, day, seconds);
   }
   std::string_view left = Trim(text.substr(comma + 1));
   const char between = left.find('-') != std::string_view::npos ? '-' : ' ';  // RFC 850: `06-Nov-94`
-  const std::optional<int> day = SmallNumber(TakeTo(left, between));
-  const std::optional<int> month = MonthOf(TakeTo(left, between));
-  const std::string_view year_digits = TakeTo(left, ' ');
+  const std::optional<int> day = SmallNumber(TakeUntil(left, between));
+  const std::optional<int> month = MonthOf(TakeUntil(left, between));
+  const std::string_view year_digits = TakeUntil(left, ' ');
   std::optional<int> year = SmallNumber(year_digits);
   if (year && year_digits.size() == 2) *year += *year < 70 ? 2000 : 1900;
-  const std::optional<int> seconds = TimeOfDay(TakeTo(left, ' '));
+  const std::optional<int> seconds = TimeOfDay(TakeUntil(left, ' '));
   if (left != "GMT" && left != "UTC") return std::nullopt;
   return SecondsOf(year, month, day, seconds);
 }
 
-std::optional<std::uint64_t> ParseLength(std::string_view value) {
-  std::uint64_t number = 0;
-  if (value.empty() || !IsDigit(value[0])) return std::nullopt;
-  const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (read.ec != std::errc() || read.ptr != value.data() + value.size()) return std::nullopt;
-  return number;
+std::optional<std::uint64_t> ParseLength(std::string_view value) { return ParseNumber<std::uint64_t>(value); }
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), ToLower);
+  return lower;
 }
 
 bool IsStrongTag(std::string_view etag) {

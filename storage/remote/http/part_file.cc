@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <optional>
 
 #include "base/crc32c.h"
 #include "base/file_lock.h"
-#include "base/json.h"
+#include "base/json_fields.h"
 #include "base/str.h"
 #include "base/uninterrupted.h"
 #include "storage/directory.h"
@@ -28,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kMaxJournalBytes = 64 << 10;
 constexpr std::string_view kNote = ".again.json";
-constexpr std::int64_t kNoteVersion = 1;
+constexpr std::uint32_t kNoteVersion = 1;
 constexpr std::size_t kPartPiece = std::size_t{1} << 20;
 constexpr std::uint64_t kMarkEvery = std::uint64_t{4} << 20;
 
@@ -41,10 +40,7 @@ Result<std::string> ReadJournalText(const std::string& path, bool must_be_ours) 
   if (fstat(file->descriptor(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   if (file->size() > kMaxJournalBytes || (must_be_ours && found.st_uid != geteuid()))
     return Status(Code::kDataLoss, StrCat(path, ": no journal of ours"));
-  std::string text(static_cast<std::size_t>(file->size()), '\0');
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(std::uint64_t{0}, std::stop_token()));
-  if (!text.empty()) RETURN_IF_ERROR(ReadExactly(*reader, text));
-  return text;
+  return ReadBytes(*file, 0, file->size());
 }
 
 Status Truncate(const FileDescriptor& file, const std::string& path, std::uint64_t bytes) {
@@ -54,49 +50,46 @@ Status Truncate(const FileDescriptor& file, const std::string& path, std::uint64
 
 }  // namespace
 
+template <class Fields, Of<PartState> T>
+void ListFields(Fields& fields, T& state) {
+  fields.Required("identity", state.identity).Required("size", state.size).Required("bytes", state.bytes);
+  fields.Required("crc32c", state.crc32c).Loose("sent", state.sent);
+}
+
+template <class Fields, Of<DropNote> T>
+void ListFields(Fields& fields, T& note) {
+  fields.Required("identity", note.identity).Required("from", note.from).Written("done", note.is_done);
+}
+
 Result<PartState> ParsePartState(std::string_view text) {
   ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
+  Status status;
+  JsonFields fields(json, "", status);
   PartState state;
-  state.identity = json["identity"].AsString();
-  const std::int64_t size = json["size"].AsInt(-1);
-  const std::int64_t bytes = json["bytes"].AsInt(-1);
-  const std::int64_t crc32c = json["crc32c"].AsInt(-1);
-  if (!json["identity"].is_string() || size < 0 || bytes < 0 || bytes > size || crc32c < 0 ||
-      crc32c > std::numeric_limits<std::uint32_t>::max())
-    return Status(Code::kDataLoss, "no journal of a part file");
-  state.size = static_cast<std::uint64_t>(size);
-  state.bytes = static_cast<std::uint64_t>(bytes);
-  state.crc32c = static_cast<std::uint32_t>(crc32c);
-  state.sent = json["sent"].AsString();
+  ListFields(fields, state);
+  if (state.bytes > state.size) fields.Fail("bytes", "more than the size");
+  RETURN_IF_ERROR(status);
   return state;
 }
 
-std::string FormatPartState(const PartState& state) {
-  Json json;
-  json["identity"] = state.identity;
-  json["size"] = state.size;
-  json["bytes"] = state.bytes;
-  json["crc32c"] = state.crc32c;
-  if (!state.sent.empty()) json["sent"] = state.sent;
-  return json.Dump() + '\n';
-}
+std::string FormatPartState(const PartState& state) { return JsonWriter::ValueOf(state).Dump() + '\n'; }
 
 Result<DropNote> ParseDropNote(std::string_view text) {
   ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
-  const std::int64_t from = json["from"].AsInt(-1);
-  if (json["version"].AsInt(-1) != kNoteVersion || !json["identity"].is_string() || from < 0)
-    return Status(Code::kDataLoss, "no note of this version beside a part file");
-  return DropNote{std::string(json["identity"].AsString()), static_cast<std::uint64_t>(from),
-                  json["done"].AsBool()};
+  Status status;
+  JsonFields fields(json, "", status);
+  if (fields.Number("version") != kNoteVersion) fields.Fail("version", "unknown");
+  DropNote note;
+  ListFields(fields, note);
+  RETURN_IF_ERROR(status);
+  return note;
 }
 
 std::string FormatDropNote(const DropNote& note) {
-  Json json;
-  json["version"] = kNoteVersion;
-  json["identity"] = note.identity;
-  json["from"] = note.from;
-  json["done"] = note.is_done;
-  return json.Dump() + '\n';
+  JsonWriter json;
+  json.Written("version", kNoteVersion);
+  ListFields(json, note);
+  return json.Finish().Dump() + '\n';
 }
 
 std::optional<PartState> ReadPartState(const std::string& path, bool must_be_ours) {

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -18,36 +17,6 @@ namespace {
 constexpr std::size_t kWriteBytes = 1 << 20;
 // So many bytes stay in the cache of a core between reading and checking.
 constexpr std::size_t kCheckBytes = 256 << 10;
-
-/// Reads a string that its caller owns.
-class BytesReader final : public ByteReader {
- public:
-  BytesReader(std::string_view bytes, std::stop_token stop) : bytes_(bytes), stop_(std::move(stop)) {}
-  Result<std::size_t> Read(std::span<char> out) override {
-    if (stop_.stop_requested()) return Status(Code::kCancelled, "reading was stopped");
-    const std::size_t count = std::min(out.size(), bytes_.size());
-    bytes_.copy(out.data(), count);
-    bytes_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view bytes_;
-  const std::stop_token stop_;
-};
-
-class BytesFile final : public ByteFile {
- public:
-  explicit BytesFile(std::string_view bytes) : bytes_(bytes) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    const auto begin = static_cast<std::size_t>(std::min<std::uint64_t>(offset, bytes_.size()));
-    return std::unique_ptr<ByteReader>(std::make_unique<BytesReader>(bytes_.substr(begin), std::move(stop)));
-  }
-
- private:
-  const std::string_view bytes_;
-};
 
 Result<std::uint32_t> CrcOf(ByteReader& reader) {
   std::string piece(kCheckBytes, '\0');
@@ -86,7 +55,7 @@ class AdoptedFile final : public ByteFile {
   std::uint64_t size() const override { return file_.size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
-    return std::unique_ptr<ByteReader>(std::make_unique<SummingReader>(std::move(reader), offset, spool_));
+    return std::make_unique<SummingReader>(std::move(reader), offset, spool_);
   }
 
  private:
@@ -210,16 +179,14 @@ Status Spool::Write(std::string_view bytes) {
 }
 
 Result<std::unique_ptr<ByteFile>> Spool::Open() {
-  if (adopted_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*adopted_, *this));
-  if (remote_) return std::unique_ptr<ByteFile>(std::make_unique<AdoptedFile>(*remote_, *this));
-  if (!file_) return std::unique_ptr<ByteFile>(std::make_unique<BytesFile>(bytes_));
+  if (adopted_) return std::make_unique<AdoptedFile>(*adopted_, *this);
+  if (remote_) return std::make_unique<AdoptedFile>(*remote_, *this);
+  if (!file_) return std::make_unique<HeldFile>(bytes_);
   if (!bytes_.empty()) {
     RETURN_IF_ERROR(Write(bytes_));
     bytes_ = {};
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<LocalFile> file,
-                   LocalFile::Open(file_->path(), LocalFile::Keeper::kStore));
-  return std::unique_ptr<ByteFile>(std::move(file));
+  return LocalFile::Open(file_->path(), LocalFile::Keeper::kStore);
 }
 
 std::string Spool::Where() const {

@@ -1,7 +1,5 @@
 #include "storage/remote/web/http_store.h"
 
-#include <algorithm>
-
 #include "base/str.h"
 #include "storage/object_name.h"
 #include "storage/percent.h"
@@ -27,8 +25,7 @@ Result<std::string> HttpStore::UrlOf(std::string_view name) const {
 
 Result<std::unique_ptr<ByteFile>> HttpStore::Open(std::string_view name) {
   ASSIGN_OR_RETURN(std::string url, UrlOf(name));
-  ASSIGN_OR_RETURN(std::unique_ptr<HttpFile> file, HttpFile::Open(client_, std::move(url), {means_}));
-  return std::unique_ptr<ByteFile>(std::move(file));
+  return HttpFile::Open(client_, std::move(url), {means_});
 }
 
 Result<std::optional<ObjectInfo>> HttpStore::Stat(std::string_view name) {
@@ -36,7 +33,7 @@ Result<std::optional<ObjectInfo>> HttpStore::Stat(std::string_view name) {
   Result<HttpFacts> facts = AskFacts(*client_, url, {means_}, {});
   if (facts.ok() && !facts->coding.empty()) return EncodedAs(*std::move(facts), url);
   if (facts.ok()) return std::optional(ObjectInfo{std::string(name), facts->size, facts->Version(), {}});
-  if (facts.status().code() == Code::kNotFound) return std::optional<ObjectInfo>();
+  if (facts.status().code() == Code::kNotFound) return std::nullopt;
   return std::move(facts).status();
 }
 

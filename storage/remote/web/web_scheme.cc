@@ -18,7 +18,7 @@ namespace {
 class WebOpener final : public RemoteOpener {
  public:
   Result<std::unique_ptr<Store>> OpenStore(const Uri& location) override {
-    return std::unique_ptr<Store>(std::make_unique<HttpStore>(SharedHttpClient(), location));
+    return std::make_unique<HttpStore>(SharedHttpClient(), location);
   }
 
   Result<RemoteFile> OpenFile(const Uri& location, const RemoteAsk& ask, std::stop_token stop) override {

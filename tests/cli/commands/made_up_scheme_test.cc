@@ -15,7 +15,7 @@
 #include "cli/terminal/args.h"
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/source_files.h"
-#include "stages/sources/download.h"
+#include "stages/sources/source_stages.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
 #include "storage/remote/open_store.h"

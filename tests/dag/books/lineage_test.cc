@@ -62,9 +62,9 @@ TEST(LineageTest, LibrariesAreOfTheMachine) {
 
 TEST(LineageTest, ASourceIsItsDigestWhateverItsName) {
   Lineage after = ExampleLineage();
-  after[0].sources[0].first = "moved.txt.xz";
+  after[0].sources[0].name = "moved.txt.xz";
   EXPECT_TRUE(Compare(ExampleLineage(), after).empty());
-  after[0].sources[0].second = "2222";
+  after[0].sources[0].digest = "2222";
   EXPECT_EQ(Compare(ExampleLineage(), after),
             (std::vector<Difference>{{"lines", "source.moved.txt.xz", "1111", "2222", false}}));
 }
@@ -125,7 +125,7 @@ TEST(RecipeTest, EverythingThatChangesBytesIsInIt) {
   others[1].version = 2;
   others[2].config["form"] = "nfc";
   others[3].libraries["icu"] = "73";
-  others[4].sources.emplace_back("dictionary", "1111");
+  others[4].sources.push_back({"dictionary", "1111"});
   for (const LineageStage& other : others) EXPECT_NE(RecipeOf(other, Digest{1, 2}), recipe);
   EXPECT_NE(RecipeOf(stage, Digest{1, 3}), recipe);
   EXPECT_NE(RecipeOf(stage, std::nullopt), recipe);

@@ -118,7 +118,7 @@ TEST(ManifestTest, ReadsAndWritesTheExampleOfItsDocument) {
   const Manifest manifest = ExampleManifest();
   EXPECT_EQ(manifest.stage(), "text");
   EXPECT_EQ(manifest.recipe(), RecipeOf(manifest.lineage[1], manifest.lineage[0].recipe));
-  EXPECT_EQ(manifest.lineage[0].sources[0].first, "ja.txt.xz");
+  EXPECT_EQ(manifest.lineage[0].sources[0].name, "ja.txt.xz");
   EXPECT_EQ(manifest.schema.columns.at("text"), ColumnType::kUtf8);
   EXPECT_EQ(manifest.splits.at("train"), (ArtifactTotals::Split{2, 1, 18}));
   EXPECT_EQ(manifest.counts.at("lines").reasons.at("blank"), 1u);

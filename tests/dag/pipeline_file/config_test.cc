@@ -50,10 +50,10 @@ TEST(ParseBytesTest, SaysWhatIsWrongAndWhatIsAccepted) {
 
 TEST(CanonicalConfigTest, KeepsOnlyWhatHasASayInTheBytes) {
   const std::vector<ConfigKey> keys = {
-      {"form", ValueType::kString, "", Effect::kBytes, ""},
-      {"size", ValueType::kBytes, "~", Effect::kNone, ""},
-      {"steps", ValueType::kInteger, "1", Effect::kContinue, ""},
-      {"label", ValueType::kString, "~", Effect::kBytes, ""},
+      {"form", ValueType::kString, "", ""},
+      {"size", ValueType::kBytes, "~", "", Effect::kNone},
+      {"steps", ValueType::kInteger, "1", "", Effect::kContinue},
+      {"label", ValueType::kString, "~", ""},
   };
   const Json config(Json::Object{{"form", "nfc"}, {"size", 5}, {"steps", 7}});
   EXPECT_EQ(CanonicalConfig(keys, config).Dump(), R"({"form":"nfc"})");
@@ -62,8 +62,8 @@ TEST(CanonicalConfigTest, KeepsOnlyWhatHasASayInTheBytes) {
 
 TEST(CanonicalConfigTest, ALaterKeyThatIsLeftToTheProgramLeavesRecipesAsTheyWere) {
   const std::vector<ConfigKey> keys = {
-      {"encoding", ValueType::kChoice, "~", Effect::kBytes, "", {"auto", "utf-8"}},
-      {"archive", ValueType::kChoice, "auto", Effect::kBytes, "", {"auto", "tar"}},
+      Choice("encoding", "~", {"auto", "utf-8"}, ""),
+      Choice("archive", "auto", {"auto", "tar"}, ""),
   };
   const auto canonical = [&keys](std::string_view encoding) {
     return CanonicalConfig(keys, Json(Json::Object{{"encoding", Json(encoding)}, {"archive", Json("auto")}}))
@@ -74,7 +74,7 @@ TEST(CanonicalConfigTest, ALaterKeyThatIsLeftToTheProgramLeavesRecipesAsTheyWere
 }
 
 TEST(CanonicalConfigTest, HowSpillsAreStoredIsNoPartOfAShuffle) {
-  const std::vector<ConfigKey> keys = {{"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, ""}};
+  const std::vector<ConfigKey> keys = {{"shuffle", ValueType::kShuffle, "{seed: 0}", ""}};
   const auto canonical = [&](Json shuffle) {
     return CanonicalConfig(keys, Json(Json::Object{{"shuffle", std::move(shuffle)}})).Dump();
   };

@@ -37,7 +37,7 @@ TEST(FreeValueTest, MapsAndListsNest) {
 }
 
 TEST(FreeValueTest, KeyOfTypeMapTakesMapsOnly) {
-  const ConfigKey key = {"config", ValueType::kMap, "{}", Effect::kBytes, ""};
+  const ConfigKey key = {"config", ValueType::kMap, "{}", ""};
   std::vector<Mistake> mistakes;
   EXPECT_EQ(ReadValue(key, *ParseYaml("{ preset: tiny }").root, "'config'", mistakes)->Dump(),
             R"({"preset":"tiny"})");

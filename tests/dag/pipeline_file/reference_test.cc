@@ -17,18 +17,18 @@ Registry SmallRegistry() {
   type.name = "all_keys";
   type.help = "Has a key of each type.";
   type.keys = {
-      {"string", ValueType::kString, "", Effect::kBytes, "A text | with a bar."},
-      {"integer", ValueType::kInteger, "5", Effect::kContinue, "A number."},
-      {"number", ValueType::kNumber, "~", Effect::kBytes, "A fraction."},
-      {"boolean", ValueType::kBoolean, "true", Effect::kBytes, "A switch."},
-      {"bytes", ValueType::kBytes, "64MiB", Effect::kNone, "A size."},
-      {"choice", ValueType::kChoice, "one", Effect::kBytes, "One of two.", {"one", "two"}},
-      {"strings", ValueType::kStrings, "[]", Effect::kBytes, "Texts."},
-      {"splits", ValueType::kSplits, "", Effect::kBytes, "Splits."},
-      {"range", ValueType::kFractionRange, "~", Effect::kBytes, "Bounds."},
-      {"shards", ValueType::kShards, "auto", Effect::kBytes, "Shards."},
-      {"shuffle", ValueType::kShuffle, "{seed: 0}", Effect::kBytes, "An order."},
-      {"map", ValueType::kMap, "{}", Effect::kBytes, "Whatever there is."},
+      {"string", ValueType::kString, "", "A text | with a bar."},
+      {"integer", ValueType::kInteger, "5", "A number.", Effect::kContinue},
+      {"number", ValueType::kNumber, "~", "A fraction."},
+      {"boolean", ValueType::kBoolean, "true", "A switch."},
+      {"bytes", ValueType::kBytes, "64MiB", "A size.", Effect::kNone},
+      Choice("choice", "one", {"one", "two"}, "One of two."),
+      {"strings", ValueType::kStrings, "[]", "Texts."},
+      {"splits", ValueType::kSplits, "", "Splits."},
+      {"range", ValueType::kFractionRange, "~", "Bounds."},
+      {"shards", ValueType::kShards, "auto", "Shards."},
+      {"shuffle", ValueType::kShuffle, "{seed: 0}", "An order."},
+      {"map", ValueType::kMap, "{}", "Whatever there is."},
   };
   type.gives = Flow::kNothing;
   type.kind = SinkKind{};

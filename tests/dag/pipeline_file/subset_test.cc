@@ -51,7 +51,7 @@ TEST(SubsetTest, OtherTextsAreRefused) {
 TEST(SubsetTest, AppliesToWhatReadsAndWhatIsPublished) {
   StageType reads;
   reads.name = "reads";
-  reads.keys = {{"subset", ValueType::kString, "~", Effect::kBytes, ""}};
+  reads.keys = {{"subset", ValueType::kString, "~", ""}};
   reads.kind = SourceKind{};
   StageType writes;
   writes.name = "writes";

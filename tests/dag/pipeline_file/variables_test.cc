@@ -155,7 +155,7 @@ TEST(EnvironmentTest, ItsValuesStayOutOfWhatAStagesCheckSays) {
   Registry registry([] {
     StageType type;
     type.name = "gossip";
-    type.keys = {{"word", ValueType::kString, "", Effect::kBytes, ""}};
+    type.keys = {{"word", ValueType::kString, "", ""}};
     type.takes = Flow::kNothing;
     type.check = [](const Json& config, Schema&) {
       return Status(Code::kInvalidArgument, StrCat("'", config["word"].AsString(), "' is no good"));

@@ -18,7 +18,7 @@ Registry WithCommand() {
   StageType command;
   command.name = "command";
   command.help = "Reads partitions through a command.";
-  command.keys = {{"steady", ValueType::kBoolean, "false", Effect::kNone, "Gives the same each time."}};
+  command.keys = {{"steady", ValueType::kBoolean, "false", "Gives the same each time.", Effect::kNone}};
   command.kind = ReaderKind{.make = [](const StageContext&) -> Result<std::unique_ptr<ReaderStage>> {
                               return Status(Code::kUnimplemented, "a fake");
                             },

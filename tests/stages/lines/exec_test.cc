@@ -1,5 +1,3 @@
-#include "stages/lines/exec.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -12,6 +10,7 @@
 #include "base/str.h"
 #include "stages/lines/exec_line.h"
 #include "stages/lines/exec_source.h"
+#include "stages/lines/line_stages.h"
 #include "tests/stages/batches.h"
 #include "tests/support/temp_dir.h"
 

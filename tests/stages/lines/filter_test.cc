@@ -1,5 +1,3 @@
-#include "stages/lines/filter.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,6 +7,7 @@
 
 #include "base/str.h"
 #include "dag/records/transform.h"
+#include "stages/lines/line_stages.h"
 #include "tests/stages/batches.h"
 
 namespace pipeline {

@@ -1,5 +1,3 @@
-#include "stages/lines/mix.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <map>
 
 #include "base/str.h"
+#include "stages/lines/line_stages.h"
 #include "stages/lines/mix_source.h"
 #include "stages/lines/partition_file.h"
 #include "tests/support/map_store.h"

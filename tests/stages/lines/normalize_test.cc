@@ -1,5 +1,3 @@
-#include "stages/lines/normalize.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "dag/records/transform.h"
+#include "stages/lines/line_stages.h"
 #include "tests/stages/batches.h"
 #include "tests/text/utf8.h"
 #include "text/unicode.h"

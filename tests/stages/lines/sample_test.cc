@@ -1,5 +1,3 @@
-#include "stages/lines/sample.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/str.h"
 #include "dag/records/barrier_stage.h"
 #include "dag/records/partition_output.h"
+#include "stages/lines/line_stages.h"
 #include "stages/lines/partition_file.h"
 #include "stages/lines/sample_order.h"
 #include "stages/lines/sample_sink.h"

@@ -1,5 +1,3 @@
-#include "stages/lines/segment_words.h"
-
 #include <gtest/gtest.h>
 #include <mecab.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/str.h"
 #include "dag/records/transform.h"
+#include "stages/lines/line_stages.h"
 #include "tests/stages/batches.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"

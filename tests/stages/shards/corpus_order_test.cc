@@ -15,7 +15,7 @@ ShardRules UnshuffledRules() {
 }
 
 std::unique_ptr<Publication> UnshuffledPlan(Store& artifact, const std::vector<PartitionOutput>& outputs) {
-  Result<std::unique_ptr<Publication>> plan = ShardedOutput(UnshuffledRules()).Plan(artifact, outputs);
+  Result<std::unique_ptr<Publication>> plan = ShardedStage(UnshuffledRules()).Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return std::move(plan).value();
 }
@@ -26,7 +26,7 @@ TEST(CorpusOrderTest, EachPartitionsPartOfASplitIsAShard) {
   for (const std::size_t batch_records : {1u, 7u, 50u}) {
     MapStore artifact;
     std::vector<PartitionOutput> outputs =
-        WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, corpus, batch_records);
+        WriteOutputs(ShardedStage(UnshuffledRules()), artifact, corpus, batch_records);
     std::reverse(outputs.begin(), outputs.end());
     const std::unique_ptr<Publication> plan = UnshuffledPlan(artifact, outputs);
     MapStore out;
@@ -63,10 +63,10 @@ TEST(CorpusOrderTest, EachPartitionsPartOfASplitIsAShard) {
 TEST(CorpusOrderTest, AShardsKeyFollowsItsOwnPieceAlone) {
   Corpus corpus = RandomCorpus(1, 2, 30, 2);
   MapStore one;
-  const auto before = UnshuffledPlan(one, WriteOutputs(ShardedOutput(UnshuffledRules()), one, corpus));
+  const auto before = UnshuffledPlan(one, WriteOutputs(ShardedStage(UnshuffledRules()), one, corpus));
   corpus[{0, 1}][3].bytes += "!";
   MapStore two;
-  const auto after = UnshuffledPlan(two, WriteOutputs(ShardedOutput(UnshuffledRules()), two, corpus));
+  const auto after = UnshuffledPlan(two, WriteOutputs(ShardedStage(UnshuffledRules()), two, corpus));
   EXPECT_EQ(before->shards()[0].outputs, after->shards()[0].outputs);
   EXPECT_NE(before->shards()[1].outputs, after->shards()[1].outputs);
 }
@@ -75,7 +75,7 @@ TEST(CorpusOrderTest, WritesOnlyWhatIsWanted) {
   MapStore artifact;
   MapStore out;
   const auto plan = UnshuffledPlan(
-      artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 4, 9, 3)));
+      artifact, WriteOutputs(ShardedStage(UnshuffledRules()), artifact, RandomCorpus(1, 4, 9, 3)));
   ASSERT_TRUE(WriteAll(*plan, out, 0, [](std::size_t shard) { return shard == 2; }).ok());
   EXPECT_EQ(out.objects().size(), 1u);
   EXPECT_TRUE(out.objects().contains("train.2-of-4"));
@@ -85,7 +85,7 @@ TEST(CorpusOrderTest, APieceThatIsGoneOrCutIsNamed) {
   MapStore artifact;
   MapStore out;
   const auto plan = UnshuffledPlan(
-      artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 4)));
+      artifact, WriteOutputs(ShardedStage(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 4)));
   artifact["0000-00001.train.shard"].pop_back();
   EXPECT_EQ(DamagedOutput(WriteAll(*plan, out, 0).status()), (PartitionId{0, 1}));
   ASSERT_TRUE(artifact.Remove("0000-00001.train.shard").ok());
@@ -99,7 +99,7 @@ TEST(CorpusOrderTest, StopsBetweenShards) {
   std::stop_source stop;
   stop.request_stop();
   const auto plan = UnshuffledPlan(
-      artifact, WriteOutputs(ShardedOutput(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 5)));
+      artifact, WriteOutputs(ShardedStage(UnshuffledRules()), artifact, RandomCorpus(1, 2, 9, 5)));
   const auto all = [](std::size_t) { return true; };
   EXPECT_EQ(WriteAll(*plan, out, 0, all, stop.get_token()).status().code(), Code::kCancelled);
   EXPECT_TRUE(out.objects().empty());

@@ -17,7 +17,7 @@ ShardRules CutRules(std::uint32_t shards) {
 
 std::unique_ptr<Publication> CutPlan(const ShardRules& rules, Store& artifact,
                                      const std::vector<PartitionOutput>& outputs) {
-  Result<std::unique_ptr<Publication>> plan = ShardedOutput(rules).Plan(artifact, outputs);
+  Result<std::unique_ptr<Publication>> plan = ShardedStage(rules).Plan(artifact, outputs);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return std::move(plan).value();
 }
@@ -53,7 +53,7 @@ TEST(CorpusRangesTest, ShardsAreRangesOfTheCorpusWhateverItsPartitions) {
     for (const std::size_t batch_records : {1u, 7u, 50u}) {
       MapStore artifact, out;
       std::vector<PartitionOutput> outputs =
-          WriteOutputs(ShardedOutput(CutRules(shards)), artifact, corpus, batch_records);
+          WriteOutputs(ShardedStage(CutRules(shards)), artifact, corpus, batch_records);
       std::reverse(outputs.begin(), outputs.end());
       const auto plan = CutPlan(CutRules(shards), artifact, outputs);
       const Result<std::vector<ShardOutput>> written = WriteAll(*plan, out, 0);
@@ -69,8 +69,7 @@ TEST(CorpusRangesTest, ShardsAreRangesOfTheCorpusWhateverItsPartitions) {
 TEST(CorpusRangesTest, EachShardCanBeWrittenAlone) {
   const Corpus corpus = RandomCorpus(2, 3, 30, 2);
   MapStore artifact;
-  const auto plan =
-      CutPlan(CutRules(4), artifact, WriteOutputs(ShardedOutput(CutRules(4)), artifact, corpus));
+  const auto plan = CutPlan(CutRules(4), artifact, WriteOutputs(ShardedStage(CutRules(4)), artifact, corpus));
   const auto wanted = CutShards(corpus, 4);
   for (std::size_t shard = 0; shard < plan->shards().size(); ++shard) {
     MapStore out;
@@ -89,7 +88,7 @@ TEST(CorpusRangesTest, ShardBytesHostsAndEqualMeanWhatTheyMeanInAShuffle) {
   ShardRules rules = CutRules(1);
   rules.shards.reset();
   rules.shard_bytes = bytes / 4 + 1;
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
   EXPECT_EQ(CutPlan(rules, artifact, outputs)->shards()[0].count, 4u);
   rules.shard_bytes = bytes * 9;
   EXPECT_EQ(CutPlan(rules, artifact, outputs)->shards()[0].count, 1u);
@@ -119,7 +118,7 @@ TEST(CorpusRangesTest, AFormAndAnIndexAreThoseOfTheWholeShard) {
   MapStore artifact, out;
   std::vector<PartitionOutput> outputs;
   for (std::uint32_t partition = 0; partition < 3; ++partition) {
-    const auto sink = ShardedOutput(rules).OpenPartition(artifact, {0, partition});
+    const auto sink = ShardedStage(rules).OpenPartition(artifact, {0, partition});
     ASSERT_TRUE(sink.ok());
     Batch batch;
     for (std::uint32_t row = 0; row < 2; ++row) {
@@ -148,7 +147,7 @@ TEST(CorpusRangesTest, DamagedRowsAreNamedBeforeAShardHasAnyOfThem) {
   for (const std::string name : {"0000-00001.train.shard", "0000-00001.train.index"}) {
     MapStore artifact, out;
     const auto plan =
-        CutPlan(CutRules(9), artifact, WriteOutputs(ShardedOutput(CutRules(9)), artifact, corpus));
+        CutPlan(CutRules(9), artifact, WriteOutputs(ShardedStage(CutRules(9)), artifact, corpus));
     artifact[name].back() = static_cast<char>(artifact[name].back() ^ 1);
     EXPECT_EQ(DamagedOutput(WriteAll(*plan, out, 0).status()), (PartitionId{0, 1}));
     const auto whole = CutShards(corpus, 9);

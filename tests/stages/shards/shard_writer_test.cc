@@ -55,7 +55,7 @@ std::vector<std::string> RowsOf(MapStore& out, const ShardOutput& output) {
 TEST(ShardWriterTest, TheIndexCutsTheShardIntoItsRows) {
   const Corpus corpus = IndexedCorpus(1);
   for (const bool shuffled : {false, true}) {
-    const ShardedOutput output(IndexedRules(shuffled));
+    const ShardedStage output(IndexedRules(shuffled));
     MapStore artifact;
     const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, corpus));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -83,7 +83,7 @@ TEST(ShardWriterTest, TheIndexCutsTheShardIntoItsRows) {
 TEST(ShardWriterTest, WhenThePowerGoesNoShardIsSaidToStandWithoutItsIndex) {
   const Corpus corpus = IndexedCorpus(2);
   for (const bool shuffled : {false, true}) {
-    const ShardedOutput output(IndexedRules(shuffled));
+    const ShardedStage output(IndexedRules(shuffled));
     MapStore artifact;
     const std::vector<PartitionOutput> outputs = WriteOutputs(output, artifact, corpus);
     const auto plan = output.Plan(artifact, outputs);
@@ -131,7 +131,7 @@ TEST(ShardWriterTest, AnIndexOfAnotherLengthIsDamage) {
 }
 
 TEST(ShardWriterTest, APieceOfAnIndexThatIsGoneIsNamed) {
-  const ShardedOutput output(IndexedRules(false));
+  const ShardedStage output(IndexedRules(false));
   MapStore artifact;
   const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, IndexedCorpus(3)));
   ASSERT_TRUE(artifact.Remove("0000-00001.train.index").ok());

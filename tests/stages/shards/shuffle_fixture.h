@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 #include "stages/shards/shuffle_hash.h"
 #include "tests/support/map_store.h"
 
@@ -64,7 +64,7 @@ inline ShardRules ShuffleRules(std::uint32_t shards) {
 }
 
 /// Pass 1 over one partition, in batches of so many records.
-inline PartitionOutput WriteOutput(const ShardedOutput& sharded, Store& artifact, PartitionId id,
+inline PartitionOutput WriteOutput(const ShardedStage& sharded, Store& artifact, PartitionId id,
                                    const std::vector<Payload>& payloads, std::size_t batch_records = 64) {
   Result<std::unique_ptr<Sink>> sink = sharded.OpenPartition(artifact, id);
   EXPECT_TRUE(sink.ok());
@@ -88,7 +88,7 @@ inline PartitionOutput WriteOutput(const ShardedOutput& sharded, Store& artifact
   return output;
 }
 
-inline std::vector<PartitionOutput> WriteOutputs(const ShardedOutput& sharded, Store& artifact,
+inline std::vector<PartitionOutput> WriteOutputs(const ShardedStage& sharded, Store& artifact,
                                                  const Corpus& corpus, std::size_t batch_records = 64) {
   std::vector<PartitionOutput> outputs;
   for (const auto& [id, payloads] : corpus)

@@ -26,7 +26,7 @@ TEST(ShuffleTest, EqualsTheNaiveOrderAtAnyNumberOfShardsAndMemory) {
     ShardRules rules = ShuffleRules(1);
     rules.compress_spills = compress;
     rules.spill_bytes = static_cast<std::uint64_t>(spill_bytes);
-    const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+    const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
     for (const std::uint32_t shards : {1u, 2u, 7u, 100u, 999u}) {
       const auto wanted = NaiveShards(corpus, rules, shards);
       for (const std::uint64_t memory : {std::uint64_t{2000}, std::uint64_t{20'000}, kPlenty}) {
@@ -43,7 +43,7 @@ TEST(ShuffleTest, EqualsTheNaiveOrderAtAnyNumberOfShardsAndMemory) {
 
 TEST(ShuffleTest, PayloadsFarLongerThanTheirTextAreSeveralSpills) {
   MapStore artifact;
-  const ShardedOutput output(ShuffleRules(1));
+  const ShardedStage output(ShuffleRules(1));
   std::vector<Payload> payloads;
   for (std::uint64_t i = 0; i < 25; ++i)
     payloads.push_back({i, 0, 0, std::string(std::size_t{4} << 20, '.')});
@@ -59,7 +59,7 @@ TEST(ShuffleTest, MemoryOfNothingStillEnds) {
   const Corpus corpus = RandomCorpus(1, 2, 20, 2);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(3);
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
   for (const std::uint64_t memory : {0u, 1u, 100u}) {
     MapStore out;
     ASSERT_TRUE(WriteAll(*PlanOf(rules, artifact, outputs), out, memory).ok());
@@ -71,7 +71,7 @@ TEST(ShuffleTest, ABinLargerThanTheMemoryIsReadInSlices) {
   const Corpus corpus = RandomCorpus(1, 1, 6000, 16);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(2);
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
   MapStore out;
   const auto plan = PlanOf(rules, artifact, outputs);
   ASSERT_TRUE(WriteAll(*plan, out, 400).ok());  // two windows of a row or two; a bin has about that
@@ -83,8 +83,8 @@ TEST(ShuffleTest, NeitherBatchesNorTheOrderOfPiecesMatter) {
   const ShardRules rules = ShuffleRules(4);
   MapStore one;
   MapStore two;
-  std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), one, corpus, 1);
-  std::vector<PartitionOutput> others = WriteOutputs(ShardedOutput(rules), two, corpus, 100);
+  std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), one, corpus, 1);
+  std::vector<PartitionOutput> others = WriteOutputs(ShardedStage(rules), two, corpus, 100);
   EXPECT_TRUE(one.objects() == two.objects());
   std::reverse(others.begin(), others.end());
   const auto plan = PlanOf(rules, one, outputs);
@@ -104,7 +104,7 @@ TEST(ShuffleTest, HugeRecordsAreHeldOneAtATime) {
     for (const std::size_t huge : {5u, 50u, 51u}) payloads[huge].bytes.assign(300'000, 'h');
   MapStore artifact;
   const ShardRules rules = ShuffleRules(5);
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
   for (const std::uint64_t memory : {std::uint64_t{10'000}, std::uint64_t{700'000}}) {
     MapStore out;
     const auto plan = PlanOf(rules, artifact, outputs);
@@ -118,7 +118,7 @@ TEST(ShuffleTest, NeverHoldsMoreThanItsMemory) {
   const Corpus corpus = RandomCorpus(1, 4, 4000, 5);  // about 700 KB
   MapStore artifact;
   const ShardRules rules = ShuffleRules(3);
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
   for (const std::uint64_t memory : {300'000u, 600'000u}) {
     const auto plan = PlanOf(rules, artifact, outputs);
     MapStore out;
@@ -132,7 +132,7 @@ TEST(ShuffleTest, ReadsEachByteAboutOnce) {
   const Corpus corpus = RandomCorpus(1, 2, 20'000, 6);  // about 200 frames a spill
   MapStore artifact;
   ShardRules rules = ShuffleRules(1);
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus, 1000);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus, 1000);
   std::uint64_t written = 0;
   for (const auto& [name, bytes] : artifact.objects()) written += bytes.size();
   for (const std::uint32_t shards : {1u, 10u, 1000u}) {
@@ -150,7 +150,7 @@ TEST(ShuffleTest, WritesOnlyWhatIsWantedAndPassesOverTheRest) {
   const Corpus corpus = RandomCorpus(1, 2, 20'000, 7);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(100);
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus, 1000);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus, 1000);
   const auto all = NaiveShards(corpus, rules, 100);
   const auto plan = PlanOf(rules, artifact, outputs);
   const std::uint64_t before = plan->counters().bytes_read;
@@ -168,7 +168,7 @@ TEST(ShuffleTest, EveryShardIsInOneGroup) {
   const Corpus corpus = RandomCorpus(2, 2, 500, 8);
   MapStore artifact;
   const ShardRules rules = ShuffleRules(50);
-  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus));
   for (const std::uint64_t memory : {std::uint64_t{100}, std::uint64_t{40'000}, kPlenty}) {
     std::vector<std::size_t> grouped;
     for (const auto& group : plan->Groups(memory)) {
@@ -186,7 +186,7 @@ TEST(ShuffleTest, OutputsAreMeasured) {
   MapStore artifact;
   MapStore out;
   const ShardRules rules = ShuffleRules(4);
-  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus));
   const Result<std::vector<ShardOutput>> outputs = WriteAll(*plan, out, kPlenty);
   ASSERT_TRUE(outputs.ok());
   std::uint64_t records = 0;
@@ -213,7 +213,7 @@ TEST(ShuffleTest, TheOrderIsUniform) {
   MapStore out;
   const ShardRules rules = ShuffleRules(10);
   ASSERT_TRUE(
-      WriteAll(*PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus)), out, kPlenty)
+      WriteAll(*PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus)), out, kPlenty)
           .ok());
   for (const auto& [name, bytes] : out.objects()) {
     if (!name.starts_with("train")) continue;
@@ -239,16 +239,15 @@ TEST(ShuffleTest, ShardKeysFollowPiecesNumbersAndCounts) {
   Corpus corpus = RandomCorpus(1, 2, 50, 11);
   MapStore artifact;
   ShardRules rules = ShuffleRules(2);
-  const auto before = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  const auto before = PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus));
   EXPECT_NE(before->shards()[0].outputs, before->shards()[1].outputs);
   rules.shards = 3;
-  EXPECT_NE(
-      PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus))->shards()[0].outputs,
-      before->shards()[0].outputs);
+  EXPECT_NE(PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus))->shards()[0].outputs,
+            before->shards()[0].outputs);
   rules.shards = 2;
   corpus[{0, 1}][7].bytes += "!";
   MapStore changed;
-  EXPECT_NE(PlanOf(rules, changed, WriteOutputs(ShardedOutput(rules), changed, corpus))->shards()[0].outputs,
+  EXPECT_NE(PlanOf(rules, changed, WriteOutputs(ShardedStage(rules), changed, corpus))->shards()[0].outputs,
             before->shards()[0].outputs);
 }
 
@@ -256,7 +255,7 @@ TEST(ShuffleTest, DamageNamesThePieceWhereverItIs) {
   const Corpus corpus = RandomCorpus(1, 3, 60, 12);
   const ShardRules rules = ShuffleRules(4);
   MapStore artifact;
-  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedOutput(rules), artifact, corpus);
+  const std::vector<PartitionOutput> outputs = WriteOutputs(ShardedStage(rules), artifact, corpus);
   const std::string object = "0000-00001.spill";
   const std::string good = artifact[object];
   const auto run = [&]() -> Status {
@@ -286,7 +285,7 @@ TEST(ShuffleTest, DamageDuringTheRunCommitsNoShardWithIt) {
   const Corpus corpus = RandomCorpus(1, 2, 100, 13);
   const ShardRules rules = ShuffleRules(1);
   MapStore artifact;
-  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus));
   artifact["0000-00001.spill"][40] ^= 1;
   MapStore out;
   const Status status = WriteAll(*plan, out, kPlenty).status();
@@ -298,7 +297,7 @@ TEST(ShuffleTest, StopsBetweenFramesAndShards) {
   const Corpus corpus = RandomCorpus(1, 2, 100, 14);
   const ShardRules rules = ShuffleRules(10);
   MapStore artifact;
-  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus));
   std::stop_source stop;
   MapStore out;
   const auto wanted = [&](std::size_t shard) {
@@ -313,7 +312,7 @@ TEST(ShuffleTest, AnObjectInTheWayIsNotReplacedUnasked) {
   const Corpus corpus = RandomCorpus(1, 1, 10, 15);
   const ShardRules rules = ShuffleRules(1);
   MapStore artifact;
-  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedOutput(rules), artifact, corpus));
+  const auto plan = PlanOf(rules, artifact, WriteOutputs(ShardedStage(rules), artifact, corpus));
   MapStore out;
   out["train.0-of-1"] = "mine";
   EXPECT_EQ(WriteAll(*plan, out, kPlenty).status().code(), Code::kAlreadyExists);
@@ -324,7 +323,7 @@ TEST(ShuffleTest, WithoutASplitColumnAllIsTheFirstSplit) {
   MapStore artifact;
   ShardRules rules = ShuffleRules(1);
   rules.splits = {"train"};
-  const ShardedOutput output(rules);
+  const ShardedStage output(rules);
   Result<std::unique_ptr<Sink>> sink = output.OpenPartition(artifact, {0, 0});
   ASSERT_TRUE(sink.ok());
   Batch batch;
@@ -342,7 +341,7 @@ TEST(ShuffleTest, ASplitWithoutRecordsIsNamedBeforeAnythingIsWritten) {
   ShardRules in_order = ShuffleRules(1);
   in_order.shuffle_seed.reset(), in_order.shards.reset();
   for (const ShardRules& rules : {ShuffleRules(2), in_order}) {
-    const ShardedOutput output(rules);
+    const ShardedStage output(rules);
     ArtifactTotals totals;
     totals.splits["train"].records = 5;
     totals.splits["test"].records = 0;

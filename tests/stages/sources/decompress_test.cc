@@ -1,5 +1,3 @@
-#include "stages/sources/decompress.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 
 #include "base/counting_file.h"
 #include "dag/records/source.h"
+#include "stages/sources/source_stages.h"
 #include "tests/stages/sources.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"

@@ -1,5 +1,3 @@
-#include "stages/sources/download.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stages/sources/source_stages.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

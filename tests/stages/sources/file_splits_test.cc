@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "stages/lines/split.h"
-#include "stages/sources/decompress.h"
-#include "stages/sources/read_rows.h"
+#include "stages/sources/source_stages.h"
 #include "tests/stages/batches.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"

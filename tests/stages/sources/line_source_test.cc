@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "stages/sources/decompress.h"
 #include "stages/sources/scan_note.h"
+#include "stages/sources/source_stages.h"
 #include "tests/stages/sources.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"

@@ -1,5 +1,3 @@
-#include "stages/sources/read_examples.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -8,6 +6,7 @@
 #include "dag/pipeline_file/subset.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
+#include "stages/sources/source_stages.h"
 #include "tests/stages/sources.h"
 #include "tests/support/temp_dir.h"
 

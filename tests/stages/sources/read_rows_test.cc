@@ -1,5 +1,3 @@
-#include "stages/sources/read_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,8 +5,8 @@
 
 #include "base/digest.h"
 #include "base/str.h"
-#include "stages/sources/decompress.h"
 #include "stages/sources/row_text.h"
+#include "stages/sources/source_stages.h"
 #include "tests/stages/sources.h"
 #include "tests/support/archive.h"
 #include "tests/support/compress.h"

@@ -1,5 +1,3 @@
-#include "stages/tokenizer/encode.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "dag/records/transform.h"
 #include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_facts.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 

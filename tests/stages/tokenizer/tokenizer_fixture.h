@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dag/records/job_stage.h"
-#include "stages/tokenizer/train_tokenizer.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 #include "storage/memory_store.h"
 #include "tests/stages/batches.h"
 #include "tests/support/built_tree.h"

@@ -1,5 +1,3 @@
-#include "stages/tokenizer/train_tokenizer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "base/str.h"
 #include "dag/records/job_stage.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/tokenizer/tokenizer_stages.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"

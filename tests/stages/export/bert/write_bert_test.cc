@@ -1,5 +1,3 @@
-#include "stages/export/bert/write_bert.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "formats/tfrecord.h"
 #include "stages/export/bert/bert.h"
 #include "stages/export/bert/bert_documents.h"
+#include "stages/export/bert/bert_export.h"
 #include "stages/export/bert/bert_info.h"
 #include "stages/export/bert/bert_instances.h"
 #include "tests/stages/shards/shuffle_fixture.h"

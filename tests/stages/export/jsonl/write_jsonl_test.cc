@@ -1,11 +1,10 @@
-#include "stages/export/jsonl/write_jsonl.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "stages/export/jsonl/jsonl_export.h"
 #include "tests/stages/batches.h"
 #include "tests/stages/shards/shuffle_fixture.h"
 #include "text/span_corruption.h"

@@ -13,7 +13,7 @@
 
 #include "dag/pipeline_file/registry.h"
 #include "dag/records/sink.h"
-#include "stages/export/packed/write_packed.h"
+#include "stages/export/packed/packed_export.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "tests/support/map_store.h"
 

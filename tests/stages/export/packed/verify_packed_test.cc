@@ -1,6 +1,4 @@
 // What packed rows, their index and packed.json say of each other.
-#include "stages/export/packed/verify_packed.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -9,6 +7,7 @@
 
 #include "formats/megatron_index.h"
 #include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
 #include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/packed_artifact.h"

@@ -1,11 +1,10 @@
-#include "stages/export/packed/write_packed.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
+#include "stages/export/packed/packed_export.h"
 #include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/published_rows.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "stages/export/tfdata/write_tfdata.h"
+#include "stages/export/tfdata/tfdata_export.h"
 #include "tests/stages/export/packed/packed_corpus.h"
 #include "tests/stages/shards/shuffle_fixture.h"
 

@@ -1,11 +1,10 @@
-#include "stages/export/tfdata/write_tfdata.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "formats/tfrecord.h"
 #include "stages/export/tfdata/tfdata.h"
+#include "stages/export/tfdata/tfdata_export.h"
 #include "stages/export/tfdata/tfdata_info.h"
 #include "tests/stages/export/tfdata/tfdata_artifact.h"
 

@@ -1,5 +1,3 @@
-#include "stages/export/tfds/write_tfds.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,6 +6,7 @@
 #include "formats/tfrecord.h"
 #include "stages/all/builtin.h"
 #include "stages/export/tfds/tfds.h"
+#include "stages/export/tfds/tfds_export.h"
 #include "tests/stages/tokenizer/tokenizer_fixture.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "base/typed_id.h"
+#include "dag/pipeline_file/typed_id.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
-#include "stages/shards/sharded_output.h"
+#include "stages/shards/sharded_stage.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/str.h"
 #include "stages/shards/corpus_order.h"
@@ -23,10 +22,7 @@ constexpr std::uint64_t kSpillBytes = 96 << 20;
 
 }  // namespace
 
-ShardedOutput::ShardedOutput(ShardRules rules) : rules_(std::move(rules)) {}
-ShardedOutput::~ShardedOutput() = default;
-
-Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, PartitionId id) const {
+Result<std::unique_ptr<Sink>> ShardedStage::OpenPartition(Store& artifact, PartitionId id) const {
   if (rules_.shuffle_seed)
     return NewSpillSink(artifact, id,
                         {*rules_.shuffle_seed, rules_.compress_spills,
@@ -34,7 +30,7 @@ Result<std::unique_ptr<Sink>> ShardedOutput::OpenPartition(Store& artifact, Part
   return NewCorpusOrderSink(artifact, id, rules_.cuts_corpus() ? RulesOfRows(rules_) : rules_);
 }
 
-std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
+std::uint64_t ShardedStage::partition_memory(std::uint64_t text_bytes) const {
   // A spill is held in memory as a whole: the text, and half as much again for the bytes that an encoder adds
   // and for the index of its records, in lines of 100 bytes.
   text_bytes = rules_.spill_bytes > 0 ? rules_.spill_bytes : std::min(text_bytes, kSpillBytes);
@@ -42,7 +38,7 @@ std::uint64_t ShardedOutput::partition_memory(std::uint64_t text_bytes) const {
          (rules_.shuffle_seed ? text_bytes + (text_bytes >> 1) : kSplitMemory * rules_.splits.size());
 }
 
-Status ShardedOutput::CheckCounts(const ArtifactTotals& totals) const {
+Status ShardedStage::CheckCounts(const ArtifactTotals& totals) const {
   const auto is_empty = [&totals](const std::string& split) {
     const auto found = totals.splits.find(split);
     return found == totals.splits.end() || found->second.records == 0;
@@ -60,12 +56,11 @@ Status ShardedOutput::CheckCounts(const ArtifactTotals& totals) const {
   return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
 }
 
-Result<std::unique_ptr<Publication>> ShardedOutput::Plan(Store& artifact,
-                                                         const std::vector<PartitionOutput>& outputs) const {
+Result<std::unique_ptr<Publication>> ShardedStage::Plan(Store& artifact,
+                                                        const std::vector<PartitionOutput>& outputs) const {
   if (rules_.cuts_corpus()) return PlanCorpusRanges(rules_, artifact, outputs);
   if (!rules_.shuffle_seed) return PlanCorpusOrder(rules_, artifact, outputs);
-  ASSIGN_OR_RETURN(std::unique_ptr<Publication> plan, ShufflePublication::Plan(rules_, artifact, outputs));
-  return plan;
+  return ShufflePublication::Plan(rules_, artifact, outputs);
 }
 
 }  // namespace pipeline

@@ -1,5 +1,4 @@
-// The stage that trains a SentencePiece tokenizer or a WordPiece vocabulary on its input lines. Rules:
-// stages/tokenizer/train_tokenizer.md.
+// The stages that train a tokenizer and encode with it. Rules of each: stages/tokenizer/NAME.md.
 #pragma once
 
 #include <string>
@@ -10,5 +9,7 @@ namespace pipeline {
 
 /// `program`: path of `pipe`, started again as the training process.
 StageType TrainTokenizerType(std::string program = "/proc/self/exe");
+
+StageType EncodeType();
 
 }  // namespace pipeline

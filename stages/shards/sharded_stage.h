@@ -78,39 +78,18 @@ struct ShardRules {
 /// Implements the parts of SinkStage that are independent of the meaning of a payload. Chooses between
 /// shards/shuffle (global shuffle by spills), shards/corpus_order (shuffle: none) and shards/corpus_ranges
 /// (the same with a number or a size of shards).
-class ShardedOutput {
- public:
-  explicit ShardedOutput(ShardRules rules);
-  ~ShardedOutput();
-  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const;
-  std::uint64_t partition_memory(std::uint64_t text_bytes) const;
-  /// For SinkStage::CheckCounts. kFailedPrecondition: splits have no records; the message names them.
-  Status CheckCounts(const ArtifactTotals& totals) const;
-  Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<PartitionOutput>& outputs) const;
-
- private:
-  ShardRules rules_;
-};
-
-/// A Sink stage that delegates everything else to ShardedOutput.
 class ShardedStage : public SinkStage {
  public:
-  explicit ShardedStage(ShardRules rules) : output_(std::move(rules)) {}
-  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
-    return output_.OpenPartition(artifact, id);
-  }
-  std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
-    return output_.partition_memory(text_bytes);
-  }
-  Status CheckCounts(const ArtifactTotals& totals) const override { return output_.CheckCounts(totals); }
+  explicit ShardedStage(ShardRules rules) : rules_(std::move(rules)) {}
+  Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override;
+  std::uint64_t partition_memory(std::uint64_t text_bytes) const override;
+  /// kFailedPrecondition: splits have no records; the message names them.
+  Status CheckCounts(const ArtifactTotals& totals) const override;
   Result<std::unique_ptr<Publication>> Plan(Store& artifact,
-                                            const std::vector<PartitionOutput>& outputs) const override {
-    return output_.Plan(artifact, outputs);
-  }
+                                            const std::vector<PartitionOutput>& outputs) const override;
 
  private:
-  const ShardedOutput output_;
+  const ShardRules rules_;
 };
 
 }  // namespace pipeline
