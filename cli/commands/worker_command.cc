@@ -8,7 +8,6 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
 #include "cli/terminal/time_word.h"
-#include "cli/worker/given_unit.h"
 #include "cli/worker/next_units.h"
 #include "cli/workspace/pipeline_words.h"
 #include "dag/pipeline_file/config.h"

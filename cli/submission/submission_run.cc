@@ -34,7 +34,6 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
 #include "cli/worker/planning.h"
-#include "cli/worker/worker_options.h"
 #include "cli/workspace/workspace.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/package_view.h"
