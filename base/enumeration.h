@@ -1,6 +1,7 @@
-// Lists words in a message.
+// Lists and counts things in a message.
 #pragma once
 
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -8,6 +9,11 @@
 #include "base/str.h"
 
 namespace pipeline {
+
+/// "1 record", "7 records": `one`, the noun of a single thing, gets an s for every other number.
+inline std::string Counted(std::uint64_t number, std::string_view one) {
+  return StrCat(number, " ", one, number == 1 ? "" : "s");
+}
 
 /// "a, b and c": `last` is "and" or the like. `words`: any range of strings.
 template <class Range>
@@ -19,6 +25,14 @@ std::string Enumeration(const Range& words, std::string_view last) {
     --left;
     text += text.empty() ? StrCat(word) : StrCat(left == 0 ? end : ", ", word);
   }
+  return text;
+}
+
+/// "a,b,c": `words` with `between` between them.
+template <class Range>
+std::string Join(const Range& words, std::string_view between) {
+  std::string text;
+  for (const auto& word : words) text += StrCat(text.empty() ? "" : between, word);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "base/terminal_text.h"
 
+#include "base/utf8.h"
+
 namespace pipeline {
 
 std::string TerminalText(std::string_view text) {
@@ -18,16 +20,11 @@ std::string TerminalText(std::string_view text) {
 
 std::string Readable(std::string_view text, std::size_t most) {
   std::string readable;
-  for (const char c : text.substr(0, most)) {
+  for (const char c : Utf8Front(text, most)) {
     const auto byte = static_cast<unsigned char>(c);
     readable += byte < 0x20 || byte == 0x7f ? ' ' : c;
   }
-  if (text.size() <= most) return readable;
-  // The removed part may have ended inside a character.
-  std::size_t end = readable.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  readable.resize(end);
-  return readable + "...";
+  return text.size() <= most ? readable : readable + "...";
 }
 
 }  // namespace pipeline

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 namespace pipeline {
 
 std::size_t Utf8CharacterBytes(std::string_view text) {
@@ -14,6 +16,22 @@ std::size_t Utf8CharacterBytes(std::string_view text) {
   for (std::size_t i = 2; i < size; ++i)
     if ((at(i) & 0xc0) != 0x80) return 0;
   return size;
+}
+
+std::string_view Utf8Front(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+char32_t TakeUtf8Character(std::string_view& text) {
+  const std::size_t size = Utf8CharacterBytes(text);
+  const auto lead = static_cast<unsigned char>(text.front());
+  char32_t code_point = size == 0 ? 0xFFFD : size == 1 ? lead : lead & (0x7Fu >> size);
+  for (std::size_t at = 1; at < size; ++at)
+    code_point = code_point << 6 | (static_cast<unsigned char>(text[at]) & 0x3Fu);
+  text.remove_prefix(std::max<std::size_t>(size, 1));
+  return code_point;
 }
 
 bool IsUtf8(std::string_view text) {

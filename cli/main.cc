@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/log.h"
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/version_text.h"
@@ -47,9 +46,6 @@ int main(int argc, char** argv) {
     std::fputs(TerminalText(reply->text).c_str(), reply->exit_code == 0 ? stdout : stderr);
     return FinishStandardOutput(reply->exit_code);
   }
-  if (const Status armed = InstallKillSwitch(); !armed.ok()) {
-    LogError(armed.message());
-    return kExitRefused;
-  }
+  if (const Status armed = InstallKillSwitch(); !armed.ok()) return Refuse(armed);
   return FinishStandardOutput(RunCall(std::get<Call>(parsed)));
 }

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
@@ -8,12 +7,11 @@
 #include "base/attendance.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/terminal_text.h"
 #include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/last_settings.h"
 #include "cli/workspace/left_behind.h"
 #include "cli/workspace/workspace.h"
@@ -72,18 +70,15 @@ int Clean(const CleanOptions& options) {
   const Attendance attendance(signals.token());
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options.pipeline, LoadPurpose::kRead);
   if (!loaded) return kExitRefused;
-  if (!loaded->spec.unseen.empty() && !options.all) {
-    LogError(StrCat("nothing is removed: the needs of stage '", loaded->spec.unseen.front().name,
-                    "' are not known without its plugin; --allow-plugin loads it"));
-    return kExitRefused;
-  }
+  if (!loaded->spec.unseen.empty() && !options.all)
+    return Refuse(StrCat("nothing is removed: the needs of stage '", loaded->spec.unseen.front().name,
+                         "' are not known without its plugin; --allow-plugin loads it"));
   StatusDisplay display(false);
   const auto access = options.dry_run ? Workspace::Access::kRead : Workspace::Access::kWrite;
   const WorkPlace place = WorkPlaceOf(options.pipeline, loaded->spec);
   const auto nothing_ran = [&] {
-    return Refuse(
-        Status(Code::kNotFound, StrCat("nothing ran yet, so that there is nothing to remove; `pipe run ",
-                                       options.pipeline.file, "` begins")));
+    return Refuse(StrCat("nothing ran yet, so that there is nothing to remove; `pipe run ",
+                         options.pipeline.file, "` begins"));
   };
   if (!place.may_exist()) return nothing_ran();
   Result<std::unique_ptr<Workspace>> workspace =
@@ -114,12 +109,11 @@ int Clean(const CleanOptions& options) {
   }
   std::uint64_t total = 0;
   for (const auto& [directory, bytes] : removed) {
-    std::printf("%s %s: %s\n", options.dry_run ? "would remove" : "removed", TerminalText(directory).c_str(),
-                HumanBytes(bytes).c_str());
+    PrintLine(StrCat(options.dry_run ? "would remove " : "removed ", directory, ": ", HumanBytes(bytes)));
     total += bytes;
   }
   if (removed.empty() && (*workspace)->log().Runs().empty()) return nothing_ran();
-  std::printf("%s in all\n", HumanBytes(total).c_str());
+  PrintLine(StrCat(HumanBytes(total), " in all"));
   return kExitDone;
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -14,14 +13,15 @@
 
 #include "base/attendance.h"
 #include "base/counting_file.h"
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "base/terminal_text.h"
 #include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "dag/books/location_log.h"
 #include "dag/books/manifest.h"
 #include "stages/all/export_formats.h"
@@ -279,12 +279,10 @@ class Copying {
   }
 
   std::string Summary() const {
-    const auto objects = [](std::uint64_t number) {
-      return StrCat(number, number == 1 ? " object" : " objects");
-    };
     const Lock lock(mutex_);
-    std::string line = StrCat("copied ", objects(copied_), ", ", HumanBytes(copied_bytes_));
-    if (there_ > 0) line += StrCat("; ", objects(there_), there_ == 1 ? " was" : " were", " there already");
+    std::string line = StrCat("copied ", Counted(copied_, "object"), ", ", HumanBytes(copied_bytes_));
+    if (there_ > 0)
+      line += StrCat("; ", Counted(there_, "object"), there_ == 1 ? " was" : " were", " there already");
     if (left_out_ > 0) line += StrCat("; ", left_out_, left_out_ == 1 ? " was" : " were", " left out");
     return line;
   }
@@ -408,7 +406,7 @@ class Copying {
   Incomplete incomplete_ GUARDED_BY(mutex_);
 };
 
-int Refuse(const SignalWatch& signals, const Status& why) {
+int RefuseOrStop(const SignalWatch& signals, const Status& why) {
   if (signals.exit_code() != 0) return signals.exit_code();
   LogError(why.message());
   const bool refused = why.code() == Code::kInvalidArgument || why.code() == Code::kNotFound;
@@ -420,28 +418,26 @@ int Copy(const CpOptions& options) {
   std::optional<Attendance> attendance(std::in_place, signals.token());
   StatusDisplay display(false);
   const Result<Uri> to = Uri::Parse(options.to);
-  if (!to.ok()) return Refuse(signals, to.status());
+  if (!to.ok()) return RefuseOrStop(signals, to.status());
   StoreOpener stores;
   if (!to->scheme->writable) {
     const Result<std::unique_ptr<Store>> store = stores.Open(options.to);
-    return Refuse(signals, store.ok() ? (*store)->Sweep("") : store.status());  // Sweep gives the reason
+    return RefuseOrStop(signals,
+                        store.ok() ? (*store)->Sweep("") : store.status());  // Sweep gives the reason
   }
   if (!to->is_local())
-    if (const Status ready = stores.OpenerOf(*to).PrepareToWrite(); !ready.ok()) {
-      LogError(ready.message());
-      return kExitRefused;
-    }
+    if (const Status ready = stores.OpenerOf(*to).PrepareToWrite(); !ready.ok()) return Refuse(ready);
   Result<Items> items = FindItems(stores, options.from, options.recursive, signals.token());
-  if (!items.ok()) return Refuse(signals, items.status());
+  if (!items.ok()) return RefuseOrStop(signals, items.status());
   if (items->wanted.empty() && items->left_out.empty())
-    return Refuse(signals, Status(Code::kNotFound, StrCat(options.from, ": holds nothing to copy")));
+    return RefuseOrStop(signals, Status(Code::kNotFound, StrCat(options.from, ": holds nothing to copy")));
   Result<Target> target = OpenTarget(stores, options, items->wanted);
-  if (!target.ok()) return Refuse(signals, target.status());
+  if (!target.ok()) return RefuseOrStop(signals, target.status());
   Incomplete incomplete;
   LeaveOut(stores, *target, *items, incomplete);
   for (const LeftOut& one : items->left_out) LogError(StrCat(one.location, ": is left out: ", one.why));
   if (const Status ready = Prepare(stores, *target, items->wanted); !ready.ok())
-    return Refuse(signals, ready);
+    return RefuseOrStop(signals, ready);
 
   attendance.reset();
   Copying copying(stores, *target, items->wanted, options.replaces, items->left_out.size(),
@@ -451,7 +447,7 @@ int Copy(const CpOptions& options) {
   display.Start();
   for (int turn = 0; turn < kTurns && copying.RunTurn(turn);) ++turn;
   display.Stop();
-  std::printf("%s\n", TerminalText(copying.Summary()).c_str());
+  PrintLine(copying.Summary());
   if (signals.exit_code() != 0) {
     LogInfo("stopped; the copied objects are kept: the same command goes on with the rest");
     return signals.exit_code();

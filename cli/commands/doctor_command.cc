@@ -26,8 +26,8 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
-#include "cli/workspace/dictionary_places.h"
 #include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/program_places.h"
 #include "cli/workspace/workspace.h"
 #include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/stage_type.h"
@@ -249,10 +249,7 @@ int Diagnose(const DoctorOptions& options) {
   std::unique_ptr<LoadedPipeline> loaded;
   for (const std::string& target : options.locations) {
     if (IsPipelineFile(target)) {
-      if (loaded) {
-        LogError(StrCat(target, ": a second pipeline file; name one"));
-        return kExitRefused;
-      }
+      if (loaded) return Refuse(StrCat(target, ": a second pipeline file; name one"));
       PipelineOptions with_file = options.pipeline;
       with_file.file = target;
       loaded = LoadPipeline(with_file, LoadPurpose::kCheck);
@@ -265,10 +262,7 @@ int Diagnose(const DoctorOptions& options) {
     const bool is_object =
         here ? fs::is_regular_file(location->path, ignored) : location.ok() && !location->scheme->lists;
     const bool writes = !is_object && location.ok() && location->scheme->writable;
-    if (const Status added = AddUse(uses, target, writes, is_object); !added.ok()) {
-      LogError(added.message());
-      return kExitRefused;
-    }
+    if (const Status added = AddUse(uses, target, writes, is_object); !added.ok()) return Refuse(added);
   }
   std::optional<WorkPlace> place;
   if (loaded) place = WorkPlaceOf(options.pipeline, loaded->spec);

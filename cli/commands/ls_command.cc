@@ -48,10 +48,7 @@ int List(const LsOptions& options) {
   SignalWatch signals;
   const Attendance attendance(signals.token());
   for (const std::string& target : options.locations)
-    if (const Result<Uri> location = Uri::Parse(target); !location.ok()) {
-      LogError(location.status().message());
-      return kExitRefused;
-    }
+    if (const Result<Uri> location = Uri::Parse(target); !location.ok()) return Refuse(location.status());
   StoreOptions opening;
   opening.means.policy = kBrief;
   StoreOpener stores(opening);
@@ -77,10 +74,7 @@ int List(const LsOptions& options) {
     else if (exit_code == kExitDone)
       exit_code = kExitRefused;
   }
-  const Status written = out.Finish();
-  if (written.ok()) return exit_code;
-  LogError(written.message());
-  return kExitFailed;
+  return FinishOutput(out, exit_code);
 }
 
 }  // namespace

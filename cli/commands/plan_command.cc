@@ -9,7 +9,6 @@
 #include "cli/live/status_display.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
 #include "cli/worker/planning.h"

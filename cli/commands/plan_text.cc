@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumeration.h"
 #include "base/str.h"
-#include "cli/commands/print_line.h"
+#include "cli/report/run_facts.h"
 #include "cli/report/training_quality.h"
-#include "cli/terminal/counted.h"
+#include "cli/terminal/standard_output.h"
 #include "dag/books/manifest.h"
 #include "dag/environment.h"
 #include "dag/pipeline_file/stage_type.h"
@@ -28,10 +29,7 @@ std::string ForShell(const std::string& word) {
   const auto is_plain = [](char c) {
     return static_cast<signed char>(c) < 0 || kPlain.find(c) != std::string_view::npos;
   };
-  if (std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  return std::all_of(word.begin(), word.end(), is_plain) ? word : ShellQuoted(word);
 }
 
 std::string ChainText(const Graph& graph, const PlannedSegment& segment, const Plan& plan) {
@@ -53,15 +51,6 @@ std::vector<std::string> SideInputsOf(const PlannedSegment& segment, const Plan&
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
-}
-
-std::string_view StateText(const PlannedSegment& segment) {
-  switch (segment.state) {
-    case PlannedSegment::State::kUpToDate: return "up to date";
-    case PlannedSegment::State::kNotSelected: return "not selected";
-    case PlannedSegment::State::kWanted: break;
-  }
-  return segment.copy_from.empty() ? "run" : "copy";
 }
 
 /// Returns the location in a form in which people find it.

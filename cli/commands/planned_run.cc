@@ -9,17 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/plan_text.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/refuse.h"
 #include "cli/workspace/left_behind.h"
 #include "cli/workspace/work_result.h"
 #include "dag/forecast/disk_need.h"
 #include "dag/forecast/forecast.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/planner.h"
 #include "dag/plan/unneeded_outputs.h"
+#include "plugins/plugin_view.h"
 #include "storage/disk.h"
 #include "storage/uri.h"
 
@@ -102,6 +104,25 @@ Status CheckDisk(const RunRequest& request, const PlannedRun& run, const Forecas
   return {};
 }
 
+Json AboutRun(const PipelineOptions& options, const Graph& graph, NodeId node) {
+  Json about = StageForPlugin(graph, node);
+  about["file"] = options.file;
+  about["set"] = Json(Json::Object{});
+  for (const auto& [name, value] : options.set) about["set"][name] = value;
+  return about;
+}
+
+Status PrepareStage(const RunRequest& request, const Graph& graph, NodeId node) {
+  const StageSpec& spec = *graph[node].spec;
+  Status ready;
+  const JobKind* const job = spec.type->job();
+  if (job != nullptr && job->prepare_run)
+    ready = job->prepare_run(spec.config, AboutRun(request.pipeline, graph, node), request.dry_run);
+  else if (spec.type->prepare)
+    ready = spec.type->prepare(spec.config);
+  return std::move(ready).Annotate(StrCat("stage '", spec.name, "'"));
+}
+
 }  // namespace
 
 std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline& loaded, Progress& progress,
@@ -110,8 +131,7 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
   const Status apart = CheckApart(place, loaded.graph);
   if (!apart.ok()) return Refuse(apart);
   const auto nothing_ran = [&] {
-    return Refuse(
-        Status(Code::kNotFound, StrCat("nothing ran yet; `pipe run ", request.pipeline.file, "` begins")));
+    return Refuse(StrCat("nothing ran yet; `pipe run ", request.pipeline.file, "` begins"));
   };
   if (request.only_failed && !place.may_exist()) return nothing_ran();
   Result<std::unique_ptr<Workspace>> workspace =
@@ -123,8 +143,7 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
     selection.failed = FailedStages((*workspace)->log());
     if (selection.failed.empty() && (*workspace)->log().Runs().empty()) return nothing_ran();
     if (selection.failed.empty())
-      return Refuse(
-          Status(Code::kNotFound, "nothing failed in the last run; `pipe run` goes on where it was"));
+      return Refuse("nothing failed in the last run; `pipe run` goes on where it was");
   }
   if (request.check) (*workspace)->ReadAllSources();
   Result<Snapshot> snapshot = (*workspace)->TakeSnapshot(loaded.graph, loaded.spec, signals.token());
@@ -151,6 +170,14 @@ Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, co
   return Status(Code::kInvalidArgument,
                 StrCat("limits.disk of ", HumanBytes(*limit), " is too small: this run takes about ",
                        HumanBytes(forecast.peak_disk_bytes), " at its peak; raise it"));
+}
+
+Status PrepareStages(const RunRequest& request, const Graph& graph, const Plan& plan) {
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.state != PlannedSegment::State::kWanted || !segment.copy_from.empty()) continue;
+    for (const NodeId node : segment.chain) RETURN_IF_ERROR(PrepareStage(request, graph, node));
+  }
+  return {};
 }
 
 }  // namespace pipeline

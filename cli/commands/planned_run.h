@@ -10,6 +10,7 @@
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/workspace.h"
 #include "dag/environment.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/plan/plan.h"
 #include "dag/plan/snapshot.h"
 #include "dag/progress.h"
@@ -31,5 +32,9 @@ std::variant<PlannedRun, int> PlanRun(const RunRequest& request, LoadedPipeline&
 /// more disk than limits.disk; kResourceExhausted: more than is free.
 Status PrintForecast(const RunRequest& request, const LoadedPipeline& loaded, const PlannedRun& run,
                      const RunOptions& options);
+
+/// Checks before a run that this machine has all that the stages need; prepares every stage that runs. The
+/// error is that of the first stage that lacks something.
+Status PrepareStages(const RunRequest& request, const Graph& graph, const Plan& plan);
 
 }  // namespace pipeline

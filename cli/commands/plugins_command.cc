@@ -39,10 +39,7 @@ int ListPlugins() {
     }
   }
   if (paths.empty()) LogInfo("no plugins are found; PIPE_PLUGINS names the directories that hold some");
-  const Status printed = out.Finish();
-  if (!printed.ok()) LogError(printed.message());
-  if (!all || !printed.ok()) return kExitFailed;
-  return paths.empty() ? kExitRefused : kExitDone;
+  return FinishOutput(out, !all ? kExitFailed : paths.empty() ? kExitRefused : kExitDone);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "cli/report/run_status.h"
 #include "cli/report/write_report.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/refuse.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/last_settings.h"
 #include "cli/workspace/pipeline_loader.h"
@@ -44,10 +43,9 @@ int Report(const PipelineOptions& options) {
   const WorkDir& work = books->directory;
   const RunsStatus runs(*books);
   const std::string id = LastRecorded(work, runs.lines());
-  if (id.empty()) {
-    LogError(StrCat(books->home, ": no run left a record here; `pipe run ", options.file, "` begins one"));
-    return kExitRefused;
-  }
+  if (id.empty())
+    return Refuse(
+        StrCat(books->home, ": no run left a record here; `pipe run ", options.file, "` begins one"));
   const Result<std::string> page = WriteReport(work, *books->log, id, runs.WorkersOf(id));
   if (!page.ok()) {
     LogError(page.status().message());

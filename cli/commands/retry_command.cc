@@ -2,7 +2,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/run_pipeline.h"
-#include "cli/terminal/refuse.h"
+#include "cli/terminal/exit_code.h"
 #include "cli/workspace/last_settings.h"
 
 namespace pipeline {

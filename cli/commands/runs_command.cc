@@ -113,10 +113,7 @@ int ListRuns(const RunsOptions& options) {
       out.Write(ToText(run));
   }
   if (options.json) out.Write(all.DumpPretty());
-  const Status written = out.Finish();
-  if (written.ok()) return runs.empty() ? kExitRefused : kExitDone;
-  LogError(written.message());
-  return kExitFailed;
+  return FinishOutput(out, runs.empty() ? kExitRefused : kExitDone);
 }
 
 }  // namespace

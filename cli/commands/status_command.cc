@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,6 +6,7 @@
 
 #include "base/attendance.h"
 #include "base/clock.h"
+#include "base/enumeration.h"
 #include "base/json_fields.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -15,9 +15,8 @@
 #include "cli/report/run_status.h"
 #include "cli/report/stage_state.h"
 #include "cli/submission/workers_status.h"
-#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/refuse.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/last_settings.h"
 #include "cli/workspace/pipeline_loader.h"
@@ -404,16 +403,16 @@ int PrintStatus(const StatusOptions& options) {
   if (!books) return kExitRefused;
   const WorkStatus status = LookAtWork(*books, loaded->spec);
   if (options.json) {
-    std::printf("%s", ToJson(status, loaded->spec, books->home).DumpPretty().c_str());
+    PrintText(ToJson(status, loaded->spec, books->home).DumpPretty());
     return status.is_empty ? kExitRefused : kExitDone;
   }
-  std::printf("%s: %s %s\n", loaded->spec.name.c_str(), place.is_remote() ? "home" : "work directory",
-              TerminalText(place.is_remote() ? place.home : books->directory.path()).c_str());
+  std::string text = StrCat(loaded->spec.name, ": ", place.is_remote() ? "home " : "work directory ",
+                            place.is_remote() ? place.home : books->directory.path(), "\n");
   if (!status.last && status.stages.empty())
-    std::printf("nothing ran yet; `pipe run %s` begins\n", options.pipeline.file.c_str());
+    text += StrCat("nothing ran yet; `pipe run ", options.pipeline.file, "` begins\n");
   else if (!status.last)
-    std::printf("no `pipe run` yet: workers did all that is done\n");
-  std::printf("%s", TerminalText(ToText(status, loaded->spec)).c_str());
+    text += "no `pipe run` yet: workers did all that is done\n";
+  PrintText(TerminalText(text + ToText(status, loaded->spec)));
   return status.is_empty ? kExitRefused : kExitDone;
 }
 

@@ -5,13 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/submission/submission_run.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/time_word.h"
 #include "cli/workspace/pipeline_words.h"
 #include "dag/pipeline_file/config.h"
 
@@ -54,24 +52,16 @@ int Submit(SubmitWords& words, const Call& call) {
   if (!words.memory.empty()) request.memory = *ParseBytes(words.memory);
   const int ways =
       (request.engine.empty() ? 0 : 1) + (request.emit.empty() ? 0 : 1) + (request.cancel ? 1 : 0);
-  if (ways != 1) {
-    LogError("pipe submit: give one of --on, --emit and --cancel");
-    return kExitRefused;
-  }
-  if (!request.emit.empty() && request.cloud.image.empty()) {
-    LogError(
+  if (ways != 1) return Refuse("pipe submit: give one of --on, --emit and --cancel");
+  if (!request.emit.empty() && request.cloud.image.empty())
+    return Refuse(
         "pipe submit: --emit needs --image, the container image that has this program; "
         "cli/submit/image/Containerfile makes one");
-    return kExitRefused;
-  }
   if (!request.cancel) {
     std::string refusal = RefuseOthersWords(request, request.emit.empty() ? request.engine : request.emit);
     if (refusal.empty() && !request.emit.empty())
       refusal = CheckCloudOptions(request.emit, request.cloud, request.workers).message();
-    if (!refusal.empty()) {
-      LogError(StrCat("pipe submit: ", refusal));
-      return kExitRefused;
-    }
+    if (!refusal.empty()) return Refuse(StrCat("pipe submit: ", refusal));
   }
   request.command = CommandLineOf(call);
   return SubmitRun(request);
@@ -131,12 +121,9 @@ Command SubmitCommand() {
             .value = "DIR",
             .help = "Directory of each host for temporary files of its workers",
             .to = &request->scratch},
-           {.flags = {"--for"},
-            .value = "TIME",
-            .help = "Workers end after this time, such as 30m, and are started again: for a time limit of "
-                    "the engine",
-            .refusal = RefuseTimeWord,
-            .to = &request->most_time},
+           TimeWord(request->most_time,
+                    "Workers end after this time, such as 30m, and are started again: for a time limit of "
+                    "the engine"),
            {.flags = {"--program"},
             .value = "PATH",
             .help = "The program on the hosts (the path of this one; with --emit /usr/local/bin/pipe)",

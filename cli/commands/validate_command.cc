@@ -2,10 +2,10 @@
 #include <memory>
 #include <string>
 
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
-#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/attendance.h"
+#include "base/enumeration.h"
 #include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/print_line.h"
 #include "cli/report/length_loss.h"
-#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/terminal/threads.h"
 #include "cli/workspace/artifact_location.h"
 #include "dag/location/own_objects.h"
@@ -117,24 +117,16 @@ int Verify(const VerifyOptions& options) {
   std::vector<ArtifactLocation> locations;
   for (const std::string& target : options.locations) {
     Result<ArtifactLocation> location = OpenArtifactLocation(target);
-    if (!location.ok()) {
-      LogError(location.status().message());
-      return kExitRefused;
-    }
+    if (!location.ok()) return Refuse(location.status());
     locations.push_back(std::move(location).value());
   }
   const Result<LengthFilter> filter =
       ReadLengthFilter(options.tokenizer, options.max_tokens, signals.token());
-  if (!filter.ok()) {
-    LogError(filter.status().message());
-    return kExitRefused;
-  }
+  if (!filter.ok()) return Refuse(filter.status());
   if (options.max_tokens > 0 || !options.tokenizer.empty())
     for (const ArtifactLocation& location : locations)
-      if (const std::string why = WhyNotCounted(location, options, *filter, signals.token()); !why.empty()) {
-        LogError(StrCat(location.name, ": ", why));
-        return kExitRefused;
-      }
+      if (const std::string why = WhyNotCounted(location, options, *filter, signals.token()); !why.empty())
+        return Refuse(StrCat(location.name, ": ", why));
   attendance.reset();
   const int threads = ThreadCount();
   int exit_code = kExitDone;

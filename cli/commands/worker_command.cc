@@ -7,8 +7,6 @@
 #include "cli/terminal/last_words.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/threads.h"
-#include "cli/terminal/time_word.h"
-#include "cli/worker/given_unit.h"
 #include "cli/worker/next_units.h"
 #include "cli/workspace/pipeline_words.h"
 #include "dag/pipeline_file/config.h"
@@ -58,33 +56,29 @@ Command WorkerCommand() {
           "refuses it; 66 an input is missing, damaged or changed; 70 a bug; 75 start it again: stopped,\n"
           "a place is out of reach, no space is left, or the time of --for is over; 77 permission denied;\n"
           "78 plan, file, program and this machine do not fit together.",
-      .words = {{.flags = {"--plan"},
-                 .value = "PLACE",
-                 .help = "The place of the work package, as given to pipe plan",
-                 .required = true,
-                 .to = &words->options.plan},
-                {.flags = {"--next"},
-                 .help = "Take units, and plan, until the run has ended",
-                 .to = &words->next},
-                {.flags = {"--for"},
-                 .value = "TIME",
-                 .help = "With --next: take no unit after this time, such as 30m; the exit status is then 75",
-                 .refusal = RefuseTimeWord,
-                 .to = &words->most_time},
-                {.flags = {"--unit"},
-                 .value = "UNIT",
-                 .help = "The one unit to run, as the plan names it",
-                 .hidden = true,
-                 .to = &words->unit},
-                {.flags = {"--scratch"},
-                 .value = "DIR",
-                 .help = "Directory for temporary files",
-                 .to = &words->options.scratch},
-                MemoryWord(words->memory,
-                           "Memory for a unit, such as 2GiB, if it is less than limits.memory of the file; "
-                           "larger units are left to other workers",
-                           "PIPE_MEMORY"),
-                ThreadsWord(words->options.threads)},
+      .words =
+          {{.flags = {"--plan"},
+            .value = "PLACE",
+            .help = "The place of the work package, as given to pipe plan",
+            .required = true,
+            .to = &words->options.plan},
+           {.flags = {"--next"}, .help = "Take units, and plan, until the run has ended", .to = &words->next},
+           TimeWord(words->most_time,
+                    "With --next: take no unit after this time, such as 30m; the exit status is then 75"),
+           {.flags = {"--unit"},
+            .value = "UNIT",
+            .help = "The one unit to run, as the plan names it",
+            .hidden = true,
+            .to = &words->unit},
+           {.flags = {"--scratch"},
+            .value = "DIR",
+            .help = "Directory for temporary files",
+            .to = &words->options.scratch},
+           MemoryWord(words->memory,
+                      "Memory for a unit, such as 2GiB, if it is less than limits.memory of the file; "
+                      "larger units are left to other workers",
+                      "PIPE_MEMORY"),
+           ThreadsWord(words->options.threads)},
       .run = [words](const Call&) { return Work(*words); },
   };
 }

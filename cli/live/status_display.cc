@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/enumeration.h"
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/str.h"
@@ -306,7 +307,7 @@ std::string StatusDisplay::LineOf(Shown& shown, Pace::Time now) {
   if (done > 0) line += Share(done, all, shown.read, now);
   line += StrCat(HumanBytes(text), " of text, ", PerSecond(shown.text, now));
   if (const std::uint64_t closed = unit.counters.partitions.load(std::memory_order_relaxed); closed > 0)
-    line += StrCat(", ", closed, closed == 1 ? " partition" : " partitions");
+    line += StrCat(", ", Counted(closed, "partition"));
   const std::string limiting = Limiting(unit, shown.last_busy);
   if (!limiting.empty()) line += StrCat(", limited by ", limiting);
   return line;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cli/report/text_profile.h"
 #include "text/utf8.h"
 
@@ -29,6 +30,21 @@ void AppendEscaped(std::string& out, std::string_view character) {
 /// Three digits: "1.46", "14.6", "146".
 std::string ThreeDigits(double value) { return Fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
 
+/// Empty: undecided.
+std::string_view LanguageOf(std::string_view text) {
+  bool kanji = false;
+  while (!text.empty()) {
+    switch (ClassOf(TakeUtf8Character(text))) {
+      case ProfileClass::kHiragana:
+      case ProfileClass::kKatakana: return "ja";
+      case ProfileClass::kHangul: return "ko";
+      case ProfileClass::kKanji: kanji = true; break;
+      default: break;
+    }
+  }
+  return kanji ? "ja" : "";
+}
+
 std::uint64_t Rounded(double value) { return static_cast<std::uint64_t>(value + 0.5); }
 
 }  // namespace
@@ -47,7 +63,7 @@ std::string HtmlText(std::string_view text) {
   std::string_view rest = clean;
   while (!rest.empty()) {
     const std::string_view before = rest;
-    const char32_t code_point = TakeCharacter(rest);
+    const char32_t code_point = TakeUtf8Character(rest);
     if (IsShapeless(code_point))
       out += kReplacement;
     else
@@ -56,32 +72,53 @@ std::string HtmlText(std::string_view text) {
   return out;
 }
 
-std::string HtmlCell(std::string_view html) { return StrCat("<td>", html, "</td>"); }
-
-std::string CodePointName(char32_t code_point) {
-  std::array<char, 16> name{};
-  std::snprintf(name.data(), name.size(), "U+%04X", static_cast<unsigned>(code_point));
-  return name.data();
+std::string HtmlFront(std::string_view text, std::size_t most) {
+  const std::string_view front = Utf8Front(text, most);
+  return StrCat(HtmlText(front), front.size() < text.size() ? "&hellip;" : "");
 }
 
-std::string_view LanguageOf(std::string_view text) {
-  bool kanji = false;
-  while (!text.empty()) {
-    switch (ClassOf(TakeCharacter(text))) {
-      case ProfileClass::kHiragana:
-      case ProfileClass::kKatakana: return "ja";
-      case ProfileClass::kHangul: return "ko";
-      case ProfileClass::kKanji: kanji = true; break;
-      default: break;
-    }
-  }
-  return kanji ? "ja" : "";
+std::string HtmlLanguage(std::string_view text) {
+  const std::string_view language = LanguageOf(text);
+  return language.empty() ? std::string() : StrCat(" lang=\"", language, "\"");
+}
+
+std::string HtmlWide(std::string_view label, std::string_view html) {
+  return StrCat("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", label, "\">", html,
+                "</div>");
+}
+
+std::string HtmlHead(std::string_view html, std::string_view attributes) {
+  return StrCat("<th scope=\"col\"", attributes, ">", html, "</th>");
+}
+
+std::string HtmlHeads(std::initializer_list<std::string_view> names) {
+  std::string heads;
+  for (const std::string_view name : names) heads += HtmlHead(name);
+  return heads;
+}
+
+std::string HtmlCell(std::string_view html) { return StrCat("<td>", html, "</td>"); }
+
+std::string HtmlTextCell(std::string_view html) { return StrCat("<td class=\"text\">", html, "</td>"); }
+
+std::string HtmlTable(std::string_view label, std::string_view heads, std::string_view rows,
+                      std::string_view attributes) {
+  return HtmlWide(label, StrCat("<table", attributes, "><thead><tr>", heads, "</tr></thead><tbody>\n", rows,
+                                "</tbody></table>"));
+}
+
+std::string HtmlFact(std::string_view name, std::string_view html) {
+  return html.empty() ? std::string() : StrCat("<dt>", name, "</dt><dd>", html, "</dd>\n");
 }
 
 std::string Grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
+}
+
+std::string GroupedCount(std::uint64_t number, std::string_view one) {
+  return StrCat(Grouped(number), " ", one, number == 1 ? "" : "s");
 }
 
 std::string GroupedUnlessZero(std::uint64_t number) { return number > 0 ? Grouped(number) : std::string(); }

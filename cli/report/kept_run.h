@@ -2,11 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
+#include "cli/report/run_record.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/sample_collector.h"
 #include "cli/workspace/pipeline_loader.h"
@@ -15,18 +14,8 @@
 
 namespace pipeline {
 
-/// The beginning of a record.
-struct RunBeginning {
-  RecordedBegin begin;
-  std::vector<RecordedStage> stages;
-  std::map<std::string, RecordedCounts> existing;  // by stage: counts of outputs that exist already
-};
 /// Returns the line of a run of this process that begins now.
 RunLine NewRunLine(std::string command);
-/// `directory`: of the record.
-RunBeginning DescribeRun(const RunLine& line, const LoadedPipeline& loaded, const Plan& plan,
-                         const Snapshot& snapshot, const RunOptions& options, const std::string& directory);
-
 /// The time of SendRecord after a run that nobody stopped.
 inline constexpr std::chrono::seconds kMostSending{60};
 
@@ -50,12 +39,10 @@ class KeptRun {
   void End(const std::string& outcome, const RunOutcome& run, SampleCollector& samples);
 
  private:
-  std::string Closing(SampleCollector& samples);
-
   Workspace& location_;
   RunRecorder& recorder_;
   RunLine line_;
-  RunBeginning beginning_;
+  RunRecord record_;  // as it begins, and at the end the outcome
 };
 
 }  // namespace pipeline

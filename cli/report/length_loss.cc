@@ -45,8 +45,7 @@ Result<std::shared_ptr<const SentencePieceEncoder>> LoadModel(const std::string&
 std::string LossOf(const LengthCounts& counts) {
   if (counts.long_lines == 0) return StrCat("none of ", Grouped(counts.lines), " lines");
   const auto part = [](std::uint64_t some, std::uint64_t all, std::string_view noun) {
-    return StrCat(Grouped(some), " of ", Grouped(all), " ", noun, " (",
-                  Percent(static_cast<double>(some), static_cast<double>(all)), ")");
+    return StrCat(Grouped(some), " of ", Grouped(all), " ", noun, " (", Percent(some, all), ")");
   };
   return StrCat(part(counts.long_lines, counts.lines, "lines"), " and ",
                 part(counts.long_tokens, counts.tokens, "tokens"));
@@ -108,7 +107,7 @@ std::string LengthLossHtml(const RunRecord& record) {
       html += "No line was longer.";
     else
       html += StrCat("Lines that were longer, ", Grouped(split), " of ", Grouped(counts.records_in), " (",
-                     HtmlText(Percent(static_cast<double>(split), static_cast<double>(counts.records_in))),
+                     HtmlText(Percent(split, counts.records_in)),
                      "), were split into several: it would have dropped them.");
     html += "</p>\n";
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cli/report/html.h"
 #include "cli/report/stage_state.h"
 #include "cli/report/text_profile.h"
@@ -54,7 +55,7 @@ std::string Fitted(std::string_view text, int columns) {
   std::string out;
   while (!text.empty()) {
     const std::string_view before = text;
-    const char32_t c = TakeCharacter(text);
+    const char32_t c = TakeUtf8Character(text);
     columns -= c >= 0x1100 ? 2 : 1;
     if (columns < (text.empty() ? 0 : 1)) return out + "…";
     out += before.substr(0, before.size() - text.size());
@@ -243,7 +244,7 @@ class Drawing {
     std::string above, below;
     const auto counts = record_.counts.find(stage.name);
     if (stage.files > 0) {
-      above = StrCat(Grouped(stage.files), stage.files == 1 ? " file" : " files");
+      above = GroupedCount(stage.files, "file");
       below = HumanBytes(stage.file_bytes);
     } else if (counts != record_.counts.end() && counts->second.counts.records_out > 0) {
       above = Short(counts->second.counts.records_out);

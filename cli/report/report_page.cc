@@ -10,7 +10,6 @@
 #include "cli/report/html.h"
 #include "cli/report/length_loss.h"
 #include "cli/report/report_graph.h"
-#include "cli/report/report_hosts.h"
 #include "cli/report/report_recipes.h"
 #include "cli/report/report_style.h"
 #include "cli/report/report_text.h"
@@ -32,16 +31,7 @@ constexpr std::size_t kFailures = 50;
 constexpr std::size_t kTextBytes = 1000;  // of one message
 
 /// Returns a message, cut to a length that people can read.
-std::string Message(const std::string& text) {
-  if (text.size() <= kTextBytes) return HtmlText(text);
-  std::size_t end = kTextBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return HtmlText(text.substr(0, end)) + "&hellip;";
-}
-
-std::string Plural(std::uint64_t number, std::string_view one) {
-  return StrCat(Grouped(number), " ", one, number == 1 ? "" : "s");
-}
+std::string Message(std::string_view text) { return HtmlFront(text, kTextBytes); }
 
 const RecordedCounts* CountsOf(const RunRecord& record, const std::string& stage) {
   const auto found = record.counts.find(stage);
@@ -64,13 +54,13 @@ std::string Header(const RunRecord& record) {
   std::string started = Iso8601(record.begin.started);
   std::replace(started.begin(), started.end(), 'T', ' ');
   if (started.ends_with('Z')) started.replace(started.size() - 1, 1, " UTC");
-  return StrCat(
-      "<header>\n<div class=\"title\"><h1>", Message(record.begin.pipeline), "</h1>", Pill(record),
-      "</div>\n<p class=\"when\">", started, " &middot; ", Span(DurationOf(record)), " &middot; ",
-      record.hosts.empty() ? Plural(record.begin.threads, "thread") : Plural(record.hosts.size(), "host"),
-      " &middot; pipe ", Message(record.begin.version),
-      "</p>\n<div class=\"command\"><pre><code id=\"command\">", Message(record.begin.command),
-      "</code></pre><button id=\"copy\" type=\"button\" hidden>Copy</button></div>\n");
+  return StrCat("<header>\n<div class=\"title\"><h1>", Message(record.begin.pipeline), "</h1>", Pill(record),
+                "</div>\n<p class=\"when\">", started, " &middot; ", Span(DurationOf(record)), " &middot; ",
+                record.hosts.empty() ? GroupedCount(record.begin.threads, "thread")
+                                     : GroupedCount(record.hosts.size(), "host"),
+                " &middot; pipe ", Message(record.begin.version),
+                "</p>\n<div class=\"command\"><pre><code id=\"command\">", Message(record.begin.command),
+                "</code></pre><button id=\"copy\" type=\"button\" hidden>Copy</button></div>\n");
 }
 
 std::string Tile(std::string_view label, std::string_view value, std::string_view note) {
@@ -85,7 +75,7 @@ std::string Tile(std::string_view label, std::string_view value, std::string_vie
 }
 
 /// Returns the exact number if it is easy to read, otherwise three digits of it.
-std::string Counted(std::uint64_t number) { return number < 1'000'000 ? Grouped(number) : Short(number); }
+std::string Figure(std::uint64_t number) { return number < 1'000'000 ? Grouped(number) : Short(number); }
 
 /// Returns the records that left the stage; if it counted none that came or left, the records that it wrote.
 std::uint64_t LeftOf(const RecordedCounts& counts) {
@@ -125,18 +115,19 @@ std::string Tiles(const RunRecord& record) {
                      record.begin.memory_limit > 0 ? StrCat("limit ", HumanBytes(record.begin.memory_limit))
                                                    : std::string()))
           : Tile("Workers busy", Percent(Utilisation(record.hosts), 1),
-                 StrCat("on ", Plural(record.hosts.size(), "host")));
+                 StrCat("on ", GroupedCount(record.hosts.size(), "host")));
   return StrCat(
-      "<dl class=\"tiles\">\n", Tile("Duration", Span(duration), StrCat(Plural(record.units.size(), "unit"))),
-      Tile("Records out", Counted(records), StrCat("of ", Counted(source_records), " read")),
+      "<dl class=\"tiles\">\n", Tile("Duration", Span(duration), GroupedCount(record.units.size(), "unit")),
+      Tile("Records out", Figure(records), StrCat("of ", Figure(source_records), " read")),
       Tile("Text", HumanBytes(text), record.hosts.empty() ? StrCat(HumanBytes(rate), "/s in this run") : ""),
-      Tile("Published", HumanBytes(published), Plural(shards, "shard")), busy, "</dl>\n");
+      Tile("Published", HumanBytes(published), GroupedCount(shards, "shard")), busy, "</dl>\n");
 }
 
 std::string Failures(const RunRecord& record) {
   if (!record.end || record.end->failures.empty()) return {};
-  std::string html = StrCat("<div class=\"failures\" role=\"alert\"><h2>",
-                            Plural(record.end->failures.size(), "failure"), "</h2><ul class=\"plain\">");
+  std::string html =
+      StrCat("<div class=\"failures\" role=\"alert\"><h2>",
+             GroupedCount(record.end->failures.size(), "failure"), "</h2><ul class=\"plain\">");
   for (std::size_t at = 0; at < std::min(record.end->failures.size(), kFailures); ++at) {
     const auto& [unit, why] = record.end->failures[at];
     html += StrCat("<li><code>", Message(unit), "</code> ", Message(why), "</li>");
@@ -198,22 +189,17 @@ std::string StageTable(const RunRecord& record) {
                                                 : WithBar(Span(spent->second), spent->second / busiest);
     rows += "</tr>\n";
   }
-  return StrCat(
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Stages in "
-      "numbers\"><table><thead><tr>",
-      "<th scope=\"col\">Stage</th><th scope=\"col\" class=\"state\">State</th><th scope=\"col\">Records "
-      "in</th>",
-      "<th scope=\"col\">Records out</th><th scope=\"col\">Kept</th><th scope=\"col\">Text in</th>",
-      "<th scope=\"col\">Text out</th><th scope=\"col\">Time spent</th></tr></thead><tbody>\n", rows,
-      "</tbody></table></div>\n");
+  const std::string heads =
+      StrCat(HtmlHead("Stage"), HtmlHead("State", " class=\"state\""),
+             HtmlHeads({"Records in", "Records out", "Kept", "Text in", "Text out", "Time spent"}));
+  return HtmlTable("Stages in numbers", heads, rows) + "\n";
 }
 
 std::string Examples(const RunRecord& record, const std::string& stage, const std::string& reason) {
   std::string items;
   for (const RecordedExample& example : record.examples) {
     if (example.stage != stage || example.reason != reason) continue;
-    const std::string_view language = LanguageOf(example.text);
-    items += StrCat("<li", language.empty() ? "" : StrCat(" lang=\"", language, "\""), ">",
+    items += StrCat("<li", HtmlLanguage(example.text), ">",
                     example.text.empty() ? "<span class=\"cp\">empty</span>" : Message(example.text),
                     example.cut ? "<span class=\"cp\">&hellip;</span>" : "", "</li>");
   }
@@ -223,7 +209,7 @@ std::string Examples(const RunRecord& record, const std::string& stage, const st
 /// Returns the count's share of the records that came in. Empty: ids, files or lines are counted.
 std::string ShareOf(std::string_view fate, std::uint64_t count, std::uint64_t records) {
   if (fate == "tally" || count > records) return {};
-  return Percent(static_cast<double>(count), static_cast<double>(records));
+  return Percent(count, records);
 }
 
 /// Returns the counts of records with the fate `wanted` ("dropped"). If `wanted` is empty: the counts of all
@@ -246,13 +232,10 @@ std::string ReasonTable(const RunRecord& record, std::string_view wanted, std::s
   }
   if (rows.empty()) return without.empty() ? std::string() : StrCat("<p class=\"lead\">", without, "</p>\n");
   if (all > shown) rows += StrCat("<tr><td>and ", Grouped(all - shown), " more reasons</td></tr>");
-  return StrCat(
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Reasons\"><table "
-      "class=\"reasons\"><thead><tr>"
-      "<th scope=\"col\">Stage</th><th scope=\"col\" style=\"text-align:left\">Reason, with records as they "
-      "came in</th>"
-      "<th scope=\"col\">Count</th><th scope=\"col\">Share of records in</th></tr></thead><tbody>\n",
-      rows, "</tbody></table></div>\n");
+  const std::string heads =
+      StrCat(HtmlHead("Stage"), HtmlHead("Reason, with records as they came in", kHtmlLeft),
+             HtmlHeads({"Count", "Share of records in"}));
+  return HtmlTable("Reasons", heads, rows, " class=\"reasons\"") + "\n";
 }
 
 /// Returns `text` as a link to the relative path `link`, which has no scheme. Without a path: only the text.
@@ -290,13 +273,9 @@ std::string Outputs(const RunRecord& record) {
                        HumanBytes(split.bytes), "</td></tr>\n");
   }
   if (rows.empty()) return "<p class=\"lead\">This pipeline publishes nothing.</p>\n";
-  return StrCat(
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Outputs\"><table><thead><tr>",
-      "<th scope=\"col\">Stage</th><th scope=\"col\" style=\"text-align:left\">Location</th><th "
-      "scope=\"col\">Documents</th>"
-      "<th scope=\"col\">Records</th><th scope=\"col\">Shards</th><th "
-      "scope=\"col\">Size</th></tr></thead><tbody>\n",
-      rows, "</tbody></table></div>\n");
+  const std::string heads = StrCat(HtmlHead("Stage"), HtmlHead("Location", kHtmlLeft),
+                                   HtmlHeads({"Documents", "Records", "Shards", "Size"}));
+  return HtmlTable("Outputs", heads, rows) + "\n";
 }
 
 std::string Notes(const RunRecord& record) {
@@ -314,21 +293,18 @@ std::string Notes(const RunRecord& record) {
   return items.empty() ? items : StrCat("<ol class=\"notes\">", items, "</ol>\n");
 }
 
-std::string RunFact(std::string_view name, const std::string& html) {
-  return html.empty() ? html : StrCat("<dt>", name, "</dt><dd>", html, "</dd>\n");
-}
-
 std::string Facts(const RunRecord& record) {
   const RecordedBegin& begin = record.begin;
   std::string libraries;
   for (const auto& [name, version] : begin.libraries)
     libraries += StrCat(libraries.empty() ? "" : ", ", HtmlText(name), " ", HtmlText(version));
-  std::string machine = StrCat(Plural(begin.cores, "core"), ", ", HumanBytes(begin.memory), " of memory");
+  std::string machine =
+      StrCat(GroupedCount(begin.cores, "core"), ", ", HumanBytes(begin.memory), " of memory");
   if (!begin.system.empty()) machine += StrCat(", ", HtmlText(begin.system));
   return StrCat(
-      "<dl class=\"facts\">\n", RunFact("pipe", HtmlText(begin.version)), RunFact("Libraries", libraries),
-      RunFact("Machine", machine), RunFact("Run", StrCat("<code>", HtmlText(begin.id), "</code>")),
-      RunFact(
+      "<dl class=\"facts\">\n", HtmlFact("pipe", HtmlText(begin.version)), HtmlFact("Libraries", libraries),
+      HtmlFact("Machine", machine), HtmlFact("Run", StrCat("<code>", HtmlText(begin.id), "</code>")),
+      HtmlFact(
           "Files",
           "<a href=\"events.jsonl\">events.jsonl</a> has the data of this page; "
           "<a href=\"../../run.log\">run.log</a> lists the finished units; records that were set aside are "
@@ -347,10 +323,7 @@ std::string ReportPage(const RunRecord& record) {
   const std::string head = Header(record), failures = Failures(record);
   const std::vector<Section> sections = {
       {"stages", "Stages",
-       record.stages.empty()
-           ? std::string()
-           : StrCat("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Graph of stages\">",
-                    GraphDrawing(record), "</div>\n")},
+       record.stages.empty() ? std::string() : HtmlWide("Graph of stages", GraphDrawing(record)) + "\n"},
       {"over-time", "Over time", TimeCharts(record)},
       {"training", "Training", TrainingSection(record.trainings)},
       {"numbers", "Stages in numbers", record.stages.empty() ? std::string() : StageTable(record)},

@@ -17,20 +17,10 @@ constexpr std::size_t kKeys = 100;    // of one stage
 constexpr std::size_t kValueBytes = 600;
 constexpr std::size_t kDifferences = 100;
 
-std::string Cut(std::string text) {
-  if (text.size() <= kValueBytes) return HtmlText(text);
-  std::size_t end = kValueBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return HtmlText(text) + "&hellip;";
-}
+std::string Cut(std::string_view text) { return HtmlFront(text, kValueBytes); }
 
 std::string ValueText(const Json& value) {
   return value.is_string() ? std::string(value.AsString()) : value.Dump();
-}
-
-std::string RecipeFact(std::string_view name, const std::string& html) {
-  return html.empty() ? html : StrCat("<dt>", HtmlText(name), "</dt><dd>", html, "</dd>\n");
 }
 
 /// Adds the value of each key `seed`, at any depth of `config`.
@@ -58,11 +48,11 @@ std::string Made(const RecordedStage& stage) {
   for (const auto& [name, value] : stage.config.AsObject())
     if (++shown <= kKeys)
       keys += StrCat(keys.empty() ? "" : "<br>", "<code>", Cut(name), ": ", Cut(ValueText(value)), "</code>");
-  facts = StrCat(RecipeFact("Version of the type", Grouped(stage.version)), RecipeFact("Seed", seed),
-                 RecipeFact("Recipe", stage.recipe.empty() ? std::string()
-                                                           : StrCat("<code>", Cut(stage.recipe), "</code>")),
-                 RecipeFact("Libraries", libraries), RecipeFact("Sources", sources),
-                 RecipeFact("Configuration", keys));
+  facts =
+      StrCat(HtmlFact("Version of the type", Grouped(stage.version)), HtmlFact("Seed", seed),
+             HtmlFact("Recipe",
+                      stage.recipe.empty() ? std::string() : StrCat("<code>", Cut(stage.recipe), "</code>")),
+             HtmlFact("Libraries", libraries), HtmlFact("Sources", sources), HtmlFact("Configuration", keys));
   return StrCat("<details><summary><b>", HtmlText(stage.name), "</b> <span class=\"soft\">",
                 HtmlText(stage.type), seed.empty() ? "" : ", seed ", seed,
                 "</span></summary><dl class=\"facts\">\n", facts, "</dl></details>\n");
@@ -94,14 +84,14 @@ std::string BeforeSection(const RunRecord& record) {
   if (before.peak_rss > 0) took += StrCat(", ", HumanBytes(before.peak_rss), " of memory at most");
   return StrCat(
       "<dl class=\"facts\">\n",
-      RecipeFact("Run", before.has_page && plain ? StrCat("<a href=\"../", id, "/report.html\">", id, "</a>")
-                                                 : StrCat("<code>", id, "</code>")),
-      RecipeFact("Began", HtmlText(Iso8601(before.started))),
-      RecipeFact("Command", StrCat("<code>", Cut(before.command), "</code>")),
-      RecipeFact("Outcome", HtmlText(before.outcome.empty()          ? "killed"
-                                     : before.outcome == "cancelled" ? "stopped"
-                                                                     : before.outcome)),
-      RecipeFact("Took", took), "</dl>\n<h3>Differences</h3>\n",
+      HtmlFact("Run", before.has_page && plain ? StrCat("<a href=\"../", id, "/report.html\">", id, "</a>")
+                                               : StrCat("<code>", id, "</code>")),
+      HtmlFact("Began", HtmlText(Iso8601(before.started))),
+      HtmlFact("Command", StrCat("<code>", Cut(before.command), "</code>")),
+      HtmlFact("Outcome", HtmlText(before.outcome.empty()          ? "killed"
+                                   : before.outcome == "cancelled" ? "stopped"
+                                                                   : before.outcome)),
+      HtmlFact("Took", took), "</dl>\n<h3>Differences</h3>\n",
       items.empty() ? "<p class=\"lead\">None: the stages and all that makes them are the same.</p>\n"
                     : StrCat("<ul class=\"plain differences\">", items, "</ul>\n"));
 }

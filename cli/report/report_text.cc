@@ -1,11 +1,15 @@
 #include "cli/report/report_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cli/report/html.h"
 
 namespace pipeline {
@@ -26,7 +30,7 @@ std::vector<Character> CharactersOf(std::string_view text) {
   std::vector<Character> characters;
   while (!text.empty() && characters.size() < kCharacters) {
     const std::string_view before = text;
-    const char32_t code_point = TakeCharacter(text);
+    const char32_t code_point = TakeUtf8Character(text);
     characters.push_back({code_point, before.substr(0, before.size() - text.size())});
   }
   return characters;
@@ -36,6 +40,13 @@ std::vector<char32_t> CodePoints(const std::vector<Character>& characters) {
   std::vector<char32_t> code_points;
   for (const Character& character : characters) code_points.push_back(character.code_point);
   return code_points;
+}
+
+/// "U+200B"
+std::string CodePointName(char32_t code_point) {
+  std::array<char, 16> name{};
+  std::snprintf(name.data(), name.size(), "U+%04X", static_cast<unsigned>(code_point));
+  return name.data();
 }
 
 /// Returns a visible form of the character; a character without a shape is shown by its number.
@@ -64,9 +75,8 @@ std::string Shown(const Sample& sample, const std::vector<Character>& characters
       html += "<wbr><span class=\"end\" aria-hidden=\"true\"></span>";
   }
   if (open) html += StrCat("</", tag, ">");
-  const std::string_view language = LanguageOf(sample.text);
-  return StrCat("<p class=\"sample\"", language.empty() ? "" : StrCat(" lang=\"", language, "\""),
-                " dir=\"auto\">", sample.front ? "<span class=\"cp\">&hellip;</span>" : "", html,
+  return StrCat("<p class=\"sample\"", HtmlLanguage(sample.text), " dir=\"auto\">",
+                sample.front ? "<span class=\"cp\">&hellip;</span>" : "", html,
                 sample.back ? "<span class=\"cp\">&hellip;</span>" : "", "</p>");
 }
 
@@ -86,9 +96,7 @@ std::string Shown(const SamplePair& pair) {
 // --------------------------------------------------------------------------------- distributions
 
 std::uint64_t Sum(const std::vector<std::uint64_t>& counts) {
-  std::uint64_t sum = 0;
-  for (const std::uint64_t count : counts) sum += count;
-  return sum;
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
 /// Returns the length below which the share `part` of the records lies, if they are spread evenly in a class.
@@ -209,9 +217,7 @@ std::string Lengths(const std::vector<TextChange>& points) {
 }
 
 double CharactersIn(const TextProfile& profile) {
-  double sum = 0;
-  for (const std::uint64_t count : profile.characters) sum += static_cast<double>(count);
-  return sum;
+  return std::accumulate(profile.characters.begin(), profile.characters.end(), 0.0);
 }
 
 std::string Classes(const std::vector<TextChange>& points) {
@@ -220,7 +226,7 @@ std::string Classes(const std::vector<TextChange>& points) {
     if (std::any_of(points.begin(), points.end(),
                     [at](const TextChange& point) { return point.profile->characters[at] > 0; }))
       shown.push_back(at);
-  std::string bars, head = "<tr><th scope=\"col\">Class</th>", body;
+  std::string bars, heads = HtmlHead("Class"), rows;
   for (const TextChange& point : points) {
     const double all = CharactersIn(*point.profile);
     std::string bar;
@@ -232,22 +238,18 @@ std::string Classes(const std::vector<TextChange>& points) {
                       HtmlText(Percent(static_cast<double>(point.profile->characters[at]), all)), "\"></i>");
     bars += StrCat("<div class=\"mix\"><span>after ", HtmlText(point.stage),
                    "</span><div aria-hidden=\"true\">", bar, "</div></div>\n");
-    head += StrCat("<th scope=\"col\">after ", HtmlText(point.stage), "</th>");
+    heads += HtmlHead(StrCat("after ", HtmlText(point.stage)));
   }
   for (const std::size_t at : shown) {
-    body += StrCat("<tr><th scope=\"row\"><span class=\"swatch c", at, "\"></span>", kProfileClasses[at],
+    rows += StrCat("<tr><th scope=\"row\"><span class=\"swatch c", at, "\"></span>", kProfileClasses[at],
                    "</th>");
     for (const TextChange& point : points)
-      body += StrCat(
-          "<td>",
-          HtmlText(Percent(static_cast<double>(point.profile->characters[at]), CharactersIn(*point.profile))),
-          "</td>");
-    body += "</tr>\n";
+      rows += HtmlCell(HtmlText(
+          Percent(static_cast<double>(point.profile->characters[at]), CharactersIn(*point.profile))));
+    rows += "</tr>\n";
   }
   return StrCat("<h3>Kinds of characters</h3>\n", bars,
-                "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Kinds of "
-                "characters\"><table class=\"numbers\"><thead>",
-                head, "</tr></thead><tbody>\n", body, "</tbody></table></div>\n");
+                HtmlTable("Kinds of characters", heads, rows, " class=\"numbers\""), "\n");
 }
 
 }  // namespace

@@ -83,10 +83,10 @@ std::vector<Tick> TicksOf(double duration) {
 /// A quantity over time, computed from its samples.
 class Sampled {
  public:
-  template <class Get>
-  Sampled(const RunRecord& record, const Get& get) {
+  template <class T>
+  Sampled(const RunRecord& record, T RecordedMoment::*member) {
     for (const RecordedMoment& moment : record.moments)
-      points_.emplace_back(moment.at, static_cast<double>(get(moment)));
+      points_.emplace_back(moment.at, static_cast<double>(moment.*member));
   }
 
   double At(double time) const {
@@ -209,34 +209,31 @@ double Mean(const Values& values) {
 
 std::vector<Chart> ChartsOf(const RunRecord& record, double duration) {
   const std::size_t bins = std::clamp<std::size_t>(record.moments.size() - 1, 1, kCurveBins);
-  const auto rates = [&](auto get) { return Sampled(record, get).Rates(duration, bins); };
-  const auto levels = [&](auto get) { return Sampled(record, get).Levels(duration, bins); };
+  const auto rates = [&](auto member) { return Sampled(record, member).Rates(duration, bins); };
+  const auto levels = [&](auto member) { return Sampled(record, member).Levels(duration, bins); };
+  const RecordedMoment& last = record.moments.back();
+  const bool children = last.child_cpu > 0;
   std::vector<Chart> charts;
   Chart& speed = charts.emplace_back(Chart{"Throughput", Unit::kBytesPerSecond, {}, 0});
-  speed.series.push_back({"text", rates([](const RecordedMoment& at) { return at.text; }), {}});
-  speed.series.push_back({"read", rates([](const RecordedMoment& at) { return at.read; }), {}});
+  speed.series = {{"text", rates(&RecordedMoment::text), {}}, {"read", rates(&RecordedMoment::read), {}}};
   for (Series& series : speed.series) series.summary = Said(Mean(series.values), Unit::kBytesPerSecond);
 
   Chart& cores =
       charts.emplace_back(Chart{"Cores", Unit::kCores, {}, static_cast<double>(record.begin.cores)});
-  const bool children = record.moments.back().child_cpu > 0;
-  cores.series.push_back({"busy", rates([](const RecordedMoment& at) { return at.cpu; }), {}});
-  if (children)
-    cores.series.push_back({"children", rates([](const RecordedMoment& at) { return at.child_cpu; }), {}});
+  cores.series.push_back({"busy", rates(&RecordedMoment::cpu), {}});
+  if (children) cores.series.push_back({"children", rates(&RecordedMoment::child_cpu), {}});
   for (Series& series : cores.series) series.summary = Fixed(Mean(series.values), 2);
 
   Chart& memory = charts.emplace_back(Chart{"Memory", Unit::kBytes, {}, 0});
-  memory.series.push_back({"resident", levels([](const RecordedMoment& at) { return at.rss; }), {}});
-  if (children)
-    memory.series.push_back({"children", levels([](const RecordedMoment& at) { return at.child_rss; }), {}});
+  memory.series.push_back({"resident", levels(&RecordedMoment::rss), {}});
+  if (children) memory.series.push_back({"children", levels(&RecordedMoment::child_rss), {}});
   for (Series& series : memory.series)
     series.summary = Bytes(*std::max_element(series.values.begin(), series.values.end()));
 
   // The free space of the disk is not shown, because other programs write there, too.
   Chart& disk = charts.emplace_back(Chart{"Written", Unit::kBytes, {}, 1 << 20});
-  disk.series.push_back({"committed", levels([](const RecordedMoment& at) { return at.written; }), {}});
-  if (record.moments.back().to_disk > 0)
-    disk.series.push_back({"to disks", levels([](const RecordedMoment& at) { return at.to_disk; }), {}});
+  disk.series.push_back({"committed", levels(&RecordedMoment::written), {}});
+  if (last.to_disk > 0) disk.series.push_back({"to disks", levels(&RecordedMoment::to_disk), {}});
   for (Series& series : disk.series) series.summary = Bytes(series.values.back());
   return charts;
 }
@@ -284,8 +281,7 @@ std::string Share(double part, double whole) {
 
 std::string Bar(const RecordedUnit& unit, std::size_t lane, double duration) {
   std::string title = StrCat(unit.unit, ": ", Span(unit.end - unit.begin), " from ", Span(unit.begin));
-  if (unit.records > 0)
-    title += StrCat(", ", Grouped(unit.records), unit.records == 1 ? " record" : " records");
+  if (unit.records > 0) title += StrCat(", ", GroupedCount(unit.records, "record"));
   if (!unit.failed.empty()) title += ", failed";
   if (unit.stopped) title += ", stopped";
   return StrCat("<i", unit.failed.empty() ? "" : " class=\"failed\"",
@@ -330,14 +326,10 @@ std::pair<std::string, double> Load(const StageUnits& row, double duration) {
           top};
 }
 
-std::string Counted(std::uint64_t number, std::string_view one) {
-  return StrCat(Grouped(number), " ", one, number == 1 ? "" : "s");
-}
-
 std::string Drawn(const StageUnits& row, double duration) {
-  std::string what = Counted(row.units.size(), "unit");
-  if (row.partitions > 0) what += StrCat(", ", Counted(row.partitions, "partition"));
-  if (row.shards > 0) what += StrCat(", ", Counted(row.shards, "shard"));
+  std::string what = GroupedCount(row.units.size(), "unit");
+  if (row.partitions > 0) what += StrCat(", ", GroupedCount(row.partitions, "partition"));
+  if (row.shards > 0) what += StrCat(", ", GroupedCount(row.shards, "shard"));
   const auto failed = static_cast<std::uint64_t>(std::count_if(
       row.units.begin(), row.units.end(), [](const RecordedUnit* unit) { return !unit->failed.empty(); }));
   if (failed > 0) what += StrCat(", ", Grouped(failed), " failed");

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <system_error>
 
 #include "base/str.h"
 #include "cli/report/html.h"
-#include "cli/report/report_labels.h"
 
 namespace pipeline {
 
@@ -116,50 +117,114 @@ std::string Curve(const RecordedTraining& training) {
     if (std::isfinite(score.loss))
       svg += StrCat("<circle cx=\"", frame.X(static_cast<double>(score.step)), "\" cy=\"",
                     frame.Y(score.loss), "\" r=\"3\"/>");
-  return StrCat(
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Loss\"><svg class=\"loss\" width=\"",
-      Fixed(kLossWidth, 0), "\" height=\"", Fixed(kLossHeight, 0), "\" viewBox=\"0 0 ", Fixed(kLossWidth, 0),
-      " ", Fixed(kLossHeight, 0), "\" role=\"img\" aria-label=\"Loss over steps\">", svg,
-      "</svg></div>\n<p class=\"key s0\">loss of a step, ",
-      training.labels.numbers ? "mean squared error in deviations" : "nats per token", "</p>",
-      "<p class=\"key s1\">held out</p>\n");
+  const std::string width = Fixed(kLossWidth, 0), height = Fixed(kLossHeight, 0);
+  return StrCat(HtmlWide("Loss", StrCat("<svg class=\"loss\" width=\"", width, "\" height=\"", height,
+                                        "\" viewBox=\"0 0 ", width, " ", height,
+                                        "\" role=\"img\" aria-label=\"Loss over steps\">", svg, "</svg>")),
+                "\n<p class=\"key s0\">loss of a step, ",
+                training.labels.numbers ? "mean squared error in deviations" : "nats per token", "</p>",
+                "<p class=\"key s1\">held out</p>\n");
 }
+
+/// "step 1,234"
+std::string StepText(std::int64_t step) { return StrCat("step ", Grouped(static_cast<std::uint64_t>(step))); }
 
 std::string FixedCell(double value, int digits) {
-  return std::isfinite(value) ? StrCat("<td>", Fixed(value, digits), "</td>") : std::string("<td></td>");
+  return HtmlCell(std::isfinite(value) ? Fixed(value, digits) : std::string());
 }
 
-std::string LossRow(std::string_view what, std::string_view name, const Score& score) {
-  return StrCat("<tr><th scope=\"row\">", what, "</th><td class=\"text\">", HtmlText(name), "</td>",
-                FixedCell(score.loss, 4), FixedCell(std::exp(score.loss), 2),
-                FixedCell(score.bits_per_byte, 4), FixedCell(score.bits_per_char, 4), "</tr>\n");
+std::string ScoreRow(std::string_view head, std::string_view name, std::string_view cells) {
+  return StrCat("<tr><th scope=\"row\">", head, "</th>", HtmlTextCell(HtmlText(name)), cells, "</tr>\n");
+}
+
+/// The rows of baselines, then those of evaluations. `cells`: those of a score behind its name.
+template <class Of>
+std::string ScoreRows(const Of& training, const auto& cells) {
+  std::string rows;
+  for (const auto& score : training.baselines) rows += ScoreRow("baseline", score.name, cells(score));
+  for (const auto& score : training.evaluations)
+    rows += ScoreRow(StepText(score.step), score.name, cells(score));
+  return rows;
 }
 
 std::string Scores(const RecordedTraining& training) {
   if (training.labels.numbers) return {};  // their loss has no nats
   if (training.evaluations.empty() && training.baselines.empty()) return {};
+  const std::string rows = ScoreRows(training, [](const Score& score) {
+    return StrCat(FixedCell(score.loss, 4), FixedCell(std::exp(score.loss), 2),
+                  FixedCell(score.bits_per_byte, 4), FixedCell(score.bits_per_char, 4));
+  });
+  const std::string heads =
+      StrCat(HtmlHead("Evaluation"), HtmlHead("Name", kHtmlLeft),
+             HtmlHeads({"Nats per token", "Perplexity", "Bits per byte", "Bits per character"}));
+  return HtmlTable("Evaluations", heads, rows) + "\n";
+}
+
+/// A number of any size.
+std::string Figures(double value) {
+  if (!std::isfinite(value)) return {};
+  std::array<char, 32> text;
+  const auto [end, full] =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+  return full == std::errc() ? std::string(text.data(), end) : std::string();
+}
+
+/// A measure of numbers, or of classes.
+std::string MeasureCell(double value, bool numbers) {
+  return numbers ? HtmlCell(Figures(value)) : FixedCell(value, 4);
+}
+
+std::string LabelScores(const RecordedLabels& labels) {
+  const std::string rows = ScoreRows(labels, [&labels](const RecordedLabels::Score& score) {
+    std::string cells;
+    for (const double value : score.values) cells += MeasureCell(value, labels.numbers);
+    return cells;
+  });
+  std::string heads = StrCat(HtmlHead("Evaluation"), HtmlHead("Name", kHtmlLeft));
+  for (const LabelScore& score : labels.scores()) heads += HtmlHead(HtmlText(score.name));
+  return HtmlTable("Scores of labels", heads, rows) + "\n";
+}
+
+std::string Confusion(const RecordedLabels::Evaluation& last) {
+  if (last.confusion.empty()) return {};
+  std::string heads = HtmlHead("Label, by answer"), rows;
+  for (const std::string& name : last.names) heads += HtmlHead(HtmlText(name));
+  for (std::size_t at = 0; at < last.confusion.size(); ++at) {
+    rows += StrCat("<tr><th scope=\"row\">", HtmlText(last.names[at]), "</th>");
+    for (const std::uint64_t number : last.confusion[at]) rows += HtmlCell(Grouped(number));
+    rows += StrCat(FixedCell(last.f1[at], 4), "</tr>\n");
+  }
+  return StrCat("<p class=\"lead\">Documents of ", StepText(last.step), ".</p>\n",
+                HtmlTable("Confusion", heads + HtmlHead("F1"), rows), "\n");
+}
+
+std::string Mistakes(const RecordedLabels::Evaluation& last, bool numbers) {
+  if (last.mistakes.empty()) return {};
+  const std::string_view title =
+      numbers ? "Documents with the greatest errors" : "Documents whose label was least likely";
   std::string rows;
-  for (const Score& score : training.baselines) rows += LossRow("baseline", score.name, score);
-  for (const Score& score : training.evaluations)
-    rows += LossRow(StrCat("step ", Grouped(static_cast<std::uint64_t>(score.step))), score.name, score);
-  return StrCat(
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Evaluations\"><table><thead><tr>",
-      "<th scope=\"col\">Evaluation</th><th scope=\"col\" style=\"text-align:left\">Name</th>",
-      "<th scope=\"col\">Nats per token</th><th scope=\"col\">Perplexity</th>",
-      "<th scope=\"col\">Bits per byte</th><th scope=\"col\">Bits per character</th>",
-      "</tr></thead><tbody>\n", rows, "</tbody></table></div>\n");
+  for (const RecordedLabels::Mistake& one : last.mistakes)
+    rows += StrCat("<tr>", MeasureCell(one.measure, numbers), HtmlTextCell(HtmlText(one.label)),
+                   HtmlTextCell(HtmlText(one.answer)), "<td class=\"text\"", HtmlLanguage(one.text), ">",
+                   HtmlText(one.text), "</td></tr>\n");
+  std::string heads = HtmlHead(numbers ? "Error" : "Nats");
+  for (const std::string_view name : {"Label", "Answer", "Text"}) heads += HtmlHead(name, kHtmlLeft);
+  return StrCat("<h3>", title, "</h3>\n", HtmlTable(title, heads, rows), "\n");
+}
+
+std::string Labels(const RecordedLabels& labels) {
+  if (labels.empty()) return {};
+  return StrCat(LabelScores(labels), Confusion(labels.last), Mistakes(labels.last, labels.numbers));
 }
 
 std::string Samples(const RecordedTraining& training) {
   std::string items;
   for (const RecordedTraining::Sample& sample : training.samples) {
-    const std::string_view language = LanguageOf(sample.prompt + sample.text);
     // A trainer may repeat the prompt in front of its own text.
     std::string_view text = sample.text;
     if (text.starts_with(sample.prompt)) text.remove_prefix(sample.prompt.size());
-    items += StrCat("<li", language.empty() ? "" : StrCat(" lang=\"", language, "\""), "><time>step ",
-                    Grouped(static_cast<std::uint64_t>(sample.step)), "</time><span><b>",
-                    HtmlText(sample.prompt), "</b>", HtmlText(text), "</span></li>");
+    items += StrCat("<li", HtmlLanguage(sample.prompt + sample.text), "><time>", StepText(sample.step),
+                    "</time><span><b>", HtmlText(sample.prompt), "</b>", HtmlText(text), "</span></li>");
   }
   return items.empty() ? items : StrCat("<h3>Text of the model</h3><ol class=\"notes\">", items, "</ol>\n");
 }
@@ -191,7 +256,7 @@ std::string TrainingSection(const std::vector<RecordedTraining>& trainings) {
   std::string html;
   for (const RecordedTraining& training : trainings)
     html += StrCat("<h3>", HtmlText(training.stage), "</h3>\n", Speed(training), Curve(training),
-                   Scores(training), LabelsSection(training.labels), Samples(training), Goodput(training));
+                   Scores(training), Labels(training.labels), Samples(training), Goodput(training));
   return html;
 }
 

@@ -1,5 +1,5 @@
-// The report section about trainings: the loss curve, evaluations beside baselines, samples of the model,
-// and time by activity.
+// The report section about trainings: the loss curve, evaluations beside baselines, the scores of labels, the
+// documents with the least likely labels, samples of the model, and time by activity.
 #pragma once
 
 #include <string>

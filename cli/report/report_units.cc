@@ -12,6 +12,7 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kUnits = 100;         // units that are shown one by one
+constexpr std::size_t kHosts = 200;         // the same of hosts
 constexpr std::size_t kSummedStages = 200;  // stages whose sums are shown
 
 /// The sums of the units of one stage.
@@ -47,13 +48,12 @@ std::string Cells(const RecordedUnit& unit) {
                              : StrCat(HumanBytes(unit.child_read), " / ", HumanBytes(unit.child_written))));
 }
 
-std::string TableHead(std::string_view first, std::string_view label) {
-  std::string head = StrCat("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", label,
-                            "\"><table><thead><tr><th scope=\"col\">", first, "</th>");
-  for (const std::string_view name :
-       {"Time", "Processors", "of children", "Children's memory", "Records", "Read", "Children read / wrote"})
-    head += StrCat("<th scope=\"col\">", name, "</th>");
-  return head + "</tr></thead><tbody>\n";
+std::string Table(std::string_view label, std::string_view first, std::string_view rows) {
+  return HtmlTable(
+      label,
+      StrCat(HtmlHead(first), HtmlHeads({"Time", "Processors", "of children", "Children's memory", "Records",
+                                         "Read", "Children read / wrote"})),
+      rows);
 }
 
 std::string StageSums(const RunRecord& record) {
@@ -70,7 +70,7 @@ std::string StageSums(const RunRecord& record) {
     const auto found = sums.find(stage.name);
     if (found == sums.end() || ++shown > kSummedStages) continue;
     const Sums& of = found->second;
-    std::string said = StrCat(Grouped(of.units), of.units == 1 ? " unit" : " units");
+    std::string said = GroupedCount(of.units, "unit");
     if (of.failed > 0) said += StrCat(", ", Grouped(of.failed), " failed");
     if (of.stopped > 0) said += StrCat(", ", Grouped(of.stopped), " stopped");
     rows += StrCat("<tr><th scope=\"row\"><b>", HtmlText(stage.name), "</b> <span>", said, "</span></th>",
@@ -87,8 +87,20 @@ std::string StageSums(const RunRecord& record) {
         StrCat("<p class=\"hint\">", Span(all - cpu),
                " of the whole run went to threads that belong to no unit: decoding, reading ahead, planning "
                "shards, this record.</p>\n");
-  return StrCat(TableHead("Stage", "Stages with their time and memory"), rows, "</tbody></table></div>\n",
-                hint);
+  return StrCat(Table("Stages with their time and memory", "Stage", rows), "\n", hint);
+}
+
+std::string HostRow(const std::string& name, const HostWork& host, std::int64_t inside_ms) {
+  const double seconds = static_cast<double>(host.inside_ms) / 1000;
+  const std::string rate =
+      seconds > 0 && host.bytes > 0
+          ? StrCat(HumanBytes(static_cast<std::uint64_t>(static_cast<double>(host.bytes) / seconds)), "/s")
+          : std::string();
+  return StrCat("<tr><th scope=\"row\"><b>", name, "</b></th>", HtmlCell(GroupedUnlessZero(host.workers)),
+                HtmlCell(GroupedUnlessZero(host.units)), HtmlCell(Span(seconds)),
+                HtmlCell(Percent(host.inside_ms, inside_ms)), HtmlCell(BytesUnlessZero(host.bytes)),
+                HtmlCell(rate), HtmlCell(GroupedUnlessZero(host.twice)),
+                HtmlCell(GroupedUnlessZero(host.lost)), "</tr>\n");
 }
 
 }  // namespace
@@ -116,8 +128,40 @@ std::string UnitSection(const RunRecord& record) {
   std::string title = longest.size() > shown
                           ? StrCat("The longest ", shown, " of ", Grouped(longest.size()), " units")
                           : std::string("Units, the longest first");
-  return StrCat(StageSums(record), "<details><summary>", title, "</summary>\n", TableHead("Unit", "Units"),
-                rows, "</tbody></table></div></details>\n");
+  return StrCat(StageSums(record), "<details><summary>", title, "</summary>\n", Table("Units", "Unit", rows),
+                "</details>\n");
+}
+
+std::string HostSection(const RunRecord& record) {
+  if (record.hosts.empty()) return {};
+  HostWork all;
+  for (const HostWork& host : record.hosts) {
+    all.workers += host.workers;
+    all.units += host.units;
+    all.inside_ms += host.inside_ms;
+    all.bytes += host.bytes;
+    all.twice += host.twice;
+    all.lost += host.lost;
+  }
+  std::string rows;
+  for (std::size_t at = 0; at < std::min(record.hosts.size(), kHosts); ++at)
+    rows += HostRow(HtmlText(record.hosts[at].host.substr(0, 200)), record.hosts[at], all.inside_ms);
+  if (record.hosts.size() > 1) rows += HostRow("All hosts", all, all.inside_ms);
+  std::string lead;
+  if (const double share = Utilisation(record.hosts); share > 0)
+    lead = StrCat("<p class=\"lead\">Workers spent ", Percent(share, 1), " of their time in units.</p>\n");
+  std::string more;
+  if (record.hosts.size() > kHosts)
+    more = StrCat("<p class=\"hint\">and ", Grouped(record.hosts.size() - kHosts), " more hosts</p>\n");
+  return StrCat(lead,
+                HtmlTable("Hosts",
+                          HtmlHeads({"Host", "Workers", "Units", "Time in units", "Share", "Written",
+                                     "per second", "Done twice", "Lost"}),
+                          rows),
+                "\n", more,
+                "<p class=\"hint\">Done twice: another worker had stored the result of a unit, or a part of "
+                "it, before. Lost: the worker gave "
+                "no sign of life, and another one took its unit. Times are by the clock of each host.</p>\n");
 }
 
 }  // namespace pipeline

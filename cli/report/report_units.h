@@ -1,4 +1,4 @@
-// The table of a run's units: duration, processor time and memory of each.
+// The tables of a run's units and hosts.
 #pragma once
 
 #include <string>
@@ -7,7 +7,12 @@
 
 namespace pipeline {
 
-/// The HTML of the section; empty: no unit ended. Its size is bounded for any number of units.
+/// Duration, processor time and memory of each unit. The HTML of the section; empty: no unit ended. Its size
+/// is bounded for any number of units.
 std::string UnitSection(const RunRecord& record);
+
+/// The hosts of a run by workers: their work, and what was done twice or lost. The HTML of the section;
+/// empty: no workers did the run. Its size is bounded for any number of hosts.
+std::string HostSection(const RunRecord& record);
 
 }  // namespace pipeline

@@ -9,8 +9,11 @@
 #include <set>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/str.h"
+#include "base/utf8.h"
+#include "cli/report/hidden_text.h"
 #include "cli/report/length_loss.h"
 #include "cli/terminal/command_line.h"
 #include "dag/books/quarantine.h"
@@ -28,15 +31,6 @@ constexpr std::size_t kExamplesPerReason = 3;
 constexpr std::size_t kExampleBytes = 240;
 constexpr std::size_t kQuarantineObjects = 16;    // read per stage
 constexpr std::size_t kQuarantineRecords = 4096;  // of each
-
-std::string_view StateText(const PlannedSegment& segment) {
-  switch (segment.state) {
-    case PlannedSegment::State::kUpToDate: return "up to date";
-    case PlannedSegment::State::kNotSelected: return "not selected";
-    case PlannedSegment::State::kWanted: break;
-  }
-  return segment.copy_from.empty() ? "run" : "copy";
-}
 
 /// Returns the path from `directory` to the artifact at `location`. Empty: it is not on this machine.
 std::string LinkTo(const std::string& location, const std::string& directory) {
@@ -110,10 +104,8 @@ std::string Legible(std::string_view bytes) {
 }
 
 RecordedExample ExampleOf(const std::string& stage, const Quarantined& record) {
-  std::size_t end = std::min(record.bytes.size(), kExampleBytes);
-  while (end < record.bytes.size() && end > 0 && IsUtf8Tail(record.bytes[end])) --end;
-  return {stage, record.reason, Legible(std::string_view(record.bytes).substr(0, end)),
-          end < record.bytes.size()};
+  const std::string_view front = Utf8Front(record.bytes, kExampleBytes);
+  return {stage, record.reason, Legible(front), front.size() < record.bytes.size()};
 }
 
 /// Adds the first kExamplesPerReason records of each reason in the quarantine of `stage`.
@@ -184,10 +176,51 @@ class SegmentSums {
   const RecordedStage* last_ = nullptr;
 };
 
-}  // namespace
+std::string FateName(const Reason& reason) {
+  if (reason.of == Reason::Of::kOther || reason.of == Reason::Of::kDocuments) return "tally";
+  if (reason.fate == Reason::Fate::kDropped) return "dropped";
+  return reason.fate == Reason::Fate::kNotMeant ? "not meant" : "stays";
+}
 
+const LineageStage* Find(const Lineage& lineage, const std::string& stage) {
+  for (const LineageStage& made : lineage)
+    if (made.stage == stage) return &made;
+  return nullptr;
+}
+
+/// Returns the entry of `stage` in the plan: in a segment that runs, otherwise in another segment.
+const LineageStage* MadeBy(const Plan& plan, const std::string& stage) {
+  for (const bool wanted : {true, false})
+    for (const PlannedSegment& segment : plan.segments)
+      if ((segment.state == PlannedSegment::State::kWanted) == wanted)
+        if (const LineageStage* made = Find(segment.lineage, stage)) return made;
+  return nullptr;
+}
+
+/// Fills in how the stage is made: its configuration without `secrets`, versions, recipe, sources with
+/// digests.
+void AddRecipe(const StageSpec& spec, const Plan& plan, const std::vector<std::string>& secrets,
+               RecordedStage& stage) {
+  stage.version = spec.type->version;
+  stage.config = Hidden(spec.config, secrets);
+  stage.libraries = spec.type->LibrariesOf(spec.config);
+  for (const Reason& reason : spec.type->reasons) stage.reasons.emplace(reason.name, FateName(reason));
+  const LineageStage* made = MadeBy(plan, stage.name);
+  if (made == nullptr) return;
+  stage.recipe = made->recipe.ToHex();
+  stage.libraries.insert(made->libraries.begin(), made->libraries.end());
+  for (const auto& [name, digest] : made->sources)
+    stage.sources.emplace_back(HiddenText(name, secrets), HiddenText(digest, secrets));
+  for (const LineageInput& named_input : made->named_inputs)
+    stage.sources.emplace_back(
+        StrCat(named_input.name,
+               named_input.file.empty() ? "" : StrCat(" ", HiddenText(named_input.file, secrets))),
+        named_input.digest.ToHex());
+}
+
+/// Inputs precede their readers. `directory`: of the record; links are relative to it.
 std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const Snapshot& snapshot,
-                                    const std::string& directory) {
+                                    const std::vector<std::string>& secrets, const std::string& directory) {
   std::vector<RecordedStage> stages;
   for (const Node& node : graph.nodes()) {
     RecordedStage stage;
@@ -206,6 +239,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
     }
     if (const auto vanished = plan.vanished.find(stage.name); vanished != plan.vanished.end())
       stage.vanished = vanished->second;
+    AddRecipe(*node.spec, plan, secrets, stage);
     stages.push_back(std::move(stage));
   }
   // A stage may be in several segments: one that runs goes before one that only exists.
@@ -221,6 +255,7 @@ std::vector<RecordedStage> StagesOf(const Graph& graph, const Plan& plan, const 
   return stages;
 }
 
+/// Fills in the machine and the library versions that affect results.
 void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
   begin.version = PIPE_VERSION;
   for (const Node& node : graph.nodes())
@@ -232,6 +267,8 @@ void DescribeMachine(const Graph& graph, RecordedBegin& begin) {
   if (uname(&system) == 0) begin.system = StrCat(system.sysname, " ", system.release, " ", system.machine);
 }
 
+/// Returns the counts that manifests hold about existing publications, by stage. A run that made nothing for
+/// such a publication has no lines about it in its plan.
 std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Snapshot& snapshot) {
   std::map<std::string, RecordedCounts> existing;
   for (const PlannedSegment& segment : plan.segments) {
@@ -251,16 +288,34 @@ std::map<std::string, RecordedCounts> ExistingCounts(const Plan& plan, const Sna
   return existing;
 }
 
-void AddExisting(const std::map<std::string, RecordedCounts>& existing, RunRecord& record) {
-  for (const auto& [stage, from] : existing) {
-    RecordedCounts& counts = record.counts[stage];
-    if (counts.counts == StageCounts()) counts.counts = from.counts;
-    if (counts.splits.empty()) counts.splits = from.splits;
-    if (counts.shards == 0) counts.shards = from.shards, counts.shard_bytes = from.shard_bytes;
+}  // namespace
+
+std::string_view StateText(const PlannedSegment& segment) {
+  switch (segment.state) {
+    case PlannedSegment::State::kUpToDate: return "up to date";
+    case PlannedSegment::State::kNotSelected: return "not selected";
+    case PlannedSegment::State::kWanted: break;
   }
+  return segment.copy_from.empty() ? "run" : "copy";
+}
+
+RunRecord DescribeRun(const RunLine& line, const LoadedPipeline& loaded, const Plan& plan,
+                      const Snapshot& snapshot, const RunOptions& options, const std::string& directory) {
+  RunRecord record;
+  record.begin.id = line.id;
+  record.begin.pipeline = loaded.spec.name;
+  record.begin.command = line.command;
+  record.begin.started = line.started;
+  record.begin.threads = static_cast<std::uint64_t>(options.threads);
+  record.begin.memory_limit = options.memory_bytes;
+  DescribeMachine(loaded.graph, record.begin);
+  record.stages = StagesOf(loaded.graph, plan, snapshot, SecretsIn(loaded.spec.variables), directory);
+  record.counts = ExistingCounts(plan, snapshot);
+  return record;
 }
 
 void AddOutcome(const RunLog& log, Store& work, RunRecord& record) {
+  const std::map<std::string, RecordedCounts> existing = std::exchange(record.counts, {});
   std::set<std::string> segments;
   for (const RecordedStage& stage : record.stages) {
     if (!stage.segment.empty()) segments.insert(stage.segment);
@@ -269,6 +324,12 @@ void AddOutcome(const RunLog& log, Store& work, RunRecord& record) {
   for (const std::string& segment : segments) {
     SegmentSums sums(segment, record);
     for (const UnitLine* line : log.List(segment + "/")) sums.Add(*line);
+  }
+  for (const auto& [stage, from] : existing) {
+    RecordedCounts& counts = record.counts[stage];
+    if (counts.counts == StageCounts()) counts.counts = from.counts;
+    if (counts.splits.empty()) counts.splits = from.splits;
+    if (counts.shards == 0) counts.shards = from.shards, counts.shard_bytes = from.shard_bytes;
   }
 }
 

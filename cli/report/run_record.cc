@@ -118,11 +118,6 @@ void ListFields(Fields& fields, T& counts) {
         counts.splits.insert_or_assign(name, ArtifactTotals::Split{sums[0], sums[1], sums[2]});
 }
 
-template <class Fields, Of<RecordedFailure> T>
-void ListFields(Fields& fields, T& failure) {
-  fields.Written("unit", failure.unit).Written("why", failure.why);
-}
-
 template <class Fields, Of<RecordedEnd> T>
 void ListFields(Fields& fields, T& end) {
   fields.Loose("at", end.at).Loose("outcome", end.outcome).Loose("peak_rss", end.peak_rss);
@@ -156,8 +151,6 @@ double TimeOf(const Json& json) { return JsonFields::ReadLoosely<double>(json["a
 void TakeUnit(const Json& json, RunRecord& record) {
   RecordedUnit& unit = record.units.emplace_back(JsonFields::ReadLoosely<RecordedUnit>(json));
   unit.end = std::max(unit.begin, unit.end);
-  // Earlier versions wrote a stop as a failure with this text.
-  if (unit.failed == "stopped") unit.stopped = true, unit.failed.clear();
 }
 
 void TakeMoment(const Json& json, RunRecord& record) {
@@ -268,6 +261,25 @@ std::string EncodeEvent(const std::string& stage, const StageText& text) {
   std::string lines = LineOf(EventOf("text", stage), text);
   for (const SamplePair& pair : text.pairs) lines += LineOf(EventOf("pair", stage), pair);
   return lines;
+}
+
+std::string EncodeBegin(const RunRecord& record) {
+  std::string lines = EncodeEvent(record.begin);
+  for (const RecordedStage& stage : record.stages) lines += EncodeEvent(stage);
+  for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);
+  return lines;
+}
+
+std::string EncodeOutcome(const RunRecord& record) {
+  std::string lines;
+  for (const RecordedUnit& unit : record.units) lines += EncodeEvent(unit);
+  for (const auto& [stage, at] : record.reached) lines += EncodeReached(stage, at);
+  for (const auto& [stage, at] : record.completed) lines += EncodeComplete(stage, at);
+  for (const HostWork& host : record.hosts) lines += EncodeEvent(host);
+  for (const auto& [stage, text] : record.texts) lines += EncodeEvent(stage, text);
+  for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);
+  for (const RecordedExample& example : record.examples) lines += EncodeEvent(example);
+  return record.end ? lines + EncodeEvent(*record.end) : lines;
 }
 
 Result<RunRecord> ParseRunRecord(std::string_view lines) {

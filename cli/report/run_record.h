@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "cli/report/sample_collector.h"
 #include "cli/report/training_record.h"
+#include "dag/package/package_view.h"
 #include "dag/package/work_summary.h"
 #include "dag/records/counts.h"
 
@@ -108,16 +109,11 @@ struct RecordedCounts {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
 };
 
-struct RecordedFailure {
-  std::string unit;  // a unit, or a stage; empty: the run itself
-  std::string why;
-};
-
 struct RecordedEnd {
   double at = 0;
   std::string outcome;
   std::uint64_t peak_rss = 0;
-  std::vector<RecordedFailure> failures;
+  std::vector<RunEnd::Failure> failures;
 };
 
 struct RecordedBegin {
@@ -134,7 +130,7 @@ struct RunBefore {
   double duration = 0, cpu = 0;
   std::uint64_t peak_rss = 0;
   bool has_page = false;
-  std::vector<std::string> differences;  // one line each; empty: same inputs and configuration
+  std::vector<std::string> differences{};  // one line each; empty: same inputs and configuration
 };
 
 struct RunRecord {
@@ -173,6 +169,12 @@ std::string EncodeComplete(std::string_view stage, double at);
 /// The event `counts` of a stage; the event `text` of a stage with its pairs, as several lines.
 std::string EncodeEvent(const std::string& stage, const RecordedCounts& counts);
 std::string EncodeEvent(const std::string& stage, const StageText& text);
+
+/// The lines that begin a record: `begin`, `stages` and `counts`.
+std::string EncodeBegin(const RunRecord& record);
+/// The lines about the outcome: `units`, `reached`, `completed`, `hosts`, `texts`, `counts`, `examples`, and
+/// `end` if it is there.
+std::string EncodeOutcome(const RunRecord& record);
 
 /// kInvalidArgument if the first line is not a record's; kFailedPrecondition for a newer version.
 Result<RunRecord> ParseRunRecord(std::string_view lines);

@@ -60,8 +60,7 @@ RunRecorder::~RunRecorder() { End("failed", {}, {}); }
 
 double RunRecorder::Now() const { return duration<double>(SystemClock().Monotonic() - began_).count(); }
 
-void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin,
-                        const std::vector<RecordedStage>& stages) {
+void RunRecorder::Begin(const std::string& directory, const std::string& beginning) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   const std::string path = StrCat(directory, "/", kRecordName);
@@ -77,17 +76,11 @@ void RunRecorder::Begin(const std::string& directory, const RecordedBegin& begin
   before_ = tree_.Look(true);
   began_ = SystemClock().Monotonic();
   recording_ = true;
-  Write(EncodeEvent(begin));
-  for (const RecordedStage& stage : stages) Write(EncodeEvent(stage));
+  Write(beginning);
   thread_ = std::thread([this] { Loop(); });
 }
 
-void RunRecorder::AddExisting(const std::map<std::string, RecordedCounts>& counts) {
-  const Lock lock(mutex_);
-  for (const auto& [stage, existing] : counts) Write(EncodeEvent(stage, existing));
-}
-
-bool RunRecorder::End(std::string outcome, std::vector<RecordedFailure> failures,
+bool RunRecorder::End(std::string outcome, std::vector<RunEnd::Failure> failures,
                       const std::string& closing) {
   {
     const Lock lock(mutex_);

@@ -37,14 +37,11 @@ class RunRecorder final : public Progress {
   explicit RunRecorder(Progress& next) : next_(next) {}
   ~RunRecorder() override;
 
-  /// Creates `directory` and begins a record there; starts a thread that samples this process and its
-  /// children.
-  void Begin(const std::string& directory, const RecordedBegin& begin,
-             const std::vector<RecordedStage>& stages);
-  /// Records the counts of outputs that existed when the run began, by stage. Call after Begin.
-  void AddExisting(const std::map<std::string, RecordedCounts>& counts);
+  /// Creates `directory` and begins a record there with `beginning` (EncodeBegin); starts a thread that
+  /// samples this process and its children.
+  void Begin(const std::string& directory, const std::string& beginning);
   /// Stops the thread and appends `closing` (whole lines) and the end. False: the record is incomplete.
-  bool End(std::string outcome, std::vector<RecordedFailure> failures, const std::string& closing);
+  bool End(std::string outcome, std::vector<RunEnd::Failure> failures, const std::string& closing);
 
   /// `tell` is called, on any thread, when everything of a stage is complete. Call it before the run.
   void OnStageDone(std::function<void(std::string_view stage)> tell) { stage_done_ = std::move(tell); }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/mutex.h"
+#include "base/utf8.h"
 
 namespace pipeline {
 
@@ -37,8 +38,6 @@ std::uint64_t OriginHash(PartitionId partition, std::uint64_t index) {
   return Mix(Mix(std::uint64_t{partition.input} << 32 | partition.partition) + index);
 }
 
-bool IsTail(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 void AppendRow(const Batch& batch, std::size_t row, RecordText& whole) {
   if (whole.text.size() >= kReadBytes) return;
   if (whole.there) whole.text.push_back('\n');
@@ -63,10 +62,9 @@ RecordText At(const Batch& batch, std::uint64_t index) {
 
 /// Returns at most kShownBytes of `whole` from `begin` on, cut between characters.
 Sample Cut(const RecordText& whole, std::size_t begin) {
-  std::size_t end = std::min(whole.text.size(), begin + kShownBytes);
-  while (end < whole.text.size() && end > begin && IsTail(whole.text[end])) --end;
   Sample sample;
-  sample.text = whole.text.substr(begin, end - begin);
+  sample.text = Utf8Front(std::string_view(whole.text).substr(begin), kShownBytes);
+  const std::size_t end = begin + sample.text.size();
   sample.front = begin > 0;
   sample.back = end < whole.text.size();
   for (const std::uint32_t mark : whole.marks)
@@ -80,9 +78,7 @@ std::size_t WindowBegin(const RecordText& before, const RecordText& after) {
   std::size_t same = 0;
   while (same < both && before.text[same] == after.text[same]) ++same;
   if (same == before.text.size() && same == after.text.size()) return 0;  // the marks alone differ
-  std::size_t begin = same > kLeadBytes ? same - kLeadBytes : 0;
-  while (begin > 0 && IsTail(before.text[begin])) --begin;
-  return begin;
+  return Utf8Front(before.text, same > kLeadBytes ? same - kLeadBytes : 0).size();
 }
 
 /// Keeps the kPairs pairs with the smallest hashes. Equal pairs, from text that many pages repeat, count as

@@ -49,16 +49,6 @@ ProfileClass ClassOf(char32_t code_point) {
   return code_point <= range.last ? range.is : kOther;
 }
 
-char32_t TakeCharacter(std::string_view& text) {
-  const std::size_t size = Utf8CharacterBytes(text);
-  const auto lead = static_cast<unsigned char>(text.front());
-  char32_t code_point = size == 0 ? 0xFFFD : size == 1 ? lead : lead & (0x7Fu >> size);
-  for (std::size_t at = 1; at < size; ++at)
-    code_point = code_point << 6 | (static_cast<unsigned char>(text[at]) & 0x3Fu);
-  text.remove_prefix(std::max<std::size_t>(size, 1));
-  return code_point;
-}
-
 std::size_t LengthClass(std::uint64_t characters) {
   if (characters < 4) return characters;
   const auto power = static_cast<std::size_t>(std::bit_width(characters)) - 1;  // at least 2
@@ -76,7 +66,7 @@ std::uint64_t LengthFloor(std::size_t length_class) {
 void TextProfile::Add(std::string_view text, std::uint64_t weight) {
   std::uint64_t length = 0;
   while (!text.empty()) {
-    characters[static_cast<std::size_t>(ClassOf(TakeCharacter(text)))] += weight;
+    characters[static_cast<std::size_t>(ClassOf(TakeUtf8Character(text)))] += weight;
     ++length;
   }
   const std::size_t length_class = LengthClass(length);

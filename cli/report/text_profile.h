@@ -25,9 +25,6 @@ inline constexpr std::array<std::string_view, 9> kProfileClasses = {
 
 ProfileClass ClassOf(char32_t code_point);
 
-/// Removes one character from the front of `text`, which is not empty; U+FFFD for a byte that begins none.
-char32_t TakeCharacter(std::string_view& text);
-
 /// Length classes: 0, 1, 2, 3, then two per doubling.
 std::size_t LengthClass(std::uint64_t characters);
 /// The smallest length in a class.

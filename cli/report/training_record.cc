@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/json.h"
-#include "cli/report/training_event.h"
 
 namespace pipeline {
 
@@ -16,6 +16,82 @@ constexpr std::size_t kSteps = 1000;  // during the reading at most twice as man
 constexpr std::size_t kScores = 200;
 constexpr std::size_t kSamples = 24;
 constexpr std::size_t kTrainings = 16;
+constexpr std::size_t kLabels = 100;
+constexpr std::size_t kMistakes = 20;
+constexpr std::size_t kMostEventText = 2000;  // bytes of a prompt, a sample or a document
+
+// Another program wrote the events: each member may be absent or of another type.
+
+/// NaN if `value` is no number.
+double NumberOf(const Json& value) {
+  return value.is_number() ? value.AsDouble() : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::int64_t StepOf(const Json& event) { return std::max<std::int64_t>(event["step"].AsInt(), 0); }
+
+std::string TextOf(const Json& value) { return std::string(value.AsString().substr(0, kMostEventText)); }
+
+/// If there are too many items, keeps every second one, so that all parts of a long training stay visible.
+template <class Item>
+void Thin(std::vector<Item>& items, std::size_t most) {
+  if (items.size() < 2 * most) return;
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < items.size(); at += 2) items[kept++] = std::move(items[at]);
+  items.resize(kept);
+}
+
+/// A trainer that starts again repeats its baselines.
+template <class Score>
+void TakeBaseline(Score score, std::vector<Score>& baselines) {
+  std::erase_if(baselines, [&](const Score& other) { return other.name == score.name; });
+  if (baselines.size() < kScores) baselines.push_back(std::move(score));
+}
+
+RecordedLabels::Score ScoreOf(const Json& event, const char* name, const LabelScores& scores) {
+  RecordedLabels::Score score{StepOf(event), TextOf(event[name]), {}};
+  for (std::size_t at = 0; at < scores.size(); ++at) score.values[at] = NumberOf(event[scores[at].member]);
+  return score;
+}
+
+/// Takes the confusion, if it is a square with a name for each side.
+void TakeConfusion(const Json& event, RecordedLabels::Evaluation& last) {
+  const Json::Array& rows = event["confusion"].AsArray();
+  const Json::Array& names = event["labels"].AsArray();
+  if (rows.empty() || rows.size() != names.size() || rows.size() > kLabels) return;
+  for (const Json& row : rows)
+    if (row.AsArray().size() != rows.size()) return;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    last.names.push_back(TextOf(names[at]));
+    std::vector<std::uint64_t>& row = last.confusion.emplace_back();
+    for (const Json& number : rows[at].AsArray()) row.push_back(number.AsCount());
+    const Json::Array& f1 = event["f1"].AsArray();
+    last.f1.push_back(NumberOf(at < f1.size() ? f1[at] : Json()));
+  }
+}
+
+/// Passes over events that tell nothing about labels.
+void TakeLabels(const Json& event, RecordedLabels& labels) {
+  const std::string_view kind = event["kind"].AsString();
+  const auto tells = [&event](const LabelScores& scores) { return event[scores[0].member].is_number(); };
+  const bool scores = tells(kClassScores) || tells(kNumberScores);
+  if ((kind == "eval" || kind == "baseline") && scores) labels.numbers = tells(kNumberScores);
+  if (kind == "eval" && scores) {
+    labels.evaluations.push_back(ScoreOf(event, "split", labels.scores()));
+    Thin(labels.evaluations, kScores);
+    labels.last = {};
+    labels.last.step = StepOf(event);
+    TakeConfusion(event, labels.last);
+  } else if (kind == "baseline" && scores) {
+    TakeBaseline(ScoreOf(event, "name", labels.scores()), labels.baselines);
+  } else if (kind == "mistakes" && StepOf(event) == labels.last.step) {
+    std::vector<RecordedLabels::Mistake>& mistakes = labels.last.mistakes;
+    mistakes.clear();
+    for (const Json& one : event["documents"].AsArray())
+      if (mistakes.size() < kMistakes)
+        mistakes.push_back({TextOf(one["text"]), TextOf(one["label"]), TextOf(one["answer"]),
+                            NumberOf(one[labels.numbers ? "error" : "nats"])});
+  }
+}
 
 RecordedTraining::Score ScoreOf(const Json& event, const char* name, const char* loss) {
   return {StepOf(event), TextOf(event[name]), NumberOf(event[loss]), NumberOf(event["bits_per_byte"]),
@@ -32,10 +108,7 @@ void Take(const Json& event, RecordedTraining& training) {
     training.evaluations.push_back(ScoreOf(event, "split", "loss"));
     Thin(training.evaluations, kScores);
   } else if (kind == "baseline" && event.Has("nats_per_token")) {
-    RecordedTraining::Score score = ScoreOf(event, "name", "nats_per_token");
-    const auto same = [&](const RecordedTraining::Score& other) { return other.name == score.name; };
-    std::erase_if(training.baselines, same);  // a trainer that starts again repeats it
-    if (training.baselines.size() < kScores) training.baselines.push_back(std::move(score));
+    TakeBaseline(ScoreOf(event, "name", "nats_per_token"), training.baselines);
   } else if (kind == "sample") {
     training.samples.push_back({StepOf(event), TextOf(event["prompt"]), TextOf(event["text"])});
     if (training.samples.size() > kSamples) training.samples.erase(training.samples.begin());
@@ -63,15 +136,16 @@ void GoBack(std::int64_t step, RecordedTraining& training) {
   std::erase_if(training.steps, later);
   std::erase_if(training.evaluations, later);
   std::erase_if(training.samples, later);
-  GoBack(step, training.labels);
+  std::erase_if(training.labels.evaluations, later);
+  if (training.labels.last.step > step) training.labels.last = {};
 }
 
 void Prepend(RecordedTraining earlier, RecordedTraining& training) {
   GoBack(training.restored, earlier);
-  const auto join = [](auto& before, auto& after, std::size_t most) {
-    before.insert(before.end(), std::make_move_iterator(after.begin()), std::make_move_iterator(after.end()));
-    Thin(before, most);
-    after = std::move(before);
+  const auto join = [](auto& first, auto& then, std::size_t most) {
+    first.insert(first.end(), std::make_move_iterator(then.begin()), std::make_move_iterator(then.end()));
+    Thin(first, most);
+    then = std::move(first);
   };
   join(earlier.steps, training.steps, kSteps);
   join(earlier.evaluations, training.evaluations, kScores);
@@ -86,7 +160,11 @@ void Prepend(RecordedTraining earlier, RecordedTraining& training) {
         training.baselines.size() < kScores)
       training.baselines.push_back(std::move(score));
   }
-  Prepend(std::move(earlier.labels), training.labels);
+  RecordedLabels &labels = training.labels, &before = earlier.labels;
+  if (labels.evaluations.empty()) labels.last = std::move(before.last);
+  if (labels.empty()) labels.numbers = before.numbers;
+  if (labels.baselines.empty()) labels.baselines = std::move(before.baselines);
+  join(before.evaluations, labels.evaluations, kScores);
   for (const auto& [name, value] : earlier.goodput) training.goodput[name] += value;
   training.restored = earlier.restored;
 }

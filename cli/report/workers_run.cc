@@ -71,18 +71,6 @@ RunLine LineOf(const RunRecord& record) {
   return line;
 }
 
-/// Returns the events that end a record.
-std::string Closing(const RunRecord& record) {
-  std::string lines;
-  for (const RecordedUnit& unit : record.units) lines += EncodeEvent(unit);
-  for (const auto& [stage, at] : record.reached) lines += EncodeReached(stage, at);
-  for (const auto& [stage, at] : record.completed) lines += EncodeComplete(stage, at);
-  for (const HostWork& host : record.hosts) lines += EncodeEvent(host);
-  for (const auto& [stage, counts] : record.counts) lines += EncodeEvent(stage, counts);
-  for (const RecordedExample& example : record.examples) lines += EncodeEvent(example);
-  return lines + EncodeEvent(*record.end);
-}
-
 }  // namespace
 
 Result<std::optional<WorkersRun>> ReadWorkersRun(Store& package, const PackageView* before,
@@ -116,11 +104,8 @@ Result<std::optional<WorkersRun>> FindWorkersRun(Store& work, const std::stop_to
 void BeginWorkersRun(Workspace& workspace, const RunLine& line, const LoadedPipeline& loaded,
                      const Plan& plan, const Snapshot& snapshot, const RunOptions& options) {
   const WorkDir& work = workspace.directory();
-  const RunBeginning made = DescribeRun(line, loaded, plan, snapshot, options, work.run(line.id));
-  std::string lines = EncodeEvent(made.begin);
-  for (const RecordedStage& stage : made.stages) lines += EncodeEvent(stage);
-  for (const auto& [stage, counts] : made.existing) lines += EncodeEvent(stage, counts);
-  const Status written = WriteRecord(work, line.id, lines);
+  const RunRecord record = DescribeRun(line, loaded, plan, snapshot, options, work.run(line.id));
+  const Status written = WriteRecord(work, line.id, EncodeBegin(record));
   if (written.ok())
     SendRecord(workspace, line.id, kMostSending);
   else
@@ -189,8 +174,7 @@ void AddWorkers(const WorkersRun& run, RunRecord& record) {
     return;
   }
   end.outcome = run.end->failures.empty() ? "done" : "failed";
-  for (const RunEnd::Failure& failure : run.end->failures)
-    end.failures.push_back({failure.unit, failure.why});
+  end.failures = run.end->failures;
   record.end = std::move(end);
   if (!run.end->failures.empty()) return;
   for (const RecordedStage& stage : record.stages)
@@ -203,15 +187,13 @@ Result<std::string> EndWorkersRun(Workspace& workspace, const WorkersRun& run) {
   ASSIGN_OR_RETURN(const std::string lines, ReadWholeFile(StrCat(work.run(run.id), "/", kRecordName)));
   ASSIGN_OR_RETURN(RunRecord record, ParseRunRecord(lines));
   if (!record.end && (run.end || run.replaced)) {
-    const std::map<std::string, RecordedCounts> existing = std::exchange(record.counts, {});
     AddWorkers(run, record);
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> home, workspace.environment().work_store(""));
     AddOutcome(workspace.log(), *home, record);
-    AddExisting(existing, record);
     RunLine line = LineOf(record);
     line.pid = static_cast<std::uint32_t>(getpid());
     RETURN_IF_ERROR(workspace.log().AppendRun(line));
-    RETURN_IF_ERROR(WriteRecord(work, run.id, lines + Closing(record)));
+    RETURN_IF_ERROR(WriteRecord(work, run.id, lines + EncodeOutcome(record)));
   }
   ASSIGN_OR_RETURN(std::string page, WriteReport(work, workspace.log(), run.id));
   SendRecord(workspace, run.id, kMostSending);

@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/attendance.h"
 #include "base/clock.h"
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/str.h"
@@ -23,18 +22,16 @@
 #include "cli/report/workers_run.h"
 #include "cli/submission/submission_watch.h"
 #include "cli/submission/worker_messages.h"
-#include "cli/submit/batch_job.h"
+#include "cli/submit/cloud_job.h"
 #include "cli/submit/detached.h"
 #include "cli/submit/kept_engine.h"
-#include "cli/submit/kubernetes_job.h"
 #include "cli/submit/slurm_engine.h"
-#include "cli/terminal/counted.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/refuse.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/terminal/threads.h"
 #include "cli/worker/planning.h"
-#include "cli/worker/worker_options.h"
+#include "cli/workspace/program_places.h"
 #include "cli/workspace/workspace.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/package_view.h"
@@ -58,17 +55,11 @@ constexpr std::uint64_t kScratch = std::uint64_t{100}
 constexpr std::string_view kPackageBelow = "package";
 constexpr std::string_view kEngineBelow = "submit";
 
-std::string ThisProgram() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).string();
-}
-
-bool IsEngine(std::string_view name) { return name == "slurm" || name == "ray" || name == "local"; }
-
+/// Null: there is no engine of that name.
 std::unique_ptr<Engine> EngineOf(const std::string& name, EngineOptions options) {
   if (name == "slurm") return NewSlurmEngine(std::move(options));
   if (name == "ray") return NewRayEngine(std::move(options));
-  return NewLocalEngine(std::move(options));
+  return name == "local" ? NewLocalEngine(std::move(options)) : nullptr;
 }
 
 std::uint64_t WithLibraries(std::uint64_t memory) { return memory + memory / 8; }
@@ -84,7 +75,7 @@ class Submitted {
     Result<std::optional<Submission>> before = ReadSubmission(*package_, stop());
     if (!before.ok()) return RefuseSubmission(before.status());
     submission_ = std::move(*before);
-    if (submission_ && !IsEngine(submission_->engine))
+    if (submission_ && EngineOf(submission_->engine, {}) == nullptr)
       return RefuseSubmission(
           Status(Code::kDataLoss,
                  StrCat(kSubmissionName, ": this program has no engine '", submission_->engine, "'")));
@@ -241,7 +232,7 @@ class Submitted {
       set.memory = WithLibraries(2 * needs_.memory);
       if (needs_.jobs) set.most_memory = WithLibraries(limit);
     }
-    const std::string usual = request_.emit.empty() ? ThisProgram() : std::string(kProgramInContainer);
+    const std::string usual = request_.emit.empty() ? ProgramPath() : std::string(kProgramInContainer);
     set.argv = {request_.program.empty() ? usual : request_.program,
                 "worker",
                 "--plan",
@@ -261,9 +252,7 @@ class Submitted {
       set.argv.insert(set.argv.end(), {"--scratch", std::string(kScratchInContainer)});
     CloudOptions cloud = request_.cloud;
     cloud.scratch = loaded_.spec.disk_limit.value_or(kScratch);
-    const std::string text = request_.emit == "batch" ? BatchJob(set, cloud) : KubernetesJob(set, cloud);
-    std::fputs(text.c_str(), stdout);
-    return kExitDone;
+    return PrintText(request_.emit == "batch" ? BatchJob(set, cloud) : KubernetesJob(set, cloud));
   }
 
   /// Two calls at once: one of them plans and starts the workers, perhaps of another state of the file.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/submit/cloud_options.h"
+#include "cli/submit/cloud_job.h"
 #include "cli/submit/engine.h"
 #include "cli/workspace/pipeline_words.h"
 #include "dag/plan/selection.h"

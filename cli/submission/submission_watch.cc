@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/wait.h"
@@ -68,8 +69,8 @@ class Releases {
     if (held.empty()) return;
     const Status released = engine.Release(held, stop);
     if (released.ok())
-      LogWarning(StrCat(held.size(), held.size() == 1 ? " worker" : " workers", " failed to start, and ",
-                        name, " held them; they are released"));
+      LogWarning(StrCat(Counted(held.size(), "worker"), " failed to start, and ", name,
+                        " held them; they are released"));
     else if (released.code() != Code::kCancelled)
       LogWarning(StrCat("workers that failed to start cannot be released (", released.message(), ")"));
   }

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/enumeration.h"
 #include "base/json_fields.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/report/html.h"
-#include "cli/terminal/counted.h"
 #include "cli/workspace/work_result.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/work_results.h"
@@ -93,8 +93,8 @@ std::string Sums(const WorkersStatus& status, std::size_t running) {
   double per_minute = 0;
   for (const auto& [stage, progress] : status.Stages())
     if (progress.left > 0) per_minute += progress.per_minute;
-  std::string text = StrCat(offered.all, offered.all == 1 ? " unit" : " units", " offered, ", offered.done,
-                            " of them done, ", running, " running", Rate(per_minute));
+  std::string text = StrCat(Counted(offered.all, "unit"), " offered, ", offered.done, " of them done, ",
+                            running, " running", Rate(per_minute));
   if (offered.given_up > 0) text += StrCat(", ", offered.given_up, " given up");
   if (status.view.leases.contains(kPlanningLease)) text += ", a worker plans";
   return text;

@@ -145,13 +145,13 @@ Result<std::string> StartDetached(const std::vector<std::string>& argv, const st
   return StrCat(HostName(), ":", process, ":", StartOf(process));
 }
 
-Result<DetachedState> StateOfDetached(const std::string& text, const std::string& directory,
-                                      const std::string& name) {
+Result<EngineState> StateOfDetached(const std::string& text, const std::string& directory,
+                                    const std::string& name) {
   ASSIGN_OR_RETURN(const Id id, ParseId(text));
-  DetachedState state;
-  ASSIGN_OR_RETURN(state.runs, Runs(id));
+  ASSIGN_OR_RETURN(const bool runs, Runs(id));
+  EngineState state{.over = !runs, .told = runs ? "running" : "ended"};
   int code = 0;
-  if (!state.runs && std::ifstream(CodeFile(directory, name)) >> code) state.code = code;
+  if (!runs && std::ifstream(CodeFile(directory, name)) >> code) state.code = code;
   return state;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/child_process.h"
 #include "base/str.h"
+#include "cli/terminal/command_line.h"
 
 namespace pipeline {
 
@@ -66,18 +67,7 @@ std::string ShellWords(const std::vector<std::string>& argv) {
   std::string line;
   for (const std::string& word : argv) {
     if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(kSafe) == std::string::npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) {
-      if (c == '\'')
-        line += "'\\''";
-      else
-        line += c;
-    }
-    line += '\'';
+    line += !word.empty() && word.find_first_not_of(kSafe) == word.npos ? word : ShellQuoted(word);
   }
   return line;
 }

@@ -6,12 +6,12 @@
 #include <deque>
 #include <sstream>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
+#include "base/enumeration.h"
 #include "base/str.h"
 #include "cli/terminal/command_table.h"
-#include "cli/terminal/vars_file.h"
+#include "cli/terminal/typed_file.h"
 
 namespace pipeline {
 
@@ -20,45 +20,24 @@ namespace {
 /// The values of a NAME=VALUE word as typed.
 struct TypedAssignments {
   const Word& word;
-  Assignments& to;
   std::vector<std::string> values;
 };
 using AllAssignments = std::deque<TypedAssignments>;  // a deque, because CLI11 holds references to the values
 
 /// Returns the names in the form that CLI11 expects: "-n,--dry-run", "FILE".
-std::string NamesOf(const Word& word) {
-  if (word.flags.empty()) return word.value;
-  std::string names;
-  for (const std::string& flag : word.flags) names += StrCat(names.empty() ? "" : ",", flag);
-  return names;
-}
-
-/// Returns the vector in which CLI11 stores the values.
-std::vector<std::string>& Typed(const Word& word, Assignments& to, AllAssignments& assignments) {
-  assignments.push_back({word, to, {}});
-  return assignments.back().values;
-}
-
-template <class T>
-T* TargetOf(T* target) {
-  return target;
-}
-const AssignmentsOfFiles* TargetOf(const AssignmentsOfFiles& files) { return &files; }
+std::string NamesOf(const Word& word) { return word.flags.empty() ? word.value : Join(word.flags, ","); }
 
 CLI::Option* AddOption(CLI::App& command, const Word& word, AllAssignments& assignments) {
   const std::string names = NamesOf(word);
   return std::visit(
-      [&](const auto& held) {
-        auto* const target = TargetOf(held);
-        using Target = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::same_as<Target, bool>)
-          return command.add_flag(names, *target, word.help);
-        else if constexpr (std::same_as<Target, const AssignmentsOfFiles>)
-          return command.add_option(names, Typed(word, *target->to, assignments), word.help);
-        else if constexpr (std::same_as<Target, Assignments>)
-          return command.add_option(names, Typed(word, *target, assignments), word.help);
+      [&]<class To>(const To& to) {
+        if constexpr (std::same_as<To, bool*>)
+          return command.add_flag(names, *to, word.help);
+        else if constexpr (std::same_as<To, Assignments*> || std::same_as<To, AssignmentsOfFiles>)
+          return command.add_option(names, assignments.emplace_back(TypedAssignments{word, {}}).values,
+                                    word.help);
         else
-          return command.add_option(names, *target, word.help);
+          return command.add_option(names, *to, word.help);
       },
       word.to);
 }
@@ -109,38 +88,28 @@ Call CallOfPlugin(const std::vector<Command>& commands, std::vector<std::string>
   return {commands, nullptr, std::move(words), std::move(otherwise)};
 }
 
-bool AreFiles(const TypedAssignments& typed) {
-  return std::holds_alternative<AssignmentsOfFiles>(typed.word.to);
-}
-
-/// Puts the assignments of files in front of those that are there already. Returns the message if a file
+/// Stores the assignments, those of files in front. Returns the message if one has no name, or if a file
 /// cannot be read; empty: all were stored.
-std::string AssignFromFiles(const AllAssignments& assignments) {
-  for (const TypedAssignments& typed : assignments) {
-    if (!AreFiles(typed)) continue;
-    Assignments all;
-    for (const std::string& file : typed.values) {
-      const Result<Assignments> read = ReadVarsFile(file);
-      if (!read.ok()) return StrCat("pipe: ", typed.word.flags.back(), " ", read.status().message(), "\n");
-      all.insert(all.end(), read->begin(), read->end());
-    }
-    typed.to.insert(typed.to.begin(), all.begin(), all.end());
-  }
-  return {};
-}
-
-/// Stores the assignments. Returns the message if one has no name; empty: all were stored.
 std::string Assign(const AllAssignments& assignments) {
-  for (const TypedAssignments& typed : assignments) {
-    if (AreFiles(typed)) continue;
-    for (const std::string& value : typed.values) {
+  for (const auto& [word, values] : assignments) {
+    const AssignmentsOfFiles* const files = std::get_if<AssignmentsOfFiles>(&word.to);
+    Assignments all;
+    for (const std::string& value : values) {
+      if (files != nullptr) {
+        const Result<Assignments> read = ReadVarsFile(value);
+        if (!read.ok()) return StrCat("pipe: ", word.flags.back(), " ", read.status().message(), "\n");
+        all.insert(all.end(), read->begin(), read->end());
+        continue;
+      }
       const std::size_t equals = value.find('=');
       if (equals == std::string::npos || equals == 0)
-        return StrCat("pipe: ", typed.word.flags.back(), " ", value, ": expected NAME=VALUE\n");
-      typed.to.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+        return StrCat("pipe: ", word.flags.back(), " ", value, ": expected NAME=VALUE\n");
+      all.emplace_back(value.substr(0, equals), value.substr(equals + 1));
     }
+    Assignments& to = files != nullptr ? *files->to : *std::get<Assignments*>(word.to);
+    to.insert(files != nullptr ? to.begin() : to.end(), all.begin(), all.end());
   }
-  return AssignFromFiles(assignments);
+  return {};
 }
 
 /// `pipe help COMMAND` and `pipe --help COMMAND` are `pipe COMMAND --help`, `pipe --help` is `pipe help`.

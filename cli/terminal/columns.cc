@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace pipeline {
 
 namespace {
@@ -19,30 +21,11 @@ std::size_t ColumnsOf(char32_t c) {
   return wide ? 2 : 1;
 }
 
-/// Removes the first character from `text` and returns it. A byte that begins no character counts as one.
-char32_t Take(std::string_view& text) {
-  const auto byte = static_cast<unsigned char>(text.front());
-  const std::size_t length = byte < 0x80       ? 1
-                             : byte >> 5 == 6  ? 2
-                             : byte >> 4 == 14 ? 3
-                             : byte >> 3 == 30 ? 4
-                                               : 1;
-  if (length == 1 || text.size() < length) {
-    text.remove_prefix(1);
-    return byte < 0x80 ? byte : 0xFFFD;
-  }
-  char32_t character = byte & (0xFFU >> (length + 1));
-  for (std::size_t at = 1; at < length; ++at)
-    character = character << 6 | (static_cast<unsigned char>(text[at]) & 0x3F);
-  text.remove_prefix(length);
-  return character;
-}
-
 }  // namespace
 
 std::size_t ColumnsOf(std::string_view text) {
   std::size_t columns = 0;
-  while (!text.empty()) columns += ColumnsOf(Take(text));
+  while (!text.empty()) columns += ColumnsOf(TakeUtf8Character(text));
   return columns;
 }
 
@@ -54,7 +37,7 @@ std::string FitColumns(std::string_view text, std::size_t columns) {
   std::string_view rest = text;
   while (true) {
     const std::string_view before = rest;
-    const std::size_t wide = ColumnsOf(Take(rest));
+    const std::size_t wide = ColumnsOf(TakeUtf8Character(rest));
     if (wide > left) return std::string(text.substr(0, text.size() - before.size())) + std::string(mark);
     left -= wide;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/enumeration.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -16,11 +17,8 @@ std::string Row(const std::string& front, std::string_view help) {
 }
 
 std::string Front(const CommandWord& word) {
-  std::string front;
-  for (const std::string& flag : word.flags) front += StrCat(front.empty() ? "" : ",", flag);
-  std::string value = word.value;
-  for (std::size_t at = 0; at < word.choices.size(); ++at)
-    value = StrCat(at == 0 ? "" : StrCat(value, "|"), word.choices[at]);
+  std::string front = Join(word.flags, ",");
+  const std::string value = word.choices.empty() ? word.value : Join(word.choices, "|");
   if (!value.empty()) front += StrCat(front.empty() ? "" : " ", value);
   return StrCat(front, word.repeats ? " ..." : "", word.flags.empty() && word.required ? " REQUIRED" : "");
 }

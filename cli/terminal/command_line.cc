@@ -42,14 +42,7 @@ std::string Quoted(const std::string& word) {
   if (!word.empty() && (safe || (word.find(kHiddenValue) != std::string::npos &&
                                  std::all_of(word.begin(), word.end(), IsPlain))))
     return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted.push_back(c);
-  }
-  return quoted + "'";
+  return ShellQuoted(word);
 }
 
 std::string Shown(const std::string& word) {
@@ -87,6 +80,12 @@ std::string WithoutSecret(std::string_view value) {
   const std::size_t query = rest.find_first_of("?#");
   if (query == std::string_view::npos) return shown += rest;
   return StrCat(shown, rest.substr(0, query), "?", kHiddenValue);
+}
+
+std::string ShellQuoted(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1);
+  return quoted + "'";
 }
 
 std::string CommandLine(const std::vector<std::string>& words) {

@@ -18,6 +18,9 @@ std::string CommandLineOf(const Call& call);
 /// The place of a secret in these words.
 inline constexpr std::string_view kHiddenValue = "***";
 
+/// `word` in single quotes, for a POSIX shell.
+std::string ShellQuoted(std::string_view word);
+
 /// The words of a line that CommandLine made.
 std::vector<std::string> WordsOf(std::string_view line);
 

@@ -2,18 +2,14 @@
 
 #include <string_view>
 
+#include "base/enumeration.h"
 #include "base/str.h"
 #include "cli/terminal/args.h"
+#include "cli/terminal/command_line.h"
 
 namespace pipeline {
 
 namespace {
-
-std::string Joined(const std::vector<std::string>& parts, std::string_view between) {
-  std::string text;
-  for (const std::string& part : parts) text += StrCat(text.empty() ? "" : between, part);
-  return text;
-}
 
 /// Returns `text` with `before` in front of each character that is in `special`.
 std::string Escaped(std::string_view text, std::string_view special, std::string_view before) {
@@ -23,13 +19,6 @@ std::string Escaped(std::string_view text, std::string_view special, std::string
     out += c;
   }
   return out;
-}
-
-/// Returns `text` in single quotes, for bash and zsh.
-std::string ShellQuoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 bool IsPlace(const CommandWord& word) { return word.flags.empty(); }
@@ -53,15 +42,15 @@ struct BashCases {
       flags.insert(flags.end(), word.flags.begin(), word.flags.end());
       const std::string_view last = std::string_view(called).substr(called.rfind('-') + 1);
       if (IsPlace(word) && !word.choices.empty())
-        values += StrCat("    ", called, ":", last, ") [[ $word == -* ]] || words='",
-                         Joined(word.choices, " "), "' ;;\n");
+        values += StrCat("    ", called, ":", last, ") [[ $word == -* ]] || words='", Join(word.choices, " "),
+                         "' ;;\n");
       if (word.value.empty() || cases.empty()) continue;
       if (!word.choices.empty())
-        values += StrCat("    ", Joined(cases, " | "), ") words='", Joined(word.choices, " "), "' ;;\n");
+        values += StrCat("    ", Join(cases, " | "), ") words='", Join(word.choices, " "), "' ;;\n");
       else
-        values += StrCat("    ", Joined(cases, " | "), ") return ;;\n");
+        values += StrCat("    ", Join(cases, " | "), ") return ;;\n");
     }
-    options += StrCat("      ", called, ") words='", Joined(flags, " "), "' ;;\n");
+    options += StrCat("      ", called, ") words='", Join(flags, " "), "' ;;\n");
     for (const CommandEntry& below : command.commands) Add(below, StrCat(called, "-", below.name));
   }
 };
@@ -71,16 +60,15 @@ std::string ZshSpec(const CommandWord& word) {
   const std::string help = Escaped(word.help, "[]:\\", "\\");
   std::string action = ":";
   if (!word.choices.empty())
-    action = StrCat(":(", Joined(word.choices, " "), ")");
+    action = StrCat(":(", Join(word.choices, " "), ")");
   else if (IsPlace(word) || word.value == "DIR" || word.value == "PLACE")
     action = ":_files";
   if (IsPlace(word)) return ShellQuoted(StrCat(word.repeats ? "*" : "", ":", help, action));
   const std::string tail = StrCat("[", help, "]", word.value.empty() ? "" : StrCat(":", word.value, action));
   if (word.flags.size() == 1) return ShellQuoted(StrCat(word.repeats ? "*" : "", word.flags.front(), tail));
-  const std::string both = StrCat("{", Joined(word.flags, ","), "}");
-  return word.repeats
-             ? StrCat("'*'", both, ShellQuoted(tail))
-             : StrCat(ShellQuoted(StrCat("(", Joined(word.flags, " "), ")")), both, ShellQuoted(tail));
+  const std::string both = StrCat("{", Join(word.flags, ","), "}");
+  return word.repeats ? StrCat("'*'", both, ShellQuoted(tail))
+                      : StrCat(ShellQuoted(StrCat("(", Join(word.flags, " "), ")")), both, ShellQuoted(tail));
 }
 
 std::string ZshArguments(const CommandEntry& command) {
@@ -98,15 +86,15 @@ std::string FishWords(const CommandEntry& command, const std::string& condition)
   for (const CommandWord& word : command.words) {
     if (IsPlace(word)) {
       if (!word.choices.empty())
-        script += StrCat(here, " -f -a ", FishQuoted(Joined(word.choices, " ")), " -d ",
-                         FishQuoted(word.help), "\n");
+        script +=
+            StrCat(here, " -f -a ", FishQuoted(Join(word.choices, " ")), " -d ", FishQuoted(word.help), "\n");
       continue;
     }
     std::string line = here;
     for (const std::string& flag : word.flags)
       line += flag.starts_with("--") ? StrCat(" -l ", flag.substr(2)) : StrCat(" -s ", flag.substr(1));
     if (!word.choices.empty())
-      line += StrCat(" -x -a ", FishQuoted(Joined(word.choices, " ")));
+      line += StrCat(" -x -a ", FishQuoted(Join(word.choices, " ")));
     else if (!word.value.empty())
       line += " -r";
     script += StrCat(line, " -d ", FishQuoted(word.help), "\n");
@@ -122,7 +110,7 @@ std::string BashCompletion(const CommandTable& table) {
   for (const CommandEntry& command : table.commands) {
     cases.Add(command, command.name);
     if (!command.commands.empty())
-      groups += StrCat("    ", command.name, ") names='", Joined(Names(command.commands), " "), "' ;;\n");
+      groups += StrCat("    ", command.name, ") names='", Join(Names(command.commands), " "), "' ;;\n");
   }
   return StrCat(R"(# Completion of pipe for bash. To have it now: source <(pipe completion bash)
 # For good: pipe completion bash > ~/.local/share/bash-completion/completions/pipe
@@ -144,7 +132,7 @@ _pipe() {
                 cases.values, R"(  esac
   if ((COMP_CWORD == 1)); then
     words=')",
-                Joined(Names(table.commands), " "), R"( --help --version'
+                Join(Names(table.commands), " "), R"( --help --version'
   elif [[ -z $words && $word == -* ]]; then
     case $command in
 )",
@@ -215,7 +203,7 @@ std::string FishCompletion(const CommandTable& table) {
                      FishQuoted(command.help), "\n");
     const std::string seen = StrCat("__fish_seen_subcommand_from ", command.name);
     script += FishWords(command, seen);
-    const std::string names = Joined(Names(command.commands), " ");
+    const std::string names = Join(Names(command.commands), " ");
     for (const CommandEntry& below : command.commands) {
       script += StrCat("complete -c pipe -n '", seen, "; and not __fish_seen_subcommand_from ", names,
                        "' -f -a ", below.name, " -d ", FishQuoted(below.help), "\n");

@@ -1,5 +1,9 @@
-// The exit status of the program; scripts rely on it.
+// The exit status of the program, on which scripts rely.
 #pragma once
+
+#include <string_view>
+
+#include "base/status.h"
 
 namespace pipeline {
 
@@ -22,5 +26,9 @@ enum ExitCode : int {
   kExitPermission = 77,  // permission denied
   kExitConfig = 78,      // plan, file and program do not match, or the limits are too small
 };
+
+/// Ends a command that cannot begin: prints the error and returns kExitRefused.
+int Refuse(std::string_view why);
+int Refuse(const Status& why);
 
 }  // namespace pipeline

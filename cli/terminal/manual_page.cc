@@ -1,5 +1,6 @@
 #include "cli/terminal/manual_page.h"
 
+#include "base/enumeration.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -23,8 +24,7 @@ std::string Line(std::string_view text) {
 
 /// "-n, --dry-run", "-k, --keep-going N", "FILE".
 std::string Head(const CommandWord& word) {
-  std::string head;
-  for (const std::string& flag : word.flags) head += StrCat(head.empty() ? "" : ", ", flag);
+  std::string head = Join(word.flags, ", ");
   if (!word.value.empty()) head += StrCat(head.empty() ? "" : " ", word.value);
   return head;
 }

@@ -4,7 +4,9 @@
 
 #include <cerrno>
 
+#include "base/log.h"
 #include "base/terminal_text.h"
+#include "cli/terminal/exit_code.h"
 
 namespace pipeline {
 
@@ -25,6 +27,13 @@ void Output::Write(std::string_view bytes) {
 Status Output::Finish() {
   Flush(true);
   return failure_;
+}
+
+int FinishOutput(Output& out, int exit_code) {
+  const Status written = out.Finish();
+  if (written.ok()) return exit_code;
+  LogError(written.message());
+  return kExitFailed;
 }
 
 /// `all`: no bytes follow. Otherwise the first byte of a control character may wait for its second byte.

@@ -32,4 +32,7 @@ class Output {
   Status failure_;
 };
 
+/// Finishes `out`. Returns `exit_code`; kExitFailed, after an error message, if it could not be written.
+int FinishOutput(Output& out, int exit_code);
+
 }  // namespace pipeline

@@ -24,16 +24,15 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-double CpuOf(int who) {
+/// All zero: the system does not tell.
+rusage UsageOf(int who) {
   rusage usage{};
-  if (getrusage(who, &usage) != 0) return 0;
-  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  return getrusage(who, &usage) == 0 ? usage : rusage{};
 }
 
-std::uint64_t PeakOf(int who) {
-  rusage usage{};
-  if (getrusage(who, &usage) != 0) return 0;
-  return static_cast<std::uint64_t>(usage.ru_maxrss) << 10;
+double CpuOf(int who) {
+  const rusage usage = UsageOf(who);
+  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
 }
 
 /// 0: the system does not tell.
@@ -63,7 +62,10 @@ pid_t RootOf(const ProcessLook& process, const std::map<pid_t, const ProcessLook
 
 }  // namespace
 
-std::uint64_t ProcessTree::PeakOfOne() { return std::max(PeakOf(RUSAGE_SELF), PeakOf(RUSAGE_CHILDREN)); }
+std::uint64_t ProcessTree::PeakOfOne() {
+  const long kibibytes = std::max(UsageOf(RUSAGE_SELF).ru_maxrss, UsageOf(RUSAGE_CHILDREN).ru_maxrss);
+  return static_cast<std::uint64_t>(kibibytes) << 10;
+}
 
 const TreeUse& ProcessTree::Look(bool fresh) {
   const nanoseconds now = SystemClock().Monotonic();

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "base/terminal_text.h"
 #include "cli/terminal/exit_code.h"
 
 namespace pipeline {
@@ -37,6 +38,8 @@ int PrintText(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitDone;
 }
+
+void PrintLine(std::string_view line) { std::printf("%s\n", TerminalText(line).c_str()); }
 
 int FinishStandardOutput(int exit_code) {
   errno = 0;

@@ -12,6 +12,9 @@ void PrepareProcess();
 /// Prints `text` and returns kExitDone; FinishStandardOutput tells whether it was written.
 int PrintText(std::string_view text);
 
+/// Prints `line` and LF to standard output, without control characters.
+void PrintLine(std::string_view line);
+
 /// The exit code of a command that ends with `exit_code`: 1, after an error message, instead of 0 if its
 /// output was not written completely. A reader that went away had enough.
 int FinishStandardOutput(int exit_code);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumeration.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/random_name.h"
@@ -17,7 +18,6 @@
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/threads.h"
-#include "cli/worker/opened_package.h"
 #include "cli/worker/package_run.h"
 #include "cli/worker/planning.h"
 #include "cli/workspace/lease_period.h"
@@ -79,8 +79,8 @@ class NextUnits {
 
   int Run() {
     const int code = Loop();
-    LogInfo(StrCat("this worker did ", units_, units_ == 1 ? " unit" : " units", "; ", Seconds(in_units_),
-                   " of its ", Seconds(std::chrono::steady_clock::now() - began_), " were theirs"));
+    LogInfo(StrCat("this worker did ", Counted(units_, "unit"), "; ", Seconds(in_units_), " of its ",
+                   Seconds(std::chrono::steady_clock::now() - began_), " were theirs"));
     if (const Status left = queue_.Leave(); !left.ok())
       LogWarning(StrCat("the leases of finished units cannot be removed (", left.message(), ")"));
     return code;
@@ -142,6 +142,11 @@ class NextUnits {
     return end.failures.empty() ? kExitDone : kExitFailed;
   }
 
+  /// Absent: this worker goes on, because the turn could be ended.
+  std::optional<int> GoOn(const Status& ended) {
+    return ended.ok() ? std::nullopt : std::optional(Fail(ended));
+  }
+
   /// Ends the turn, and this worker if it had too many of them without progress. Absent: it goes on.
   std::optional<int> TryAgain() {
     if (const Status postponed = queue_.Postpone(); !postponed.ok()) return Fail(postponed);
@@ -157,8 +162,7 @@ class NextUnits {
       // At first it looks again: another plan may have replaced this one.
       if (opened.Detail<LogIsMissing>() != nullptr && std::exchange(without_log_, plan) == plan) {
         LogWarning(StrCat(opened.message(), "; the run is planned again"));
-        if (const Status released = queue_.NeedsOtherPlan(); !released.ok()) return Fail(released);
-        return std::nullopt;
+        return GoOn(queue_.NeedsOtherPlan());
       }
       if (IsTemporary(opened)) return TryAgain();
       (void)queue_.Release();
@@ -174,8 +178,7 @@ class NextUnits {
       in_units_ += std::chrono::steady_clock::now() - begun;
       ++units_;
       tries_ = 0;
-      if (const Status finished = queue_.Finished(); !finished.ok()) return Fail(finished);
-      return std::nullopt;
+      return GoOn(queue_.Finished());
     }
     if (stop_.stop_requested() || end.code == kExitTryAgain) {
       run_.reset();  // a file may have been replaced
@@ -186,10 +189,7 @@ class NextUnits {
       (void)queue_.Release();
       return end.code;
     }
-    if (end.plan_again) {
-      if (const Status released = queue_.NeedsPlan(); !released.ok()) return Fail(released);
-      return std::nullopt;
-    }
+    if (end.plan_again) return GoOn(queue_.NeedsPlan());
     const Result<bool> given_up = queue_.Failed(end.code, end.why, stop_);
     if (!given_up.ok()) return Fail(given_up.status());
     if (*given_up) LogError(StrCat(unit, ": is given up after ", kMostAttempts, " attempts; others go on"));
@@ -251,7 +251,7 @@ class NextUnits {
       units_before_plan_ = units_;
       if (goes_on && plans_without_units_ < kMostPlans) {
         tries_ = 0;
-        return EndTurn();
+        return GoOn(queue_.Release());
       }
       // A refusal that stays is the end: two parties at one location, or a corpus that is too small for a
       // split.
@@ -266,13 +266,13 @@ class NextUnits {
     if (const Status removed = RemoveLeases(); !removed.ok())
       LogWarning(StrCat("leases of units cannot be removed (", removed.message(), ")"));
     const Status written =
-        WriteObject(
-            store_, kRunEndName,
-            EncodeRunEnd({std::move(failures), planning.nonce.empty() ? before.nonce : planning.nonce}),
-            Condition::ReplaceAny(), stop_)
+        WriteObject(store_, kRunEndName,
+                    EncodeVersioned(
+                        RunEnd{std::move(failures), planning.nonce.empty() ? before.nonce : planning.nonce}),
+                    Condition::ReplaceAny(), stop_)
             .status();
     if (!written.ok()) return Fail(written);
-    return EndTurn();
+    return GoOn(queue_.Release());
   }
 
   /// Returns whether the output of a finished unit was missing for so long that it does not come any more.
@@ -292,11 +292,6 @@ class NextUnits {
     std::erase_if(leases,
                   [](const ObjectInfo& lease) { return lease.name == ObjectOfLease(kPlanningLease); });
     return RemoveObjects(store_, leases);
-  }
-
-  std::optional<int> EndTurn() {
-    if (const Status released = queue_.Release(); !released.ok()) return Fail(released);
-    return std::nullopt;
   }
 
   std::vector<RunEnd::Failure> FailuresOf(const PlanningOutcome& planning) const {
@@ -351,6 +346,29 @@ int RunNextUnits(const WorkerOptions& options, SignalWatch& signals) {
   OpenedPackage opened;
   if (const int code = OpenPackage(options, opened, signals.token()); code != kExitDone) return code;
   return NextUnits(options, signals, opened, *every).Run();
+}
+
+int RunGivenUnit(const WorkerOptions& options, const std::string& unit, SignalWatch& signals) {
+  OpenedPackage opened;
+  if (const int code = OpenPackage(options, opened, signals.token()); code != kExitDone) return code;
+  StatusDisplay display(false);
+  Result<std::unique_ptr<PackageRun>> run = PackageRun::Open(
+      *opened.store, opened.plan, *opened.loaded, opened.scratch->path(), ThreadCount(options.threads),
+      *opened.room.memory, display, NameOfProcess(), signals.token());
+  if (!run.ok()) {
+    LogError(run.status().message());
+    return WorkerExitOf(run.status());
+  }
+  const SignalWatch::Finishing finishing(signals);
+  if (signals.token().stop_requested()) return kExitTryAgain;
+  const auto offered = std::find_if(opened.plan.units.begin(), opened.plan.units.end(),
+                                    [&unit](const OfferedUnit& one) { return one.unit == unit; });
+  if (offered != opened.plan.units.end())
+    if (const std::string why = WhyUnfit(offered->needs, opened.room); !why.empty()) {
+      LogError(WithUnit(why, unit));
+      return kExitConfig;
+    }
+  return (*run)->Run(unit, PackageRun::Others::kMayHaveBegun, signals.token()).code;
 }
 
 }  // namespace pipeline

@@ -1,17 +1,50 @@
 // A work package, opened by a worker.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string>
 
-#include "cli/worker/scratch.h"
-#include "cli/worker/worker_options.h"
+#include "base/status.h"
 #include "cli/workspace/pipeline_loader.h"
-#include "dag/package/unit_fit.h"
+#include "dag/package/unit_queue.h"
 #include "dag/package/work_package.h"
 #include "storage/store.h"
 
 namespace pipeline {
+
+/// The options of a worker.
+struct WorkerOptions {
+  std::string plan;                        // the location of the work package
+  std::string scratch;                     // a directory for temporaries; empty: the system's
+  int threads = 0;                         // 0: as many as this machine has cores
+  std::uint64_t memory = 0;                // most bytes for a unit; 0: limits.memory
+  std::chrono::milliseconds most_time{0};  // of `--next`: no unit is taken later; 0: no bound
+};
+
+/// A directory for the files that this process alone uses, which is removed with this object.
+class Scratch {
+ public:
+  /// `below`: its parent. Empty: the system's directory for temporary files.
+  explicit Scratch(const std::string& below);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  std::string path() const { return path_.string(); }
+  /// Returns the bytes that may lie in it: the free ones, and its own. Absent: the system does not tell.
+  std::optional<std::uint64_t> Room() const;
+  /// Not OK: the directory cannot be used.
+  const Status& status() const { return status_; }
+
+ private:
+  std::filesystem::path path_;
+  Status status_;
+};
 
 struct OpenedPackage {
   std::unique_ptr<Store> store;

@@ -19,12 +19,12 @@
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/work_result.h"
 #include "cli/workspace/workspace.h"
+#include "dag/books/log_file.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/package_view.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/work_history.h"
 #include "dag/plan/planner.h"
-#include "storage/local_file.h"
 #include "storage/remote/open_store.h"
 #include "storage/remove_objects.h"
 #include "storage/uri.h"
@@ -38,11 +38,7 @@ constexpr int kKeepGoing = 1'000'000;  // what can run is offered, whatever else
 
 /// Copies the log beside the plan, under its digest; returns the object.
 Result<std::string> CopyLog(Store& store, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<LocalFile> file, LocalFile::Open(path));
-  std::string text(file->size(), '\0');
-  const ByteFile& bytes = *file;
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, bytes.Open(0, {}));
-  RETURN_IF_ERROR(ReadExactly(*reader, text));
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   const std::string object = StrCat(kLogPrefix, DigestOf(text).ToHex());
   RETURN_IF_ERROR(WriteObject(store, object, text, Condition::ReplaceAny()).status());
   return object;
@@ -109,7 +105,8 @@ Status Reopen(Store& store, const std::string& run) {
 
 /// `nonce`: of the plan, which found everything done. A worker that starts later need not plan to learn that.
 Status WriteEnd(Store& store, const std::string& nonce) {
-  return WriteObject(store, kRunEndName, EncodeRunEnd({{}, nonce}), Condition::ReplaceAny()).status();
+  return WriteObject(store, kRunEndName, EncodeVersioned(RunEnd{{}, nonce}), Condition::ReplaceAny())
+      .status();
 }
 
 /// OK: this machine makes the bytes that the one that planned `present` makes.

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/command_line.h"
-#include "cli/terminal/vars_file.h"
+#include "cli/terminal/typed_file.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/run_log.h"

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/terminal/machine_memory.h"
 #include "cli/terminal/typed_file.h"
-#include "cli/workspace/dictionary_places.h"
+#include "cli/workspace/program_places.h"
 #include "dag/pipeline_file/subset.h"
 #include "dag/pipeline_file/typed_value.h"
 #include "dag/pipeline_file/yaml.h"

@@ -1,6 +1,8 @@
 #include "cli/workspace/pipeline_words.h"
 
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/str.h"
@@ -42,6 +44,10 @@ std::string WhyNoSize(const std::string& size) {
 std::string WhyNoMemory(const std::string& size) {
   const Result<std::uint64_t> bytes = ParseBytes(size);
   return bytes.ok() && *bytes == 0 ? StrCat(size, ": no unit runs without memory") : WhyNoSize(size);
+}
+
+std::string WhyNoTime(const std::string& word) {
+  return ParseTimeWord(word) ? "" : "is no time such as 90s, 30m or 2h";
 }
 
 }  // namespace
@@ -101,6 +107,26 @@ Word MemoryWord(std::string& memory, std::string help, std::string environment) 
           .environment = std::move(environment),
           .refusal = WhyNoMemory,
           .to = &memory};
+}
+
+Word TimeWord(std::string& time, std::string help) {
+  return {.flags = {"--for"}, .value = "TIME", .help = std::move(help), .refusal = WhyNoTime, .to = &time};
+}
+
+std::optional<std::chrono::seconds> ParseTimeWord(std::string_view word) {
+  if (word.empty()) return std::nullopt;
+  const char unit = word.back();
+  word.remove_suffix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || number <= 0 || number > 1'000'000)
+    return std::nullopt;
+  switch (unit) {
+    case 's': return std::chrono::seconds(number);
+    case 'm': return std::chrono::minutes(number);
+    case 'h': return std::chrono::hours(number);
+    default: return std::nullopt;
+  }
 }
 
 Word CheckWord(bool& check) {

@@ -3,7 +3,10 @@
 // Only some commands have --from-log.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/terminal/command.h"
@@ -33,6 +36,11 @@ std::vector<Word> PipelineFlags(PipelineOptions& options);
 Word UntilWord(std::string& stage);
 /// Returns --memory, a size above 0 for ParseBytes. `memory` must outlive it. `environment`: as Word's.
 Word MemoryWord(std::string& memory, std::string help, std::string environment = {});
+
+/// Returns --for, a time for ParseTimeWord. `time` must outlive it.
+Word TimeWord(std::string& time, std::string help);
+/// 90s, 30m, 2h: a whole number from 1 to a million with s, m or h. Absent: the word is none.
+std::optional<std::chrono::seconds> ParseTimeWord(std::string_view word);
 
 /// Returns the flag --from-log: publish again from a source that is gone. `from_log` must outlive it.
 Word FromLogWord(bool& from_log);

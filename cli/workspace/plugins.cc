@@ -1,14 +1,10 @@
 #include "cli/workspace/plugins.h"
 
-#include <unistd.h>
-
-#include <array>
-#include <climits>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/workspace/program_places.h"
 #include "storage/remote/machine_metadata.h"
 #include "storage/remote/open_store.h"
 
@@ -16,26 +12,10 @@ namespace pipeline {
 
 namespace {
 
-constexpr const char* kVariable = "PIPE_PLUGINS";
-
-/// Returns the path of the running program. Empty: the kernel does not tell.
-std::string ProgramPath() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
-  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string();
-}
-
-}  // namespace
-
+/// PIPE_PLUGINS, then plugins/ beside the program, then ../lib/pipe/plugins; the program itself is the probe.
 PluginPlaces PluginPlacesOfProgram() {
   PluginPlaces locations;
-  const char* const variable = std::getenv(kVariable);
-  std::string_view rest = variable != nullptr ? variable : "";
-  while (!rest.empty()) {
-    const std::string_view directory = rest.substr(0, rest.find(':'));
-    if (!directory.empty()) locations.directories.emplace_back(directory);
-    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
-  }
+  locations.directories = DirectoriesNamedBy("PIPE_PLUGINS");
   const std::string program = ProgramPath();
   if (const std::size_t slash = program.rfind('/'); slash != std::string::npos) {
     const std::string beside = program.substr(0, slash);
@@ -45,6 +25,8 @@ PluginPlaces PluginPlacesOfProgram() {
   locations.probe = {program, "__probe-plugin"};
   return locations;
 }
+
+}  // namespace
 
 Plugins::Plugins()
     : host_{.open_store = [](const std::string& uri) { return OpenStore(uri); },

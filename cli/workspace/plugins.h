@@ -14,10 +14,8 @@
 
 namespace pipeline {
 
-/// PIPE_PLUGINS, then plugins/ beside the program, then ../lib/pipe/plugins; the program itself is the probe.
-PluginPlaces PluginPlacesOfProgram();
-
-/// Loads a plugin when it is first requested.
+/// Loads a plugin when it is first requested: from the directories of PIPE_PLUGINS, from plugins/ beside the
+/// program, or from ../lib/pipe/plugins.
 class Plugins {
  public:
   Plugins();

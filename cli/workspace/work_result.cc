@@ -25,25 +25,15 @@ constexpr std::uint64_t kMaxNote = 64 << 10;
 constexpr int kOutputLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
-struct ReadResults {
-  std::vector<UnitRecord> records;
-  std::vector<std::string> unreadable;
-};
-
-Result<ReadResults> ReadFrom(Store& store) {
-  ReadResults read;
-  ASSIGN_OR_RETURN(read.records, ReadWorkResults(store, "", read.unreadable));
-  return read;
-}
-
 /// The history is first: a result is removed only once it is there, and one that is told twice counts once.
-Result<TakenResults> AddTo(Workspace& workspace, Store& store, const std::string& run, ReadResults read,
+Result<TakenResults> AddTo(Workspace& workspace, Store& store, const std::string& run,
+                           std::vector<UnitRecord> records, std::vector<std::string> unreadable,
                            const std::string& work_package) {
   RunLog& log = workspace.log();
-  RETURN_IF_ERROR(WriteHistory(store, run, HistoryOf(read.records)));
-  for (const std::string& object : read.unreadable)
+  RETURN_IF_ERROR(WriteHistory(store, run, HistoryOf(records)));
+  for (const std::string& object : unreadable)
     LogWarning(StrCat(work_package, "/", object, ": cannot be read; its unit will run again"));
-  ASSIGN_OR_RETURN(TakenResults taken, AddResults(std::move(read.records), std::move(read.unreadable), log));
+  ASSIGN_OR_RETURN(TakenResults taken, AddResults(std::move(records), std::move(unreadable), log));
   RETURN_IF_ERROR(log.Flush());  // the results are removed next
   RETURN_IF_ERROR(TakeChangedSources(store, taken, [&](const std::string& path) { workspace.Forget(path); }));
   return taken;
@@ -115,15 +105,16 @@ Result<TakenResults> TakeResultsFrom(Workspace& workspace, const std::string& wo
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> work, workspace.environment().work_store(""));
   RETURN_IF_ERROR(WriteObject(*work, kNoteName, work_package, Condition::ReplaceAny()).status());
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(work_package));
-  ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
-  Status here = CheckOutputs(workspace, read.records, work_package);
+  std::vector<std::string> unreadable;
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(*store, "", unreadable));
+  Status here = CheckOutputs(workspace, records, work_package);
   // Changes by another machine may become visible some seconds later.
   for (int look = 1; look < kOutputLooks && here.code() == Code::kFailedPrecondition; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
-    here = CheckOutputs(workspace, read.records, work_package);
+    here = CheckOutputs(workspace, records, work_package);
   }
   RETURN_IF_ERROR(here);
-  return AddTo(workspace, *store, run, std::move(read), work_package);
+  return AddTo(workspace, *store, run, std::move(records), std::move(unreadable), work_package);
 }
 
 Result<std::optional<std::string>> PackageOf(Store& work) {
@@ -138,11 +129,13 @@ Status TakeBackAny(Workspace& workspace) {
   ASSIGN_OR_RETURN(const std::optional<std::string> work_package, PackageOf(*work));
   if (!work_package) return {};
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(*work_package));
-  ASSIGN_OR_RETURN(ReadResults read, ReadFrom(*store));
+  std::vector<std::string> unreadable;
+  ASSIGN_OR_RETURN(std::vector<UnitRecord> records, ReadWorkResults(*store, "", unreadable));
   std::string run;
-  if (!read.records.empty())
+  if (!records.empty())
     if (const Result<WorkPackage> plan = ReadWorkPackage(*store); plan.ok()) run = plan->run;
-  ASSIGN_OR_RETURN(const TakenResults taken, AddTo(workspace, *store, run, std::move(read), *work_package));
+  ASSIGN_OR_RETURN(const TakenResults taken,
+                   AddTo(workspace, *store, run, std::move(records), std::move(unreadable), *work_package));
   return RemoveResults(*store, taken);
 }
 

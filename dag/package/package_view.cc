@@ -28,38 +28,6 @@ std::optional<std::string> NameBelow(std::string_view prefix, std::string_view o
 
 }  // namespace
 
-template <class Fields, Of<RunEnd::Failure> T>
-void ListFields(Fields& fields, T& failure) {
-  fields.Required("unit", failure.unit).Required("why", failure.why);
-}
-
-template <class Fields, Of<RunEnd> T>
-void ListFields(Fields& fields, T& end) {
-  fields.Required("failures", end.failures).Loose("plan", end.plan);
-}
-
-template <class Fields, Of<UnitAttempts::Attempt> T>
-void ListFields(Fields& fields, T& attempt) {
-  fields.Required("who", attempt.who).Required("code", attempt.code).Required("why", attempt.why);
-}
-
-template <class Fields, Of<UnitAttempts> T>
-void ListFields(Fields& fields, T& attempts) {
-  fields.Required("attempts", attempts.attempts).Written("given_up", attempts.given_up);
-}
-
-std::string EncodeRunEnd(const RunEnd& end) { return EncodeVersioned("pipe_end", end); }
-
-Result<RunEnd> ParseRunEnd(std::string_view text) { return ParseVersioned<RunEnd>(text, "pipe_end"); }
-
-std::string EncodeUnitAttempts(const UnitAttempts& attempts) {
-  return EncodeVersioned("pipe_failed", attempts);
-}
-
-Result<UnitAttempts> ParseUnitAttempts(std::string_view text) {
-  return ParseVersioned<UnitAttempts>(text, "pipe_failed");
-}
-
 Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const UnitAttempts::Attempt& attempt,
                                 bool last, const std::stop_token& stop) {
   const std::string object = ObjectOfAttempts(unit);
@@ -72,13 +40,13 @@ Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const Uni
       if (text.status().code() == Code::kNotFound) continue;
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
       // Unreadable attempts are forgotten: the unit is tried more often.
-      Result<UnitAttempts> before = text.ok() ? ParseUnitAttempts(*text) : text.status();
+      Result<UnitAttempts> before = text.ok() ? ParseVersioned<UnitAttempts>(*text) : text.status();
       if (before.ok()) attempts = std::move(*before);
     }
     attempts.attempts.push_back(attempt);
     attempts.given_up |= last || attempts.attempts.size() >= kMostAttempts;
     const Status written =
-        WriteObject(package, object, EncodeUnitAttempts(attempts),
+        WriteObject(package, object, EncodeVersioned(attempts),
                     there ? Condition::Replace(there->version) : Condition::CreateOnly(), stop)
             .status();
     if (written.ok()) return attempts;
@@ -142,7 +110,7 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
     } else if (object.name == kRunEndName) {
       const Result<std::string> text = ReadObject(package, object.name, kMaxViewBytes, stop);
       if (text.status().code() == Code::kNotFound) continue;  // `pipe plan` goes on with the run
-      Result<RunEnd> end = text.ok() ? ParseRunEnd(*text) : text.status();
+      Result<RunEnd> end = text.ok() ? ParseVersioned<RunEnd>(*text) : text.status();
       if (end.status().code() == Code::kFailedPrecondition)
         return Status(Code::kInvalidArgument, StrCat(kRunEndName, ": ", end.status().message()));
       // A worker finds that nothing is left, and replaces a damaged one.
@@ -159,17 +127,19 @@ Result<PackageView> LookAt(Store& package, const PackageView* before, const Cloc
     } else if (std::optional<std::string> damaged = NameBelow("void/", object.name)) {
       view.damaged.insert(std::move(*damaged));
     } else if (std::optional<std::string> unit = NameBelow(kFailedPrefix, object.name)) {
-      view.failed_versions.emplace(*unit, object.version);
-      if (before != nullptr && before->failed_versions.contains(*unit) &&
-          before->failed_versions.at(*unit) == object.version) {
-        view.failed.emplace(*unit, before->failed.at(*unit));
-        continue;
-      }
+      if (before != nullptr)
+        if (const auto known = before->failed.find(*unit);
+            known != before->failed.end() && known->second.version == object.version) {
+          view.failed.insert(*known);
+          continue;
+        }
       const Result<std::string> text = ReadObject(package, object.name, kMaxViewBytes, stop);
       if (!text.ok() && text.status().code() == Code::kNotFound) continue;
       if (!text.ok() && !IsDamaged(text.status())) return text.status();
-      Result<UnitAttempts> attempts = text.ok() ? ParseUnitAttempts(*text) : text.status();
-      view.failed.emplace(*unit, attempts.ok() ? std::move(*attempts) : UnitAttempts());
+      Result<UnitAttempts> attempts = text.ok() ? ParseVersioned<UnitAttempts>(*text) : text.status();
+      UnitAttempts& failed = view.failed[*unit];
+      if (attempts.ok()) failed = std::move(*attempts);
+      failed.version = object.version;
     }
   }
   if (before != nullptr && !view.version.empty() && view.version == before->version) {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "dag/package/versioned_json.h"
 #include "dag/package/work_package.h"
 #include "storage/store.h"
 
@@ -30,6 +31,7 @@ inline constexpr std::string_view kFailedPrefix = "failed/";
 
 /// The end of a run by workers.
 struct RunEnd {
+  static constexpr std::string_view kForm = "pipe_end";
   struct Failure {
     std::string unit;  // a unit, or a stage; empty: the run itself
     std::string why;
@@ -40,12 +42,19 @@ struct RunEnd {
   bool operator==(const RunEnd&) const = default;
 };
 
-std::string EncodeRunEnd(const RunEnd& end);
-/// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong.
-Result<RunEnd> ParseRunEnd(std::string_view text);
+template <class Fields, Of<RunEnd::Failure> T>
+void ListFields(Fields& fields, T& failure) {
+  fields.Required("unit", failure.unit).Required("why", failure.why);
+}
+
+template <class Fields, Of<RunEnd> T>
+void ListFields(Fields& fields, T& end) {
+  fields.Required("failures", end.failures).Loose("plan", end.plan);
+}
 
 /// The failed attempts at one unit.
 struct UnitAttempts {
+  static constexpr std::string_view kForm = "pipe_failed";
   struct Attempt {
     std::string who;  // as UnitLeaseTerms::who
     int code = 0;     // the exit status that `pipe worker --unit` has
@@ -54,15 +63,23 @@ struct UnitAttempts {
   };
   std::vector<Attempt> attempts;
   bool given_up = false;
+  std::string version{};  // of the object that they were read from; empty: none
   bool operator==(const UnitAttempts&) const = default;
 };
 
 /// After so many failed attempts a unit is given up.
 inline constexpr std::size_t kMostAttempts = 3;
 
-std::string EncodeUnitAttempts(const UnitAttempts& attempts);
-/// Errors as for ParseRunEnd.
-Result<UnitAttempts> ParseUnitAttempts(std::string_view text);
+template <class Fields, Of<UnitAttempts::Attempt> T>
+void ListFields(Fields& fields, T& attempt) {
+  fields.Required("who", attempt.who).Required("code", attempt.code).Required("why", attempt.why);
+}
+
+template <class Fields, Of<UnitAttempts> T>
+void ListFields(Fields& fields, T& attempts) {
+  fields.Required("attempts", attempts.attempts).Written("given_up", attempts.given_up);
+}
+
 /// Adds a failed attempt at `unit`; returns all of them. `last`: the unit is given up with it.
 Result<UnitAttempts> AddAttempt(Store& package, std::string_view unit, const UnitAttempts::Attempt& attempt,
                                 bool last, const std::stop_token& stop);
@@ -75,10 +92,9 @@ struct PackageView {
   std::set<std::string, std::less<>> damaged;               // units with a record that they are void
   std::set<std::string, std::less<>> first_cuts;            // units with a record of their first cuts
   std::map<std::string, UnitAttempts, std::less<>> failed;  // by unit
-  std::map<std::string, std::string, std::less<>> failed_versions;
-  std::vector<ObjectInfo> history{};  // objects of the history of the run
-  std::optional<RunEnd> end;          // of this plan; absent: the run goes on
-  std::chrono::nanoseconds seen{0};   // Clock::Monotonic before the listing
+  std::vector<ObjectInfo> history{};                        // objects of the history of the run
+  std::optional<RunEnd> end;                                // of this plan; absent: the run goes on
+  std::chrono::nanoseconds seen{0};                         // Clock::Monotonic before the listing
 
   bool GaveUp(std::string_view unit) const;
   /// Returns whether there are records about partitions or cuts of the input that `unit` reads.

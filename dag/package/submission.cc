@@ -16,21 +16,6 @@ constexpr std::uint64_t kMaxSubmissionBytes = 1 << 20;
 
 }  // namespace
 
-template <class Fields, Of<Submission> T>
-void ListFields(Fields& fields, T& submission) {
-  fields.Required("engine", submission.engine).Required("job", submission.job);
-  fields.Required("directory", submission.directory).Required("host", submission.host);
-  fields.Required("workers", submission.workers).Optional("memory", submission.memory);
-}
-
-std::string EncodeSubmission(const Submission& submission) {
-  return EncodeVersioned("pipe_submit", submission);
-}
-
-Result<Submission> ParseSubmission(std::string_view text) {
-  return ParseVersioned<Submission>(text, "pipe_submit");
-}
-
 Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop) {
   // The version comes first: an object that is replaced meanwhile is not replaced by us.
   ASSIGN_OR_RETURN(const std::optional<ObjectInfo> there, package.Stat(kSubmissionName));
@@ -38,7 +23,7 @@ Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop
   const Result<std::string> text = ReadObject(package, kSubmissionName, kMaxSubmissionBytes, stop);
   if (!text.ok() && text.status().code() == Code::kNotFound) return std::nullopt;
   if (!text.ok()) return text.status();
-  Result<Submission> submission = ParseSubmission(*text);
+  Result<Submission> submission = ParseVersioned<Submission>(*text);
   if (!submission.ok()) return std::move(submission).status().Annotate(kSubmissionName);
   submission->version = there->version;
   return std::move(*submission);
@@ -48,7 +33,7 @@ Status WriteSubmission(Store& package, Submission& submission, const std::stop_t
   const Condition condition =
       submission.version.empty() ? Condition::CreateOnly() : Condition::Replace(submission.version);
   const Result<ObjectInfo> written =
-      WriteObject(package, kSubmissionName, EncodeSubmission(submission), condition, stop);
+      WriteObject(package, kSubmissionName, EncodeVersioned(submission), condition, stop);
   if (written.status().code() == Code::kAlreadyExists)
     return Status(Code::kFailedPrecondition, std::string(written.status().message()));
   if (!written.ok()) return written.status();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "dag/package/versioned_json.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -16,6 +17,7 @@ namespace pipeline {
 inline constexpr std::string_view kSubmissionName = "submit.json";
 
 struct Submission {
+  static constexpr std::string_view kForm = "pipe_submit";
   std::string engine;     // as --on
   std::string job;        // the engine's name for the workers
   std::string directory;  // of the engine's files
@@ -26,9 +28,13 @@ struct Submission {
   bool operator==(const Submission&) const = default;
 };
 
-std::string EncodeSubmission(const Submission& submission);
-/// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong.
-Result<Submission> ParseSubmission(std::string_view text);
+template <class Fields, Of<Submission> T>
+void ListFields(Fields& fields, T& submission) {
+  fields.Required("engine", submission.engine).Required("job", submission.job);
+  fields.Required("directory", submission.directory).Required("host", submission.host);
+  fields.Required("workers", submission.workers).Optional("memory", submission.memory);
+}
+
 /// Absent: no engine runs workers of this package.
 Result<std::optional<Submission>> ReadSubmission(Store& package, const std::stop_token& stop);
 /// Creates the object, or replaces the one that `submission` was read from. kFailedPrecondition: another call

@@ -35,6 +35,18 @@ std::string WhyNobodyPlans(const SeenUnitLease& planning) {
                 "; no worker plans any more, until `pipe plan` or `pipe submit` goes on with the run");
 }
 
+std::string WhyUnfit(const UnitNeeds& needs, const WorkerRoom& room) {
+  if (needs.memory && room.memory && *needs.memory > *room.memory)
+    return StrCat("needs ", HumanBytes(*needs.memory), " of memory, and this worker has ",
+                  HumanBytes(*room.memory), " (", room.memory_by, ")");
+  if (needs.cores && room.cores && *needs.cores > *room.cores)
+    return StrCat("needs ", *needs.cores, " cores, and this worker has ", *room.cores);
+  if (needs.scratch && room.scratch && *needs.scratch > *room.scratch)
+    return StrCat("needs ", HumanBytes(*needs.scratch), " of scratch, and this worker has ",
+                  HumanBytes(*room.scratch), " (", room.scratch_in, ")");
+  return {};
+}
+
 UnitQueue::UnitQueue(Store& package, QueueTerms terms, const Clock& clock)
     : package_(package), terms_(std::move(terms)), clock_(clock), place_(terms_.seed) {}
 
@@ -42,7 +54,7 @@ Status UnitQueue::Look(const std::stop_token& stop) {
   Result<PackageView> seen = LookAt(package_, view_ ? &*view_ : nullptr, clock_, stop);
   if (!seen.ok()) return std::move(seen).status();
   const bool new_plan = !view_ || view_->version != seen->version;
-  bool changed = new_plan || view_->done != seen->done || view_->failed_versions != seen->failed_versions ||
+  bool changed = new_plan || view_->done != seen->done || view_->failed != seen->failed ||
                  watched_.size() != seen->leases.size();
   view_ = std::move(*seen);
   stale_ = false;
@@ -147,10 +159,10 @@ bool UnitQueue::IsStraggler(const OfferedUnit& unit) const {
          std::max<std::chrono::nanoseconds>(kSlow * pace->second, terms_.first_renewal);
 }
 
-Result<bool> UnitQueue::Take(const std::string& name, const std::stop_token& stop) {
+Result<bool> UnitQueue::Take(const std::string& name, const std::string& unit, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::optional<UnitLease> lease, UnitLease::Take(package_, terms_.lease, name, stop));
   if (!lease) return false;
-  Hold(std::move(*lease), name);
+  Hold(std::move(*lease), unit);
   return true;
 }
 
@@ -218,26 +230,14 @@ Result<bool> UnitQueue::TakeAbandoned(const std::stop_token& stop) {
       stale_ = true;
       continue;
     }
-    if (IsSilent(unit.unit)) {
-      ASSIGN_OR_RETURN(const bool taken, TakeOver(unit.unit, unit.unit, stop));
-      if (taken) return true;
-      stale_ = true;
-      continue;
-    }
     const std::string second = StrCat(unit.unit, kSecondLease);
-    if (!IsStraggler(unit)) continue;
-    if (!view_->leases.contains(second)) {
-      ASSIGN_OR_RETURN(std::optional<UnitLease> lease, UnitLease::Take(package_, terms_.lease, second, stop));
-      if (lease) {
-        Hold(std::move(*lease), unit.unit);
-        return true;
-      }
-      stale_ = true;
-    } else if (IsSilent(second)) {
-      ASSIGN_OR_RETURN(const bool taken, TakeOver(second, unit.unit, stop));
-      if (taken) return true;
-      stale_ = true;
-    }
+    const bool silent = IsSilent(unit.unit), is_second = view_->leases.contains(second);
+    if (!silent && (!IsStraggler(unit) || (is_second && !IsSilent(second)))) continue;
+    ASSIGN_OR_RETURN(const bool taken, silent      ? TakeOver(unit.unit, unit.unit, stop)
+                                       : is_second ? TakeOver(second, unit.unit, stop)
+                                                   : Take(second, unit.unit, stop));
+    if (taken) return true;
+    stale_ = true;
   }
   return false;
 }
@@ -263,7 +263,7 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
     }
     if (view_->end) return Turn{Kind::kEnded, {}, {}};
     if (const std::string unit = NextFree(); !unit.empty()) {
-      ASSIGN_OR_RETURN(const bool taken, Take(unit, stop));
+      ASSIGN_OR_RETURN(const bool taken, Take(unit, unit, stop));
       if (taken) {
         const bool late = WasAway();
         ASSIGN_OR_RETURN(const bool wanted, late ? IsStillWanted(stop) : Result<bool>(true));
@@ -292,7 +292,7 @@ Result<UnitQueue::Turn> UnitQueue::Next(const std::stop_token& stop) {
       const std::string name(kPlanningLease);
       const bool silent = view_->leases.contains(name) && IsSilent(name);
       Result<bool> planning = silent                          ? TakeOverPlanning(stop)
-                              : !view_->leases.contains(name) ? Take(name, stop)
+                              : !view_->leases.contains(name) ? Take(name, name, stop)
                                                               : Result<bool>(false);
       if (!planning.ok()) return std::move(planning).status();
       if (*planning) return Turn{Kind::kPlan, {}, {}};

@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "dag/package/lease_renewal.h"
 #include "dag/package/package_view.h"
 #include "dag/package/unit_lease.h"
+#include "dag/run/unit_needs.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -29,6 +29,19 @@ inline constexpr int kMostWorkers = 6;
 /// Returns why no worker plans any more once the one with this lease of planning is dead; empty: another one
 /// may take it over.
 std::string WhyNobodyPlans(const SeenUnitLease& planning);
+
+/// The room that a worker has for one unit. Absent members are unknown, and every unit fits them.
+struct WorkerRoom {
+  std::optional<std::uint64_t> memory{};  // bytes
+  std::optional<std::uint64_t> cores{};
+  std::optional<std::uint64_t> scratch{};  // bytes
+  std::string memory_by{};                 // for messages: the name of this bound, such as "--memory"
+  std::string scratch_in{};                // for messages: the directory
+};
+
+/// Returns why a unit with these needs does not fit: "needs 3.10 GiB of memory, and this worker has 2.00 GiB
+/// (--memory)". Empty: it fits, as far as its needs are known.
+std::string WhyUnfit(const UnitNeeds& needs, const WorkerRoom& room);
 
 struct QueueTerms {
   UnitLeaseTerms lease;
@@ -118,8 +131,8 @@ class UnitQueue {
   Result<bool> TakeAbandoned(const std::stop_token& stop);
   bool IsSilent(std::string_view lease) const;
   bool IsStraggler(const OfferedUnit& unit) const;
-  /// Takes the lease `name`. False: another worker was quicker.
-  Result<bool> Take(const std::string& name, const std::stop_token& stop);
+  /// Takes the lease `name` of `unit`. False: another worker was quicker.
+  Result<bool> Take(const std::string& name, const std::string& unit, const std::stop_token& stop);
   Result<bool> TakeOver(const std::string& name, const std::string& unit, const std::stop_token& stop);
   /// Does the same with the lease of planning. kInvalidArgument: too many workers died while they planned.
   Result<bool> TakeOverPlanning(const std::stop_token& stop);

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/digest.h"
-#include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "dag/package/versioned_json.h"
 #include "storage/remove_objects.h"
 
@@ -19,24 +19,18 @@ constexpr std::uint64_t kMaxHistoryBytes = 64 << 20;
 constexpr std::size_t kMostName = 200;                   // bytes of a name
 constexpr std::int64_t kLastTime = 253'402'300'799'999;  // the end of the year 9999
 
-std::string Cut(std::string_view name) {
-  std::size_t end = std::min(name.size(), kMostName);
-  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
-  return std::string(name.substr(0, end));
-}
-
 WorkHistory Bounded(WorkHistory history) {
+  const auto cut = [](std::string& name) { name.resize(Utf8Front(name, kMostName).size()); };
   const auto bound = [](std::int64_t& number, std::int64_t most) {
     number = std::clamp<std::int64_t>(number, 0, most);
   };
   for (WorkHistory::Entry& entry : history.results) {
-    entry.unit = Cut(entry.unit);
-    entry.who = Cut(entry.who);
+    for (std::string* name : {&entry.unit, &entry.who}) cut(*name);
     bound(entry.began, kLastTime);
     bound(entry.took_ms, kLongestUnit);
   }
   for (WorkHistory::Loss& loss : history.lost) {
-    for (std::string* name : {&loss.unit, &loss.who, &loss.by}) *name = Cut(*name);
+    for (std::string* name : {&loss.unit, &loss.who, &loss.by}) cut(*name);
     bound(loss.began, kLastTime);
   }
   return history;
@@ -68,12 +62,10 @@ void ListFields(Fields& fields, T& history) {
   fields.Required("results", history.results).Required("lost", history.lost);
 }
 
-std::string EncodeWorkHistory(const WorkHistory& history) {
-  return EncodeVersioned("pipe_history", Bounded(history));
-}
+std::string EncodeWorkHistory(const WorkHistory& history) { return EncodeVersioned(Bounded(history)); }
 
 Result<WorkHistory> ParseWorkHistory(std::string_view text) {
-  ASSIGN_OR_RETURN(WorkHistory history, ParseVersioned<WorkHistory>(text, "pipe_history"));
+  ASSIGN_OR_RETURN(WorkHistory history, ParseVersioned<WorkHistory>(text));
   return Bounded(std::move(history));
 }
 
@@ -88,14 +80,10 @@ Status WriteHistory(Store& package, std::string_view run, const WorkHistory& his
 
 Result<WorkHistory> ReadHistory(Store& package, const std::vector<ObjectInfo>& objects,
                                 std::vector<std::string>& unreadable, const std::stop_token& stop) {
-  std::vector<std::optional<Result<WorkHistory>>> read(objects.size());
-  RETURN_IF_ERROR(InParallel(objects.size(), kPackageReaders, [&](std::size_t at) -> Status {
-    const Result<std::string> text = ReadObject(package, objects[at], kMaxHistoryBytes, stop);
-    if (!text.ok() && text.status().code() == Code::kNotFound) return {};
-    if (!text.ok()) return text.status();
-    read[at] = ParseWorkHistory(*text);
-    return {};
-  }));
+  ASSIGN_OR_RETURN(
+      const ReadObjects<WorkHistory> read,
+      ReadEach<WorkHistory>(package, objects, kMaxHistoryBytes, stop,
+                            [](std::string_view text, std::string_view) { return ParseWorkHistory(text); }));
   WorkHistory history;
   for (std::size_t at = 0; at < objects.size(); ++at) {
     if (read[at] && read[at]->ok()) history.Add(**read[at]);

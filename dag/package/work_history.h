@@ -18,6 +18,8 @@ namespace pipeline {
 inline constexpr std::string_view kHistoryPrefix = "history/";
 
 struct WorkHistory {
+  static constexpr std::string_view kForm = "pipe_history";
+
   /// A result of a worker.
   struct Entry {
     std::string unit;

@@ -43,12 +43,10 @@ void ListFields(Fields& fields, T& plan) {
   fields.Loose("from_log", plan.from_log).Loose("cuts", plan.cuts).Loose("pace_ms", plan.pace);
 }
 
-std::string EncodeWorkPackage(const WorkPackage& work_package) {
-  return EncodeVersioned("pipe_plan", work_package);
-}
+std::string EncodeWorkPackage(const WorkPackage& work_package) { return EncodeVersioned(work_package); }
 
 Result<WorkPackage> ParseWorkPackage(std::string_view text) {
-  ASSIGN_OR_RETURN(WorkPackage work_package, ParseVersioned<WorkPackage>(text, "pipe_plan"));
+  ASSIGN_OR_RETURN(WorkPackage work_package, ParseVersioned<WorkPackage>(text));
   if (work_package.run.find_first_not_of("0123456789-") != std::string::npos)
     return Status(Code::kDataLoss, "run: not numbers");  // it is a part of paths
   for (auto& [stage, time] : work_package.pace)

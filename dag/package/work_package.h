@@ -23,6 +23,8 @@ namespace pipeline {
 inline constexpr std::string_view kWorkPackageName = "plan.json";
 
 struct WorkPackage {
+  static constexpr std::string_view kForm = "pipe_plan";
+
   /// A local file as `pipe plan` saw it.
   struct File {
     std::string path;

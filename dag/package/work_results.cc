@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/books/run_log_line.h"
@@ -77,39 +76,43 @@ bool IsOfInput(const UnitLine& line, std::string_view unit) {
          part->stage == whole->stage && partition->input == input->input;
 }
 
-/// The lineages of a work package, each read once. Safe from any thread.
+/// The lineages of a work package, each read once.
 class Lineages {
  public:
   explicit Lineages(Store& location) : location_(location) {}
 
-  /// kDataLoss: it is missing or damaged.
-  Result<std::shared_ptr<const std::string>> Read(const Digest& digest) {
-    const Lock lock(mutex_);
-    if (const auto known = texts_.find(digest); known != texts_.end()) return known->second;
-    Result<std::string> text = ReadObject(location_, ObjectOfLineage(digest), kMaxLineage);
-    const bool is_missing = text.status().code() == Code::kNotFound;
-    if (!text.ok() && !is_missing && !IsDamaged(text.status())) return std::move(text).status();
-    if (!text.ok() || DigestOf(*text) != digest) {
-      if (!is_missing) damaged_.insert(digest);
-      return Status(Code::kDataLoss, "lineage: missing or damaged");
+  /// kDataLoss: it is missing or damaged; a damaged one is added to `unreadable` once.
+  Result<std::shared_ptr<const std::string>> Read(const Digest& digest,
+                                                  std::vector<std::string>& unreadable) {
+    const auto [known, is_new] = texts_.try_emplace(digest);
+    if (is_new) {
+      Result<std::string> text = ReadObject(location_, ObjectOfLineage(digest), kMaxLineage);
+      const bool is_missing = text.status().code() == Code::kNotFound;
+      if (!text.ok() && !is_missing && !IsDamaged(text.status())) return std::move(text).status();
+      if (text.ok() && DigestOf(*text) == digest)
+        known->second = std::make_shared<const std::string>(std::move(*text));
+      else if (!is_missing)
+        unreadable.push_back(ObjectOfLineage(digest));
     }
-    return texts_.emplace(digest, std::make_shared<const std::string>(std::move(*text))).first->second;
-  }
-
-  /// Returns the objects that are there and damaged.
-  std::vector<std::string> Damaged() {
-    const Lock lock(mutex_);
-    std::vector<std::string> objects;
-    for (const Digest& digest : damaged_) objects.push_back(ObjectOfLineage(digest));
-    return objects;
+    if (known->second == nullptr) return Status(Code::kDataLoss, "lineage: missing or damaged");
+    return known->second;
   }
 
  private:
   Store& location_;
-  Mutex mutex_;
-  std::map<Digest, std::shared_ptr<const std::string>> texts_ GUARDED_BY(mutex_);
-  std::set<Digest> damaged_ GUARDED_BY(mutex_);
+  std::map<Digest, std::shared_ptr<const std::string>> texts_;  // null: missing or damaged
 };
+
+/// Reads the records `objects`. Each name is KIND/UNIT.json.
+Result<ReadObjects<UnitRecord>> ReadRecords(Store& location, const std::vector<ObjectInfo>& objects,
+                                            const std::stop_token& stop) {
+  return ReadEach<UnitRecord>(location, objects, kMaxRecord, stop,
+                              [](std::string_view text, std::string_view name) {
+                                name.remove_prefix(name.find('/') + 1);
+                                name.remove_suffix(kJsonSuffix.size());
+                                return ParseUnitRecord(text, UnitOfRecord(name));
+                              });
+}
 
 }  // namespace
 
@@ -230,24 +233,17 @@ void ResultWriter::EndUnit() {
 Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_view prefix,
                                                 std::vector<std::string>& unreadable) {
   std::vector<UnitRecord> records;
+  std::vector<std::string> damaged_lineages;
   Lineages lineages(location);
   for (const std::string_view kind : {kVoid, kDone}) {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
-    std::vector<std::optional<UnitRecord>> read(objects.size());
-    std::vector<char> damaged(objects.size(), 0);
-    RETURN_IF_ERROR(InParallel(objects.size(), kPackageReaders, [&](std::size_t at) -> Status {
-      std::string_view unit = objects[at].name;
-      unit.remove_prefix(kind.size());
-      if (!unit.ends_with(kJsonSuffix)) return {};
-      unit.remove_suffix(kJsonSuffix.size());
-      unit = UnitOfRecord(unit);
-      const Result<std::string> text = ReadObject(location, objects[at], kMaxRecord);
-      if (!text.ok() && text.status().code() == Code::kNotFound) return {};  // removed meanwhile, or replaced
-      if (!text.ok() && !IsDamaged(text.status())) return text.status();
-      Result<UnitRecord> record =
-          text.ok() ? ParseUnitRecord(*text, unit) : Result<UnitRecord>(text.status());
+    ASSIGN_OR_RETURN(std::vector<ObjectInfo> objects, location.List(StrCat(kind, prefix)));
+    std::erase_if(objects, [](const ObjectInfo& object) { return !object.name.ends_with(kJsonSuffix); });
+    ASSIGN_OR_RETURN(ReadObjects<UnitRecord> read, ReadRecords(location, objects, {}));
+    for (std::size_t at = 0; at < objects.size(); ++at) {
+      if (!read[at]) continue;  // removed meanwhile, or replaced
+      Result<UnitRecord>& record = *read[at];
       if (record.ok() && !record->lineage_text) {
-        Result<std::shared_ptr<const std::string>> lineage = lineages.Read(record->lineage);
+        Result<std::shared_ptr<const std::string>> lineage = lineages.Read(record->lineage, damaged_lineages);
         if (!lineage.ok() && lineage.status().code() != Code::kDataLoss) return lineage.status();
         if (lineage.ok())
           record->lineage_text = std::move(*lineage);
@@ -256,39 +252,23 @@ Result<std::vector<UnitRecord>> ReadWorkResults(Store& location, std::string_vie
       }
       if (record.ok() && ObjectOf(record->line) == objects[at].name) {
         record->object = objects[at];
-        read[at] = std::move(*record);
+        records.push_back(std::move(*record));
       } else {
-        damaged[at] = 1;
+        unreadable.push_back(objects[at].name);
       }
-      return {};
-    }));
-    for (std::size_t at = 0; at < objects.size(); ++at) {
-      if (read[at]) records.push_back(std::move(*read[at]));
-      if (damaged[at] != 0) unreadable.push_back(objects[at].name);
     }
   }
   // Otherwise the next record of the same lineage is unreadable, too.
-  for (std::string& object : lineages.Damaged()) unreadable.push_back(std::move(object));
+  unreadable.insert(unreadable.end(), damaged_lineages.begin(), damaged_lineages.end());
   return records;
 }
 
 Result<WorkHistory> ReadFinished(Store& location, const std::vector<ObjectInfo>& objects,
                                  const std::stop_token& stop) {
-  std::vector<std::optional<UnitRecord>> read(objects.size());
-  RETURN_IF_ERROR(InParallel(objects.size(), kPackageReaders, [&](std::size_t at) -> Status {
-    std::string_view unit = objects[at].name;
-    if (!unit.starts_with(kDone) || !unit.ends_with(kJsonSuffix)) return {};
-    unit.remove_prefix(kDone.size());
-    unit.remove_suffix(kJsonSuffix.size());
-    const Result<std::string> text = ReadObject(location, objects[at], kMaxRecord, stop);
-    if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
-    if (!text.ok()) return {};  // it is in the log now
-    if (Result<UnitRecord> record = ParseUnitRecord(*text, unit); record.ok()) read[at] = std::move(*record);
-    return {};
-  }));
+  ASSIGN_OR_RETURN(ReadObjects<UnitRecord> read, ReadRecords(location, objects, stop));
   std::vector<UnitRecord> records;
-  for (std::optional<UnitRecord>& record : read)
-    if (record) records.push_back(std::move(*record));
+  for (std::optional<Result<UnitRecord>>& record : read)
+    if (record && record->ok()) records.push_back(std::move(**record));
   return HistoryOf(records);
 }
 

@@ -24,13 +24,10 @@ TurnKey TurnOf(const WorkHistory::Entry& entry) {
 std::vector<UnitTurn> TurnsOf(const std::set<WorkHistory::Entry>& results) {
   std::map<TurnKey, UnitTurn> turns;
   for (const WorkHistory::Entry& entry : results) {
-    UnitTurn& turn = turns[TurnOf(entry)];
-    if (turn.unit.empty() || entry.took_ms > turn.took_ms) {
-      turn.unit = entry.unit;
-      turn.took_ms = entry.took_ms;
-    }
-    turn.who = entry.who;
-    turn.began = entry.began;
+    const auto [found, is_new] = turns.try_emplace(TurnOf(entry), entry);
+    if (is_new) continue;
+    UnitTurn& turn = found->second;
+    if (entry.took_ms > turn.took_ms) turn.unit = entry.unit, turn.took_ms = entry.took_ms;
     turn.bytes += entry.bytes;
     turn.records += entry.records;
   }

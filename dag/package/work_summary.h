@@ -18,12 +18,7 @@ std::string HostOf(std::string_view who);
 std::string_view StageOfUnit(std::string_view unit);
 
 /// A unit that a worker ran, with everything that it stored on the way.
-struct UnitTurn {
-  std::string unit;
-  std::string who;
-  std::int64_t began = 0, took_ms = 0;  // as WorkHistory::Entry
-  std::uint64_t bytes = 0, records = 0;
-};
+using UnitTurn = WorkHistory::Entry;
 
 struct HostWork {
   std::string host;

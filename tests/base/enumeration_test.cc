@@ -15,5 +15,16 @@ TEST(EnumerationTest, EndsWithAWord) {
   EXPECT_EQ(Enumeration(Words{}, "and"), "");
 }
 
+TEST(CountedTest, OneThingHasNoS) {
+  EXPECT_EQ(Counted(1, "record"), "1 record");
+  EXPECT_EQ(Counted(0, "record"), "0 records");
+  EXPECT_EQ(Counted(7, "record"), "7 records");
+}
+
+TEST(JoinTest, WordsHaveTheTextBetweenThem) {
+  EXPECT_EQ(Join(std::vector<std::string>{"a", "b"}, ","), "a,b");
+  EXPECT_EQ(Join(std::vector<std::string>{}, ","), "");
+}
+
 }  // namespace
 }  // namespace pipeline

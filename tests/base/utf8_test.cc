@@ -28,6 +28,21 @@ TEST(Utf8CharacterTest, OverlongFormsSurrogatesAndTornOnesAreNone) {
   }
 }
 
+TEST(Utf8FrontTest, IsCutBetweenCharacters) {
+  EXPECT_EQ(Utf8Front("猫が", 6), "猫が");
+  EXPECT_EQ(Utf8Front("猫が", 5), "猫");
+  EXPECT_EQ(Utf8Front("猫が", 2), "");
+  EXPECT_EQ(Utf8Front("\x80\x80\x80", 2), "") << "no character begins there";
+}
+
+TEST(TakeUtf8CharacterTest, AByteThatBeginsNoCharacterIsOne) {
+  std::string_view text = "a猫\xE7\x8C";
+  EXPECT_EQ(TakeUtf8Character(text), U'a');
+  EXPECT_EQ(TakeUtf8Character(text), U'猫');
+  EXPECT_EQ(TakeUtf8Character(text), U'\uFFFD');
+  EXPECT_EQ(text, "\x8C");
+}
+
 /// The fast check of records agrees, but for NUL.
 TEST(Utf8CharacterTest, AgreesWithTheTextOfRecords) {
   for (unsigned first = 0; first < 256; ++first)

@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
+#include "cli/terminal/standard_output.h"
 
 namespace pipeline {
 
@@ -21,6 +22,7 @@ struct Ran {
 };
 
 inline int RunPipeUncaptured(std::vector<std::string> words) {
+  PrepareProcess();
   words.insert(words.begin(), "pipe");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -139,11 +139,11 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   strings.AddMembers("member of a result", *of_both);
   strings.Add("version of a result", (*of_both)["pipe_done"].Dump());
   const RunEnd end{{{"<unit>", "<why>"}}, "<nonce>"};
-  strings.AddMembers("member of the end", *Json::Parse(EncodeRunEnd(end)));
-  ASSERT_TRUE(WriteObject(store, kRunEndName, EncodeRunEnd(end), Condition::CreateOnly()).ok());
+  strings.AddMembers("member of the end", *Json::Parse(EncodeVersioned(end)));
+  ASSERT_TRUE(WriteObject(store, kRunEndName, EncodeVersioned(end), Condition::CreateOnly()).ok());
   ASSERT_TRUE(AddAttempt(store, "stage/0000-00001", {"<who>", 65, "<why>"}, true, {}).ok());
   const UnitAttempts attempts{{{"<who>", 65, "<why>"}}, true};
-  strings.AddMembers("member of the attempts", *Json::Parse(EncodeUnitAttempts(attempts)));
+  strings.AddMembers("member of the attempts", *Json::Parse(EncodeVersioned(attempts)));
   UnitLeaseTerms terms{"<nonce>", "<who>"};
   terms.memory = 1;
   ASSERT_TRUE(UnitLease::Take(store, terms, "stage/0000-00001", {}).ok());
@@ -152,7 +152,7 @@ TEST(OutsideStringsOfUnitsTest, WorkPackage) {
   strings.AddMembers("member of a lease", *Json::Parse(*lease));
   strings.Add("name of a lease", kPlanningLease);
   const Submission submission{"<engine>", "<job>", "<directory>", "<host>", 1, 2};
-  strings.AddMembers("member of a submission", *Json::Parse(EncodeSubmission(submission)));
+  strings.AddMembers("member of a submission", *Json::Parse(EncodeVersioned(submission)));
   strings.Add("object", kSubmissionName);
   const WorkHistory history{{{"<unit>", "<who>", 1, 2, 3, 4}}, {{"<unit>", "<who>", "<by>", 5}}};
   [[maybe_unused]] const auto& [results, lost] = history;

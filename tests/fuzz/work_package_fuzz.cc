@@ -26,16 +26,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Result<UnitRecord> again = ParseUnitRecord(EncodeUnitRecord(*record), unit);
     if (!again.ok() || EncodeUnitRecord(*again) != EncodeUnitRecord(*record)) std::abort();
   }
-  if (const Result<RunEnd> end = ParseRunEnd(text); end.ok()) {
-    const Result<RunEnd> again = ParseRunEnd(EncodeRunEnd(*end));
+  if (const Result<RunEnd> end = ParseVersioned<RunEnd>(text); end.ok()) {
+    const Result<RunEnd> again = ParseVersioned<RunEnd>(EncodeVersioned(*end));
     if (!again.ok() || !(*again == *end)) std::abort();
   }
-  if (const Result<UnitAttempts> attempts = ParseUnitAttempts(text); attempts.ok()) {
-    const Result<UnitAttempts> again = ParseUnitAttempts(EncodeUnitAttempts(*attempts));
+  if (const Result<UnitAttempts> attempts = ParseVersioned<UnitAttempts>(text); attempts.ok()) {
+    const Result<UnitAttempts> again = ParseVersioned<UnitAttempts>(EncodeVersioned(*attempts));
     if (!again.ok() || !(*again == *attempts)) std::abort();
   }
-  if (const Result<Submission> submission = ParseSubmission(text); submission.ok()) {
-    const Result<Submission> again = ParseSubmission(EncodeSubmission(*submission));
+  if (const Result<Submission> submission = ParseVersioned<Submission>(text); submission.ok()) {
+    const Result<Submission> again = ParseVersioned<Submission>(EncodeVersioned(*submission));
     if (!again.ok() || !(*again == *submission)) std::abort();
   }
   if (const Result<WorkHistory> history = ParseWorkHistory(text); history.ok()) {

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "base/str.h"
+#include "cli/report/hidden_text.h"
 #include "cli/report/report_page.h"
 #include "cli/report/report_recipes.h"
-#include "cli/report/run_before.h"
-#include "cli/report/stage_recipes.h"
 #include "cli/report/stage_state.h"
+#include "cli/report/write_report.h"
 
 namespace pipeline {
 namespace {
@@ -65,10 +65,10 @@ TEST(StageStateTest, WithoutAnEndItRunsOrWasKilled) {
   EXPECT_EQ(States(record), "running, running, running, not reached, not reached, up to date");
 }
 
-TEST(StageStateTest, OldRecordsTellByTheirNotesAndUnits) {
+TEST(StageStateTest, UnitsTellThatTheirStageWasReached) {
   RunRecord record = EndedRun("cancelled");
   record.reached.clear();
-  record.notes = {{0.5, "stage 'text' published out/text"}};
+  record.completed = {{"text", 0.5}};
   RecordedUnit unit;
   unit.unit = "packed/0000-*";
   record.units.push_back(unit);
@@ -142,17 +142,6 @@ TEST(RunRecordTest, HowAStageIsMadeComesBack) {
   const std::string html = RecipeSection(*record);
   for (const std::string_view piece : {"seed 7", "00ff", "icu 72.1", "a.txt", "form: nfc"})
     EXPECT_NE(html.find(piece), std::string::npos) << piece;
-}
-
-TEST(RunRecordTest, OldRecordOfAStopIsNoFailure) {
-  const Result<RunRecord> record = ParseRunRecord(
-      EncodeEvent(RecordedBegin{}) +
-      "{\"event\":\"unit\",\"unit\":\"a/-\",\"end\":1,\"failed\":\"stopped\"}\n"
-      "{\"event\":\"sample\",\"at\":1,\"cpu\":2,\"rss\":3,\"disk_free\":1099511627776,\"units\":1}\n");
-  ASSERT_TRUE(record.ok());
-  EXPECT_TRUE(record->units.at(0).stopped);
-  EXPECT_EQ(record->units.at(0).failed, "");
-  EXPECT_EQ(record->moments.at(0).to_disk, 0u) << "what a disk has left is not what a run wrote";
 }
 
 TEST(ReportPageTest, DroppedHoldsWhatWasDroppedAndNoShareIsAboveOne) {

@@ -135,7 +135,7 @@ TEST(WorkersStatusTest, EachObjectIsReadOnceAndPlanningChangesNothing) {
 
 TEST(WorkersStatusTest, AfterTheEndTheHostsAreStillTold) {
   Watched run;
-  run.Write("end.json", EncodeRunEnd({}));
+  run.Write("end.json", EncodeVersioned(RunEnd{}));
   ASSERT_TRUE(WriteHistory(run.memory, "1-2", {{}, {{"-", "vm-3, process 9", "vm-1, process 7", 1}}}).ok());
   WorkersWatch watch(run.store, "/p");
   const std::string text = ToText(run.Look(watch));

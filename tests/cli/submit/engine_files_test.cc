@@ -4,13 +4,10 @@
 
 #include <filesystem>
 
-#include "cli/submit/batch_job.h"
-#include "cli/submit/cloud_options.h"
+#include "cli/submit/cloud_job.h"
 #include "cli/submit/engine_tool.h"
-#include "cli/submit/kubernetes_job.h"
-#include "cli/submit/local_script.h"
-#include "cli/submit/ray_program.h"
-#include "cli/submit/slurm_script.h"
+#include "cli/submit/kept_engine.h"
+#include "cli/submit/slurm_engine.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 

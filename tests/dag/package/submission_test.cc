@@ -7,11 +7,11 @@
 namespace pipeline {
 namespace {
 
-Submission Of(std::string host) { return {"slurm", "", "/srv/submit", std::move(host), 3}; }
+Submission From(std::string host) { return {"slurm", "", "/srv/submit", std::move(host), 3}; }
 
 TEST(SubmissionTest, OfTwoCallsAtOnceOneStartsTheWorkers) {
   MemoryStore package;
-  Submission a = Of("a"), b = Of("b");
+  Submission a = From("a"), b = From("b");
   ASSERT_TRUE(WriteSubmission(package, a, {}).ok());
   EXPECT_EQ(WriteSubmission(package, b, {}).code(), Code::kFailedPrecondition);
   a.job = "7";
@@ -21,9 +21,9 @@ TEST(SubmissionTest, OfTwoCallsAtOnceOneStartsTheWorkers) {
 
 TEST(SubmissionTest, OfTwoCallsThatFindADeadOneEachReplacesWhatItHasSeen) {
   MemoryStore package;
-  Submission dead = Of("dead");
+  Submission dead = From("dead");
   ASSERT_TRUE(WriteSubmission(package, dead, {}).ok());
-  Submission a = Of("a"), b = Of("b");
+  Submission a = From("a"), b = From("b");
   a.version = b.version = (*ReadSubmission(package, {}))->version;
   ASSERT_TRUE(WriteSubmission(package, a, {}).ok());
   EXPECT_EQ(WriteSubmission(package, b, {}).code(), Code::kFailedPrecondition);

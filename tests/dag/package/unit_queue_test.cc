@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "dag/package/unit_fit.h"
 #include "dag/package/work_history.h"
 #include "dag/package/work_summary.h"
 #include "storage/forwarding_store.h"
@@ -183,7 +182,7 @@ TEST(UnitQueueTest, AnOldViewMeetsTheLeaseOfAFinishedUnitOfAWorkerThatHasLeft) {
   ASSERT_TRUE(b.Finished().ok());
   EXPECT_EQ(Next(b).kind, Kind::kPlan) << "a unit that is done was taken again";
   ASSERT_TRUE(b.Release().ok());
-  package.Write("end.json", EncodeRunEnd({}));
+  package.Write("end.json", EncodeVersioned(RunEnd{}));
   EXPECT_EQ(Next(b).kind, Kind::kEnded);
   ASSERT_TRUE(b.Leave().ok());
   EXPECT_EQ(package.Objects("lease/").size(), 1u) << "whoever ends the run removes the leases of others";
@@ -420,7 +419,7 @@ TEST(UnitQueueTest, AJobIsTakenFirst) {
 TEST(UnitQueueTest, TheEndOfTheRunEndsEachWorker) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);
-  package.Write(std::string(kRunEndName), EncodeRunEnd({{{"text/-", "too few"}}}));
+  package.Write(std::string(kRunEndName), EncodeVersioned(RunEnd{{{"text/-", "too few"}}}));
   EXPECT_EQ(Next(a).kind, Kind::kEnded);
   ASSERT_TRUE(a.view().end.has_value());
   EXPECT_EQ(a.view().end->failures, (std::vector<RunEnd::Failure>{{"text/-", "too few"}}));
@@ -432,7 +431,7 @@ TEST(UnitQueueTest, AWorkerThatWasSuspendedLooksBeforeItTakesTheNextUnit) {
   ASSERT_EQ(Next(a).kind, Kind::kUnit);
   // Others take its unit over, end the run and remove the leases, all within the age of its view.
   package.clock.Advance(seconds(100));
-  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "1"}));
+  package.Write(std::string(kRunEndName), EncodeVersioned(RunEnd{{}, "1"}));
   ASSERT_TRUE(a.Finished().ok());
   EXPECT_EQ(Next(a).kind, Kind::kEnded);
 }
@@ -492,16 +491,16 @@ TEST(UnitQueueTest, AUnitThatWasDoneBeforeTheSecondLeaseOfAStragglerIsNotBegunAg
 TEST(UnitQueueTest, TheEndOfAnotherPlanAndADamagedOneCountForNothing) {
   Package package(1);
   UnitQueue a(package.store, package.Terms("a"), package.clock);
-  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "a plan that was replaced"}));
+  package.Write(std::string(kRunEndName), EncodeVersioned(RunEnd{{}, "a plan that was replaced"}));
   ASSERT_EQ(Next(a).kind, Kind::kUnit) << "a worker that was frozen for long wrote it";
   ASSERT_TRUE(a.Release().ok());
-  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "plan"}).substr(0, 20));
+  package.Write(std::string(kRunEndName), EncodeVersioned(RunEnd{{}, "plan"}).substr(0, 20));
   ASSERT_EQ(Next(a).kind, Kind::kUnit) << "cut off";
   ASSERT_TRUE(a.Release().ok());
   package.Write(std::string(kRunEndName), "{\"failures\":[],\"pipe_end\":2}");
   EXPECT_EQ(a.Next({}).status().message(), "end.json: it has version 2, and this program reads 1");
   EXPECT_EQ(a.Next({}).status().code(), Code::kInvalidArgument) << "a new try has the same program";
-  package.Write(std::string(kRunEndName), EncodeRunEnd({{}, "1"}));
+  package.Write(std::string(kRunEndName), EncodeVersioned(RunEnd{{}, "1"}));
   EXPECT_EQ(Next(a).kind, Kind::kEnded);
 }
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/str.h"
-#include "dag/package/unit_fit.h"
+#include "dag/package/unit_queue.h"
 #include "dag/package/work_results.h"
 #include "storage/memory_store.h"
 #include "tests/support/built_tree.h"

@@ -1,5 +1,5 @@
-// The choices of jobs that start the workers of a run as containers: for Google Cloud Batch and for
-// Kubernetes.
+// Jobs that start the workers of a run as containers, which a person gives to their services: of Google Cloud
+// Batch to gcloud, of Kubernetes to kubectl.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "cli/submit/engine.h"
 
 namespace pipeline {
 
@@ -27,5 +28,13 @@ struct CloudOptions {
 /// `form`: batch or k8s. OK: its service takes these names and as many workers. kInvalidArgument: it would
 /// refuse the job, or keep it waiting for ever. Asks no server.
 Status CheckCloudOptions(std::string_view form, const CloudOptions& options, int workers);
+
+/// JSON for `gcloud batch jobs submit --config`. A worker that ended with 75, or whose machine was taken
+/// back, starts again: as often as Batch allows, which is 10 times.
+std::string BatchJob(const WorkerSet& set, const CloudOptions& options);
+
+/// YAML for `kubectl apply`: a Job of Kubernetes 1.29 or later. A worker starts again as in Engine; the end
+/// of its machine does not count.
+std::string KubernetesJob(const WorkerSet& set, const CloudOptions& options);
 
 }  // namespace pipeline

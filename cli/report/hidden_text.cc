@@ -1,12 +1,10 @@
-#include "cli/report/stage_recipes.h"
+#include "cli/report/hidden_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "base/str.h"
 #include "cli/terminal/command_line.h"
-#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 
@@ -34,27 +32,6 @@ std::string WithoutNamed(const std::string& text) {
   if (equals != std::string::npos && text.find("://") > equals && IsSecretName(text.substr(0, equals)))
     return StrCat(text.substr(0, equals + 1), kHidden);
   return WithoutSecret(text);
-}
-
-std::string FateName(const Reason& reason) {
-  if (reason.of == Reason::Of::kOther || reason.of == Reason::Of::kDocuments) return "tally";
-  if (reason.fate == Reason::Fate::kDropped) return "dropped";
-  return reason.fate == Reason::Fate::kNotMeant ? "not meant" : "stays";
-}
-
-const LineageStage* Find(const Lineage& lineage, const std::string& stage) {
-  for (const LineageStage& made : lineage)
-    if (made.stage == stage) return &made;
-  return nullptr;
-}
-
-/// Returns the entry of `stage` in the plan: in a segment that runs, otherwise in another segment.
-const LineageStage* MadeBy(const Plan& plan, const std::string& stage) {
-  for (const bool wanted : {true, false})
-    for (const PlannedSegment& segment : plan.segments)
-      if ((segment.state == PlannedSegment::State::kWanted) == wanted)
-        if (const LineageStage* made = Find(segment.lineage, stage)) return made;
-  return nullptr;
 }
 
 }  // namespace
@@ -99,30 +76,6 @@ Json Hidden(const Json& config, const std::vector<std::string>& secrets) {
   const bool secret =
       text.size() >= kShortestSecret && std::find(secrets.begin(), secrets.end(), text) != secrets.end();
   return secret ? Json(kHidden) : config;
-}
-
-void AddRecipes(const Graph& graph, const Plan& plan, const std::vector<std::string>& secrets,
-                std::vector<RecordedStage>& stages) {
-  for (const NodeId node : graph.nodes().ids()) {
-    if (node.index() >= stages.size()) break;
-    const StageSpec& spec = *graph[node].spec;
-    RecordedStage& stage = stages[node.index()];
-    stage.version = spec.type->version;
-    stage.config = Hidden(spec.config, secrets);
-    stage.libraries = spec.type->LibrariesOf(spec.config);
-    for (const Reason& reason : spec.type->reasons) stage.reasons.emplace(reason.name, FateName(reason));
-    const LineageStage* made = MadeBy(plan, stage.name);
-    if (made == nullptr) continue;
-    stage.recipe = made->recipe.ToHex();
-    stage.libraries.insert(made->libraries.begin(), made->libraries.end());
-    for (const auto& [name, digest] : made->sources)
-      stage.sources.emplace_back(HiddenText(name, secrets), HiddenText(digest, secrets));
-    for (const LineageInput& named_input : made->named_inputs)
-      stage.sources.emplace_back(
-          StrCat(named_input.name,
-                 named_input.file.empty() ? "" : StrCat(" ", HiddenText(named_input.file, secrets))),
-          named_input.digest.ToHex());
-  }
 }
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// How each stage of a run is configured: keys without secrets, versions, recipe, sources with digests.
+// Hides the secrets in the configuration of a run.
 #pragma once
 
 #include <map>
@@ -7,9 +7,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/report/run_record.h"
-#include "dag/pipeline_file/graph.h"
-#include "dag/plan/plan.h"
 
 namespace pipeline {
 
@@ -23,9 +20,5 @@ std::string HiddenText(std::string_view text, const std::vector<std::string>& se
 
 /// As HiddenText for each text in `config`, and hides all values of keys whose name suggests a secret.
 Json Hidden(const Json& config, const std::vector<std::string>& secrets);
-
-/// Fills in the configuration members of the `stages` of a record.
-void AddRecipes(const Graph& graph, const Plan& plan, const std::vector<std::string>& secrets,
-                std::vector<RecordedStage>& stages);
 
 }  // namespace pipeline
