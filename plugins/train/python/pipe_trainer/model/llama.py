@@ -39,7 +39,6 @@ def init(config, key):
 
 
 def embed(params, config, ids, positions, compute):
-    del config, positions
     return lookup(params["embed"], ids, compute)
 
 
