@@ -17,9 +17,9 @@ from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
 from . import export, safetensors
+from .export import WEIGHTS
 from .form import Unreadable
 
-WEIGHTS = "model.safetensors"
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
 # Keys of config.model that the directory decides. A job may name them, with the same values.
 SHAPE = ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts", "vocab", "tied", "rope_theta",
@@ -152,9 +152,9 @@ def bad(where, why):
 def directory_of(place):
     if place.is_file():
         place = place.parent
-    for directory in (place / "export", place):
-        if (directory / WEIGHTS).is_file():
-            return directory
+    found = export.place_in(place)
+    if found is not None:
+        return found
     told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
     if isinstance(told.get("model"), dict) and told["model"].get("experts"):
         raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")
