@@ -75,28 +75,26 @@ class Initial:
 
     def _pieces(self):
         """Returns ({id: piece}, the file that says so)."""
-        for name in MODELS:
-            if (self.directory / name).is_file():
-                try:
-                    model = sentencepiece_model.read((self.directory / name).read_bytes())
-                except sentencepiece_model.BadModel as error:
-                    raise bad(self.directory / name, error) from None
-                return {number: text for number, (text, _, _) in enumerate(model.pieces)}, self.directory / name
-        file = self.directory / "tokenizer.json"
-        if file.is_file():
-            try:
-                whole = read_json(file)
-                vocab = whole["model"]["vocab"]
-                known = ({number: entry[0] for number, entry in enumerate(vocab)} if isinstance(vocab, list)
-                         else {number: text for text, number in vocab.items()})
-                return known | {token["id"]: token["content"] for token in whole.get("added_tokens", ())}, file
-            except (KeyError, TypeError, IndexError, AttributeError) as error:
-                raise bad(file, f"is no tokenizer of Hugging Face: {error}") from None
-        file = self.directory / "vocab.txt"
-        if file.is_file():
-            return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
-        raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
-                                  f"{MODELS[0]}, tokenizer.json or vocab.txt there")
+        file = next((self.directory / name for name in (*MODELS, "tokenizer.json", "vocab.txt")
+                     if (self.directory / name).is_file()), None)
+        if file is None:
+            raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
+                                      f"{MODELS[0]}, tokenizer.json or vocab.txt there")
+        try:
+            if file.name in MODELS:
+                pieces = sentencepiece_model.read(file.read_bytes()).pieces
+                return {number: text for number, (text, _, _) in enumerate(pieces)}, file
+            if file.name == "vocab.txt":
+                return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
+            whole = read_json(file)
+            vocab = whole["model"]["vocab"]
+            known = ({number: entry[0] for number, entry in enumerate(vocab)} if isinstance(vocab, list)
+                     else {number: text for text, number in vocab.items()})
+            return known | {token["id"]: token["content"] for token in whole.get("added_tokens", ())}, file
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise bad(file, f"is no tokenizer of Hugging Face: {error}") from None
+        except ValueError as error:  # no model of SentencePiece, or no UTF-8
+            raise bad(file, error) from None
 
     @cached_property
     def digest(self):

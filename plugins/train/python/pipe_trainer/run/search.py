@@ -87,8 +87,8 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
         return config, told(config, None, None, where)
     key = key_of(config, where)
     kept = agreed(read_kept(Path(run_dir) / KEPT, key))
-    if kept is not None and candidates.Candidate(**kept["candidate"]) in candidates.every(config, count, slices_):
-        candidate = candidates.Candidate(**kept["candidate"])
+    candidate = kept and candidates.Candidate(**kept["candidate"])
+    if candidate in candidates.every(config, count, slices_):
         return candidate.of(config), told(candidate.of(config), kept["figure"], usable, where, kept=True)
 
     def measure(candidate):
