@@ -12,7 +12,7 @@ import session
 import jax
 import jax.numpy as jnp
 
-from pipe_trainer import exits
+from pipe_trainer import exits, processes
 from pipe_trainer.model import attention, kernels, selfcheck
 from pipe_trainer.run import job, memory, run, search, signals
 from pipe_trainer.run.setup import prepare
@@ -128,10 +128,12 @@ class Attention(unittest.TestCase):
 
     def test_what_fails_for_one_process_fails_for_all(self):
         with mock.patch.object(jax, "process_count", lambda: 2), \
-                mock.patch.object(selfcheck.multihost_utils, "process_allgather", lambda mine: [mine, 1]):
+                mock.patch.object(processes.multihost_utils, "process_allgather",
+                                  lambda mine: [mine, processes.written(True)]):
             self.assertEqual(selfcheck.together(lambda: "mine"), (None, "fails for worker 1"))
         with mock.patch.object(jax, "process_count", lambda: 2), \
-                mock.patch.object(selfcheck.multihost_utils, "process_allgather", lambda mine: [mine, 0]):
+                mock.patch.object(processes.multihost_utils, "process_allgather",
+                                  lambda mine: [mine, processes.written(False)]):
             self.assertEqual(selfcheck.together(lambda: "mine"), ("mine", None))
 
     def test_a_run_whose_kernel_fails_says_what_it_uses_and_ends_well(self):

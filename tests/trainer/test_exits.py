@@ -1,5 +1,6 @@
 """Ends of runs that cannot begin or continue: an exit code, one clear line, and the file that the plugin reads."""
 
+import errno
 import json
 import resource
 import tempfile
@@ -10,7 +11,7 @@ from unittest import mock
 import session
 
 from pipe_trainer import __main__ as main
-from pipe_trainer import exits
+from pipe_trainer import atomic, exits
 from pipe_trainer.data.rows import DataError
 from pipe_trainer.run.setup import prepare
 
@@ -45,6 +46,8 @@ class Outcomes(unittest.TestCase):
                 (DataError("x-00000.tfrecord: damaged at byte 7"), 65, "byte 7"),
                 (RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes"), 64, "config.batch.micro"),
                 (MemoryError(), 64, "out of memory"),
+                (OSError(errno.ENOSPC, "No space left on device"), 75, "the disk is full; free some space"),
+                (OSError(errno.EACCES, "Permission denied", "run/config.json"), 70, "run/config.json"),
                 (type("JaxRuntimeError", (RuntimeError,), {})("UNAVAILABLE: peer is gone"), 75, "peer is gone"),
                 (KeyError("x"), 70, "KeyError")):
             found, message = main.outcome(error)
@@ -62,6 +65,12 @@ class Outcomes(unittest.TestCase):
                     mock.patch.dict("os.environ", {"PIPE_ERROR_FILE": str(error), "PIPE_EVENTS_FD": ""}):
                 self.assertEqual(main.main(["--job", str(job)]), exits.ENVIRONMENT)
             self.assertIn("pipe trainer setup", json.loads(error.read_text())["message"])
+
+    def test_a_file_that_the_disk_refuses_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as place, \
+                mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            self.assertRaises(OSError, atomic.write_text, Path(place) / "result.json", "{}")
+            self.assertEqual(list(Path(place).iterdir()), [])
 
     def test_bad_usage(self):
         self.assertEqual(main.main(["--nonsense"]), exits.BAD_JOB)

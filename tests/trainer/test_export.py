@@ -176,12 +176,13 @@ class ExportTest(unittest.TestCase):
         for name, values in theirs.items():
             np.testing.assert_array_equal(values, ours[name])
 
-    def test_bfloat16_rounds_to_nearest(self):
-        config = config_of()
-        params = self.write(config, dtype="BF16")
-        found = export.read(self.place)[0]["blocks"]["wq"]
-        rounded = params["blocks"]["wq"].astype(jax.numpy.bfloat16).astype(np.float32)
-        np.testing.assert_array_equal(found, rounded)
+    def test_tensors_in_16_bits_are_read(self):
+        values = np.array([[0.1, -3.0, 65504.0], [0.0, 1e-3, 7.5]], np.float32)
+        for kind, narrow in (("BF16", values.astype(jax.numpy.bfloat16)), ("F16", values.astype(np.float16))):
+            header = json.dumps({"w": {"dtype": kind, "shape": [2, 3], "data_offsets": [0, 12]}}).encode()
+            file = self.place.with_name(kind)
+            file.write_bytes(struct.pack("<Q", len(header)) + header + narrow.tobytes())
+            np.testing.assert_array_equal(safetensors.read(file)["w"], narrow.astype(np.float32))
 
     def test_damaged_safetensors_are_refused(self):
         self.write(config_of())

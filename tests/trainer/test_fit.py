@@ -477,6 +477,12 @@ class Command(unittest.TestCase):
         for words in (("--on", "v3"), ("--price", "much", "--on", "v3-8"), ("--price", "-1"), ("--nonsense",)):
             self.assertEqual(self.asked(self.GOOD, *words)[0], exits.BAD_JOB, words)
 
+    def test_a_job_without_its_rows(self):
+        job_of_none = {"pipe_job": 1, "run_dir": "run", "data": {"dir": "/nowhere", "train": "t", "validation": "v"}}
+        code, _, err = self.asked(job_of_none, "--on", "v2-8")
+        self.assertEqual((code, err.count("\n")), (exits.BAD_DATA, 1), err)
+        self.assertIn("/nowhere/MANIFEST.json: cannot be read", err)
+
     def test_without_libtpu(self):
         code, _, err = self.asked(self.GOOD, "--on", "v3-8", factor=None)
         self.assertEqual(code, exits.ENVIRONMENT)

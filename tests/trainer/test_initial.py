@@ -93,6 +93,9 @@ class Directories(unittest.TestCase):
         (self.place / "vocab.txt").write_text("猫\n犬\n", encoding="utf-8")
         with self.assertRaisesRegex(exits.Ended, "vocab.txt: has no piece for id 2"):
             start.check_tokenizer([("猫", 0, 1), ("犬", 0, 1), ("鳥", 0, 1)])
+        (self.place / "vocab.txt").write_bytes(b"\xff\n")
+        with self.assertRaisesRegex(exits.Ended, "vocab.txt: 'utf-8' codec"):
+            start.check_tokenizer(ours)
         (self.place / "vocab.txt").unlink()
         with self.assertRaisesRegex(exits.Ended, "no tokenizer beside the model"):
             start.check_tokenizer(ours)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import tempfile
 import unittest
 from pathlib import Path
@@ -153,7 +154,7 @@ class Reading(unittest.TestCase):
         for number in range(3):
             tokens, lengths, weights = (np.array([part]) for part in row_of([([20, 21, 22], number)]))
             ids, layout, places, _, _ = labelled.read(shape, NAMED, NEWLINE, tokens, lengths, weights)
-            hidden = model.forward(params, shape, jnp.asarray(ids), attention.both_ways, layout=layout)
+            hidden = model.forward(params, shape, jnp.asarray(ids), attention.plain(causal=False), layout=layout)
             found.append(np.asarray(hidden[0, places[0, 0]]))
         np.testing.assert_array_equal(found[0], found[1])
         np.testing.assert_array_equal(found[0], found[2])
@@ -386,6 +387,14 @@ class WholeRuns(runs.WithRows):
         code, _, error = runs.asked("score", "--run", run.run_dir, "--data", numbers)
         self.assertEqual((code, error.count("\n")), (65, 1), error)
         self.assertIn("its labels are numbers, and the model answers with bad, good", error)
+
+        damaged = self.place / "damaged"
+        shutil.copytree(self.data, damaged)
+        shard = next(damaged.glob("validation-*.tfrecord"))
+        shard.write_bytes(bytes([shard.read_bytes()[0] ^ 1]) + shard.read_bytes()[1:])
+        code, _, error = runs.asked("score", "--run", run.run_dir, "--data", damaged)
+        self.assertEqual((code, error.count("\n")), (65, 1), error)
+        self.assertIn(f"{shard.name}: damaged at byte 0", error)
 
     def test_a_decoder_that_learned_labels_answers_as_it_was_scored(self):
         config = {**self.config, "model": {"layers": 1, "d": 32, "heads": 2, "ff": 64}, "objective": {"name": "causal"}}

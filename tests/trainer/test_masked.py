@@ -119,7 +119,7 @@ class Encoder(unittest.TestCase):
         self.params = model.init(SHAPE, jax.random.key(1))
         self.params = jax.tree.map(lambda leaf: leaf * (5 if leaf.ndim > 2 else 1), self.params)
 
-    def logits(self, ids, attend=attention.both_ways, layout=None):
+    def logits(self, ids, attend=attention.plain(causal=False), layout=None):
         return np.asarray(model.logits(self.params, SHAPE, model.forward(self.params, SHAPE, jnp.asarray(ids), attend,
                                                                          layout=layout)))[..., :VOCAB]
 
@@ -150,7 +150,7 @@ class Encoder(unittest.TestCase):
         q, k, v, out = (make.normal(size=(2, 8, 2, 4)).astype(np.float32) for _ in range(4))
         segments = np.array([[0, 0, 0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, -1, -1]])
         pairs = []
-        for form in (attention.both_ways, lambda *given: attention.dense(*given, causal=False)):
+        for form in (attention.plain(causal=False), lambda *given: attention.dense(*given, causal=False)):
             mixed, pull = jax.vjp(lambda *given, form=form: form(*given, segments), q, k, v)
             pairs.append([mixed, *pull(out)])
         for ours, theirs in zip(*pairs):
@@ -206,6 +206,17 @@ class Learning(unittest.TestCase):
         # Two ids of a document tell the third.
         self.assertLess(scores[0]["loss"], 0.75 * unigram, (scores[0], unigram))
         self.assertLess(scores[0]["loss"], found["bigram_kn"]["nats_per_token"] - 0.3)
+
+    def test_rows_that_fill_the_last_batch_up_have_no_hidden_id(self):
+        held = middles(12, 1)
+        with tempfile.TemporaryDirectory() as place:
+            scores = []
+            for batch in (4, 8):
+                wanted = session.setup_of(ENCODER, place, held, jax.devices()[:1], eval={"batch": batch})
+                params = model.init(wanted.config.model, jax.random.key(0))
+                scores.append(HeldOut(wanted, session.Recorder()).score(params, lambda: False))
+        self.assertEqual(scores[0]["targets"], scores[1]["targets"])
+        self.assertAlmostEqual(scores[0]["loss"], scores[1]["loss"], places=5)
 
 
 class Mistakes(unittest.TestCase):

@@ -108,7 +108,7 @@ class Early(Runs):
             self.assertIn(part, str(bad.exception))
         with self.assertRaisesRegex(exits.BadJob, "eval_every: 0"):
             job(self.place / "run", early_stop={"patience": 1}, eval_every=0)
-        self.assertEqual(jobs.PLAIN["eval_every"], (int, 0))
+        self.assertEqual(jobs.LEAST["eval_every"], 0)
 
 
 class ByAScore(unittest.TestCase):

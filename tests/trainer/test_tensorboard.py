@@ -70,6 +70,11 @@ class TensorBoardTest(unittest.TestCase):
             self.assertEqual(entry[1].decode(), tag)
             self.assertEqual(entry[2], struct.pack("<f", value))
 
+    def test_a_number_beyond_float32_is_infinite(self):
+        _, found = self.write([("evaluation/ppl", 1, 1e200)])
+        entry = dict(fields(dict(fields(found[5]))[1]))
+        self.assertEqual(struct.unpack("<f", entry[2])[0], float("inf"))
+
     def test_a_resumed_run_says_where_it_goes_on(self):
         _, session, scalar = self.write([("loss", 501, 2.0)], first_step=500)
         self.assertEqual((session[2], dict(fields(session[7]))), (500, {1: 1}))

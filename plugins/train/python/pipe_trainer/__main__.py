@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -61,11 +62,12 @@ def outcome(error):
     if isinstance(error, exits.Ended):
         return error.code, str(error)
     kind = type(error).__name__
-    if kind == "DataError":
-        return exits.BAD_DATA, str(error)
     if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
         return exits.BAD_JOB, (f"out of memory: {first_line(error)}; raise config.batch.micro, "
                                f"set config.model.remat: full, or spread the model by config.mesh.fsdp")
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f"{error.filename}: " if error.filename else ""
+        return exits.TRANSIENT, f"{where}cannot be written: the disk is full; free some space and start again"
     if kind in ("JaxRuntimeError", "XlaRuntimeError") and any(
             word in str(error) for word in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "Gloo")):
         return exits.TRANSIENT, f"a worker or a device went away: {first_line(error)}"

@@ -6,6 +6,7 @@ the default written here. Fields that another object knows (vocabulary, length o
 no device bounds them.
 """
 
+import operator
 import types
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 
@@ -255,17 +256,12 @@ def misfit(part, value):
     kind = kinds[0]
     if not is_a(value, kind):
         return f"wants {NAMES[kind]}{free}"
-    if "low" in bounds and value < bounds["low"]:
-        return f"wants at least {bounds['low']}"
-    if "below" in bounds and value >= bounds["below"]:
-        return f"wants less than {bounds['below']}"
-    if "above" in bounds and value <= bounds["above"]:
-        return f"wants more than {bounds['above']}"
-    if "high" in bounds and value > bounds["high"]:
-        return f"wants at most {bounds['high']}"
-    return None
+    return next((f"wants {words} {bounds[name]}" for name, (meets, words) in BOUNDS.items()
+                 if name in bounds and not meets(value, bounds[name])), None)
 
 
+BOUNDS = {"low": (operator.ge, "at least"), "below": (operator.lt, "less than"), "above": (operator.gt, "more than"),
+          "high": (operator.le, "at most")}
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "a list of names"}
 
 

@@ -10,13 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import exits
-from .atomic import read_json, write_text
+from .atomic import read_json, write_json
 from .config import is_a
 from .export import initial
 from .objectives import registry
 from .run import candidates, compiled, job, search, slices
 from .run.memory import GIB
-from .run.throughput import peak_tflops
 
 # Shares of the published peak that training reached: the seed's 0.1b on v3-8, small models on v6e. The others have
 # SHARE, which the scaling book calls reasonable.
@@ -106,7 +105,7 @@ def answer(config, slice_, measure=compiled.elsewhere):
         return {**known, "fits": False, "why": why, "holds": holder and holder.name}
     candidate, figure = found.rungs[found.best], found.figures[found.best]
     whole, _ = candidates.operations(config)
-    peak, share = peak_tflops(slices.GENERATIONS[slice_.generation].kind), SHARES.get(slice_.generation, SHARE)
+    peak, share = slices.GENERATIONS[slice_.generation].tflops, SHARES.get(slice_.generation, SHARE)
     seconds = max(candidates.seconds(config, candidate, peak, share), LEAST_SECONDS)
     return {**known, "fits": True, "choice": candidate.shown(), "shown": str(candidate), **figure.shown(),
             "step_tflop": whole / 1e12, "device_tflop": whole / 1e12 / slice_.devices, "peak_tflops": peak,
@@ -169,7 +168,7 @@ def keep(path, mark, found):
     said = (f"fits {found['slice']}: {found['peak_gib']:.2f} of {found['usable_gib']:.2f} GiB a device, with "
             f"{found['shown']}" if found["fits"] else f"does not fit {found['slice']}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps({"mark": mark, "answers": {**answers, found["slice"]: said}}, indent=1))
+    write_json(path, {"mark": mark, "answers": {**answers, found["slice"]: said}}, indent=1)
 
 
 def here():

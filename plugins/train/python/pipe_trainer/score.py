@@ -65,13 +65,10 @@ def setup_of(run, rows, limit):
 
 def scores_of(options):
     """Returns the scores, with `mistakes` if the rows have labels."""
-    from .data.rows import DataError, Rows
+    from .data.rows import Rows
     from .eval.held_out import HeldOut
     run = finished.find(options.run)
-    try:
-        rows = Rows(options.data, options.split)
-    except DataError as error:
-        raise Ended(BAD_DATA, str(error)) from None
+    rows = Rows(options.data, options.split)
     setup = setup_of(run, rows, options.rows)
     held_out = HeldOut(setup, Warnings())
     params = run.params

@@ -10,13 +10,11 @@ import time
 from pathlib import Path
 
 import jax
-from jax.experimental import multihost_utils
-import numpy as np
 import orbax.checkpoint as ocp
 
 from ..exits import BAD_DATA, TRANSIENT, Ended, first_line
+from ..processes import agreed, meet
 from . import digests
-
 
 ASIDE, GONE = "damaged-", "removed-"  # beginnings of directory names; the step follows
 
@@ -26,18 +24,19 @@ class Checkpoints:
     `facts` (JSON). Only the first process writes digests and removes checkpoints. All processes call the functions
     without `_`."""
 
-    def __init__(self, directory, keep):
+    def __init__(self, directory, keep, writes=None):
+        """`writes`: whether this process writes digests and removes checkpoints; None: the first process does."""
         logging.getLogger("absl").setLevel(logging.WARNING)
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self._keep, self._saving, self._failure = max(keep, 1), None, None
-        self._writes = jax.process_index() == 0  # digests, and what it removes
-        self._open()
-
-    def _open(self):
+        self._writes = jax.process_index() == 0 if writes is None else writes
         if self._writes:
             self._sweep()
         meet("what was never finished is gone")
+        self._open()
+
+    def _open(self):
         # Orbax would remove an old checkpoint before the new one has its digests.
         options = ocp.CheckpointManagerOptions(max_to_keep=None, cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(self.directory.absolute(), options=options)
@@ -87,8 +86,8 @@ class Checkpoints:
             state=ocp.args.StandardSave(state), facts=ocp.args.JsonSave(facts)))
 
     def _finish(self, step, facts, pinned, best):
-        """Waits until all files are written, and makes the checkpoint count. On a thread of this object."""
-        del facts  # orbax writes them
+        """Waits until all files are written, and makes the checkpoint count. On a thread of this object. Orbax has
+        written the facts."""
         self._manager.wait_until_finished()
         self._manager.check_for_errors()
         if self._writes:
@@ -116,8 +115,7 @@ class Checkpoints:
     def pinned(self, name):
         """Returns the step of the checkpoint that is pinned under this name; None if there is none."""
         self.wait()
-        step = agree(self._pinned(self._here()).get(name, -1) if self._writes else -1)
-        return None if step < 0 else step
+        return agreed(self._pinned(self._here()).get(name) if self._writes else None)
 
     def best(self):
         """Returns the scores for which a checkpoint is pinned, with its step. None if there is none, and on all but the
@@ -138,16 +136,16 @@ class Checkpoints:
     def verify(self, step):
         """Compares the files with their digests. Returns False if there are no digests. Raises digests.Damaged, on each
         process."""
-        answer, why = 0, f"{self.path(step)}: is damaged"
+        verified, why = None, f"{self.path(step)}: is damaged"
         if self._writes:
             try:
-                answer = 1 if digests.verify(self.directory / str(step)) else 2
+                verified = digests.verify(self.directory / str(step))
             except digests.Damaged as error:
                 why = str(error)
-        answer = agree(answer)
-        if answer == 0:
+        verified = agreed(verified)
+        if verified is None:
             raise digests.Damaged(why)
-        return answer == 1
+        return verified
 
     def facts(self, step):
         restored = self._manager.restore(step, args=ocp.args.Composite(facts=ocp.args.JsonRestore()))
@@ -214,21 +212,7 @@ class Checkpoints:
     def abandon(self):
         """Closes after a failure that is already reported."""
         with contextlib.suppress(Exception):
-            self._manager.close()
-
-
-def meet(where):
-    """Makes the processes wait for each other here."""
-    if jax.process_count() > 1:
-        multihost_utils.sync_global_devices(where)
-
-
-def agree(number):
-    """Returns the number of the first process, on each process. The others must not read files that the first one
-    changes: they would see another state."""
-    if jax.process_count() == 1:
-        return int(number)
-    return int(multihost_utils.broadcast_one_to_all(np.int32(number)))
+            self.close()
 
 
 @contextlib.contextmanager

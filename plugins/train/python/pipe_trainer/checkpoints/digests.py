@@ -1,12 +1,11 @@
 """The sizes and checksums of the files of a checkpoint, in a file beside it: CONTRACT.md, section 11."""
 
-import json
 import os
 from pathlib import Path
 
 import numpy as np
 
-from ..atomic import sync_directory, write_text
+from ..atomic import read_json, sync_directory, write_json
 from ..data import crc32c, native_reader
 
 VERSION, OF_A_HOST = 1, 2  # of the file: of a whole checkpoint, of one host's part
@@ -46,28 +45,24 @@ def finish(checkpoint, pinned=(), best=None, part=None, owned=lambda name: True)
 
 def is_unfinished(checkpoint):
     said = _read(checkpoint)
-    return isinstance(said, dict) and said.get("unfinished") is True and said.get("step") == int(checkpoint.name)
+    return said.get("unfinished") is True and said.get("step") == int(checkpoint.name)
 
 
 def fetched(checkpoint):
     """Returns the names of all files of a checkpoint that the stage is bringing in parts; None: it is not one."""
     said = _read(checkpoint)
-    if not isinstance(said, dict) or said.get("fetched") is not True:
-        return None
-    return [str(file["name"]) for file in said["files"]]
+    return [str(file["name"]) for file in said["files"]] if said.get("fetched") is True else None
 
 
 def pins(checkpoint):
     """Returns the names under which the checkpoint is pinned; none if its digests cannot be read."""
-    said = _read(checkpoint)
-    names = said.get("pinned") if isinstance(said, dict) else None
+    names = _read(checkpoint).get("pinned")
     return tuple(name for name in PINS if isinstance(names, list) and name in names)
 
 
 def best(checkpoint):
     """Returns the scores for which the checkpoint is pinned, with its step; None if there are none."""
-    said = _read(checkpoint)
-    scores = said.get("best") if BEST in pins(checkpoint) else None
+    scores = _read(checkpoint).get("best") if BEST in pins(checkpoint) else None
     usable = isinstance(scores, dict) and isinstance(scores.get("loss"), (int, float))
     return {**scores, "step": int(checkpoint.name)} if usable else None
 
@@ -76,7 +71,7 @@ def pin(checkpoint, pinned, scores=None):
     """Pins the checkpoint under these names and no others. A checkpoint of an earlier version, without digests, gets
     them now. `scores` None: keeps the scores that it has."""
     said = _read(checkpoint)
-    if not isinstance(said, dict) or "files" not in said:
+    if "files" not in said:
         finish(checkpoint, pinned, scores)
     else:
         kept = {name: value for name, value in said.items() if name not in ("pinned", "best")}
@@ -86,9 +81,9 @@ def pin(checkpoint, pinned, scores=None):
 def verify(checkpoint):
     """Compares the files with their digests. Returns False if there are no digests: an earlier version wrote the
     checkpoint. Raises Damaged."""
-    said = _read(checkpoint)
-    if said is None:
+    if not place(checkpoint).exists():
         return False
+    said = _read(checkpoint)
     try:
         if said["pipe_checkpoint"] not in (VERSION, OF_A_HOST) or said["step"] != int(checkpoint.name):
             raise ValueError
@@ -125,17 +120,12 @@ def _pins(names, scores):
 
 
 def _write(checkpoint, members):
-    write_text(place(checkpoint), json.dumps(members, indent=1))
+    write_json(place(checkpoint), members, indent=1)
 
 
 def _read(checkpoint):
-    """Returns the digests; None if there is no such file, {} if it cannot be read."""
-    try:
-        return json.loads(place(checkpoint).read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        return {}
+    """Returns the digests; {} if there is no whole file of them."""
+    return read_json(place(checkpoint)) or {}
 
 
 def _files(checkpoint):

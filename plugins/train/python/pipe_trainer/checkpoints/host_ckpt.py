@@ -7,13 +7,12 @@ import shutil
 import time
 
 import jax
-import numpy as np
 import orbax.checkpoint as ocp
-from jax.experimental import multihost_utils
 from orbax.checkpoint import options, type_handlers
 
-from ..atomic import write_text
+from ..atomic import write_json
 from ..exits import RESUMABLE, TRANSIENT, Ended, first_line
+from ..processes import meet, of_all
 from . import ckpt, digests, parts
 
 FACTS = "facts/metadata"  # where orbax writes JSON
@@ -29,15 +28,9 @@ class HostCheckpoints(ckpt.Checkpoints):
         """`like`: the abstract state, with its shardings. `ask(step, names)` sends the event `need` and returns its id;
         `asked()`: whether the process was asked to stop."""
         self._like, self._position, self._ask, self._asked = like, position, ask, asked
-        super().__init__(directory, keep)
+        super().__init__(directory, keep, position.leads_host)
 
     def _open(self):
-        self._writes = self._position.leads_host
-        if self._writes:
-            self._sweep()
-            for leftover in self.directory.glob("worker-*"):
-                shutil.rmtree(leftover, ignore_errors=True)
-        ckpt.meet("what was never finished is gone")
         apart = options.MultiprocessingOptions(primary_host=None)
         arrays = type_handlers.ArrayHandler(primary_host=None, replica_id=None, use_replica_parallel=False)
         registry = type_handlers.create_type_handler_registry((jax.Array, arrays))
@@ -54,10 +47,9 @@ class HostCheckpoints(ckpt.Checkpoints):
             with ckpt.mapped(self.directory):
                 self._remove([later for later in self._here() if step is None or later > step])
                 shutil.rmtree(self._answers(), ignore_errors=True)
-        ckpt.meet("what lies beyond is gone")
+        meet("what lies beyond is gone")
 
     def _begin(self, step, state, facts):
-        del facts
         if self._writes:
             digests.begin(self.directory / str(step), self._part())
         place = self._place_of(step)
@@ -71,10 +63,15 @@ class HostCheckpoints(ckpt.Checkpoints):
         if self._writes:
             here = self.directory / str(step)
             (here / FACTS).parent.mkdir(exist_ok=True)
-            write_text(here / FACTS, json.dumps(facts))
+            write_json(here / FACTS, facts)
             digests.finish(here, pinned, best, self._part(),
                            parts.owned(self._like, self._position.host, self._position.host_of))
             self._prune()
+
+    def _sweep(self):
+        super()._sweep()
+        for leftover in self.directory.glob("worker-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
     def _part(self):
         return {"attempt": self._position.attempt, "host": self._position.host, "hosts": self._position.hosts}
@@ -110,7 +107,7 @@ class HostCheckpoints(ckpt.Checkpoints):
 
     def lacks(self, step):
         """Returns whether a host has no checkpoint of this step."""
-        return worst(not (self.directory / str(step)).is_dir())
+        return not all(of_all((self.directory / str(step)).is_dir()))
 
     def verify(self, step):
         """Compares the files with their digests, on each host. If one is damaged, all processes end."""
@@ -147,14 +144,10 @@ class HostCheckpoints(ckpt.Checkpoints):
     def close(self):
         self._saver.close()
 
-    def abandon(self):
-        with contextlib.suppress(Exception):
-            self._saver.close()
-
     def _agree_on(self, step, problem):
         """Ends all processes if one of them has a problem with the checkpoint; that host sets it aside. The stage then
         takes a checkpoint that all hosts have."""
-        if not worst(problem is not None):
+        if not any(of_all(problem is not None)):
             return
         here = self.directory / str(step)
         if problem is None:
@@ -190,8 +183,3 @@ class HostCheckpoints(ckpt.Checkpoints):
         answer.unlink()
         if "error" in said:
             raise Ended(int(said["code"]), said["error"])
-
-
-def worst(problem):
-    """Returns whether any process has a problem, on each process."""
-    return bool(np.max(multihost_utils.process_allgather(np.int32(bool(problem)))))

@@ -1,13 +1,12 @@
 """Decisions from evaluations: the best one, the checkpoint that is kept for it, an early stop."""
 
-import json
 import math
 
 import jax
 
-from ..atomic import read_json, write_text
+from ..atomic import read_json, write_json
 from ..objectives.registry import FALLING
-from . import ckpt
+from ..processes import agreed
 
 
 def judged(scores, metric):
@@ -73,7 +72,7 @@ class Best:
 
     def write(self, scores):
         self.scores = scores
-        write_text(self._path, json.dumps(scores))
+        write_json(self._path, scores)
 
     def forget_beyond(self, step):
         if self.scores is not None and self.scores.get("step", 0) > step:
@@ -96,7 +95,7 @@ class Selection:
     def restore(self, facts):
         self._evaluated = facts.get("evaluated")
         self._early.restore(facts.get("early_stop"))
-        self._ended = bool(ckpt.agree(self._early.reason is not None)) if self._job.early_stop else False
+        self._ended = bool(self._job.early_stop) and agreed(self._early.reason is not None)
 
     def forget_beyond(self, step):
         if self._main:
@@ -114,14 +113,14 @@ class Selection:
             self._early.note(step, judged(scores, self._metric))
         self._evaluated = step
         if self._job.keep_best:
-            if ckpt.agree(self._main and self._beats_kept(scores)):
+            if agreed(self._main and self._beats_kept(scores)):
                 keep(scores)
                 if self._main:
                     self._best.write({"step": step, **scores})
         elif self._main:
             self._best.note(step, scores)
         if self._job.early_stop:
-            self._ended = bool(ckpt.agree(self._early.reason is not None))
+            self._ended = agreed(self._early.reason is not None)
 
     def _beats_kept(self, scores):
         kept = self._checkpoints.best()

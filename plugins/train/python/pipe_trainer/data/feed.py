@@ -59,13 +59,13 @@ class Feed:
 
 def in_order(rows, mesh, size, limit, weigh):
     """Yields ((tokens, lengths, weights), batch) of the first `limit` rows, `size` at a time. Fills the last arrays up
-    with rows that have no targets. Weights are None where the rows have none. `weigh`: of the objective."""
+    with rows that have no ids. Weights are None where the rows have none. `weigh`: of the objective."""
     layout = sharding.of_batch(mesh)
     for first in range(0, limit, size):
         batch = rows.in_order(first, min(size, limit - first))
         missing = size - len(batch.lengths)
         wide = (0, missing), (0, 0)
-        parts = (np.pad(batch.tokens, wide), np.pad(batch.lengths, (0, missing), constant_values=1),
+        parts = (np.pad(batch.tokens, wide), np.pad(batch.lengths, (0, missing)),
                  jax.tree.map(lambda part: np.pad(part, wide), weigh(batch)))
         yield jax.tree.map(lambda part: jax.make_array_from_callback(part.shape, layout, part.__getitem__),
                            parts), batch

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..exits import BAD_DATA, Ended
 from . import labels as about_labels
 from . import number_labels
 from .crc32c import crc32c
@@ -15,8 +16,11 @@ MANIFEST, PACKED = "MANIFEST.json", "packed.json"
 REMEDY = "; run `pipe verify` on it, and the pipeline again"
 
 
-class DataError(Exception):
+class DataError(Ended):
     """Rows are missing, damaged, or not those of the start of the run. The message has place, problem and remedy."""
+
+    def __init__(self, message):
+        super().__init__(BAD_DATA, message)
 
 
 @dataclass(frozen=True)

@@ -44,21 +44,25 @@ def continuation(params, config, text, prompt, length, **choices):
 
 
 class Samples:
-    """`model_path`: the file tokenizer.model. `latest`: the newest samples."""
+    """`fit`: whether a device has room for them. `latest`: the newest samples."""
 
-    def __init__(self, setup, model_path, events):
-        self._job, self._config, self._events = setup.job, setup.config, events
+    def __init__(self, setup, events, fit):
+        self._job, self._config, self._events, self._fit = setup.job, setup.config, events, fit
         self._compute = setup.compute
-        self._text = Text(model_path, setup.rows.tokenizer, form_of(setup.job.lineage)) if self._job.prompts else None
+        self._text = (Text(setup.rows.model_path, setup.rows.tokenizer, form_of(setup.job.lineage))
+                      if self._job.prompts else None)
         self.latest = []
 
-    def __call__(self, params):
-        self.latest = self.written(params)
+    def __call__(self, whole):
+        self.latest = self.written(whole)
         for sample in self.latest:
             self._events.emit("sample", **sample)
 
-    def written(self, params):
-        wanted = self._config.eval
+    def written(self, whole):
+        """Returns samples, on the first process. `whole()` returns the parameters; all processes call it together."""
+        params, wanted = whole() if self._fit else None, self._config.eval
+        if params is None or jax.process_index():
+            return []
         return [
             {"prompt": prompt, "text": continuation(
                 params, self._config.model, self._text, prompt, wanted.sample_tokens, temperature=wanted.temperature,

@@ -1,11 +1,9 @@
 """Evaluates on the validation split, and computes the baselines on the same rows."""
 
-import json
-
 import jax
 import numpy as np
 
-from ..atomic import read_json, write_text
+from ..atomic import read_json, write_json
 from ..data import feed
 from ..data.rows import NothingScored
 from ..exits import BadJob
@@ -97,7 +95,7 @@ class HeldOut:
                 most = min(self.setup.rows.count, max(tally.IN_TABLE // self.setup.rows.seq_len, 1))
                 found.append(self._checked(self.setup.objective.baseline, self.setup.rows, most, self.rows, self.limit))
             kept = {"key": key, "baselines": found}
-            write_text(path, json.dumps(kept))
+            write_json(path, kept)
         for baseline in kept["baselines"]:
             self.events.emit("baseline", **baseline)
         return kept["baselines"]

@@ -48,7 +48,7 @@ class Bert(Form):
         types = params.pop("types")
         return {**params, "position_embed": params["position_embed"] + types[0]}
 
-    def settings(self, config, tokenizer, dtype, start=None):
+    def settings(self, config, tokenizer, start=None):
         """Returns config.json. `start`: for a decoder behind an encoder."""
         return {
             "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": config.vocab,
@@ -58,7 +58,7 @@ class Bert(Form):
             "max_position_embeddings": config.seq_len, "type_vocab_size": TYPES, "layer_norm_eps": config.norm_eps,
             "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": config.init_std,
             "position_embedding_type": "absolute", "tie_word_embeddings": True,
-            **special_ids(tokenizer), "torch_dtype": dtype,
+            **special_ids(tokenizer), "torch_dtype": "float32",
         }
 
     def shape_of(self, settings):

@@ -16,6 +16,7 @@ from .form import special_ids
 from .llama_form import Llama
 from .t5_form import T5
 
+WEIGHTS = "model.safetensors"
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 
 # The families that have a counterpart in transformers.
@@ -40,8 +41,7 @@ def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
     return {**settings, **special}, special
 
 
-def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), start=None, named=None,
-          files=None):
+def write(params, config, tokenizer, facts, directory, marks=(), start=None, named=None, files=None):
     """Writes the whole directory or nothing: it gets its name when everything is written. Returns the rows `leaner` of
     `facts`, with the bytes of their files.
 
@@ -70,10 +70,9 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
         tokenizer_json.add_special(whole, number, name)
     if whole is None:  # only SentencePiece itself reads it
         settings = {**settings, "tokenizer_class": "LlamaTokenizer", "legacy": True}
-    known = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}[dtype]
     generation = {**special_ids(ids), "do_sample": True, "temperature": 0.8, "top_p": 0.95}
     documents = {
-        "config.json": {**form.settings(config, ids, known, start), **(of_labels(named) if config.classes else {})},
+        "config.json": {**form.settings(config, ids, start), **(of_labels(named) if config.classes else {})},
         **({"generation_config.json": generation} if families.of(config).causal else {}),
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
@@ -87,10 +86,10 @@ def write(params, config, tokenizer, facts, directory, dtype="F32", marks=(), st
     if config.classes:
         params = {**params, "readout": named.of_head(params["readout"], whole=True)}
     tensors = list(form.tensors_of(params, config))
-    safetensors.write(part / "model.safetensors", tensors, dtype)
+    safetensors.write(part / WEIGHTS, tensors)
     for file, kind in (files or {}).items():
         leaner.write(part / file, kind, tensors, config, ids, model, facts.get("name", "model"))
-    rows = [{**row, "bytes_of_file": (part / (row["file"] or "model.safetensors")).stat().st_size}
+    rows = [{**row, "bytes_of_file": (part / (row["file"] or WEIGHTS)).stat().st_size}
             for row in facts.get("leaner", ())]
     card = model_card.text(config, ids, {**facts, "form": unicode_form, "tokenizer_json": bool(whole), "leaner": rows})
     (part / "README.md").write_text(card, encoding="utf-8")
@@ -114,11 +113,16 @@ def replace(part, directory):
     shutil.rmtree(old, ignore_errors=True)
 
 
+def place_in(run):
+    """Returns the directory of an export: that of a run, or the directory itself; None if neither is one."""
+    return next((place for place in (run / "export", run) if (place / WEIGHTS).is_file()), None)
+
+
 def read(directory):
     """Reads an export. Returns (params, config, content of pipe.json)."""
     directory = Path(directory)
     settings, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
     form = FORMS[settings["model_type"]]
-    tensors = safetensors.read(directory / "model.safetensors")
+    tensors = safetensors.read(directory / WEIGHTS)
     config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
     return form.parameters_of(tensors, config), config, facts

@@ -2,6 +2,7 @@
 
 Numbers are little-endian. A tensor of two axes [out, in] lies row by row, and its sizes are written as in, out."""
 
+import math
 import os
 import struct
 
@@ -14,16 +15,11 @@ TEXT, ARRAY = 8, 9
 F32, F16, Q8_0 = 0, 1, 8  # types of a tensor
 BLOCK = 32                # numbers of Q8_0 that share a scale
 FILE_TYPES = {"f16": 1, "q8_0": 7}  # general.file_type: the type of most tensors
-KINDS = {"none": (), "f16": ("f16",), "q8_0": ("q8_0",), "both": ("f16", "q8_0")}
+KINDS = {"none": (), "f16": ("f16",), "q8_0": ("q8_0",), "both": ("f16", "q8_0")}  # of files, by `export.gguf`
 
 
 class Beyond(ValueError):
     """A tensor has a weight that its type cannot hold."""
-
-
-def kinds_of(wanted):
-    """Returns the kinds of files that the key `gguf` of config.export asks for."""
-    return KINDS[wanted]
 
 
 def type_of(shape, kind):
@@ -54,26 +50,23 @@ def blocks(name, matrix):
     return halves(name, scales), numbers.astype(np.int8)
 
 
+def stored(name, values, kind):
+    """Returns the arrays that a file of a kind has for a tensor, whose product a reader takes. Raises Beyond."""
+    type_ = type_of(values.shape, kind)
+    if type_ == Q8_0:
+        return blocks(name, values)
+    return (np.ascontiguousarray(values, "<f4") if type_ == F32 else halves(name, values),)
+
+
 def as_bytes(name, values, kind):
     """Returns the bytes of a tensor in a file of a kind. Raises Beyond."""
-    type_ = type_of(values.shape, kind)
-    if type_ == F32:
-        return np.ascontiguousarray(values, "<f4").tobytes()
-    if type_ == F16:
-        return halves(name, values).tobytes()
-    scales, numbers = blocks(name, values)
-    return np.concatenate([scales.view(np.uint8), numbers.view(np.uint8)], axis=1).tobytes()
+    parts = [np.ascontiguousarray(part) for part in stored(name, values, kind)]
+    return np.concatenate([part.reshape(len(part), -1).view(np.uint8) for part in parts], axis=1).tobytes()
 
 
 def as_read(name, values, kind):
     """Returns the float32 values that a reader of a file of a kind has. Raises Beyond."""
-    type_ = type_of(values.shape, kind)
-    if type_ == F32:
-        return np.asarray(values, np.float32)
-    if type_ == F16:
-        return halves(name, values).astype(np.float32)
-    scales, numbers = blocks(name, values)
-    return (scales.astype(np.float32) * numbers.astype(np.float32)).reshape(values.shape)
+    return math.prod(part.astype(np.float32) for part in stored(name, values, kind)).reshape(values.shape)
 
 
 def size_of(shape, kind):

@@ -17,9 +17,9 @@ from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
 from . import export, safetensors
+from .export import WEIGHTS
 from .form import Unreadable
 
-WEIGHTS = "model.safetensors"
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
 # Keys of config.model that the directory decides. A job may name them, with the same values.
 SHAPE = ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts", "vocab", "tied", "rope_theta",
@@ -75,28 +75,26 @@ class Initial:
 
     def _pieces(self):
         """Returns ({id: piece}, the file that says so)."""
-        for name in MODELS:
-            if (self.directory / name).is_file():
-                try:
-                    model = sentencepiece_model.read((self.directory / name).read_bytes())
-                except sentencepiece_model.BadModel as error:
-                    raise bad(self.directory / name, error) from None
-                return {number: text for number, (text, _, _) in enumerate(model.pieces)}, self.directory / name
-        file = self.directory / "tokenizer.json"
-        if file.is_file():
-            try:
-                whole = read_json(file)
-                vocab = whole["model"]["vocab"]
-                known = ({number: entry[0] for number, entry in enumerate(vocab)} if isinstance(vocab, list)
-                         else {number: text for text, number in vocab.items()})
-                return known | {token["id"]: token["content"] for token in whole.get("added_tokens", ())}, file
-            except (KeyError, TypeError, IndexError, AttributeError) as error:
-                raise bad(file, f"is no tokenizer of Hugging Face: {error}") from None
-        file = self.directory / "vocab.txt"
-        if file.is_file():
-            return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
-        raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
-                                  f"{MODELS[0]}, tokenizer.json or vocab.txt there")
+        file = next((self.directory / name for name in (*MODELS, "tokenizer.json", "vocab.txt")
+                     if (self.directory / name).is_file()), None)
+        if file is None:
+            raise bad(self.directory, f"no tokenizer beside the model, so its ids have no known meaning; put its "
+                                      f"{MODELS[0]}, tokenizer.json or vocab.txt there")
+        try:
+            if file.name in MODELS:
+                pieces = sentencepiece_model.read(file.read_bytes()).pieces
+                return {number: text for number, (text, _, _) in enumerate(pieces)}, file
+            if file.name == "vocab.txt":
+                return dict(enumerate(file.read_text(encoding="utf-8").splitlines())), file
+            whole = read_json(file)
+            vocab = whole["model"]["vocab"]
+            known = ({number: entry[0] for number, entry in enumerate(vocab)} if isinstance(vocab, list)
+                     else {number: text for text, number in vocab.items()})
+            return known | {token["id"]: token["content"] for token in whole.get("added_tokens", ())}, file
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise bad(file, f"is no tokenizer of Hugging Face: {error}") from None
+        except ValueError as error:  # no model of SentencePiece, or no UTF-8
+            raise bad(file, error) from None
 
     @cached_property
     def digest(self):
@@ -152,9 +150,9 @@ def bad(where, why):
 def directory_of(place):
     if place.is_file():
         place = place.parent
-    for directory in (place / "export", place):
-        if (directory / WEIGHTS).is_file():
-            return directory
+    found = export.place_in(place)
+    if found is not None:
+        return found
     told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
     if isinstance(told.get("model"), dict) and told["model"].get("experts"):
         raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")

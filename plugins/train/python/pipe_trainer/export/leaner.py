@@ -11,7 +11,7 @@ from . import gguf, gguf_llama, int8
 LAYER = re.compile(r"(^|\.)(layers?|block)\.\d+\.")  # in the name of each tensor of a layer
 NO_PRODUCT = "relative_attention_bias.weight"        # a table of T5's distances
 VOCABULARY = ("model.embed_tokens.weight", "lm_head.weight", "shared.weight", "bert.embeddings.word_embeddings.weight")
-INT8, GGUF_NAMES = "int8.safetensors", {"f16": "model-f16.gguf", "q8_0": "model-q8_0.gguf"}
+INT8 = "int8.safetensors"
 
 
 def is_of_layer(name, shape):
@@ -45,8 +45,8 @@ def without_least(matrix, share):
 
 def files_of(wanted):
     """Returns {file: its type of weights} of the files that `wanted`, a config.Export, adds to an export."""
-    kinds = [*(["int8"] if wanted.int8 else []), *gguf.kinds_of(wanted.gguf)]
-    return {INT8 if kind == "int8" else GGUF_NAMES[kind]: kind for kind in kinds}
+    return {**({INT8: "int8"} if wanted.int8 else {}),
+            **{f"model-{kind}.gguf": kind for kind in gguf.KINDS[wanted.gguf]}}
 
 
 def as_read(tensors, kind):

@@ -22,7 +22,7 @@ class Llama(Form):
         if not config.tied:
             yield ("head",), None, "lm_head.weight"
 
-    def settings(self, config, tokenizer, dtype, start=None):
+    def settings(self, config, tokenizer, start=None):
         """Returns config.json. `start`: for a decoder behind an encoder."""
         return {
             "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": config.vocab,
@@ -32,7 +32,7 @@ class Llama(Form):
             "rms_norm_eps": config.norm_eps, "rope_theta": config.rope_theta, "attention_bias": False,
             "mlp_bias": False, "tie_word_embeddings": config.tied, "initializer_range": config.init_std,
             **special_ids(tokenizer),
-            "torch_dtype": dtype, "use_cache": True,
+            "torch_dtype": "float32", "use_cache": True,
         }
 
     def shape_of(self, settings):

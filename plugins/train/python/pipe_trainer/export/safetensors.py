@@ -8,7 +8,7 @@ import struct
 import numpy as np
 
 SIZES = {"F32": 4, "BF16": 2, "F16": 2}  # that are read
-WRITTEN = {**SIZES, "I8": 1}
+WRITTEN = {"F32": np.dtype("<f4"), "I8": np.dtype("i1")}
 LARGEST_HEADER = 100_000_000  # limit of other readers
 
 
@@ -16,27 +16,13 @@ class SafetensorsError(Exception):
     """The message names the file, the place and the damage."""
 
 
-def as_bytes(values, dtype):
-    """Returns float32 values as little-endian numbers of `dtype`. bfloat16 rounds to nearest, ties to even."""
-    values = np.ascontiguousarray(values, "<f4")
-    if dtype == "F32":
-        return values.tobytes()
-    if dtype == "I8":
-        return values.astype("i1").tobytes()
-    if dtype == "F16":
-        return values.astype("<f2").tobytes()
-    bits = values.view("<u4")
-    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
-    return np.where(np.isnan(values), 0x7FC0, rounded).astype("<u2").tobytes()
-
-
-def write(path, tensors, dtype="F32", metadata=None):
-    """`tensors`: (name, shape, function that returns the float32 values), with a type of their own behind these if it
-    is not `dtype`. Calls the functions in order, one at a time."""
+def write(path, tensors, metadata=None):
+    """`tensors`: (name, shape, function that returns the values), with I8 behind these if the type is not F32. Calls
+    the functions in order, one at a time."""
     header, at = {"__metadata__": {"format": "pt", **(metadata or {})}}, 0
     for name, shape, _, *own in tensors:
-        kind = own[0] if own else dtype
-        size = WRITTEN[kind] * math.prod(shape)
+        kind = own[0] if own else "F32"
+        size = WRITTEN[kind].itemsize * math.prod(shape)
         header[name] = {"dtype": kind, "shape": list(shape), "data_offsets": [at, at + size]}
         at += size
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -44,9 +30,9 @@ def write(path, tensors, dtype="F32", metadata=None):
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name, shape, values, *own in tensors:
-            kind = own[0] if own else dtype
-            data = as_bytes(values(), kind)
-            if len(data) != WRITTEN[kind] * math.prod(shape):
+            written = WRITTEN[own[0] if own else "F32"]
+            data = np.ascontiguousarray(values(), written).tobytes()
+            if len(data) != written.itemsize * math.prod(shape):
                 raise ValueError(f"{name}: {len(data)} bytes do not have shape {shape}")
             file.write(data)
         file.flush()

@@ -33,7 +33,7 @@ class T5(Form):
         if not config.tied:
             yield ("head",), None, "lm_head.weight"
 
-    def settings(self, config, tokenizer, dtype, start):
+    def settings(self, config, tokenizer, start):
         """Returns config.json. `start`: the first input of the decoder."""
         ids = special_ids(tokenizer)
         return {
@@ -44,7 +44,7 @@ class T5(Form):
             "feed_forward_proj": "gated-gelu", "dropout_rate": 0.0, "layer_norm_epsilon": config.norm_eps,
             "initializer_factor": 1.0, "tie_word_embeddings": config.tied, "n_positions": config.seq_len,
             **ids, "pad_token_id": start if ids["pad_token_id"] is None else ids["pad_token_id"],
-            "decoder_start_token_id": start, "torch_dtype": dtype, "use_cache": True,
+            "decoder_start_token_id": start, "torch_dtype": "float32", "use_cache": True,
         }
 
     def shape_of(self, settings):

@@ -27,13 +27,9 @@ def reference(q, k, v, segments, causal=True):
     return mixed.reshape(batch, length, heads, width)
 
 
-def both_ways(q, k, v, segments):
-    """The reference without a direction."""
-    return reference(q, k, v, segments, causal=False)
-
-
 def plain(causal):
-    return reference if causal else both_ways
+    """The reference in one direction, or in both."""
+    return reference if causal else partial(reference, causal=False)
 
 
 def with_bias(q, k, v, bias, seen):
@@ -74,8 +70,7 @@ def dense_forward(q, k, v, segments, causal):
     return heads_last(mixed, segments.shape[1]), (q, k, v, exponentials, total, mixed)
 
 
-def dense_backward(causal, kept, d_mixed):
-    del causal
+def dense_backward(_, kept, d_mixed):
     q, k, v, exponentials, total, mixed = kept
     length = d_mixed.shape[1]
     d_mixed = heads_first(d_mixed, k.shape[1])

@@ -65,8 +65,6 @@ def embed(params, config, ids, positions, compute):
 
 def block(config, attend, segments, positions):
     """hidden, layer, drop to hidden."""
-    del positions
-
     def one(hidden, layer, drop):
         q, k, v = (biased(project(hidden, layer["w" + name], 1), layer[name + "_bias"]) for name in "qkv")
         mixed = biased(project(attend(q, k, v, segments), layer["wo"], 2), layer["o_bias"])
@@ -81,7 +79,6 @@ def block(config, attend, segments, positions):
 
 
 def final(config, hidden, last):
-    del config, last
     return hidden
 
 

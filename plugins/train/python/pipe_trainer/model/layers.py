@@ -19,16 +19,18 @@ def for_gradients(tree, config, compute):
 
 def through_layers(block, hidden, blocks, config, compute, drop, first=0):
     """A scan, so that programs do not grow with depth; a layer's parameters become `compute` when it is reached.
-    `first`: the number of the first layer, for dropout."""
+    `first`: the number of the first layer, for dropout. Returns (hidden, the loads of experts as a stack or None)."""
     one = a_layer(block, config, compute, drop)
+    if config.experts:
+        return through_groups(one, hidden, blocks, config, first)
     layers = blocks, jnp.arange(first, first + config.layers)
-    return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)[0]
+    return lax.scan(lambda carry, layer: (one(carry, *layer), None), hidden, layers, unroll=config.unroll)
 
 
-def through_groups(block, hidden, blocks, config, compute, drop, first=0):
+def through_groups(one, hidden, blocks, config, first):
     """As `through_layers`, over groups of `expert_every` layers, of which the last has experts: `blocks["experts"]` has
-    those of all groups, and `block` also returns the load of such a layer. Returns (hidden, the loads as a stack)."""
-    one, every = a_layer(block, config, compute, drop), config.expert_every
+    those of all groups, and `one` also returns the load of such a layer."""
+    every = config.expert_every
     others = {name: part for name, part in blocks.items() if name != "experts"}
     groups = jax.tree.map(lambda leaf: leaf.reshape(-1, every, *leaf.shape[1:]),
                           (others, jnp.arange(first, first + config.layers)))
@@ -48,8 +50,5 @@ def a_layer(block, config, compute, drop):
     def one(hidden, layer, number):
         return block(hidden, for_gradients(layer, config, compute), partial(drop, layer=number))
 
-    if config.remat == "full":
-        return jax.checkpoint(one)
-    if config.remat == "dots":
-        return jax.checkpoint(one, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
-    return one
+    kept = {"dots": jax.checkpoint_policies.dots_with_no_batch_dims_saveable, "full": None}
+    return jax.checkpoint(one, policy=kept[config.remat]) if config.remat in kept else one

@@ -39,16 +39,13 @@ def init(config, key):
 
 
 def embed(params, config, ids, positions, compute):
-    del config, positions
     return lookup(params["embed"], ids, compute)
 
 
 def block(config, attend, segments, positions):
     """hidden, layer, drop to hidden."""
-    return rotated_block(config, attend, segments, rope_angles(config, positions))
+    angles = rope_angles(config, positions)
 
-
-def rotated_block(config, attend, segments, angles):
     def one(hidden, layer, drop):
         normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
         q = rotate(project(normed, layer["wq"], 1), angles)

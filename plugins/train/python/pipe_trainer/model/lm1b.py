@@ -44,8 +44,6 @@ def embed(params, config, ids, positions, compute):
 
 def block(config, attend, segments, positions):
     """hidden, layer, drop to hidden."""
-    del positions
-
     def one(hidden, layer, drop):
         normed = layer_norm(hidden, layer["attn_norm"], layer["attn_norm_bias"], config.norm_eps)
         q, k, v = (project(normed, layer[name], 1) for name in ("wq", "wk", "wv"))

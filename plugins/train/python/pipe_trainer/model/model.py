@@ -60,9 +60,9 @@ def forward_with_loads(params, config, x, attend=None, compute=jnp.float32, drop
     hidden = kind.embed(params, config, x, positions, compute)
     block = kind.block(config, attend, segments, positions)
     hidden = constrain(drop(hidden, "embedding"), "hidden")
-    hidden = through_layers(block, hidden, params["blocks"], config, compute, drop)
+    hidden, loads = through_layers(block, hidden, params["blocks"], config, compute, drop)
     last = for_gradients({name: leaf for name, leaf in params.items() if name.startswith("final")}, config, compute)
-    return kind.final(config, hidden, last), None
+    return kind.final(config, hidden, last), loads
 
 
 def readout(params, config, hidden):

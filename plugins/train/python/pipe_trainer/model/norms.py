@@ -22,8 +22,7 @@ def rms_norm_forward(x, scale, eps):
     return (wide * lax.rsqrt(square)).astype(x.dtype) * scale.astype(x.dtype), (x, scale, square)
 
 
-def rms_norm_backward(eps, kept, d_y):
-    del eps
+def rms_norm_backward(_, kept, d_y):
     x, scale, square = kept
     d_x, d_scale = through_division(x.astype(jnp.float32), scale, square, d_y)
     return d_x.astype(x.dtype), d_scale
@@ -48,8 +47,7 @@ def layer_norm_forward(x, scale, bias, eps):
     return normed * scale.astype(x.dtype) + bias.astype(x.dtype), (x, scale, bias, mean, square)
 
 
-def layer_norm_backward(eps, kept, d_y):
-    del eps
+def layer_norm_backward(_, kept, d_y):
     x, scale, bias, mean, square = kept
     d_centred, d_scale = through_division(x.astype(jnp.float32) - mean, scale, square, d_y)
     d_x = d_centred - jnp.mean(d_centred, axis=-1, keepdims=True)

@@ -82,8 +82,7 @@ def lookup(table, ids, compute):
     return constrain(table.astype(compute), "table")[ids]
 
 
-def lookup_backward(compute, kept, d_rows):
-    del compute
+def lookup_backward(_, kept, d_rows):
     table, ids = kept
     d_table = jnp.zeros(table.shape, jnp.float32).at[ids].add(d_rows.astype(jnp.float32))
     return constrain(d_table, "table").astype(table.dtype), None

@@ -23,7 +23,6 @@ class Penalties(NamedTuple):
 
 
 def no_dropout(x, place, layer=None):
-    del place, layer
     return x
 
 
@@ -48,11 +47,9 @@ def row_keys(seed, step, first, rows, purpose=OF_MASKS):
 
 def in_training(config, seed, step, first, rows):
     """Arguments of step.summed_loss for rows of a step."""
-    found = {}
-    if config.dropout:
-        found["drop"] = dropout(config.dropout, row_keys(seed, step, first, rows))
-    found["penalties"] = Penalties(config.label_smoothing, config.z_loss, config.balance, config.router_z)
-    return found
+    drop = dropout(config.dropout, row_keys(seed, step, first, rows)) if config.dropout else no_dropout
+    return {"drop": drop,
+            "penalties": Penalties(config.label_smoothing, config.z_loss, config.balance, config.router_z)}
 
 
 def average(decay, step, before, params):

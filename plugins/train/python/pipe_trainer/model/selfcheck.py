@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
 
 from ..exits import first_line
+from ..processes import of_all
 from . import attention, families, sharding
 
 ENOUGH = 0.999  # cosine; two correct forms in 16 bits are nearer
@@ -48,10 +48,9 @@ def together(action):
         why = f"disagrees with its reference: {error}"
     except Exception as error:  # a compiler, a runtime and a kernel have no common exception
         why = f"fails: {first_line(error)}"
-    if jax.process_count() > 1:
-        failed = np.asarray(multihost_utils.process_allgather(np.int32(why is not None))).ravel()
-        if failed.any() and why is None:
-            value, why = None, f"fails for worker {int(failed.argmax())}"
+    failed = of_all(why is not None)
+    if any(failed) and why is None:
+        value, why = None, f"fails for worker {failed.index(True)}"
     return value, why
 
 

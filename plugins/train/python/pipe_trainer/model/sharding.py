@@ -90,8 +90,7 @@ def mistakes(config, mesh):
 
 def of_state(mesh, state):
     """The sharding of each leaf of a state, which may be abstract."""
-    def sharding(path, leaf):
-        del leaf
+    def sharding(path, _):
         names = [getattr(key, "key", getattr(key, "name", None)) for key in path]
         axes = axes_of(names[-1])
         for lacking in (matrices.LACKING[name] for name in names if name in matrices.LACKING):

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import experts
-from .attention import with_bias
-from .layers import for_gradients, through_groups, through_layers
+from .attention import allowed, with_bias
+from .layers import for_gradients, through_layers
 from .norms import rms_norm
 from .primitives import gelu, lookup, project
 from .regularizers import no_dropout
@@ -64,7 +64,7 @@ def forward(params, config, ids, segments, given, given_segments, compute=jnp.fl
 
 def encode(params, config, ids, segments, compute, drop, training):
     """Returns (hidden states [B, T, d], loads)."""
-    seen = segments[:, :, None] == segments[:, None, :]
+    seen = allowed(segments, causal=False)
     bias = distance_bias(params["distances"]["encoder_bias"], ids.shape[1], both=True)
 
     def block(hidden, layer, drop):
@@ -73,7 +73,7 @@ def encode(params, config, ids, segments, compute, drop, training):
         return mlps(config, constrain(hidden, "hidden"), layer, drop, segments >= 0, training)
 
     hidden = constrain(drop(lookup(params["embed"], ids, compute), "embedding"), "hidden")
-    hidden, loads = through(block, hidden, params["encoder"], config, compute, drop)
+    hidden, loads = through_layers(block, hidden, params["encoder"], config, compute, drop)
     last = for_gradients(params["final_encoder_norm"], config, compute)
     return rms_norm(hidden, last, config.norm_eps), loads
 
@@ -94,16 +94,9 @@ def decode(params, config, read, segments, given, given_segments, compute, drop,
         return mlps(config, constrain(hidden, "hidden"), layer, drop, given_segments >= 0, training)
 
     hidden = drop(lookup(params["embed"], given, compute), "embedding", layer=2 * config.layers)
-    hidden, loads = through(block, constrain(hidden, "hidden"), params["decoder"], config, compute, drop,
-                            first=config.layers)
+    hidden, loads = through_layers(block, constrain(hidden, "hidden"), params["decoder"], config, compute, drop,
+                                   first=config.layers)
     return rms_norm(hidden, for_gradients(params["final_norm"], config, compute), config.norm_eps), loads
-
-
-def through(block, hidden, stack, config, compute, drop, first=0):
-    """Returns (hidden states, loads or None)."""
-    if config.experts:
-        return through_groups(block, hidden, stack, config, compute, drop, first)
-    return through_layers(block, hidden, stack, config, compute, drop, first), None
 
 
 def attended(layer, hidden, other, bias, seen):

@@ -41,7 +41,7 @@ class Classes(Drawn):
 
     def answers(self, params, labels, hidden, targets, weights):
         from . import labelled
-        return labelled.answers_of_head(params, self.model, hidden, targets, weights)
+        return labelled.judged(weights > 0, targets, labelled.scores(params, self.model, None, hidden))
 
     def of_ids(self, rows):
         return None

@@ -55,13 +55,7 @@ def answers(params, config, labels, hidden, targets, weights):
     [R, K, 4]: THERE, LABEL, ANSWER, NATS of each document; nats are those of its label among all labels."""
     places, classes, there = told(labels, targets, (weights > 0) & (targets != config.eos))
     hidden = jnp.take_along_axis(hidden, places[..., None], axis=1)
-    return judged(scores(params, config, labels, hidden), classes, there)
-
-
-def answers_of_head(params, config, hidden, classes, weights):
-    """As `answers`, for a head over labels: `classes` [R, K] are those of documents."""
-    there = weights > 0
-    return judged(scores(params, config, None, hidden), classes, there)
+    return judged(there, classes, scores(params, config, labels, hidden))
 
 
 def scores(params, config, labels, hidden):
@@ -71,7 +65,8 @@ def scores(params, config, labels, hidden):
     return jnp.matmul(states, head.astype(states.dtype), preferred_element_type=jnp.float32)
 
 
-def judged(scores, classes, there):
+def judged(there, classes, scores):
+    """The answers of `scores` [R, K, C]."""
     nats = -jnp.take_along_axis(nn.log_softmax(scores), classes[..., None], axis=-1)[..., 0]
     return jnp.stack([there.astype(jnp.float32), classes.astype(jnp.float32),
                       jnp.argmax(scores, axis=-1).astype(jnp.float32), nats], axis=-1)
@@ -97,9 +92,3 @@ def hidden_at(params, config, ids, ends, places, begun=None):
 def outputs(states, head):
     """[R, K, d] and [d, V] to float32 [R, K], in float32: a number has no other precision."""
     return jnp.matmul(states.astype(jnp.float32), head[:, 0].astype(jnp.float32))
-
-
-def number_answers(params, config, hidden, targets, weights):
-    """hidden [R, K, d]: the states of the first positions. Returns float32 [R, K, 3]: THERE, LABEL and ANSWER of
-    each document, which are numbers in standard units."""
-    return jnp.stack([weights, targets, outputs(*model.readout(params, config, hidden))], axis=-1)

@@ -30,7 +30,6 @@ def positions_at_a_time(config, rows_per_device, length=None):
 def cross_entropy(config, positions, penalties, head, hidden, targets, weights):
     """The sum of weighted nats. hidden [B, T, d], head [d, Vp], targets and weights [B, T]. Its gradient is that of
     `penalties`, which adds label smoothing and z-loss: nats compare between runs, what is minimised would not."""
-    del penalties
     head = head.astype(hidden.dtype)
 
     def add(total, piece):
@@ -74,8 +73,7 @@ def slope(config, penalties, logits, shifted, normalizer, targets):
     return chances - wanted
 
 
-def backward(config, positions, penalties, gradient, scale):
-    del config, positions, penalties
+def backward(_config, _positions, _penalties, gradient, scale):
     d_head, d_hidden = gradient
     return d_head * scale.astype(d_head.dtype), d_hidden * scale.astype(d_hidden.dtype), None, None
 

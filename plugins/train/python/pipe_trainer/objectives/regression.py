@@ -55,8 +55,12 @@ class Regression(Classes):
         return jnp.sum(weights * (outputs(states, head) - targets) ** 2), weights
 
     def answers(self, params, labels, hidden, targets, weights):
-        from .labelled import number_answers
-        return number_answers(params, self.model, hidden, targets, weights)
+        """Returns THERE, LABEL and ANSWER of each document, which are numbers in standard units."""
+        import jax.numpy as jnp
+
+        from ..model import model
+        from .labelled import outputs
+        return jnp.stack([weights, targets, outputs(*model.readout(params, self.model, hidden))], axis=-1)
 
     def collected(self, labels):
         from .answers import Guesses

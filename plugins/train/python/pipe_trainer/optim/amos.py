@@ -1,6 +1,8 @@
 """Amos (Tian and Parikh 2022): Adam's direction with a decay of weights, and of the learning rate, that lead each
 parameter to an expected scale."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -18,11 +20,8 @@ def expected(name, shape, family):
         return 1.0 if family == "lm1b" else (2 / shape[-1]) ** 0.5
     come = inputs(name, len(shape))
     if come:
-        width = 1
-        for axis in come:
-            width *= shape[axis]
         halved = name in ("w_down", "experts_down")  # their inputs are, by what is before them
-        return ((2 if halved else 1) / width) ** 0.5
+        return ((2 if halved else 1) / math.prod(shape[axis] for axis in come)) ** 0.5
     return 0.5 if name.endswith("bias") else 1.0
 
 
@@ -32,8 +31,7 @@ def scale(b2, family):
             return jnp.zeros(without(averaged(name, leaf.ndim), leaf.shape))
         return {"count": jnp.int32(0), "squares": mapped(zeros, params), "progress": mapped(zeros, params)}
 
-    def update(grads, state, params, *, rate, **others):
-        del others
+    def update(grads, state, params, *, rate, **_):
         count = state["count"] + 1
         unbiased = 1.0 - b2 ** count.astype(jnp.float32)
         square = mapped(lambda name, grad: jnp.mean(jnp.square(grad), axis=averaged(name, grad.ndim)), grads)

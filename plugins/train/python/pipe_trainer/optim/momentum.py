@@ -11,8 +11,7 @@ def of_updates(decay):
     def init(params):
         return {"momentum": jax.tree.map(jnp.zeros_like, params)}
 
-    def update(directions, state, params=None, *, rate, **others):
-        del params, others
+    def update(directions, state, params=None, *, rate, **_):
         mean = jax.tree.map(lambda before, now: decay * before + (1.0 - decay) * rate * now, state["momentum"],
                             directions)
         return jax.tree.map(lambda leaf: jnp.where(rate > 0, leaf / rate, 0.0), mean), {"momentum": mean}

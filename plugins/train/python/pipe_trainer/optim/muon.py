@@ -28,7 +28,6 @@ def scale(momentum, b1, b2, eps):
         return {"adam": adam.init(others(params)), "momentum": jax.tree.map(jnp.zeros_like, picked(params, hidden))}
 
     def update(grads, state, params=None):
-        del params
         directions, moments = adam.update(others(grads), state["adam"])
         grads = picked(grads, hidden)
         mean = jax.tree.map(lambda before, grad: momentum * before + (1.0 - momentum) * grad, state["momentum"], grads)

@@ -47,27 +47,13 @@ def make(optimizer, family="llama"):
     return optax.chain(*PARTS[optimizer.name](optimizer, family))
 
 
-def adamw_parts(optimizer, family):
-    del family
-    return optax.scale_by_adam(b1=optimizer.b1, b2=optimizer.b2, eps=optimizer.eps), decay(optimizer)
-
-
-def adafactor_parts(optimizer, family):
-    del family
-    scale = adafactor.scale(optimizer.b2_exponent, optimizer.threshold, optimizer.parameter_scale)
-    return (scale, *averaging(optimizer), decay(optimizer))
-
-
-def amos_parts(optimizer, family):
-    return amos.scale(optimizer.b2, family), *averaging(optimizer)
-
-
-def muon_parts(optimizer, family):
-    del family
-    return muon.scale(optimizer.momentum, optimizer.b1, optimizer.b2, optimizer.eps), decay(optimizer)
-
-
-PARTS = {"adamw": adamw_parts, "adafactor": adafactor_parts, "amos": amos_parts, "muon": muon_parts}
+PARTS = {
+    "adamw": lambda keys, family: (optax.scale_by_adam(b1=keys.b1, b2=keys.b2, eps=keys.eps), decay(keys)),
+    "adafactor": lambda keys, family: (adafactor.scale(keys.b2_exponent, keys.threshold, keys.parameter_scale),
+                                       *averaging(keys), decay(keys)),
+    "amos": lambda keys, family: (amos.scale(keys.b2, family), *averaging(keys)),
+    "muon": lambda keys, family: (muon.scale(keys.momentum, keys.b1, keys.b2, keys.eps), decay(keys)),
+}
 
 
 def decay(optimizer):

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import jax
 
-from ..config import AUTO, Lora
+from ..config import AUTO, Lora, MeshShape
 from ..exits import BadJob
 from ..model import experts, families, lora, sharding
 from ..model.model import shapes
@@ -55,7 +55,7 @@ class Candidate:
         """Returns the config with these values."""
         return replace(config, model=replace(config.model, remat=self.remat),
                        batch=replace(config.batch, micro=self.micro),
-                       mesh=replace(config.mesh, data=self.data, fsdp=self.fsdp, tensor=self.tensor))
+                       mesh=MeshShape(self.data, self.fsdp, self.tensor))
 
     def shown(self):
         return {"batch.micro": self.micro, "model.remat": self.remat,
@@ -103,8 +103,7 @@ def unbounded(config, count, slices=1):
     free = {name for section, name in config.auto if section == "mesh"}
     if not free:
         return config
-    data, fsdp, tensor = meshes(config, count, slices)[0]
-    return replace(config, mesh=replace(config.mesh, data=data, fsdp=fsdp, tensor=tensor))
+    return replace(config, mesh=MeshShape(*meshes(config, count, slices)[0]))
 
 
 def first(config, count, slices=1):

@@ -37,14 +37,14 @@ class NoTopology(Exception):
 
 def lowered(config, devices_):
     """Returns the program of the step of a config, whose shape is complete, before any compiler."""
+    from ..checkpoints import ckpt
     from .arrangement import arrange
     from .programs import base_of, state_of, train_program
 
     setup = arrange(config, devices_)
     config, mesh = setup.config, setup.mesh
     shapes, layout = state_of(setup)
-    state = jax.tree.map(lambda leaf, where: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=where), shapes,
-                         layout)
+    state = ckpt.abstract(shapes, layout)
     micro, rows = config.batch.micro, config.batch.rows // config.batch.micro
     # Without loss weights: they are one byte an id, which no figure shows.
     batch = (jax.ShapeDtypeStruct((micro, rows, config.model.seq_len + 1), jnp.int32),
@@ -77,7 +77,6 @@ def figure_of(config, devices_):
                       seconds=seconds)
     held = program.memory_analysis()
     cost = program.cost_analysis() or {}
-    cost = cost[0] if isinstance(cost, list) else cost
     peak = (held.argument_size_in_bytes + held.temp_size_in_bytes + held.output_size_in_bytes
             - held.alias_size_in_bytes)
     return Figure(peak, held.argument_size_in_bytes, held.temp_size_in_bytes, cost.get("flops"),

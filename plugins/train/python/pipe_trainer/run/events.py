@@ -2,12 +2,12 @@
 
 import contextlib
 import json
-import math
 import os
 import sys
 import threading
 import time
 
+from ..atomic import finite
 from ..objectives.registry import LOGGED
 
 HEARTBEAT_SECONDS = 5.0
@@ -81,17 +81,6 @@ class Events:
         self._done.set()
 
 
-def finite(value):
-    """Replaces NaN and infinity by None (null): JSON has neither."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    return value
-
-
 def short(value):
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
@@ -109,17 +98,15 @@ class Clock:
         self.seconds[self._names[-1]] = self.seconds.get(self._names[-1], 0.0) + now - self._since
         self._since = now
 
+    @contextlib.contextmanager
     def enter(self, name):
         self._turn()
         self._names.append(name)
-        return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._turn()
-        self._names.pop()
+        try:
+            yield
+        finally:
+            self._turn()
+            self._names.pop()
 
     def become(self, name):
         """Sets the bucket that runs when no other does."""

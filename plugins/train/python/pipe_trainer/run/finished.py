@@ -34,24 +34,21 @@ class Finished(NamedTuple):
         return Config(model=self.model, objective=ObjectiveKeys(**keys))
 
 
-def export_of(run):
-    """Returns the export of a run directory, or the directory itself if it is an export."""
-    for place in (run / "export", run):
-        if (place / "model.safetensors").is_file():
-            return place
-    raise FileNotFoundError(f"{run}: no export/model.safetensors there; a run that ended with `export: true` "
-                            f"has one")
-
-
 def find(run):
     """Opens a run. Also finds the devices."""
+    import jax
+
     from ..data import number_labels
     from ..export import export
     from . import devices
     devices.find(os.environ)
-    place = export_of(run)
+    place = export.place_in(run)
+    if place is None:
+        raise FileNotFoundError(f"{run}: no export/model.safetensors there; a run that ended with `export: true` "
+                                f"has one")
     params, model, facts = export.read(place)
-    return Finished(place, params, model, facts, number_labels.of_facts(facts.get("labels")))
+    # Else each batch would bring all of them to the device anew.
+    return Finished(place, jax.device_put(params), model, facts, number_labels.of_facts(facts.get("labels")))
 
 
 def bounded(kind, low, high):

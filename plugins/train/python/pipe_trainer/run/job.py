@@ -11,9 +11,8 @@ from ..exits import BadJob
 from ..model import families
 from ..objectives import registry
 
-PLAIN = {"seed": (int, 0), "steps": (int, 1), "log_every": (int, 1), "eval_every": (int, 0),
-         "checkpoint_every": (int, 1), "keep_checkpoints": (int, 1), "threads": (int, 0),
-         "steps_before": (int, 0)}  # type, minimum
+LEAST = {"seed": 0, "steps": 1, "log_every": 1, "eval_every": 0, "checkpoint_every": 1, "keep_checkpoints": 1,
+         "threads": 0, "steps_before": 0}  # of whole numbers
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,8 @@ def parse(raw, mistakes=()):
     known = [part.name for part in fields(Job) if part.name != "shape_keys"]
     mistakes += unknown(raw, [*known, "pipe_job"], "job")
     values = {key: raw[key] for key in known if key in raw and key != "config"}
-    for key, (kind, low) in PLAIN.items():
-        if key in values and (not is_a(values[key], kind) or values[key] < low):
+    for key, low in LEAST.items():
+        if key in values and (not is_a(values[key], int) or values[key] < low):
             mistakes.append(f"job.{key}: wants a whole number of at least {low}, and is {show(values[key])}")
     for key, wanted in (("data", ("dir", "train", "validation")), ("tokenizer", ())):
         part = values.get(key, {})

@@ -7,6 +7,7 @@ from ..checkpoints import ckpt
 from ..exits import BAD_DATA, Ended
 from ..model import lora, model, sharding
 from ..optim import guard, step
+from ..processes import agreed
 
 
 def state_of(setup):
@@ -70,8 +71,7 @@ class Programs:
         call is one of all processes together."""
         if self._base is None and self._setup.config.lora.rank:
             start = self._setup.start
-            mine = int(start.digest[:7], 16)
-            if ckpt.agree(mine) != mine:
+            if agreed(start.digest) != start.digest:
                 raise Ended(BAD_DATA, f"init_from: {start.directory}: is not the model that the first process has; "
                                       f"copy that one here")
             self._base = self._started()

@@ -1,14 +1,12 @@
 """A whole run: sets up, trains, evaluates, writes the results."""
 
-import json
 import os
 from functools import partial
 from pathlib import Path
 
 import jax
 
-from ..atomic import read_json, write_text
-from ..checkpoints import ckpt
+from ..atomic import read_json, write_json
 from ..checkpoints.resume import adapters_of
 from ..config import Export, as_dict
 from ..data import sentencepiece_model
@@ -19,6 +17,7 @@ from ..eval.held_out import HeldOut
 from ..exits import Ended
 from ..export import costs, export, gguf_tokenizer
 from ..model.selfcheck import check_attention
+from ..processes import agreed
 from . import candidates, devices
 from .board import Board
 from .events import Clock
@@ -43,12 +42,12 @@ def run(job, events, stop):
     job.run_dir.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:
-        write_text(job.run_dir / "config.json", json.dumps({**whole, "fit": setup.fit}, indent=1))
+        write_json(job.run_dir / "config.json", {**whole, "fit": setup.fit}, indent=1)
     held_out = HeldOut(setup, events)
-    samples = Samples(setup, setup.rows.model_path, events)
+    samples_fit = bool(job.prompts) and candidates.holds_whole(setup)
+    samples = Samples(setup, events, samples_fit)
     text = text_of_rows(setup, events) if held_out.labels is not None and main else None
-    prompts_fit = job.prompts and candidates.holds_whole(setup)
-    if job.prompts and not prompts_fit:
+    if job.prompts and not samples_fit:
         events.emit("warn", text="no samples are written: one device cannot hold the whole model beside its part of "
                                  "the training; `pipe sample` writes them from the export")
 
@@ -59,17 +58,14 @@ def run(job, events, stop):
         events.emit("eval", split=job.data["validation"], **scores)
         if text is not None:
             events.emit("mistakes", documents=held_out.mistakes(text))
-        if prompts_fit:
-            whole = loop.whole_parameters()  # a collective: on every process
-            if main:
-                samples(whole)
+        samples(loop.whole_parameters)
         return scores
 
     loop = Loop(setup, events, clock, stop, evaluate)
     try:
         loop.begin()
         before = read_json(job.run_dir / "result.json") or {}
-        if loop.done >= job.steps and ckpt.agree(before.get("steps") == loop.done):  # the first process writes it
+        if loop.done >= job.steps and agreed(before.get("steps") == loop.done):  # the first process writes it
             events.emit("bye", summary=before)
             loop.checkpoints.close()
             return
@@ -131,18 +127,15 @@ def finish(loop, clock, counted, samples, held_out):
     summary["goodput"] = clock.goodput()
     summary["fit"] = setup.fit
     if jax.process_index() == 0:
-        write_text(job.run_dir / "result.json", json.dumps(summary, indent=1, ensure_ascii=False))
+        write_json(job.run_dir / "result.json", summary, indent=1, ensure_ascii=False)
     events.phase("done")
     events.emit("bye", summary=summary)
 
 
 def of_best(loop, step, best, samples):
     """Returns the facts of the model card for an export that is not of the last step."""
-    samples_fit = loop.job.prompts and candidates.holds_whole(loop.setup)
-    whole = loop.whole_parameters() if samples_fit else None
-    written = samples.written(whole) if samples_fit and not jax.process_index() else []
     tokens = loop.checkpoints.facts(step)["samples_consumed"] * loop.config.model.seq_len
-    return {"steps": step, "tokens": tokens, "evaluation": best, "samples": written}
+    return {"steps": step, "tokens": tokens, "evaluation": best, "samples": samples.written(loop.whole_parameters)}
 
 
 def write_export(loop, facts, samples, held_out):
@@ -173,7 +166,6 @@ def of_leaner(loop, params, facts, samples, held_out):
     """Returns (the parameters that are exported, {file: type} of the files beside them, the facts of the model card
     that differ)."""
     setup, wanted, events = loop.setup, loop.config.export, loop.events
-    samples_fit = wanted.prune and loop.job.prompts and candidates.holds_whole(setup)
     params, rows, files = costs.measured(params, setup.config.model, wanted, facts["evaluation"],
                                          lambda other: loop.price(other, held_out.score),
                                          lambda text: events.emit("warn", text=text))
@@ -184,7 +176,7 @@ def of_leaner(loop, params, facts, samples, held_out):
     more = {"leaner": rows}
     if wanted.prune:
         more["evaluation"] = rows[1]
-        more["samples"] = samples.written(params) if samples_fit and not jax.process_index() else []
+        more["samples"] = samples.written(lambda: params)
     if wanted.gguf != "none":
         model = sentencepiece_model.read(Path(setup.rows.model_path).read_bytes())
         more["bytes_of_rows"] = held_out.share_of(gguf_tokenizer.bytes_of(model))

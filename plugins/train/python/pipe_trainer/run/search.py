@@ -3,7 +3,6 @@
 A run keeps its choice in `fit.json`. It searches again only if the devices, the config or the versions differ.
 """
 
-import ast
 import contextlib
 import dataclasses
 import hashlib
@@ -12,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import jax
-import numpy as np
-from jax.experimental import multihost_utils
 
-from ..atomic import write_text
+from ..atomic import read_json, write_json
 from ..config import as_dict
 from ..exits import BAD_JOB, ENVIRONMENT, BadJob, Ended
 from ..model import sharding
+from ..processes import agreed
 from . import candidates, compiled, devices as machine, memory, slices
 from .memory import GIB, Figure
 
 MOST_COMPILES = 6
 MOST_DEATHS = 2  # compilations that end with an error, before the search gives up
 KEPT = "fit.json"
+ROOMS_OF_A_STEP = ("data", "model", "objectives", "optim")  # all that a step computes is made there
 
 
 @dataclass
@@ -88,8 +87,8 @@ def resolve(config, devices, run_dir, tell=lambda text: None):
         return config, told(config, None, None, where)
     key = key_of(config, where)
     kept = agreed(read_kept(Path(run_dir) / KEPT, key))
-    if kept is not None and candidates.Candidate(**kept["candidate"]) in candidates.every(config, count, slices_):
-        candidate = candidates.Candidate(**kept["candidate"])
+    candidate = kept and candidates.Candidate(**kept["candidate"])
+    if candidate in candidates.every(config, count, slices_):
         return candidate.of(config), told(candidate.of(config), kept["figure"], usable, where, kept=True)
 
     def measure(candidate):
@@ -117,14 +116,6 @@ def measured(config, devices):
         except compiled.NoTopology:
             pass
     return compiled.figure_of(config, devices)
-
-
-def agreed(value):
-    """Returns the value of the first process on all of them, so that all search in the same way."""
-    if jax.process_count() == 1:
-        return value
-    text = json.dumps(value).encode()[:4096].ljust(4096)
-    return json.loads(bytes(multihost_utils.broadcast_one_to_all(np.frombuffer(text, np.uint8))).decode())
 
 
 def told(config, figure, usable, where, kept=False):
@@ -180,38 +171,22 @@ def versions():
     found = {name: value for name, value in machine.versions().items() if name in ("jax", "jaxlib", "optax")}
     with contextlib.suppress(metadata.PackageNotFoundError):
         found["libtpu"] = metadata.version("libtpu")
-    digest = hashlib.sha256()
-    for path in sorted(modules_of("optim/step", "model/attention", "model/sharding", "objectives/loss")):
+    digest, package = hashlib.sha256(), Path(__file__).resolve().parents[1]
+    for path in sorted(path for room in ROOMS_OF_A_STEP for path in (package / room).glob("*.py")):
         digest.update(path.read_bytes())
     return {**found, "step": digest.hexdigest()[:16]}
 
 
-def modules_of(*names):
-    """Returns the files of these modules of ours and of the modules that they import, directly or not."""
-    package = Path(__file__).resolve().parents[1]
-    found, wanted = set(), [package / f"{name}.py" for name in names]
-    while wanted:
-        path = wanted.pop()
-        if path in found or not path.is_file():
-            continue
-        found.add(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                place = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-                wanted += [place.with_suffix(".py"), *(place / f"{alias.name}.py" for alias in node.names)]
-    return found
-
-
 def keep(path, key, candidate, figure):
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps({"pipe_fit": 1, **key, "candidate": dataclasses.asdict(candidate),
-                                 "figure": figure.shown()}, indent=1))
+    write_json(path, {"pipe_fit": 1, **key, "candidate": dataclasses.asdict(candidate), "figure": figure.shown()},
+               indent=1)
 
 
 def read_kept(path, key):
     """Returns the kept choice; None if the file is missing, damaged, or written for another run."""
+    kept = read_json(path) or {}
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["pipe_fit"] != 1 or any(kept[name] != value for name, value in key.items()):
             return None
         candidate = candidates.Candidate(**kept["candidate"])
@@ -220,5 +195,5 @@ def read_kept(path, key):
             return None
         figure = {str(name): float(value) for name, value in kept["figure"].items()}
         return {"candidate": dataclasses.asdict(candidate), "figure": figure}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None

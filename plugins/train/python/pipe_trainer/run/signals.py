@@ -27,8 +27,7 @@ class Stop:
         # The plugin's watchdog sends SIGQUIT to a silent run, for the stacks of its threads.
         faulthandler.register(signal.SIGQUIT, file=sys.stderr, all_threads=True, chain=False)
 
-    def _handle(self, number, frame):
-        del frame
+    def _handle(self, number, _):
         now = time.monotonic()
         if self.asked:
             first, came = self._first

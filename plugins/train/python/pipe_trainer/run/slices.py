@@ -13,6 +13,7 @@ GIB = 1 << 30
 class Generation:
     """Devices are counted as in JAX: a core of v2 and v3, a chip of the others."""
     kind: str             # the beginning of device_kind
+    tflops: float         # published peak of a device: bf16, dense
     gib: float            # memory of a device, for a program
     per_name: int         # units of a name's number for each chip; 2: the number counts cores
     per_chip: int         # devices of a chip
@@ -24,12 +25,12 @@ FLAT = {1: "1x1", 4: "2x2", 8: "2x4", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x1
 SQUARE = {4: "2x2", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
 CUBE = {4: "2x2x1", 8: "2x2x2", 16: "2x2x4", 32: "2x4x4", 64: "4x4x4", 128: "4x4x8", 256: "4x8x8"}
 GENERATIONS = {
-    "v2": Generation("TPU v2", 7.48, 2, 2, 4, SQUARE),
-    "v3": Generation("TPU v3", 15.48, 2, 2, 4, SQUARE),
-    "v4": Generation("TPU v4", 30.75, 2, 1, 4, CUBE),
-    "v5e": Generation("TPU v5 lite", 15.75, 1, 1, 8, FLAT),
-    "v5p": Generation("TPU v5", 95.0, 2, 1, 4, CUBE),
-    "v6e": Generation("TPU v6 lite", 31.25, 1, 1, 8, FLAT),
+    "v2": Generation("TPU v2", 23, 7.48, 2, 2, 4, SQUARE),
+    "v3": Generation("TPU v3", 61.5, 15.48, 2, 2, 4, SQUARE),
+    "v4": Generation("TPU v4", 275, 30.75, 2, 1, 4, CUBE),
+    "v5e": Generation("TPU v5 lite", 197, 15.75, 1, 1, 8, FLAT),
+    "v5p": Generation("TPU v5", 459, 95.0, 2, 1, 4, CUBE),
+    "v6e": Generation("TPU v6 lite", 918, 31.25, 1, 1, 8, FLAT),
 }
 OTHER_NAMES = {"v5litepod": "v5e", "v6litepod": "v6e"}
 OTHER_KINDS = {"TPU v5e": "v5e", "TPU v5p": "v5p", "TPU v6e": "v6e"}

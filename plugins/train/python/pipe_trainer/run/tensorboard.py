@@ -7,6 +7,8 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+
 from ..data.crc32c import masked
 
 VERSION = b"brain.Event:2"
@@ -32,8 +34,10 @@ def event(step, wall_time, what):
 
 
 def summary(tag, value):
-    """Encodes Event.summary 5: Summary.value 1: tag 1, simple_value 2."""
-    return sub(5, sub(1, sub(1, tag.encode()) + b"\x15" + struct.pack("<f", value)))
+    """Encodes Event.summary 5: Summary.value 1: tag 1, simple_value 2. A number that float32 cannot hold becomes
+    infinite: a perplexity may be one."""
+    with np.errstate(over="ignore"):
+        return sub(5, sub(1, sub(1, tag.encode()) + b"\x15" + np.array(value, "<f4").tobytes()))
 
 
 def frame(data):

@@ -4,17 +4,17 @@ from functools import lru_cache
 
 from ..model import experts, families, model
 from ..objectives import registry
+from . import slices
 
-# bf16, dense, of one device as JAX counts devices. A key is the beginning of device_kind.
-PEAK_TFLOPS = {
-    "TPU v2": 23, "TPU v3": 61.5, "TPU v4": 275, "TPU v5 lite": 197, "TPU v5e": 197, "TPU v5p": 459, "TPU v5": 459,
-    "TPU v6 lite": 918, "TPU v6e": 918,
-    "NVIDIA A100": 312, "NVIDIA H100": 989, "NVIDIA H200": 989,
-}
+# bf16, dense, of one device. A key is the beginning of device_kind. `slices` has those of TPUs.
+PEAK_TFLOPS = {"NVIDIA A100": 312, "NVIDIA H100": 989, "NVIDIA H200": 989}
 
 
 def peak_tflops(kind):
     """Returns the published peak of a kind of device; None if there is none."""
+    generation = slices.generation_of(kind)
+    if generation is not None:
+        return slices.GENERATIONS[generation].tflops
     return next((value for name, value in PEAK_TFLOPS.items() if kind.startswith(name)), None)
 
 
