@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "cli/report/kept_run.h"
 #include "cli/report/workers_run.h"
 #include "cli/terminal/command_line.h"
