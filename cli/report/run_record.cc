@@ -151,6 +151,8 @@ double TimeOf(const Json& json) { return JsonFields::ReadLoosely<double>(json["a
 void TakeUnit(const Json& json, RunRecord& record) {
   RecordedUnit& unit = record.units.emplace_back(JsonFields::ReadLoosely<RecordedUnit>(json));
   unit.end = std::max(unit.begin, unit.end);
+  // Earlier versions wrote a stop as a failure with this text.
+  if (unit.failed == "stopped") unit.stopped = true, unit.failed.clear();
 }
 
 void TakeMoment(const Json& json, RunRecord& record) {

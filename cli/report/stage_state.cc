@@ -11,6 +11,17 @@ namespace {
 
 constexpr std::size_t kReadFailures = 200;  // of a segment, in which names of stages are searched
 
+/// Records of earlier versions have it only in a note.
+bool IsComplete(const RunRecord& record, const std::string& segment) {
+  if (record.completed.contains(segment)) return true;
+  if (!record.reached.empty()) return false;
+  const std::string complete = StrCat("stage '", segment, "' is complete");
+  const std::string published = StrCat("stage '", segment, "' published ");
+  return std::any_of(record.notes.begin(), record.notes.end(), [&](const RecordedNote& note) {
+    return note.text == complete || note.text.starts_with(published);
+  });
+}
+
 bool IsReached(const RunRecord& record, const std::string& segment) {
   if (record.reached.contains(segment)) return true;
   const auto of_it = [&](const auto& entry) { return StageOfUnit(entry.unit) == segment; };
@@ -42,7 +53,7 @@ std::string StateOf(const RunRecord& record, const RecordedStage& stage) {
     }
     if (failed) return names_this || (!named && stage.name == segment) ? "failed" : "stopped";
   }
-  if (record.completed.contains(segment)) return stage.state == "copy" ? "copied" : "done";
+  if (IsComplete(record, segment)) return stage.state == "copy" ? "copied" : "done";
   if (!IsReached(record, segment)) return "not reached";
   if (!record.end) return record.alive ? "running" : "killed";
   return record.end->outcome == "done" ? (stage.state == "copy" ? "copied" : "done") : "stopped";

@@ -65,10 +65,10 @@ TEST(StageStateTest, WithoutAnEndItRunsOrWasKilled) {
   EXPECT_EQ(States(record), "running, running, running, not reached, not reached, up to date");
 }
 
-TEST(StageStateTest, UnitsTellThatTheirStageWasReached) {
+TEST(StageStateTest, OldRecordsTellByTheirNotesAndUnits) {
   RunRecord record = EndedRun("cancelled");
   record.reached.clear();
-  record.completed = {{"text", 0.5}};
+  record.notes = {{0.5, "stage 'text' published out/text"}};
   RecordedUnit unit;
   unit.unit = "packed/0000-*";
   record.units.push_back(unit);
@@ -142,6 +142,17 @@ TEST(RunRecordTest, HowAStageIsMadeComesBack) {
   const std::string html = RecipeSection(*record);
   for (const std::string_view piece : {"seed 7", "00ff", "icu 72.1", "a.txt", "form: nfc"})
     EXPECT_NE(html.find(piece), std::string::npos) << piece;
+}
+
+TEST(RunRecordTest, OldRecordOfAStopIsNoFailure) {
+  const Result<RunRecord> record = ParseRunRecord(
+      EncodeEvent(RecordedBegin{}) +
+      "{\"event\":\"unit\",\"unit\":\"a/-\",\"end\":1,\"failed\":\"stopped\"}\n"
+      "{\"event\":\"sample\",\"at\":1,\"cpu\":2,\"rss\":3,\"disk_free\":1099511627776,\"units\":1}\n");
+  ASSERT_TRUE(record.ok());
+  EXPECT_TRUE(record->units.at(0).stopped);
+  EXPECT_EQ(record->units.at(0).failed, "");
+  EXPECT_EQ(record->moments.at(0).to_disk, 0u) << "what a disk has left is not what a run wrote";
 }
 
 TEST(ReportPageTest, DroppedHoldsWhatWasDroppedAndNoShareIsAboveOne) {
