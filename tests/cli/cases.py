@@ -50,7 +50,7 @@ class Command:
     def run(self, directory, environment):
         done = subprocess.run(["sh", "-c", self.text], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=100, check=False)
-        self.code = done.returncode
+        self.code = done.returncode if done.returncode >= 0 else 128 - done.returncode  # as a shell counts a signal
         self.said = {"err": done.stderr.decode(errors="backslashreplace").splitlines(),
                      "out": done.stdout.decode(errors="backslashreplace").splitlines()}
 
