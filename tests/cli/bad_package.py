@@ -3,7 +3,7 @@
 
     bad_package.py PIPE machine    a file beside the text that is another one on this machine, also later
     bad_package.py PIPE package    objects that are lost, damaged or of another plan
-    bad_package.py PIPE submit     two calls at once; a time and a scratch that are none; a record of no use
+    bad_package.py PIPE submit     two calls at once; a scratch that cannot be made; a record of no use
 """
 
 import json
@@ -233,7 +233,7 @@ class Package:
 
 
 class Submit:
-    """`pipe submit` before another call, an impossible time or scratch, or a record that nobody can use."""
+    """`pipe submit` beside another call, with an impossible scratch, or before a record that nobody can use."""
 
     def __init__(self, program, root):
         self.program, self.root = program, root
@@ -262,13 +262,9 @@ class Submit:
                 same(self.one, run)
 
     @scenario
-    def a_time_or_a_scratch_that_workers_would_refuse(self):
-        """A time is refused before any of them starts; workers whose scratch cannot be made do not start again and again."""
-        run = self.new("time")
-        for duration in ("-1m", "0", "soon", ""):
-            expect(run, run.on_local("--for", duration), REFUSED, "--for: is no time such as 90s")
-        if run.package("plan.json").exists():
-            fail("a call that was refused has planned", run)
+    def workers_whose_scratch_cannot_be_made(self):
+        """They do not start again and again."""
+        run = self.new("scratch")
         (run.work.parent / "file").write_text("")
         expect(run, run.on_local("--scratch", run.work.parent / "file" / "scratch"), FAILED, "exit status 78")
         expect(run, run.on_local(), DONE)
