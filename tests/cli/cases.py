@@ -109,10 +109,10 @@ class Case:
 
 
 def section_bytes(content, form, times):
-    text = "".join(content.replace("<n>", str(number)) for number in range(int(times))) if times else content
-    if form != "bytes":
-        return text.encode(form or "utf-8")
-    return re.sub(rb"\\(?:x([0-9a-f]{2})|\n)", lambda found: bytes.fromhex((found[1] or b"").decode()), text.encode())
+    numbered = (content.replace("<n>", str(number)) for number in range(int(times or 1)))
+    text = "".join(numbered) if times and "<n>" in content else content * int(times or 1)
+    return text.encode(form or "utf-8") if form != "bytes" else re.sub(
+        rb"\\(?:x([0-9a-f]{2})|\n)", lambda found: bytes.fromhex((found[1] or b"").decode()), text.encode())
 
 
 def self_test():
