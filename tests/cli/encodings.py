@@ -1,38 +1,20 @@
 #!/usr/bin/env python3
-"""Files that are read as text and have other contents: formats that are not text, and text in encodings other than
-UTF-8.
+"""Text in another encoding gives the bytes that it gives in UTF-8, also in a run that is resumed, and damaged lines end a run early.
 
     encodings.py PIPE [SCENARIO...]
 
-Each case is a file of its own, with a name that tells nothing, and is read by a pipeline of its own.
+Messages about formats and encodings are cases below cases/encodings.
 """
 
-import bz2
 import gzip
 import io
 import lzma
-import random
 import re
-import struct
 import sys
 import tarfile
-import zipfile
 
 import replan_support as support
-from replan_support import Sandbox, check, check_says, corpus
-
-RANDOM = random.Random(15)
-NOISE = RANDOM.randbytes(5000)
-WARC = (b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 30\r\n\r\n" + "吾輩は猫である。\n".encode() * 50)
-MEDIAWIKI = ('<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">\n' + "<page>猫</page>\n" * 50).encode()
-
-
-def zip_of(**members):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name.replace("__", "/").replace("_xml", ".xml").replace("_npy", ".npy"), data)
-    return made.getvalue()
+from replan_support import Sandbox, check, check_says
 
 
 def tar_of(**members):
@@ -43,68 +25,6 @@ def tar_of(**members):
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
     return made.getvalue()
-
-
-def office():
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<?xml version='1.0'?><Types/>")
-        archive.writestr("word/document.xml", "<?xml version='1.0'?><document/>")
-    return made.getvalue()
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def tfrecord(data):
-    length = struct.pack("<Q", len(data))
-    return length + struct.pack("<I", crc32c(length)) + data + struct.pack("<I", crc32c(data))
-
-
-# Name of the format: the bytes of the file, and the expected part of the message.
-FORMATS = {
-    "PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + NOISE, "is a PDF document, not plain text; convert it"),
-    "Parquet": (b"PAR1\x15\x04\x15\x80" + NOISE + b"PAR1", "is a Parquet file, not plain text"),
-    "Arrow": (b"ARROW1\0\0\xff\xff\xff\xff" + NOISE, "is an Arrow file"),
-    "ORC": (b"ORC\n\x06\x12\x04\x08\x64\x50\x00" + NOISE, "is an ORC file"),
-    "Avro": (b"Obj\x01\x04\x16avro.schema" + NOISE, "is an Avro file"),
-    "SQLite": (b"SQLite format 3\0\x10\0" + NOISE, "is an SQLite database"),
-    "HDF5": (b"\x89HDF\r\n\x1a\n\0" + NOISE, "is an HDF5 file"),
-    "pickle": (b"\x80\x04\x95\x10\0\0\0\0\0\0\0]\x94." + NOISE, "is a pickle of Python"),
-    "TFRecord": (tfrecord(b"\n\x0b" + NOISE), "is a TFRecord file, not plain text; read it with read_examples"),
-    "ELF": (b"\x7fELF\x02\x01\x01\0" + NOISE, "is an ELF program"),
-    "PE": (b"MZ\x90\0" + bytes(56) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + NOISE, "is a Windows program"),
-    "Mach-O": (b"\xcf\xfa\xed\xfe\x07\0\0\x01" + NOISE, "is a Mach-O program"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + NOISE, "is a PNG image"),
-    "JPEG": (b"\xff\xd8\xff\xe0\0\x10JFIF" + NOISE, "is a JPEG image"),
-    "RAR": (b"Rar!\x1a\x07\x01\0" + NOISE, "is a RAR archive, not plain text; unpack it"),
-    "7z": (b"7z\xbc\xaf\x27\x1c\0\x04" + NOISE, "is 7z data"),
-    ".Z": (b"\x1f\x9d\x90" + NOISE, "is compress data (.Z)"),
-    "lzip": (b"LZIP\x01\x0c" + NOISE, "is lzip data"),
-    "LHA": (b"\x1b\x2c-lh5-" + NOISE, "is an LHA archive"),
-    "lzma": (lzma.compress(corpus(20), lzma.FORMAT_ALONE), "is lzma data"),
-    "Office": (office(), "is an Office document"),
-    "npz": (zip_of(a_npy=b"\x93NUMPY\x01\0" + NOISE), "is arrays of numpy (npz)"),
-    "gzip inside xz": (lzma.compress(gzip.compress(corpus(20))), "is gzip data inside xz data"),
-    "xz inside gzip": (gzip.compress(lzma.compress(corpus(20))), "is xz data inside gzip data"),
-    "bzip2 inside bzip2": (bz2.compress(bz2.compress(corpus(20))), "is bzip2 data inside bzip2 data"),
-    "PDF inside gzip": (gzip.compress(b"%PDF-1.7\n" + NOISE), "is a PDF document"),
-    "PDF inside tar": (tar_of(good=corpus(5), bad=b"%PDF-1.7\n" + NOISE), "member 'bad': is a PDF document"),
-    "lzip inside tar.xz": (lzma.compress(tar_of(bad=b"LZIP\x01\x0c" + NOISE)), "member 'bad': is lzip data"),
-    "gzip inside gzip inside zip": (zip_of(bad=gzip.compress(gzip.compress(b"a"))), "member 'bad': is gzip data inside gzip"),
-    "WARC": (WARC, "is a WARC file, not plain text", "content: text"),
-    "WARC inside gzip": (gzip.compress(WARC), "is a WARC file", "content: text"),
-    "MediaWiki": (MEDIAWIKI, "is a MediaWiki dump", "content: text"),
-    "XML": (b"\xef\xbb\xbf<?xml version='1.0'?>\n<a>b</a>\n", "is XML", "content: text"),
-    "HTML": (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "is HTML", "content: text"),
-}
 
 
 def expect(run, code, *parts):
@@ -126,62 +46,6 @@ class Input(Sandbox):
 
     def published(self):
         return (self.artifact / "MANIFEST.json").exists()
-
-
-def formats_are_refused_by_name():
-    for what, (data, *parts) in FORMATS.items():
-        with Input(data) as sandbox:
-            run = sandbox.run("-j1")
-            try:
-                expect(run, 1, "input: ", *parts)
-                check(not sandbox.published(), "published it")
-            except support.Wrong as wrong:
-                raise support.Wrong(f"{what}: {wrong}") from wrong
-    return f"{len(FORMATS)} formats"
-
-
-def text_formats_pass_where_they_are_asked_for():
-    for data in (WARC, gzip.compress(MEDIAWIKI), tar_of(a=WARC, b=MEDIAWIKI)):
-        with Input(data) as sandbox:
-            sandbox.stages["lines"]["content"] = "text"
-            sandbox.ok("-j1")
-            check(sandbox.published(), "did not publish it")
-    with Input(b"%PDF-1.7\n" + NOISE) as sandbox:
-        sandbox.stages["lines"]["content"] = "text"
-        expect(sandbox.run("-j1"), 1, "is a PDF document")
-
-
-def json_lines_are_rows_and_no_text():
-    with Input(b'{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n', "a.jsonl") as sandbox:
-        expect(sandbox.run("-j1"), 1, "a.jsonl: is JSON Lines, not plain text; read it with read_rows", "content: text")
-        sandbox.stages["lines"]["content"] = "text"
-        sandbox.ok("-j1")
-    return "told"
-
-
-def other_names_of_encodings_are_taken():
-    text = "관련 주제\n고양이가 마당에서 울었다.\n" * 20
-    with Input(text.encode("cp949")) as sandbox:
-        sandbox.stages["lines"]["encoding"] = "EUC-KR"
-        check("decoded_cp949 40" in sandbox.ok("-j1").err, "decoded")
-        sandbox.stages["lines"]["encoding"] = "utf-16"
-        run = sandbox.run("-j1")
-        expect(run, 2, 'and this is "utf-16"')
-        check("did you mean" not in run.err, run.err)
-    return "read"
-
-
-def rows_are_looked_at_too():
-    with Input(b"PAR1\x15\x04\x15\x80" + NOISE) as sandbox:
-        sandbox.stages["lines"] = {"type": "read_rows", "input": "source", "format": "jsonl", "text": "text"}
-        expect(sandbox.run("-j1"), 1, "input: is a Parquet file")
-
-
-def the_name_of_a_file_says_nothing():
-    with Input(corpus(20), "paper.pdf") as sandbox:
-        sandbox.ok("-j1")
-    with Input(b"%PDF-1.7\n" + NOISE, "corpus.txt") as sandbox:
-        expect(sandbox.run("-j1"), 1, "corpus.txt: is a PDF document")
 
 
 # --- Encodings
@@ -312,48 +176,6 @@ def ascii_in_front_decides_nothing():
     return f"{len(said)} partitions"
 
 
-def two_that_fit_alike_are_named():
-    # The same bytes are せせせせ in EUC-JP.
-    with Input(("ㅋㅋㅋㅋ\n" * 50).encode("cp949")) as sandbox:
-        run = sandbox.run("-j1")
-        expect(run, 1, "input: is no UTF-8, and fits ", "cp949", "euc-jp", "alike; set encoding")
-        check(not sandbox.published(), "published it")
-        sandbox.stages["lines"]["encoding"] = "cp949"
-        sandbox.ok("-j1")
-        return run.err.splitlines()[0]
-
-
-def the_encoding_is_the_cause():
-    """Of a text or a header that is read wrongly, the message names the encoding."""
-    for data, *parts in (("Мой дядя самых честных правил\n".encode("koi8-r"), "input: is not UTF-8, and reads as koi8-r"),
-                         ("子曰学而时习之不亦说乎\n".encode("hz"), "input: is not UTF-8, and reads as hz-gb-2312"),
-                         (b"il a \xe9t\xe9 \xe0 la plage\n" * 15, "reads as windows-1252", "convert it to UTF-8")):
-        with Input(data) as sandbox:
-            expect(sandbox.run("-j1"), 1, *parts)
-            check(not sandbox.published(), "published it")
-    with Input("氏名,住所\n佐藤,鯖江市\n".encode("cp932")) as sandbox:
-        sandbox.stages["lines"] = {"type": "read_rows", "input": "source", "format": "csv", "text": "氏名", "encoding": "utf-8"}
-        expect(sandbox.run("-j1"), 1, "no column '氏名' is in the header, which is not UTF-8 and fits shift_jis: set encoding")
-        del sandbox.stages["lines"]["encoding"]
-        sandbox.ok("-j1")
-
-
-def a_byte_too_many_in_utf16_is_an_error():
-    data = text_of(JAPANESE).encode("utf-16-le")
-    with Input(data[:9000] + b"!" + data[9000:]) as sandbox:
-        sandbox.stages["lines"]["encoding"] = "utf-16le"
-        expect(sandbox.run("-j1"), 1, "input: is no utf-16le from about byte ", "a byte was lost or added there")
-        check(not sandbox.published(), "published it")
-
-
-def earlier_work_reads_as_it_did():
-    koi8 = ("Мой дядя самых честных правил\n" * 30).encode("koi8-r")
-    with Input(koi8) as sandbox:
-        sandbox.stages["lines"]["rules"] = "1"
-        sandbox.ok("-j1")
-        check(set(decoded(sandbox)) == {"shift_jis"}, decoded(sandbox))
-
-
 # --- Damaged lines
 
 def lines_with(damaged, of, first=17):
@@ -361,43 +183,6 @@ def lines_with(damaged, of, first=17):
     for number in range(damaged):
         text[first - 1 + number * 3] = b"caf\xe9 au lait\n"
     return b"".join(text)
-
-
-def too_many_damaged_lines_end_it():
-    with Input(lines_with(20, 400)) as sandbox:  # 5 %, but no more than 20
-        sandbox.ok("-j1")
-    with Input(lines_with(21, 2100)) as sandbox:  # 1 %
-        sandbox.ok("-j1")
-    told = []
-    for policy in ("replace", "quarantine"):
-        with Input(lines_with(21, 2099)) as sandbox:
-            sandbox.stages["lines"].update(partition="16KiB", invalid_utf8=policy)
-            for args in (("-j1",), ("-j3", "--batch-bytes", "3000")):  # the second run is resumed
-                run = sandbox.run(*args)
-                expect(run, 1, "input: 21 of 2099 lines are at fault, more than invalid_lines (0.01) allows",
-                       "the first is line 17, invalid_utf8: caf? au lait; ", "; all are in quarantine/",
-                       "set encoding if it is another one, or convert the text to UTF-8; or raise invalid_lines")
-                check(not sandbox.published(), "published it")
-                told.append(run.err.splitlines()[0])
-            sandbox.stages["lines"]["invalid_lines"] = 0.02
-            run = sandbox.ok("-j1")
-            check(run.of("partitions") == 0, f"made complete outputs again: {run.counted()}")
-    return told[0]
-
-
-def other_encodings_far_behind_the_front():
-    """Mail of many years: more than a MiB of UTF-8, then ISO-2022-JP."""
-    utf8 = [f"{number} {JAPANESE[number % 5]}\n".encode() for number in range(40_000)]
-    jis = [f"{number} {JAPANESE[number % 5]}\n".encode("iso-2022-jp") for number in range(2000)]
-    check(sum(map(len, utf8)) > 2 << 20, "the decision is made before it")
-    with Input(b"".join(utf8 + jis)) as sandbox:
-        run = sandbox.run("-j1")
-        expect(run, 1, "2000 of 42000 lines are at fault, more than invalid_lines (0.01) allows",
-               "the first is line 40001, iso_2022", "split the file where it changes, or convert them")
-        check(not sandbox.published(), "published it")
-    with Input(b"".join(utf8 + jis[:19])) as sandbox:
-        sandbox.ok("-j1")
-    return "told"
 
 
 def a_hundred_thousand_lines_are_enough():
@@ -424,21 +209,9 @@ def complete_outputs_of_other_inputs_are_kept():
         check(counts.exists(), "nothing was published")
 
 
-def encodings_that_damaged_lines_fit_are_named():
-    text = lines_with(0, 20_000) + text_of(JAPANESE, 400).encode("euc-jp")
-    with Input(text) as sandbox:
-        run = sandbox.run("-j1")
-        expect(run, 1, "400 of 20400 lines", "these lines fit euc-jp: set encoding; or split the file where it changes")
-        return run.err.splitlines()[0]
-
-
-SCENARIOS = [formats_are_refused_by_name, text_formats_pass_where_they_are_asked_for, json_lines_are_rows_and_no_text,
-             other_names_of_encodings_are_taken, rows_are_looked_at_too,
-             the_name_of_a_file_says_nothing, every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
-             a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, two_that_fit_alike_are_named,
-             the_encoding_is_the_cause, a_byte_too_many_in_utf16_is_an_error, earlier_work_reads_as_it_did,
-             too_many_damaged_lines_end_it, other_encodings_far_behind_the_front, a_hundred_thousand_lines_are_enough,
-             complete_outputs_of_other_inputs_are_kept, encodings_that_damaged_lines_fit_are_named]
+SCENARIOS = [every_encoding_gives_what_utf8_gives, members_have_encodings_of_their_own,
+             a_resumed_run_reads_what_the_first_one_read, ascii_in_front_decides_nothing, a_hundred_thousand_lines_are_enough,
+             complete_outputs_of_other_inputs_are_kept]
 
 if __name__ == "__main__":
     sys.exit(support.main(SCENARIOS))

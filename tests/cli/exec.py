@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands over records: which units run, which run again, and how a command that fails or hangs ends.
+"""Commands over records: which units run, and which run again. Commands and keys that are refused are cases below cases/stages.
 
     exec.py PIPE [SCENARIO...]
 """
@@ -105,43 +105,6 @@ def failing_partition_fails_alone():
             return next(line for line in run.err.splitlines() if "chapter 70" in line)
 
 
-def commands_that_misbehave():
-    told = []
-    for command, keys, *parts in (
-            (["no-such-program"], {}, "no-such-program", "(unit text/0000-00000)"),
-            (["sh", "-c", "sleep 1000"], {"timeout": 0.3}, "neither read nor wrote for 300 ms"),
-            (["yes"], {}, "`lines: same` wants a line for each"),
-            (["yes"], {"lines": "any", "max_output": "1MiB"}, "more than 1.00 MiB for one partition"),
-            (["sed", "1d"], {}, "`lines: same` wants a line for each"),
-            (["sh", "-c", "exit 0"], {}, "command `sh -c 'exit 0'`"),
-            (["sh", "-c", "kill -9 $$"], {}, "signal 9"),
-            (["sh", "-c", "cat; echo oops >&2; exit 3"], {}, "exit code 3", "oops"),
-            (["cat"], {"framing": "json"}, None)):
-        with sandbox_with(command, **keys) as sandbox:
-            run = sandbox.run("-j2")
-            if parts == [None]:
-                expect(run, 0)
-                continue
-            expect(run, 1, "stage 'upper'", *parts)
-            check(not (sandbox.artifact / "MANIFEST.json").exists(), "published")
-            told.append(next(line for line in run.err.splitlines() if "stage 'upper'" in line)[:200])
-    return "\n  " + "\n  ".join(told)
-
-
-def configurations_that_cannot_be():
-    for keys, part in (({"command": []}, "names no program"), ({"timeout": 0}, "timeout"),
-                       ({"lines": "some"}, "must be same or any"), ({"shell": True}, "unknown key 'shell'")):
-        with sandbox_with(["cat"]) as sandbox:
-            sandbox.stages["upper"].update(keys)
-            expect(sandbox.run(), 2, part, "p.yaml:")
-    with sandbox_with(["cat"], lines="any") as sandbox:
-        sandbox.stages["docs"]["input"] = "lines"
-        sandbox.stages["upper"]["input"] = "docs"
-        sandbox.stages["text"]["input"] = "upper"
-        expect(sandbox.run(), 2, "the column 'split' is lost")
-    return "each refused"
-
-
 def processes_of(marker):
     found = []
     for pid in os.listdir("/proc"):
@@ -220,8 +183,6 @@ if __name__ == "__main__":
         records_go_through_and_bytes_are_the_same,
         what_makes_it_run_again,
         failing_partition_fails_alone,
-        commands_that_misbehave,
-        configurations_that_cannot_be,
         stop_ends_the_command_and_what_it_started,
         damaged_upstream_is_made_again,
         what_varies_is_not_taken_for_what_was_there,

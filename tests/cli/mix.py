@@ -129,19 +129,6 @@ class Scenarios:
         if differences(undamaged.published(), run.published()):
             fail("made again, and other bytes", run)
 
-    @scenario
-    def what_cannot_be_is_refused(self):
-        run = self.run("refused")
-        for change, said in ((("--set", "stages.mixed.corpora=[docs_a]"), "2 numbers for 1 corpora"),
-                             (("--set", "stages.mixed.epochs=[0, 1]"), "no number above 0"),
-                             (("--set", "stages.mixed.unit=tokens"), "stage `encode`"),
-                             (("--set", "stages.docs_b.splits={train: rest, test: 0.1}"), "splits train, validation"),
-                             (("--set", "stages.mixed.corpora=[docs_a, file_b]"), "gives files")):
-            if run.finish(*self.options, *change) != 2 or said not in run.messages():
-                fail(f"{change}: not refused with {said!r}", run)
-        if run.finish(*self.options, "--set", "stages.mixed.size=1000000") != 1 or "can be had" not in run.messages():
-            fail("a size that cannot be had", run)
-
 
 def main(program):
     with tempfile.TemporaryDirectory() as directory:

@@ -19,7 +19,8 @@ from collections import Counter
 from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, write_corpora
-from workers import Shared, lines_of, new_run
+from scenarios import play, scenario
+from workers import NO_INPUT, Shared, lines_of, new_run, one_run
 
 DONE, FAILED, TRY_AGAIN, CONFIG, KILLED = 0, 1, 75, 78, -9
 STOPPED_EARLY = -15  # before the program watches for signals
@@ -135,9 +136,7 @@ def work_off(shared, chance, deaths, most_seconds=100):
 
 def kills(program, root, period=PERIOD):
     inputs = write_corpora(root / "corpora", [corpus(seed=3, size=2_000_000) * 3, corpus(seed=4, size=1_000_000) * 3], "gzip")
-    undisturbed = new_run(Run, program, root / "one", inputs)
-    if undisturbed.finish("-j", "2") != 0:
-        fail("a run of one process failed", undisturbed)
+    undisturbed = one_run(program, root / "one", inputs, "-j", "2")
     total = Counter()
     for seed in range(3):
         shared = new_run(Pulled, program, root / f"many-{seed}", inputs)
@@ -195,127 +194,165 @@ def end_of(shared):
             for failure in json.loads((shared.package / "end.json").read_text())["failures"]}
 
 
-def failures(program, root):
-    text = corpus(seed=6, size=200_000)
-    inputs = write_corpora(root / "corpora", [text, text, text], "gzip")
-    good = inputs[1].read_bytes()
-    inputs[1].write_bytes(good[: len(good) // 2])
+class Failures:
+    """Each scenario has a directory of its own."""
 
-    # A unit that fails everywhere is given up; the others are done, and the run ends.
-    shared = new_run(Pulled, program, root / "bad", inputs)
-    shared.plan()
-    workers = [shared.pull() for _ in range(2)]
-    for worker in workers:
-        ends(shared, worker, FAILED)
-    if list(end_of(shared)) != ["docs/0001-*"] or "is given up after 3 attempts" not in shared.messages():
-        fail(f"the run ended with {end_of(shared)}", shared)
-    if shared.log().done("docs/0002-") == 0 or shared.log().done("text/0000-") == 0:
-        fail("the units of other inputs were not done", shared)
-    ends(shared, shared.pull(), FAILED, "(unit docs/0001-*)")  # a worker that comes late says the same
-    # The file is mended, and the same plan goes on.
-    inputs[1].write_bytes(good)
-    if not shared.plan():
-        fail("after the mend nothing is offered", shared)
-    ends(shared, shared.pull(), DONE)
-    whole = new_run(Run, program, root / "whole", inputs)
-    if whole.finish() != 0:
-        fail("a run of one process failed", whole)
-    compare(whole, shared)
+    def __init__(self, program, root):
+        self.program, self.base, self.root = program, root, root
+        self.short, self.long = corpus(seed=6, size=200_000), corpus(seed=3, size=2_000_000)
 
-    # A unit that ends each of its workers without an answer is given up, too.
-    shared = new_run(Pulled, program, root / "deadly", inputs[:1])
-    shared.plan()
-    for _ in range(6):
-        ends(shared, shared.pull(kill_at="partition.committed:1"), KILLED)
-    ends(shared, shared.pull(), FAILED, "too little memory")
-    if list(end_of(shared)) != ["docs/0000-*"]:
-        fail(f"the run ended with {end_of(shared)}", shared)
+    def begin(self, name):
+        """Makes the directory of the scenario; returns its arguments: none."""
+        self.root = self.base / name
+        self.root.mkdir()
+        return ()
 
-    # A damaged intermediate, an edited source and a `pipe run` beside the workers end well, too.
-    text = corpus(seed=3, size=2_000_000)
-    for name in ("damaged", "edited", "beside"):
-        inputs = write_corpora(root / f"{name}_corpora", [text], "gzip")
-        shared = new_run(Pulled, program, root / name, inputs)
+    def planned(self, inputs):
+        shared = new_run(Pulled, self.program, self.root / "many", inputs)
         shared.plan()
+        return shared
+
+    def corpora(self, *texts):
+        return write_corpora(self.root / "corpora", texts, "gzip")
+
+    def one(self, inputs):
+        return one_run(self.program, self.root / "one", inputs)
+
+    @scenario
+    def a_unit_that_fails_everywhere_is_given_up(self):
+        """The others are done, and the run ends."""
+        inputs = self.corpora(*[self.short] * 3)
+        good = inputs[1].read_bytes()
+        inputs[1].write_bytes(good[: len(good) // 2])
+        shared = self.planned(inputs)
         workers = [shared.pull() for _ in range(2)]
-        while not (parts := [*shared.work.glob("artifacts/docs-*/*.part")]):
+        for worker in workers:
+            ends(shared, worker, FAILED)
+        if list(end_of(shared)) != ["docs/0001-*"] or "is given up after 3 attempts" not in shared.messages():
+            fail(f"the run ended with {end_of(shared)}", shared)
+        if shared.log().done("docs/0002-") == 0 or shared.log().done("text/0000-") == 0:
+            fail("the units of other inputs were not done", shared)
+        ends(shared, shared.pull(), FAILED, "(unit docs/0001-*)")  # a worker that comes late says the same
+        # The file is mended, and the same plan goes on.
+        inputs[1].write_bytes(good)
+        if not shared.plan():
+            fail("after the mend nothing is offered", shared)
+        ends(shared, shared.pull(), DONE)
+        compare(self.one(inputs), shared)
+
+    @scenario
+    def a_unit_that_ends_each_worker_is_given_up(self):
+        shared = self.planned(self.corpora(self.short))
+        for _ in range(6):
+            ends(shared, shared.pull(kill_at="partition.committed:1"), KILLED)
+        ends(shared, shared.pull(), FAILED, "too little memory")
+        if list(end_of(shared)) != ["docs/0000-*"]:
+            fail(f"the run ended with {end_of(shared)}", shared)
+
+    def frozen(self):
+        """A run whose two workers were stopped once a partition was there; its inputs, its workers."""
+        inputs = self.corpora(self.long)
+        shared = self.planned(inputs)
+        workers = [shared.pull() for _ in range(2)]
+        while not [*shared.work.glob("artifacts/docs-*/*.part")]:
             time.sleep(0.002)
         for worker in workers:
             worker.send_signal(signal.SIGSTOP)
-        if name == "damaged":
-            data = bytearray(parts[0].read_bytes())
-            data[len(data) // 2] ^= 0x20
-            parts[0].write_bytes(data)
-        elif name == "edited":
-            write_corpora(root / "other_corpora", [corpus(seed=9, size=200_000)], "gzip")[0].rename(inputs[0])
-        elif shared.finish("-j", "1") != 0:
-            fail("a run beside workers failed", shared)
+        return shared, inputs, workers
+
+    def goes_on(self, shared, workers, code):
         for worker in workers:
             worker.send_signal(signal.SIGCONT)
         for worker in workers:
-            ends(shared, worker, 66 if name == "edited" else DONE)
-        if name == "edited":  # only a person says that the new source is meant
-            shared.plan()
-            ends(shared, shared.pull(), DONE)
-        whole = new_run(Run, program, root / f"whole_{name}", inputs)
-        if whole.finish() != 0:
-            fail("a run of one process failed", whole)
-        if found := differences(whole.published(), shared.published()):
-            fail(f"{name}: workers made other bytes than one run: " + "; ".join(found), shared)
+            ends(shared, worker, code)
+
+    def is_whole(self, shared, inputs):
+        if found := differences(self.one(inputs).published(), shared.published()):
+            fail("workers made other bytes than one run: " + "; ".join(found), shared)
         if shared.plan():
-            fail(f"{name}: something is left", shared)
+            fail("something is left", shared)
 
-    # `pipe status` names each worker at work.
-    shared = new_run(Pulled, program, root / "seen", inputs[:1])
-    shared.plan()
-    worker = shared.pull()
-    while not [*shared.package.glob("lease/**/*.json")]:
-        time.sleep(0.001)
-    worker.send_signal(signal.SIGSTOP)
-    told, shown = shared.show("status"), json.loads(shared.show("status", "--json"))["workers"]["units"]
-    if "docs/0000-*: " not in told or f", process {worker.pid}" not in told or shown[0]["unit"] != "docs/0000-*":
-        fail(f"`pipe status` says\n{told}{shown}", shared)
-    worker.send_signal(signal.SIGCONT)
-    ends(shared, worker, DONE)
+    @scenario
+    def a_damaged_intermediate_is_made_again(self):
+        shared, inputs, workers = self.frozen()
+        part = next(shared.work.glob("artifacts/docs-*/*.part"))
+        data = bytearray(part.read_bytes())
+        data[len(data) // 2] ^= 0x20
+        part.write_bytes(data)
+        self.goes_on(shared, workers, DONE)
+        self.is_whole(shared, inputs)
 
-    # A worker that no unit fits says so, and ends; the run goes on with another one.
-    inputs = write_corpora(root / "small_corpora", [corpus(seed=6, size=200_000), corpus(seed=7, size=100_000)], "gzip")
-    shared = new_run(Pulled, program, root / "small", inputs)
-    shared.plan()
-    plan = json.loads((shared.package / "plan.json").read_text())
-    needs = {unit["unit"]: unit for unit in plan["units"]}
-    if [unit["bytes_in"] for unit in needs.values()] != [path.stat().st_size for path in inputs]:
-        fail(f"the plan has {needs}", shared)
-    plan["units"][1]["scratch"] = 1 << 60
-    (shared.package / "plan.json").write_text(json.dumps(plan))
-    ends(shared, shared.pull("--memory", "1MiB"), CONFIG, "warning: needs ", "error: needs ",
-         " of memory, and this worker has 1.00 MiB (--memory)", "(unit docs/0000-*)")
-    ends(shared, shared.worker("docs/0001-*"), CONFIG, "error: needs 1024.0 PiB of scratch", str(shared.root), "(unit docs/0001-*)")
-    record = {"pipe_submit": 1, "engine": "local", "job": "", "directory": "", "host": "vm-2", "workers": 1, "memory": 1}
-    (shared.package / "submit.json").write_text(json.dumps(record))
-    status = [program, "status", str(shared.file), "--work", str(shared.work), "--set", f"out={shared.out}"]
-    told = subprocess.run(status, capture_output=True, text=True, timeout=60, check=True).stdout
-    if "fits no worker: docs/0000-* needs " not in told:
-        fail(f"`pipe status` says\n{told}", shared)
-    (shared.package / "submit.json").unlink()
-    ends(shared, shared.pull(), DONE)  # one unit is done, so there is a new plan, which knows the disk
+    @scenario
+    def an_edited_source_ends_the_workers(self):
+        shared, inputs, workers = self.frozen()
+        write_corpora(self.root / "other_corpora", [corpus(seed=9, size=200_000)], "gzip")[0].rename(inputs[0])
+        self.goes_on(shared, workers, NO_INPUT)
+        shared.plan()  # only a person says that the new source is meant
+        ends(shared, shared.pull(), DONE)
+        self.is_whole(shared, inputs)
 
-    # A worker whose program makes another recipe ends, and counts as no attempt at a unit.
-    shared = new_run(Pulled, program, root / "other", inputs[:1])
-    shared.plan()
-    plan = shared.package / "plan.json"
-    text = plan.read_text()
-    plan.write_text(text.replace("nfkc", "nfc"))
-    ends(shared, shared.pull(), CONFIG, "use the same version everywhere")
-    if shared.records() != ["plan.json"]:
-        fail(f"a worker that does not fit left {shared.records()}", shared)
-    plan.write_text(text)
-    ends(shared, shared.pull(period="soon"), 64, "PIPE_LEASE: ")
-    while (code := shared.pull("--for", "1s").wait(timeout=60)) == TRY_AGAIN:
-        pass
-    if code != DONE or not (shared.package / "end.json").exists():
-        fail(f"a worker with a bound of time ended with {code}", shared)
-    print("as designed")
+    @scenario
+    def a_run_beside_workers_ends_well(self):
+        shared, inputs, workers = self.frozen()
+        if shared.finish("-j", "1") != 0:
+            fail("a run beside workers failed", shared)
+        self.goes_on(shared, workers, DONE)
+        self.is_whole(shared, inputs)
+
+    @scenario
+    def status_names_each_worker_at_work(self):
+        shared = self.planned(self.corpora(self.long))
+        worker = shared.pull()
+        while not [*shared.package.glob("lease/**/*.json")]:
+            time.sleep(0.001)
+        worker.send_signal(signal.SIGSTOP)
+        told, shown = shared.show("status"), json.loads(shared.show("status", "--json"))["workers"]["units"]
+        if "docs/0000-*: " not in told or f", process {worker.pid}" not in told or shown[0]["unit"] != "docs/0000-*":
+            fail(f"`pipe status` says\n{told}{shown}", shared)
+        worker.send_signal(signal.SIGCONT)
+        ends(shared, worker, DONE)
+
+    @scenario
+    def a_worker_that_no_unit_fits_says_so(self):
+        """The run goes on with another worker."""
+        inputs = self.corpora(self.short, corpus(seed=7, size=100_000))
+        shared = self.planned(inputs)
+        plan = json.loads((shared.package / "plan.json").read_text())
+        needs = {unit["unit"]: unit for unit in plan["units"]}
+        if [unit["bytes_in"] for unit in needs.values()] != [path.stat().st_size for path in inputs]:
+            fail(f"the plan has {needs}", shared)
+        plan["units"][1]["scratch"] = 1 << 60
+        (shared.package / "plan.json").write_text(json.dumps(plan))
+        ends(shared, shared.pull("--memory", "1MiB"), CONFIG, "warning: needs ", "error: needs ",
+             " of memory, and this worker has 1.00 MiB (--memory)", "(unit docs/0000-*)")
+        ends(shared, shared.worker("docs/0001-*"), CONFIG, "error: needs 1024.0 PiB of scratch", str(shared.root), "(unit docs/0001-*)")
+        record = {"pipe_submit": 1, "engine": "local", "job": "", "directory": "", "host": "vm-2", "workers": 1, "memory": 1}
+        (shared.package / "submit.json").write_text(json.dumps(record))
+        if "fits no worker: docs/0000-* needs " not in (told := shared.show("status")):
+            fail(f"`pipe status` says\n{told}", shared)
+        (shared.package / "submit.json").unlink()
+        ends(shared, shared.pull(), DONE)  # one unit is done, so there is a new plan, which knows the disk
+
+    @scenario
+    def a_worker_with_another_recipe_makes_no_attempt(self):
+        shared = self.planned(self.corpora(self.short))
+        plan = shared.package / "plan.json"
+        text = plan.read_text()
+        plan.write_text(text.replace("nfkc", "nfc"))
+        ends(shared, shared.pull(), CONFIG, "use the same version everywhere")
+        if shared.records() != ["plan.json"]:
+            fail(f"a worker that does not fit left {shared.records()}", shared)
+        plan.write_text(text)
+        ends(shared, shared.pull(period="soon"), 64, "PIPE_LEASE: ")
+        while (code := shared.pull("--for", "1s").wait(timeout=60)) == TRY_AGAIN:
+            pass
+        if code != DONE or not (shared.package / "end.json").exists():
+            fail(f"a worker with a bound of time ended with {code}", shared)
+
+
+def failures(program, root):
+    scenarios = Failures(program, root)
+    play(scenarios, arguments=scenarios.begin)
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`pipe submit --on local`: the workers make the same bytes as one run, whatever becomes of the command that watches them.
 
-    submit_local.py PIPE
+    submit_local.py PIPE [SCENARIO...]
 """
 
 import json
@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 from pipe_run import Run, corpus, differences, fail, write_corpora
-from workers import new_run
+from scenarios import play, scenario
+from workers import new_run, one_run
 
 DONE, FAILED, REFUSED, INTERRUPTED, KILLED = 0, 1, 2, 130, -9
 
@@ -73,18 +74,28 @@ def same(one, run):
         fail("submit.json is left", run)
 
 
-def main():
-    program = os.path.abspath(sys.argv[1])
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory)
-        inputs = write_corpora(root / "corpora", [corpus(seed=3, size=3_000_000), corpus(seed=4, size=1_000_000)], "gzip")
-        one = new_run(Run, program, root / "one", inputs)
-        if one.finish() != 0:
-            fail("a run of one process failed", one)
+class Scenarios:
 
-        run = new_run(Submitted, program, root / "plain", inputs)
+    def __init__(self, program, root):
+        self.program, self.root = program, root
+        self.inputs = write_corpora(root / "corpora", [corpus(seed=3, size=3_000_000), corpus(seed=4, size=1_000_000)], "gzip")
+        self.one = one_run(program, root / "one", self.inputs)
+
+    def new(self, name):
+        return new_run(Submitted, self.program, self.root / name, self.inputs)
+
+    def killed_watch(self, run, what, records):
+        """Kills the command that watches the workers, once they left records."""
+        watch = run.on_local()
+        wait_for(run, what, lambda: [*run.package(".").glob(records)])
+        watch.kill()
+        watch.wait()
+
+    @scenario
+    def workers_make_what_one_run_makes(self):
+        run = self.new("plain")
         expect(run, run.on_local(), DONE, "2 workers started by local", "report: ", "everything is done")
-        same(one, run)
+        same(self.one, run)
         page = Path(re.search(r"report: (\S+/report\.html)", run.messages())[1])
         if not all(text in page.read_text() for text in (">Done<", ">Hosts<", "pipe submit ", ">Workers busy<")):
             fail("the report of a run by workers has no hosts", run)
@@ -97,26 +108,26 @@ def main():
         if run.show("report").strip() != str(page) or ">Hosts<" not in page.read_text():
             fail("`pipe report` has another page", run)
 
-        # Ctrl-C leaves the workers alone; the same command attaches, from two terminals, too.
-        run = detached(lambda attempt: new_run(Submitted, program, root / f"attached-{attempt}", inputs))
+    @scenario
+    def ctrl_c_leaves_the_workers_alone(self):
+        """The same command attaches, from two terminals, too."""
+        run = detached(lambda attempt: self.new(f"attached-{attempt}"))
         if "the workers go on" not in run.messages():
             fail("Ctrl-C does not say how to attach", run)
         again = [run.on_local(), run.on_local()]
         for process in again:
             expect(run, process, DONE)
-        same(one, run)
+        same(self.one, run)
 
-        # Workers that are ended from outside are started again by the next call; a killed watch changes nothing.
-        run = new_run(Submitted, program, root / "cancelled", inputs)
-        watch = run.on_local()
-        wait_for(run, "a lease", lambda: [*run.work.glob("package/lease/**/*.json")])
-        watch.kill()
-        watch.wait()
+    @scenario
+    def workers_that_were_ended_start_again(self):
+        """A killed watch changes nothing; the next call starts the workers that somebody ended."""
+        run = self.new("cancelled")
+        self.killed_watch(run, "a lease", "lease/**/*.json")
         expect(run, run.submit("--cancel"), DONE)
         expect(run, run.submit("--cancel"), REFUSED, "no workers to end")
         expect(run, run.on_local(), DONE)
-        same(one, run)
-
+        same(self.one, run)
         # A call that was killed while it started workers leaves a record without a job.
         record = {"pipe_submit": 1, "engine": "local", "job": "", "directory": str(run.work / "submit"),
                   "host": "vm-2, process 7", "workers": 2}
@@ -124,30 +135,31 @@ def main():
         expect(run, run.submit("--cancel"), DONE, "was ended")
         expect(run, run.on_local(), DONE, "nothing to do")
 
-        # A run begins with `pipe run`, goes on by workers, and ends with `pipe run`; each is killed on its way.
-        run = new_run(Submitted, program, root / "handed_on", inputs)
+    @scenario
+    def a_run_is_handed_on_to_workers_and_back(self):
+        """Each is killed on its way."""
+        run = self.new("handed_on")
         if run.finish("-j", "2", kill_at="partition.logged:4") != KILLED:
             fail("`pipe run` was not killed", run)
-        watch = run.on_local()
-        wait_for(run, "a result of a worker", lambda: [*run.work.glob("package/done/**/*.json")])
-        watch.kill()
-        watch.wait()
+        self.killed_watch(run, "a result of a worker", "done/**/*.json")
         expect(run, run.submit("--cancel"), DONE)
         if run.finish("-j", "2") != 0:
             fail("`pipe run` does not go on", run)
-        if found := differences(one.published(), run.published()):
+        if found := differences(self.one.published(), run.published()):
             fail("a run that was handed on made other bytes: " + "; ".join(found), run)
 
-        # Workers plan no further than the command was asked to go.
-        run = new_run(Submitted, program, root / "until", inputs)
+    @scenario
+    def workers_plan_no_further_than_asked(self):
+        run = self.new("until")
         expect(run, run.on_local("--until", "text"), DONE, "everything is done")
         if {name.split("/")[0] for name in run.published()} != {"shuffled"}:
             fail(f"--until text published {sorted(run.published())}", run)
         expect(run, run.on_local(), DONE, "everything is done")
-        same(one, run)
+        same(self.one, run)
 
-        # Another state of the file is not mixed with the one that runs.
-        run = new_run(Submitted, program, root / "edited", inputs)
+    @scenario
+    def another_state_of_the_file_is_not_mixed_in(self):
+        run = self.new("edited")
         watch = run.on_local()
         wait_for(run, "a lease", lambda: [*run.work.glob("package/lease/**/*.json")])
         text = run.file.read_text()
@@ -161,21 +173,19 @@ def main():
         run.file.write_text(text)
         watch.wait(timeout=90)
 
-        # Workers that cannot start: the command says so, and does not wait for ever.
-        run = new_run(Submitted, program, root / "no_program", inputs)
+    @scenario
+    def workers_that_cannot_start_are_told(self):
+        """The command does not wait for ever. Options that are refused are the case cases/submit/mistakes.case."""
+        run = self.new("no_program")
         expect(run, run.on_local("--program", "/nonexistent/pipe"), FAILED, "a worker said: ", "/nonexistent/pipe",
                "all workers ended before the run did")
-        expect(run, run.submit(), REFUSED, "give one of --on, --emit and --cancel")
-        expect(run, run.submit("--emit", "k8s"), REFUSED, "--emit needs --image")
-        expect(run, run.submit("--emit", "k8s", "--image", "one"), REFUSED, "do not see this directory")
-        expect(run, run.on_local("--memory", "1MiB"), REFUSED, "the largest unit of this run needs ")
-        expect(run, run.on_local("--engine-option=--foo"), REFUSED, "local has no such option; it is for slurm")
-        expect(run, run.submit("--emit", "k8s", "--image", "one", "--region", "us-central1"), REFUSED,
-               "k8s has no such option; it is for batch")
-        expect(run, run.submit("--emit", "k8s", "--image", "o ne"), REFUSED, "is no name of a container image")
         expect(run, run.on_local(), DONE)
-        same(one, run)
-    print("as designed")
+        same(self.one, run)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        play(Scenarios(os.path.abspath(sys.argv[1]), Path(directory)), sys.argv[2:])
 
 
 if __name__ == "__main__":

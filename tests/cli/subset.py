@@ -157,15 +157,6 @@ class Scenarios:
         if partitions != len(set(self.partitions)):
             fail(f"{partitions} partitions were made for {len(set(self.partitions))}", run)
 
-    @scenario
-    def what_is_no_part_is_refused(self):
-        run = Run(self.program, self.root / "wrong", FILE)
-        for wrong in ("0", "101%", "some"):
-            if run.finish("--set", f"corpus={self.whole}", "--subset", wrong) != 2:
-                fail(f"--subset {wrong} was taken", run)
-        if "neither a number of documents" not in run.messages():
-            fail("nobody said why", run)
-
 
 def main(program):
     with tempfile.TemporaryDirectory() as directory:

@@ -116,11 +116,17 @@ def new_run(kind, program, root, inputs):
     return kind(program, root, FILE.format(urls=urls))
 
 
+def one_run(program, root, inputs, *options):
+    """A run of one process, which has ended well."""
+    run = new_run(Run, program, root, inputs)
+    if run.finish(*options) != 0:
+        fail("a run of one process failed", run)
+    return run
+
+
 def kills(program, root):
     inputs = write_corpora(root / "corpora", [corpus(seed=3, size=500_000), corpus(seed=4, size=300_000)], "gzip")
-    undisturbed = new_run(Run, program, root / "one", inputs)
-    if undisturbed.finish("-j", "2") != 0:
-        fail("a run of one process failed", undisturbed)
+    undisturbed = one_run(program, root / "one", inputs, "-j", "2")
     shared = new_run(Shared, program, root / "many", inputs)
     chance = random.Random(5)
     rounds = []
