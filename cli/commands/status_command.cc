@@ -24,6 +24,7 @@
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
 #include "dag/package/work_summary.h"
+#include "dag/pipeline_file/reading_rules.h"
 #include "dag/pipeline_file/stage_location.h"
 #include "storage/remote/open_store.h"
 
@@ -134,7 +135,9 @@ void CompareKeys(const LineageStage& done, const StageSpec& spec, std::string_vi
   const Json asked = CanonicalConfig(spec.type->keys, spec.config);
   std::vector<std::string_view> keys;
   for (const ConfigKey& key : spec.type->keys)
-    if (done.config[key.name] != asked[key.name]) keys.push_back(key.name);
+    // Where the file names no rules of reading, a plan chooses those of the finished work.
+    if (done.config[key.name] != asked[key.name] && (key.name != kRulesKey || asked.Has(kRulesKey)))
+      keys.push_back(key.name);
   for (const std::string_view key : keys)
     AddDifference(StrCat(named_stage, key), Shown(done.config[key]), Shown(asked[key]),
                   keys.size() > 1 || !named_stage.empty(), status);
