@@ -132,14 +132,15 @@ void AddDifference(std::string_view what, std::string_view done, std::string_vie
 void CompareKeys(const LineageStage& done, const StageSpec& spec, std::string_view named_stage,
                  StageStatus& status) {
   if (done.type != spec.type->name) return;
-  const Json asked = CanonicalConfig(spec.type->keys, spec.config);
+  Json asked = CanonicalConfig(spec.type->keys, spec.config), made = done.config;
+  // Rules 1 of reading are in no recipe. Where the file names no rules, a plan takes those of finished work.
+  if (!made.Has(kRulesKey)) made[kRulesKey] = kFirstRules;
+  asked[kRulesKey] = spec.config.Has(kRulesKey) ? spec.config[kRulesKey] : made[kRulesKey];
   std::vector<std::string_view> keys;
   for (const ConfigKey& key : spec.type->keys)
-    // Where the file names no rules of reading, a plan chooses those of the finished work.
-    if (done.config[key.name] != asked[key.name] && (key.name != kRulesKey || asked.Has(kRulesKey)))
-      keys.push_back(key.name);
+    if (made[key.name] != asked[key.name]) keys.push_back(key.name);
   for (const std::string_view key : keys)
-    AddDifference(StrCat(named_stage, key), Shown(done.config[key]), Shown(asked[key]),
+    AddDifference(StrCat(named_stage, key), Shown(made[key]), Shown(asked[key]),
                   keys.size() > 1 || !named_stage.empty(), status);
 }
 
