@@ -71,7 +71,7 @@ stages:
   rows: { type: write_jsonl, input: kept, unit: document, shards: 3, out: out/rows }
   text: { type: write_tfds, input: kept, name: text, version: 1.0.0, shuffle: none, out: out }
 """
-# Small files, which are committed in groups.
+# Small files, which are committed in groups: what waits for shards in bundles, and dropped records as a file each.
 SMALL = """\
 pipe: 1
 name: small
@@ -79,7 +79,8 @@ limits: { memory: 1GiB }
 stages:
   source: { type: download, url: "CORPUS/small/*.txt" }
   lines: { type: decompress, input: source, max_record_bytes: 4KiB }
-  docs: { type: split, input: lines, splits: { train: rest, validation: 0.2 } }
+  good: { type: filter, input: lines, min_chars: 12 }
+  docs: { type: split, input: good, splits: { train: rest, validation: 0.2 } }
   text: { type: write_tfds, input: docs, name: text, version: 1.0.0, shards: 2, out: out }
 """
 SMALL_FILES = 80
@@ -154,9 +155,10 @@ class Recording:
 
 
 def published(base):
-    """All files in `out`, without .pipe/ and temporaries."""
-    found = tree(base / "out", without=(".pipe",)) if (base / "out").exists() else {}
-    return {name: data for name, data in found.items()
+    """All files in `out`, without .pipe/ and temporaries, and the dropped records in `work`."""
+    return {f"{place}/{name}": data
+            for place in ("out", "work/quarantine") if (base / place).exists()
+            for name, data in tree(base / place, without=(".pipe",)).items()
             if data is not None and not TEMPORARY.fullmatch(name.rpartition("/")[2])}
 
 
