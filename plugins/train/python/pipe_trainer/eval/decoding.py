@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..model import attention, llama, model
-from ..model.norms import rms_norm
+from ..model import attention, llama, model, regularizers
 
 IMPOSSIBLE = -1e30
 
@@ -94,17 +93,16 @@ class cached_scores:
 
         def block(hidden, layer_and_past):
             layer, layer_past = layer_and_past
-            normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
-            q = llama.rotate(jnp.einsum("btd,dnh->btnh", normed, layer["wq"]), angles)
-            k = llama.rotate(jnp.einsum("btd,dnh->btnh", normed, layer["wk"]), angles)
-            v = jnp.einsum("btd,dnh->btnh", normed, layer["wv"])
-            hidden = hidden + jnp.einsum("btnh,nhd->btd", attend(q, k, v, layer_past), layer["wo"])
-            normed = rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
-            gate = jax.nn.silu(normed @ layer["w_gate"]) * (normed @ layer["w_up"])
-            return hidden + gate @ layer["w_down"], (k, v)
+            made = []
+
+            def attend_and_keep(q, k, v, _):
+                made.append((k, v))
+                return attend(q, k, v, layer_past)
+            one = llama.rotated_block(config, attend_and_keep, None, angles)
+            return one(hidden, layer, regularizers.no_dropout), made[0]
 
         hidden, made = lax.scan(block, self._params["embed"][x], (self._params["blocks"], past))
-        return rms_norm(hidden, self._params["final_norm"], config.norm_eps), made
+        return llama.final(config, hidden, self._params), made
 
 
 def attend_one(q, k, v, keys, values, seen):
