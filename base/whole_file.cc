@@ -40,17 +40,27 @@ Status WriteAll(int file, std::string_view bytes, const std::string& path) {
   return {};
 }
 
+namespace {
+
+Status WriteAndRename(const std::string& temporary, const std::string& path, std::string_view bytes,
+                      bool durable) {
+  const FileDescriptor file(
+      Uninterrupted([&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }));
+  if (!file.is_open()) return SystemError(temporary, errno);
+  RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
+  if (durable && Uninterrupted([&] { return fsync(file.get()); }) != 0) return SystemError(temporary, errno);
+  return std::rename(temporary.c_str(), path.c_str()) == 0 ? Status() : SystemError(path, errno);
+}
+
+}  // namespace
+
 Status WriteWholeFile(const std::string& path, std::string_view bytes, Durability durability) {
   const std::string temporary = path + ".part";
-  {
-    const FileDescriptor file(Uninterrupted(
-        [&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }));
-    if (!file.is_open()) return SystemError(temporary, errno);
-    RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
-    if (durability == Durability::kDurable && Uninterrupted([&] { return fsync(file.get()); }) != 0)
-      return SystemError(temporary, errno);
+  if (Status written = WriteAndRename(temporary, path, bytes, durability == Durability::kDurable);
+      !written.ok()) {
+    unlink(temporary.c_str());  // the disk may be full
+    return written;
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return SystemError(path, errno);
   if (durability == Durability::kSeen) return {};
   const std::size_t slash = path.rfind('/');
   return SyncFile(slash == std::string::npos ? "." : path.substr(0, slash + 1));

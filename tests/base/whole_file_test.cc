@@ -31,6 +31,10 @@ TEST(WholeFileTest, AFailedWriteLeavesTheOldBytes) {
   EXPECT_FALSE(WriteWholeFile(path, "new", Durability::kSeen).ok());
   EXPECT_EQ(ReadWholeFile(path).value(), "old");
   EXPECT_FALSE(WriteWholeFile(dir / "none/file", "new", Durability::kSeen).ok());
+  std::filesystem::create_directory(dir / "place");
+  std::filesystem::create_directory(dir / "place/inner");
+  EXPECT_FALSE(WriteWholeFile(dir / "place", "new", Durability::kSeen).ok()) << "a directory has the name";
+  EXPECT_FALSE(std::filesystem::exists(dir / "place.part"));
 }
 
 }  // namespace
