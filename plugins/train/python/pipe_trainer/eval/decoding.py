@@ -89,7 +89,7 @@ class cached_scores:
 
     def _through(self, x, positions, attend, past=None):
         """[1, S] ids through all layers; the keys and values of each."""
-        config, angles = self._config, llama.rope_angles(self._config, positions)
+        config = self._config
 
         def block(hidden, layer_and_past):
             layer, layer_past = layer_and_past
@@ -98,7 +98,7 @@ class cached_scores:
             def attend_and_keep(q, k, v, _):
                 made.append((k, v))
                 return attend(q, k, v, layer_past)
-            one = llama.rotated_block(config, attend_and_keep, None, angles)
+            one = llama.block(config, attend_and_keep, None, positions)
             return one(hidden, layer, regularizers.no_dropout), made[0]
 
         hidden, made = lax.scan(block, self._params["embed"][x], (self._params["blocks"], past))
