@@ -1,11 +1,10 @@
 #include "cli/workspace/pipeline_words.h"
 
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "dag/pipeline_file/config.h"
 #include "storage/uri.h"
 
@@ -117,10 +116,8 @@ std::optional<std::chrono::seconds> ParseTimeWord(std::string_view word) {
   if (word.empty()) return std::nullopt;
   const char unit = word.back();
   word.remove_suffix(1);
-  int number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || number <= 0 || number > 1'000'000)
-    return std::nullopt;
+  const int number = ParseNumber<int>(word).value_or(0);
+  if (number <= 0 || number > 1'000'000) return std::nullopt;
   switch (unit) {
     case 's': return std::chrono::seconds(number);
     case 'm': return std::chrono::minutes(number);

@@ -1,5 +1,5 @@
-/* A whole plugin: a stage that greets an artifact, and a command that greets you. It uses every extension of
- * the ABI, so that it is also the ABI's test. Built with plugin_abi.h alone:
+/* A whole plugin: a stage that greets an artifact, and a command that greets you. It uses events, storage and
+ * commands, and is a test of the ABI, too. Built with plugin_abi.h alone:
  *
  *   cc -std=c99 -shared -fPIC -fvisibility=hidden -I plugins -o pipe_hello.so plugins/hello/hello.c
  */

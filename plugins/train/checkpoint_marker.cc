@@ -1,7 +1,6 @@
 #include "plugins/train/checkpoint_marker.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -9,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -18,10 +18,8 @@ constexpr std::string_view kMarkerEnd = ".json";
 
 /// Parses a number in our own notation, without leading zeros; absent for any other text.
 std::optional<std::int64_t> ParseStep(std::string_view text) {
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (error != std::errc() || end != text.data() + text.size() || step < 0 || StrCat(step) != text) return {};
-  return step;
+  const auto step = ParseNumber<std::int64_t>(text);
+  return step && *step >= 0 && StrCat(*step) == text ? step : std::nullopt;
 }
 
 /// Every host has one part, in the order of the hosts, and no file is in two of them.

@@ -1,11 +1,10 @@
 #include "plugins/train/checkpoint_part.h"
 
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "plugins/train/checkpoint_marker.h"
 
 namespace pipeline {
@@ -21,11 +20,8 @@ Status Malformed(std::string_view where, std::string_view what) {
 
 /// Digits alone, at least `least` of them; absent for any other text.
 std::optional<std::int64_t> ParseDigits(std::string_view text, std::size_t least) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.size() < least || error != std::errc() || end != text.data() + text.size() || number < 0)
-    return {};
-  return number;
+  const auto number = ParseNumber<std::int64_t>(text);
+  return number && *number >= 0 && text.size() >= least ? number : std::nullopt;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -17,6 +16,7 @@
 #include "base/file_descriptor.h"
 #include "base/in_parallel.h"
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -111,13 +111,13 @@ Result<FileFacts> ParseFileFacts(const Json& entry, std::string_view name_member
   facts.name = entry[name_member].AsString();
   const std::int64_t bytes = entry["bytes"].AsInt(-1);
   const std::string_view crc = entry["crc32c"].AsString();
-  const auto [end, error] = std::from_chars(crc.data(), crc.data() + crc.size(), facts.crc32c, 16);
-  if (!StaysBelow(facts.name) || bytes < 0 || crc.size() != 8 || error != std::errc() ||
-      end != crc.data() + crc.size())
+  const auto number = ParseNumber<std::uint32_t>(crc, 16);
+  if (!StaysBelow(facts.name) || bytes < 0 || crc.size() != 8 || !number)
     return Status(
         Code::kDataLoss,
         StrCat(where, ": an entry is no file with its length and CRC-32C: ", entry.Dump().substr(0, 200)));
   facts.bytes = static_cast<std::uint64_t>(bytes);
+  facts.crc32c = *number;
   return facts;
 }
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -138,10 +137,8 @@ std::optional<std::string> LinePattern::MatchWhole(std::string_view text) const 
 }
 
 std::optional<std::int64_t> WholeNumber(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return {};
-  return number;
+  const auto number = ParseNumber<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 }  // namespace pipeline

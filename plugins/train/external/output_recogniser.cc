@@ -1,21 +1,10 @@
 #include "plugins/train/external/output_recogniser.h"
 
-#include <charconv>
-#include <system_error>
 #include <utility>
 
+#include "base/words.h"
+
 namespace pipeline {
-
-namespace {
-
-std::optional<double> ParseLoss(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
-
-}  // namespace
 
 void OutputRecogniser::Feed(std::string_view bytes, std::chrono::nanoseconds now) {
   const Lock lock(mutex_);
@@ -48,7 +37,7 @@ void OutputRecogniser::Line(std::string_view line, std::chrono::nanoseconds now)
     return;
   }
   const std::optional<std::string> loss = settings_.loss->Find(line);
-  const std::optional<double> value = loss ? ParseLoss(*loss) : std::nullopt;
+  const std::optional<double> value = loss ? ParseNumber<double>(*loss) : std::nullopt;
   if (value && heard_.step >= 0) Add(value, now);
 }
 

@@ -1,11 +1,11 @@
 #include "plugins/train/hosts/discovery.h"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "base/words.h"
 #include "plugins/train/hosts/host_address.h"
 #include "plugins/train/hosts/node_list.h"
 #include "plugins/train/hosts/tpu_env.h"
@@ -34,13 +34,10 @@ Status Malformed(const Value& value, std::string_view reason) {
 
 /// `why` gives the reason of `most`; may be empty.
 Result<int> NumberBetween(const Value& value, int least, int most, std::string_view why = {}) {
-  const std::string_view digits = Trimmed(value.text);
-  int number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, number);
-  if (error != std::errc() || rest != end || number < least || number > most)
+  const std::optional<int> number = ParseNumber<int>(Trimmed(value.text));
+  if (!number || *number < least || *number > most)
     return Malformed(value, StrCat("it must be a number from ", least, " to ", most, why));
-  return number;
+  return *number;
 }
 
 template <class T>
