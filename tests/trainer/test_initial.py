@@ -21,9 +21,6 @@ from pipe_trainer.export import export, initial
 from pipe_trainer.model import model
 
 SHAPE = config.Model(layers=2, d=32, heads=2, ff=48, vocab=384, seq_len=32).complete()
-# Keys of config.model beside initial.SHAPE: they change no model without experts, or rows and tokenizer give them.
-OF_THE_JOB = ("seq_len", "eos", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
-              "expert_eval_capacity", *resume.FREE)
 
 
 def write_export(place, shape=SHAPE, seed=3):
@@ -70,15 +67,15 @@ class Directories(unittest.TestCase):
             export.write(params, shape, {**tiny_tokenizer.INFO, "path": tiny_tokenizer.path()}, {}, place, **start_id)
             start = initial.Initial(place)
             whole = start.adopt(config.Config(), ()).model
-            self.assertEqual({key: getattr(whole, key) for key in initial.SHAPE},
-                             {key: getattr(shape, key) for key in initial.SHAPE})
+            self.assertEqual({key: getattr(whole, key) for key in config.SHAPE},
+                             {key: getattr(shape, key) for key in config.SHAPE})
             jax.tree.map(lambda ours, theirs: np.testing.assert_allclose(ours, theirs, atol=1e-7),
                          start.parameters(dataclasses.replace(shape, seq_len=32)), params)
 
-    def test_each_key_of_a_model_is_that_of_the_directory_or_of_the_job(self):
-        """A training that begins with a model would not notice a key in neither list."""
-        keys = [part.name for part in dataclasses.fields(config.Model)]
-        self.assertEqual(sorted((*initial.SHAPE, *OF_THE_JOB)), sorted(keys))
+    def test_keys_that_a_training_decides_are_keys_and_the_directory_decides_the_others(self):
+        self.assertLessEqual(set(config.OF_TRAINING), {part.name for part in dataclasses.fields(config.Model)})
+        self.assertEqual(config.SHAPE, ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts",
+                                        "vocab", "tied", "rope_theta", "norm_eps", "exact_gelu"))
 
     def test_a_shape_that_the_job_names_must_be_that_of_the_model(self):
         start = initial.Initial(self.place)

@@ -92,6 +92,55 @@ class Model:
                        head_dim=self.head_dim or max(self.d // self.heads, 1),
                        unroll=self.unroll or (self.layers if self.layers <= 4 else 1))
 
+    @property
+    def additions(self):
+        """The parts that not every model of the family has, in the words of messages."""
+        return " with experts" if self.experts else ""
+
+    @property
+    def exports(self):
+        """The programs that read an export."""
+        return () if self.experts else FAMILIES[self.family].exports
+
+    def disagreements(self):
+        """Yields the combinations of fields that are not allowed though each field is. The model is complete."""
+        if self.heads % self.kv_heads:
+            yield f"config.model.kv_heads: {self.kv_heads} does not divide heads {self.heads}"
+        if self.d % self.heads and self.head_dim == self.d // self.heads:
+            yield f"config.model.heads: {self.heads} does not divide d {self.d}; say head_dim as well"
+        if self.head_dim % 2:
+            yield f"config.model.head_dim: {self.head_dim} is odd; rotary positions take halves of it"
+        if self.family == "bert" and (self.kv_heads != self.heads or not self.tied):
+            yield "config.model.family: bert has as many kv_heads as heads, and its head is the embedding"
+        if self.family == "t5" and (self.kv_heads != self.heads or self.attention not in ("auto", "reference")):
+            yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
+        if self.family == "lm1b" and (self.kv_heads != self.heads or self.tied or self.d % 2):
+            yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
+        yield from self._disagreements_of_experts()
+
+    def _disagreements_of_experts(self):
+        if self.experts and not FAMILIES[self.family].experts:
+            able = [name for name, family in FAMILIES.items() if family.experts]
+            yield f"config.model.experts: a model of family {self.family} has none; {', '.join(able)} may have them"
+        elif self.experts:
+            if self.layers % self.expert_every:
+                yield f"config.model.expert_every: {self.expert_every} does not divide layers {self.layers}"
+            if self.expert_top > self.experts:
+                yield f"config.model.expert_top: {self.expert_top}, and there are {self.experts} experts"
+        else:
+            for part in fields(self):
+                if part.name.startswith("expert_") and getattr(self, part.name) != part.default:
+                    yield f"config.model.{part.name}: there are no experts; say config.model.experts, or leave it out"
+
+
+# The fields of Model that decide how it is computed, and do not change it.
+FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
+# The fields that a training decides: these, those of the rows and the tokenizer, those that are read with experts alone.
+# The model that a training begins with decides all others.
+OF_TRAINING = (*FREE, "seq_len", "eos", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
+               "expert_eval_capacity")
+SHAPE = tuple(part.name for part in fields(Model) if part.name not in OF_TRAINING)
+
 
 @dataclass(frozen=True)
 class ObjectiveKeys:

@@ -2,13 +2,11 @@
 
 from dataclasses import asdict
 
-from ..config import Model
+from ..config import FREE, Model
 from ..exits import BAD_DATA, BAD_JOB, Ended
 from ..optim import optim
 
 DEFAULTS = asdict(Model())  # of keys that checkpoints of earlier versions lack
-# Keys that decide how a model is computed, and do not change the model.
-FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 
 
 def facts_of(setup, **progress):

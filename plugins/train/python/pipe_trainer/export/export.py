@@ -19,8 +19,7 @@ from .t5_form import T5
 WEIGHTS = "model.safetensors"
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 
-# The families that have a counterpart in transformers.
-FORMS = {"llama": Llama(), "bert": Bert(), "t5": T5()}
+FORMS = {kind: form for form in (Llama(), Bert(), T5()) for kind in form.MODEL_TYPES}  # by model_type and by family
 
 
 class NotExportable(Exception):
@@ -48,10 +47,10 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
     `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
     of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with; `files`:
     {file: type} of leaner weights."""
-    form = FORMS.get(config.family)
-    if form is None or config.experts:
-        raise NotExportable(f"a model of family {config.family}{' with experts' * bool(config.experts)} has no "
-                            f"counterpart in transformers; its checkpoints stay usable")
+    if "transformers" not in config.exports:
+        raise NotExportable(f"a model of family {config.family}{config.additions} has no counterpart in transformers; "
+                            f"its checkpoints stay usable")
+    form = FORMS[config.family]
     directory = Path(directory)
     part = directory.with_name(directory.name + ".part")
     shutil.rmtree(part, ignore_errors=True)

@@ -18,6 +18,7 @@ class Unreadable(Exception):
 class Form:
     """The form of a family, which has `names(config)`: yields (path of a leaf, its layer or None, the name of its
     tensor) in the order of the file."""
+    MODEL_TYPES = ()   # values of `model_type` in config.json; the first is the family
     READABLE = {}      # members of config.json that this trainer knows with these values alone
 
     def theirs(self, params, config):

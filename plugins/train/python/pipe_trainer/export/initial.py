@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import atomic
-from ..config import misfit
+from ..config import SHAPE, misfit
 from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
@@ -21,9 +21,6 @@ from .export import WEIGHTS
 from .form import Unreadable
 
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
-# Keys of config.model that the directory decides. A job may name them, with the same values.
-SHAPE = ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts", "vocab", "tied", "rope_theta",
-         "norm_eps", "exact_gelu")
 
 
 class Initial:

@@ -11,6 +11,7 @@ BLOCKS = {
 
 
 class Llama(Form):
+    MODEL_TYPES = ("llama",)
     READABLE = {"hidden_act": "silu", "attention_bias": False, "mlp_bias": False, "rope_scaling": None}
 
     def names(self, config):

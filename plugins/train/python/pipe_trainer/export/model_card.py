@@ -45,7 +45,7 @@ def number(value):
 
 
 def shape(config, tokenizer, facts):
-    rows = [("architecture", ARCHITECTURES[config.family]), ("layers", config.layers),
+    rows = [("architecture", ARCHITECTURES[config.family] + config.additions), ("layers", config.layers),
             ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
             ("feed-forward width", config.ff), ("sequence length", config.seq_len),
             ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),

@@ -9,6 +9,7 @@ MLP = {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}
 
 
 class T5(Form):
+    MODEL_TYPES = ("t5",)
     READABLE = {"relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST}
 
     def names(self, config):

@@ -179,7 +179,7 @@ def parse_config(raw, mistakes, adopts=False):
                 values[key] = float(given[key]) if bounds[key].type is float else given[key]
         sections[section] = kind(**values)
     config = Config(**sections, auto=tuple(auto))
-    mistakes += disagreements(config.model.complete()) if adopts else every_disagreement(config)
+    mistakes += config.model.complete().disagreements() if adopts else every_disagreement(config)
     return replace(config, model=config.model.complete())
 
 
@@ -195,50 +195,16 @@ def unread(optimizer, given):
 
 
 def every_disagreement(config):
-    return [*disagreements(config.model.complete()), *registry.mistakes(config), *disagreements_of_export(config),
+    return [*config.model.complete().disagreements(), *registry.mistakes(config), *disagreements_of_export(config),
             *disagreements_of_lora(config)]
 
 
-def disagreements(model):
-    """Yields the combinations of fields that are not allowed though each field is."""
-    if model.heads % model.kv_heads:
-        yield f"config.model.kv_heads: {model.kv_heads} does not divide heads {model.heads}"
-    if model.d % model.heads and model.head_dim == model.d // model.heads:
-        yield f"config.model.heads: {model.heads} does not divide d {model.d}; say head_dim as well"
-    if model.head_dim % 2:
-        yield f"config.model.head_dim: {model.head_dim} is odd; rotary positions take halves of it"
-    if model.family == "bert" and (model.kv_heads != model.heads or not model.tied):
-        yield "config.model.family: bert has as many kv_heads as heads, and its head is the embedding"
-    if model.family == "t5" and (model.kv_heads != model.heads or model.attention not in ("auto", "reference")):
-        yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
-    if model.family == "lm1b" and (model.kv_heads != model.heads or model.tied or model.d % 2):
-        yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
-    yield from disagreements_of_experts(model)
-
-
-def disagreements_of_experts(model):
-    if model.experts and not families.of(model).experts:
-        able = [name for name, family in families.FAMILIES.items() if family.experts]
-        yield f"config.model.experts: a model of family {model.family} has none; {', '.join(able)} may have them"
-    elif model.experts:
-        if model.layers % model.expert_every:
-            yield f"config.model.expert_every: {model.expert_every} does not divide layers {model.layers}"
-        if model.expert_top > model.experts:
-            yield f"config.model.expert_top: {model.expert_top}, and there are {model.experts} experts"
-    else:
-        for part in fields(model):
-            if part.name.startswith("expert_") and getattr(model, part.name) != part.default:
-                yield f"config.model.{part.name}: there are no experts; say config.model.experts, or leave it out"
-
-
 def disagreements_of_export(config):
-    wanted, family = config.export, config.model.family + " with experts" * bool(config.model.experts)
-    known_to = () if config.model.experts else families.of(config.model).exports
     for key, program in (("prune", "transformers"), ("int8", "transformers"), ("gguf", "llama.cpp")):
-        if getattr(wanted, key) != getattr(Export(), key) and program not in known_to:
+        if getattr(config.export, key) != getattr(Export(), key) and program not in config.model.exports:
             others = [name for name, known in families.FAMILIES.items() if program in known.exports]
-            yield (f"config.export.{key}: {program} has no counterpart of family {family}; leave it out, or take one "
-                   f"of {', '.join(others)}")
+            yield (f"config.export.{key}: {program} has no counterpart of family {config.model.family}"
+                   f"{config.model.additions}; leave it out, or take one of {', '.join(others)}")
 
 
 def disagreements_of_lora(config):
