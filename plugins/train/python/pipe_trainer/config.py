@@ -135,8 +135,8 @@ class Model:
 
 # The fields of Model that decide how it is computed, and do not change it.
 FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
-# The fields that a training decides: these, those of the rows and the tokenizer, those that are read with experts alone.
-# The model that a training begins with decides all others.
+# The fields that a training decides: these, those of the rows and the tokenizer, those that are read with experts
+# alone. The model that a training begins with decides all others.
 OF_TRAINING = (*FREE, "seq_len", "eos", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
                "expert_eval_capacity")
 SHAPE = tuple(part.name for part in fields(Model) if part.name not in OF_TRAINING)
