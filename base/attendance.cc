@@ -1,7 +1,6 @@
 #include "base/attendance.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/clock.h"
@@ -16,56 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-class Wait final : public AttendedWait {
- public:
-  Wait(std::stop_token stop, const AttendanceTimes& times) : stop_(std::move(stop)), times_(times) {}
-
-  std::stop_token stop() const override { return stop_; }
-  const AttendanceTimes& times() const override { return times_; }
-
-  std::optional<milliseconds> Silent(std::string_view server, std::string_view shown,
-                                     nanoseconds begun) override {
-    const nanoseconds now = SystemClock().Monotonic();
-    std::string line;
-    nanoseconds next{0};
-    {
-      const Lock lock(mutex_);
-      Silence& silence = silent_.try_emplace(std::string(server), Silence{begun, begun}).first->second;
-      const nanoseconds end = silence.since + times_.patience;
-      if (now >= end) return std::nullopt;
-      // An attempt that fails soon is no silence: who tries again tells of it.
-      nanoseconds told_next = std::max<nanoseconds>(silence.told_next, begun + times_.silence);
-      if (now >= told_next) {
-        silence.told_next = told_next = now + times_.between_words;
-        line = StrCat(shown, ": no answer for ", Seconds(now - silence.since), " s; it is given up in ",
-                      Seconds(end - now), " s");
-      }
-      next = std::min(told_next, end) - now;
-    }
-    if (!line.empty()) LogWarning(line);
-    return std::max(std::chrono::ceil<milliseconds>(next), milliseconds(1));
-  }
-
-  void Answers(std::string_view server) override {
-    const Lock lock(mutex_);
-    if (const auto found = silent_.find(server); found != silent_.end()) silent_.erase(found);
-  }
-
- private:
-  struct Silence {
-    nanoseconds since;
-    nanoseconds told_next;
-  };
-
-  static std::int64_t Seconds(nanoseconds time) {
-    return std::chrono::round<std::chrono::seconds>(time).count();
-  }
-
-  const std::stop_token stop_;
-  const AttendanceTimes times_;
-  Mutex mutex_;
-  std::map<std::string, Silence, std::less<>> silent_ GUARDED_BY(mutex_);  // by server
-};
+std::int64_t WholeSeconds(nanoseconds time) { return std::chrono::round<std::chrono::seconds>(time).count(); }
 
 struct Present {
   Mutex mutex;
@@ -85,6 +35,34 @@ std::shared_ptr<AttendedWait> Exchange(std::shared_ptr<AttendedWait> wait) {
 
 }  // namespace
 
+std::optional<milliseconds> AttendedWait::Silent(std::string_view server, std::string_view shown,
+                                                 nanoseconds begun) {
+  const nanoseconds now = SystemClock().Monotonic();
+  std::string line;
+  nanoseconds next{0};
+  {
+    const Lock lock(mutex_);
+    Silence& silence = silent_.try_emplace(std::string(server), Silence{begun, begun}).first->second;
+    const nanoseconds end = silence.since + times_.patience;
+    if (now >= end) return std::nullopt;
+    // An attempt that fails soon is no silence: who tries again tells of it.
+    nanoseconds told_next = std::max<nanoseconds>(silence.told_next, begun + times_.silence);
+    if (now >= told_next) {
+      silence.told_next = told_next = now + times_.between_words;
+      line = StrCat(shown, ": no answer for ", WholeSeconds(now - silence.since), " s; it is given up in ",
+                    WholeSeconds(end - now), " s");
+    }
+    next = std::min(told_next, end) - now;
+  }
+  if (!line.empty()) LogWarning(line);
+  return std::max(std::chrono::ceil<milliseconds>(next), milliseconds(1));
+}
+
+void AttendedWait::Answers(std::string_view server) {
+  const Lock lock(mutex_);
+  if (const auto found = silent_.find(server); found != silent_.end()) silent_.erase(found);
+}
+
 std::shared_ptr<AttendedWait> PresentWait() {
   Present& present = ThePresent();
   const Lock lock(present.mutex);
@@ -93,7 +71,7 @@ std::shared_ptr<AttendedWait> PresentWait() {
 
 Attendance::Attendance(std::stop_token stop, const AttendanceTimes& times)
     : stop_(std::in_place, std::move(stop), std::stop_token()),
-      before_(Exchange(std::make_shared<Wait>(stop_->token(), times))) {}
+      before_(Exchange(std::make_shared<AttendedWait>(stop_->token(), times))) {}
 
 Attendance::~Attendance() {
   stop_.reset();  // from here on, nothing stops the requests that still run

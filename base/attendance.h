@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -10,7 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/status.h"
+#include "base/wait.h"
 
 namespace pipeline {
 
@@ -30,42 +34,35 @@ struct SameAnswer final : StatusDetail {
 /// All requests of the process share it while a person waits. Safe from any thread.
 class AttendedWait {
  public:
-  virtual ~AttendedWait() = default;
+  AttendedWait(std::stop_token stop, const AttendanceTimes& times) : stop_(std::move(stop)), times_(times) {}
+
   /// Stops with the token that Attendance was given.
-  virtual std::stop_token stop() const = 0;
-  virtual const AttendanceTimes& times() const = 0;
+  std::stop_token stop() const { return stop_; }
+  const AttendanceTimes& times() const { return times_; }
+
   /// Call it while no answer of `server` comes to a request of the time `begun`; `shown` names the request.
   /// Tells of a long silence, and returns the time until the next call. Absent: the patience with this server
   /// is over.
-  virtual std::optional<std::chrono::milliseconds> Silent(std::string_view server, std::string_view shown,
-                                                          std::chrono::nanoseconds begun) = 0;
+  std::optional<std::chrono::milliseconds> Silent(std::string_view server, std::string_view shown,
+                                                  std::chrono::nanoseconds begun);
   /// `server` gives a sign of life.
-  virtual void Answers(std::string_view server) = 0;
+  void Answers(std::string_view server);
+
+ private:
+  struct Silence {
+    std::chrono::nanoseconds since;
+    std::chrono::nanoseconds told_next;
+  };
+
+  const std::stop_token stop_;
+  const AttendanceTimes times_;
+  Mutex mutex_;
+  std::map<std::string, Silence, std::less<>> silent_ GUARDED_BY(mutex_);  // by server
 };
 
 /// The present wait, or null: nobody waits. It may be kept after its Attendance has ended, and stops no more
 /// then.
 std::shared_ptr<AttendedWait> PresentWait();
-
-/// Stops as soon as one of two tokens does.
-class EitherStop {
- public:
-  EitherStop(std::stop_token one, std::stop_token other)
-      : one_(std::move(one), Relay{ends_}), other_(std::move(other), Relay{ends_}) {}
-  EitherStop(const EitherStop&) = delete;
-  EitherStop& operator=(const EitherStop&) = delete;
-
-  std::stop_token token() const { return ends_.get_token(); }
-  void Stop() { ends_.request_stop(); }
-
- private:
-  struct Relay {
-    std::stop_source to;
-    void operator()() { to.request_stop(); }
-  };
-  std::stop_source ends_;
-  std::stop_callback<Relay> one_, other_;
-};
 
 /// A person waits while it lives. One that is made meanwhile holds in place of it; the last one made ends
 /// first.

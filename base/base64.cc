@@ -59,6 +59,16 @@ std::optional<std::string> FromBase64(std::string_view text) {
   return bytes;
 }
 
+std::string ToHex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    hex += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return hex;
+}
+
 Json TextOrBase64(std::string_view bytes) {
   if (IsUtf8(bytes)) return bytes;
   Json json;

@@ -1,9 +1,10 @@
-// Bytes front to back, and bytes from an offset: interfaces between storage and formats, and bytes in memory
-// behind them.
+// Bytes front to back, and bytes from an offset: interfaces between storage and formats, bytes in memory
+// behind them, and a file that reports what is read from it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -60,6 +61,14 @@ class HeldFile final : public ByteFile {
   const std::shared_ptr<const void> owner_;
 };
 
+/// Reads until `out` is full or the reader ends, and returns the number of bytes.
+Result<std::size_t> ReadFully(ByteReader& reader, std::span<char> out);
+/// Calls `take` with each piece up to the end of the reader, of `most` bytes at most; its failure ends the
+/// reading.
+Status ReadPieces(ByteReader& reader, std::size_t most,
+                  const std::function<Status(std::string_view piece)>& take);
+/// Returns the CRC-32C of all bytes up to the end of the reader.
+Result<std::uint32_t> ReadCrc32c(ByteReader& reader);
 /// Fills all of `out`. kDataLoss: the reader ends too early.
 Status ReadExactly(ByteReader& reader, std::span<char> out);
 /// The same from `offset` of `file`. Does not open the file for an empty `out`.
@@ -67,5 +76,41 @@ Status ReadAt(const ByteFile& file, std::uint64_t offset, std::span<char> out, s
 /// Returns `size` bytes of `file` from `offset` on, as ReadAt.
 Result<std::string> ReadBytes(const ByteFile& file, std::uint64_t offset, std::uint64_t size,
                               std::stop_token stop = {});
+
+/// Repeats its first error in all later calls, as ByteReader promises. One thread at a time.
+class RepeatingReader : public ByteReader {
+ public:
+  Result<std::size_t> Read(std::span<char> out) final {
+    if (failure_.ok()) {
+      Result<std::size_t> got = ReadSome(out);
+      if (got.ok()) return got;
+      failure_ = std::move(got).status();
+    }
+    return failure_;
+  }
+
+ private:
+  /// As Read; it is not called after an error.
+  virtual Result<std::size_t> ReadSome(std::span<char> out) = 0;
+
+  Status failure_;
+};
+
+/// Reports the bytes that are read from it.
+class CountingFile final : public ByteFile {
+ public:
+  /// Each successful read calls `count` with its bytes, on the reading thread. `count` and all that it refers
+  /// to outlive every reader.
+  using Count = std::function<void(std::uint64_t offset, std::string_view bytes)>;
+  CountingFile(std::shared_ptr<const ByteFile> file, Count count)
+      : file_(std::move(file)), count_(std::make_shared<const Count>(std::move(count))) {}
+
+  std::uint64_t size() const override { return file_->size(); }
+  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override;
+
+ private:
+  const std::shared_ptr<const ByteFile> file_;
+  const std::shared_ptr<const Count> count_;  // also held by readers, which may outlive the file
+};
 
 }  // namespace pipeline

@@ -19,21 +19,14 @@ struct Known {
 constexpr std::array<Known, 3> kKnown = {{{Checksum::Kind::kSha256, "sha256", 32},
                                           {Checksum::Kind::kMd5, "md5", 16},
                                           {Checksum::Kind::kCrc32c, "crc32c", 4}}};
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 /// Absent: `text` is neither the digits nor the base64 of so many bytes.
 std::optional<std::string> HexOf(std::string_view text, std::size_t bytes) {
   std::string hex;
   for (const char c : text) hex += c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-  if (hex.size() == 2 * bytes && hex.find_first_not_of(kHexDigits) == std::string::npos) return hex;
-  hex.clear();
+  if (hex.size() == 2 * bytes && hex.find_first_not_of("0123456789abcdef") == std::string::npos) return hex;
   const std::optional<std::string> decoded = FromBase64(text);
-  if (!decoded || decoded->size() != bytes) return std::nullopt;
-  for (const char c : *decoded) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
-  }
-  return hex;
+  return decoded && decoded->size() == bytes ? std::optional(ToHex(*decoded)) : std::nullopt;
 }
 
 }  // namespace

@@ -31,10 +31,7 @@ void ChildLedger::Began(pid_t child, const std::string& owner) {
 
 void ChildLedger::Ended(pid_t child, const ProcessUse& use) {
   const Lock lock(mutex_);
-  const auto found = living_.find(child);
-  if (found == living_.end()) return;
-  ended_[found->second] += use;
-  living_.erase(found);
+  if (const auto ended = living_.extract(child)) ended_[ended.mapped()] += use;
 }
 
 std::map<pid_t, std::string> ChildLedger::Living() const {
@@ -50,11 +47,8 @@ ProcessUse ChildLedger::EndedOf(const std::string& owner) const {
 
 ProcessUse ChildLedger::TakeEnded(const std::string& owner) {
   const Lock lock(mutex_);
-  const auto found = ended_.find(owner);
-  if (found == ended_.end()) return {};
-  const ProcessUse use = found->second;
-  ended_.erase(found);
-  return use;
+  const auto taken = ended_.extract(owner);
+  return taken ? taken.mapped() : ProcessUse();
 }
 
 }  // namespace pipeline

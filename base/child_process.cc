@@ -14,10 +14,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_descriptor.h"
 #include "base/group_watch.h"
 #include "base/mutex.h"
 #include "base/process_use.h"
-#include "base/uninterrupted.h"
 #include "base/wait.h"
 
 namespace pipeline {

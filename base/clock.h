@@ -1,4 +1,4 @@
-// Clocks; a test can stop its own.
+// The clocks of the machine; a test has one of its own.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,6 @@ class Clock {
 
 /// The clock of the machine; lives until the program ends.
 const Clock& SystemClock();
-
-/// Moves only by Advance. One thread at a time.
-class FakeClock : public Clock {
- public:
-  std::chrono::nanoseconds Monotonic() const override { return now_; }
-  std::int64_t UnixMillis() const override { return now_.count() / 1'000'000; }
-  void Advance(std::chrono::nanoseconds by) { now_ += by; }
-
- private:
-  std::chrono::nanoseconds now_{0};
-};
 
 /// "2026-01-31T12:34:56Z"
 std::string Iso8601(std::int64_t unix_millis);

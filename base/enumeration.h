@@ -1,10 +1,13 @@
 // Lists and counts things in a message.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/str.h"
 
@@ -34,6 +37,13 @@ std::string Join(const Range& words, std::string_view between) {
   std::string text;
   for (const auto& word : words) text += StrCat(text.empty() ? "" : between, word);
   return text;
+}
+
+/// "a, b, c and 4 more": the first names of a list, for one line of text.
+inline std::string FirstOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  const std::string text = Join(std::span(names).first(std::min(names.size(), kShown)), ", ");
+  return names.size() <= kShown ? text : StrCat(text, " and ", names.size() - kShown, " more");
 }
 
 }  // namespace pipeline

@@ -1,8 +1,12 @@
-// An open file of the operating system, closed at the end of its scope.
+// An open file of the operating system, closed at the end of its scope, and system calls that a signal may
+// interrupt before they do anything, as on network file systems.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <string>
 #include <utility>
 
 namespace pipeline {
@@ -27,5 +31,20 @@ class FileDescriptor {
  private:
   int number_ = -1;
 };
+
+/// Returns the result of `call`, which is repeated while it fails with EINTR. `errno` is from the last
+/// call.
+template <class Call>
+auto Uninterrupted(const Call& call) {
+  while (true) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+/// Opens `path` with O_CLOEXEC. Not open: a failure, which `errno` has.
+inline FileDescriptor OpenPath(const std::string& path, int flags, mode_t mode = 0) {
+  return FileDescriptor(Uninterrupted([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); }));
+}
 
 }  // namespace pipeline

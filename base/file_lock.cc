@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "base/uninterrupted.h"
+#include "base/file_descriptor.h"
 
 namespace pipeline {
 

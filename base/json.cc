@@ -171,6 +171,14 @@ void AppendNumber(std::string& out, double value) {
   if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
+/// The T in `value`, else an empty one.
+template <class T, class Variant>
+const T& OrEmpty(const Variant& value) {
+  static const T kEmpty;
+  const T* const held = std::get_if<T>(&value);
+  return held != nullptr ? *held : kEmpty;
+}
+
 }  // namespace
 
 Json::Json() = default;
@@ -212,17 +220,9 @@ std::string_view Json::AsString(std::string_view fallback) const {
   return value ? std::string_view(*value) : fallback;
 }
 
-const Json::Array& Json::AsArray() const {
-  static const Array kEmpty;
-  const Array* value = std::get_if<Array>(&value_);
-  return value ? *value : kEmpty;
-}
+const Json::Array& Json::AsArray() const { return OrEmpty<Array>(value_); }
 
-const Json::Object& Json::AsObject() const {
-  static const Object kEmpty;
-  const Object* value = std::get_if<Object>(&value_);
-  return value ? *value : kEmpty;
-}
+const Json::Object& Json::AsObject() const { return OrEmpty<Object>(value_); }
 
 const Json& Json::operator[](std::string_view key) const {
   static const Json kNull;

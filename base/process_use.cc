@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 
 #include "base/file_descriptor.h"
-#include "base/uninterrupted.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -26,22 +25,17 @@ std::string ReadSmall(const std::string& path) {
 }
 
 /// Removes the next word from the front of `text` and returns it as a number.
-std::optional<std::int64_t> TakeNumber(std::string_view& text) {
+std::optional<std::int64_t> NextNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  std::int64_t number = 0;
-  const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(after - text.data()));
-  return number;
+  return TakeNumber<std::int64_t>(text);
 }
 
 std::uint64_t Member(std::string_view text, std::string_view name) {
-  for (std::size_t at = 0; at < text.size();) {
-    std::string_view line = text.substr(at, text.find('\n', at) - at);
-    at += line.size() + 1;
+  while (!text.empty()) {
+    std::string_view line = TakeUntil(text, '\n');
     if (!line.starts_with(name)) continue;
     line.remove_prefix(name.size());
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(TakeNumber(line).value_or(0), 0));
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(NextNumber(line).value_or(0), 0));
   }
   return 0;
 }
@@ -52,12 +46,12 @@ std::optional<ProcessLook> ParseProcessStat(std::string_view text, long ticks, l
   // In "4711 (a name (with) marks) S 1 4711 ..." only the last mark ends the name.
   const std::size_t name = text.rfind(')');
   if (name == std::string_view::npos || text.size() < name + 4 || ticks <= 0) return std::nullopt;
-  const auto id = TakeNumber(text);
+  const auto id = NextNumber(text);
   if (!id) return std::nullopt;
   text.remove_prefix(text.rfind(')') + 3);  // skips " S"
   std::array<std::int64_t, 21> fields{};    // from the fourth, `ppid`, to the 24th, `rss`
   for (std::int64_t& field : fields) {
-    const auto number = TakeNumber(text);
+    const auto number = NextNumber(text);
     if (!number) return std::nullopt;
     field = *number;
   }

@@ -54,14 +54,8 @@ class [[nodiscard]] Result {
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T* operator->() {
-    CHECK(ok(), status_.message());
-    return &*value_;
-  }
-  const T* operator->() const {
-    CHECK(ok(), status_.message());
-    return &*value_;
-  }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
 
  private:
   Status status_;

@@ -1,7 +1,10 @@
-// Files that are read, or replaced, as a whole.
+// Files that are read, or replaced, as a whole, and bytes of open files that are read or written as a whole.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,7 +15,15 @@ namespace pipeline {
 /// Returns all bytes of the file. kNotFound: there is none.
 Result<std::string> ReadWholeFile(const std::string& path);
 
-/// Writes all bytes to the open file `file`, which messages call `path`.
+/// Fills `out` from `offset` of the open file `file`, as far as the file goes, and returns the number of
+/// bytes. Negative: a failure, which `errno` has.
+ssize_t ReadFullyAt(int file, std::uint64_t offset, std::span<char> out);
+/// Writes all bytes to the open file `file`. False: a failure, which `errno` has. Some bytes may be written.
+bool WriteFully(int file, std::string_view bytes);
+/// The same at `offset`.
+bool WriteFullyAt(int file, std::uint64_t offset, std::string_view bytes);
+
+/// As WriteFully; messages call the file `path`.
 Status WriteAll(int file, std::string_view bytes, const std::string& path);
 
 enum class Durability : std::uint8_t {

@@ -18,10 +18,10 @@ inline std::string_view TakeUntil(std::string_view& text, char end) {
   return taken;
 }
 
-/// Returns the number that all of `text` is: digits, perhaps a minus for a signed type; for a floating-point
-/// type what std::from_chars takes. Absent: it is none, or outside of the type's range.
+/// Removes the number at the front of `text`, and returns it: digits, perhaps a minus for a signed type; for
+/// a floating-point type what std::from_chars takes. Absent: it is none, or outside of the type's range.
 template <class Number>
-std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
+std::optional<Number> TakeNumber(std::string_view& text, int base = 10) {
   Number number{};
   const char* const end = text.data() + text.size();
   std::from_chars_result read{};
@@ -29,7 +29,16 @@ std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
     read = std::from_chars(text.data(), end, number, base);
   else
     read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+  if (read.ec != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  return number;
+}
+
+/// Returns the number that all of `text` is, as TakeNumber.
+template <class Number>
+std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
+  const std::optional<Number> number = TakeNumber<Number>(text, base);
+  return text.empty() ? number : std::nullopt;
 }
 
 }  // namespace pipeline

@@ -20,7 +20,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
-#include "stages/shards/shard_count.h"
+#include "stages/shards/shard_keys.h"
 #include "stages/shards/sharded_stage.h"
 #include "stages/shards/shuffle.h"
 #include "storage/local_file.h"

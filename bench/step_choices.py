@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins/train/p
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
-from pipe_trainer import bench  # noqa: E402
+import trainer_step  # noqa: E402
 from pipe_trainer.model import llama, norms  # noqa: E402
 from pipe_trainer.run import devices  # noqa: E402
 
@@ -42,7 +42,7 @@ def warm(sections, norm=norms.rms_norm):
     """Returns a training whose program is compiled."""
     options = SimpleNamespace(config={"preset": "quickstart", **sections}, seq_len=128, vocab=2000, turns=1, steps=1, rows=8)
     with mock.patch.object(llama, "rms_norm", norm):
-        train = bench.Training(bench.config_of(options))
+        train = trainer_step.Training(trainer_step.config_of(options))
         train(1)
     return train
 
@@ -50,7 +50,7 @@ def warm(sections, norm=norms.rms_norm):
 def ratio(one, other, options):
     ratios = []
     for turn in range(options.turns):
-        pair = [(name, bench.timed(train, options.steps)) for name, train in
+        pair = [(name, trainer_step.timed(train, options.steps)) for name, train in
                 ((("one", one), ("other", other))[::1 if turn % 2 else -1])]
         seconds = dict(pair)
         ratios.append(seconds["one"] / seconds["other"])

@@ -47,7 +47,7 @@ def training(bench):
 def train_step(bench, shape, steps):
     model = {key: shape[key] for key in ("layers", "d", "heads")}
     config = {"preset": "quickstart", "model": {**model, "ff": round(shape["d"] * 8 / 3 / 32) * 32}}
-    return json_of(bench, bench.trainer, "-m", "pipe_trainer.bench", "--config", json.dumps(config), "--vocab", shape["vocab"],
+    return json_of(bench, bench.trainer, HERE / "trainer_step.py", "--config", json.dumps(config), "--vocab", shape["vocab"],
                          "--seq-len", shape["seq_len"], "--rows", shape["rows"], "--turns", 3, "--steps", steps)
 
 

@@ -2,17 +2,14 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <string>
 #include <variant>
 #include <vector>
 
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/kill_switch.h"
-#include "cli/terminal/last_words.h"
+#include "cli/terminal/process_setup.h"
 #include "cli/terminal/standard_output.h"
 #include "stages/tokenizer/training_child.h"
 #include "storage/remote/remote_schemes.h"

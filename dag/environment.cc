@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "dag/pipeline_file/stage_location.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "storage/bundle_store.h"
 
 namespace pipeline {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <clocale>
 #include <cstdio>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -200,9 +200,8 @@ bool IsTarHeader(std::string_view block) {
   constexpr std::size_t kSum = 148, kSumBytes = 8;
   std::string_view field = block.substr(kSum, kSumBytes);
   field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
-  unsigned promised = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), promised, 8);
-  if (error != std::errc() || end == field.data()) return false;
+  const std::optional<unsigned> promised = TakeNumber<unsigned>(field, 8);
+  if (!promised) return false;
   unsigned sum = kSumBytes * ' ';
   int signed_sum = kSumBytes * ' ';  // some old writers sum signed bytes
   for (std::size_t at = 0; at < kTarBlock; ++at) {
@@ -210,7 +209,7 @@ bool IsTarHeader(std::string_view block) {
     sum += static_cast<unsigned char>(block[at]);
     signed_sum += static_cast<signed char>(block[at]);
   }
-  return promised == sum || static_cast<int>(promised) == signed_sum;
+  return *promised == sum || static_cast<int>(*promised) == signed_sum;
 }
 
 }  // namespace

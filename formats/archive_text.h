@@ -44,6 +44,10 @@ class MemberBorders {
     bool operator==(const Counts&) const = default;
   };
 
+  /// Adds the border of the next member.
+  void Add(Border border);
+  /// Adds one to a member of the counts.
+  void Count(std::uint64_t Counts::*what);
   /// Removes and returns the first border if its offset is at most `offset`.
   std::optional<Border> Take(std::uint64_t offset);
   /// Offset of the first border; absent: none is known.
@@ -52,7 +56,6 @@ class MemberBorders {
   Counts counts() const;
 
  private:
-  friend class ArchiveText;
   mutable Mutex mutex_;
   std::deque<Border> borders_ GUARDED_BY(mutex_);  // guarded by mutex_, as below
   Counts counts_ GUARDED_BY(mutex_);
@@ -60,31 +63,8 @@ class MemberBorders {
 
 /// Reads the members one after another. max_ratio is checked against `file_bytes`, the bytes of the file
 /// read so far, and `size`, the size of the file. One Read never returns bytes of two members.
-class ArchiveText : public ByteReader {
- public:
-  ArchiveText(std::unique_ptr<ArchiveReader> archive, ArchiveRules rules,
-              std::function<std::uint64_t()> file_bytes, std::uint64_t size,
-              std::shared_ptr<MemberBorders> borders);
-  ~ArchiveText() override;
-  Result<std::size_t> Read(std::span<char> out) override;
-
- private:
-  Result<std::size_t> ReadText(std::span<char> out);
-  Result<bool> OpenMember();
-  Status CheckRatio();
-
-  const std::unique_ptr<ArchiveReader> archive_;
-  const ArchiveRules rules_;
-  const std::function<std::uint64_t()> file_bytes_;
-  const std::uint64_t size_;
-  const std::shared_ptr<MemberBorders> borders_;
-  std::string name_;                    // name of the member, printable
-  std::unique_ptr<ByteReader> member_;  // decoded; null between members
-  std::uint64_t text_ = 0;
-  std::uint64_t member_text_ = 0;   // offset in the text where the member began
-  std::uint64_t member_bytes_ = 0;  // the same in the file
-  bool ended_ = false;
-  Status failure_;
-};
+std::unique_ptr<ByteReader> NewArchiveText(std::unique_ptr<ArchiveReader> archive, ArchiveRules rules,
+                                           std::function<std::uint64_t()> file_bytes, std::uint64_t size,
+                                           std::shared_ptr<MemberBorders> borders);
 
 }  // namespace pipeline

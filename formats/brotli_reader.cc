@@ -1,5 +1,3 @@
-#include "formats/brotli_reader.h"
-
 #include <brotli/decode.h>
 
 #include <utility>

@@ -1,5 +1,3 @@
-#include "formats/bzip2_reader.h"
-
 #include <bzlib.h>
 
 #include <algorithm>
@@ -30,32 +28,16 @@ class Bzip2Reader : public StreamDecoder {
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!in_stream_) {
-      if (streams_ > 0) {
-        ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, IsBzip2));
-        if (!begins) return last && in.empty();
-      } else if (in.empty()) {
-        if (last) return Status(Code::kDataLoss, "there is nothing");
-        return false;
-      }
+      ASSIGN_OR_RETURN(const bool begins, MemberBegins(in, last, IsBzip2));
+      if (!begins) return last && in.empty();
       stream_ = {};
       if (const int code = BZ2_bzDecompressInit(&stream_, 0, 0); code != BZ_OK) return Bzip2Reason(code);
       in_stream_ = true;
     }
-    constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
-    const auto room = static_cast<unsigned>(std::min(out.size(), kMost));
-    const auto given = static_cast<unsigned>(in.size());  // `in` is a part of a small buffer
-    // The library does not write to its input, although its C signature is not const.
-    stream_.next_in = const_cast<char*>(in.data());
-    stream_.avail_in = given;
-    stream_.next_out = out.data();
-    stream_.avail_out = room;
-    const int code = BZ2_bzDecompress(&stream_);
-    const bool idle = stream_.avail_in == given && stream_.avail_out == room;
-    in.remove_prefix(given - stream_.avail_in);
-    out = out.subspan(room - stream_.avail_out);
+    bool idle = false;
+    const int code = MoveBytes(stream_, in, out, idle, [this] { return BZ2_bzDecompress(&stream_); });
     if (code == BZ_STREAM_END) {
       EndStream();
-      ++streams_;
       EndMember();
       return false;
     }
@@ -70,7 +52,6 @@ class Bzip2Reader : public StreamDecoder {
 
   bz_stream stream_ = {};
   bool in_stream_ = false;
-  std::uint64_t streams_ = 0;
 };
 
 }  // namespace

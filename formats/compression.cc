@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "base/str.h"
-#include "formats/bzip2_reader.h"
-#include "formats/gzip_reader.h"
-#include "formats/lz4_reader.h"
 #include "formats/stream_decoder.h"
 #include "formats/xz.h"
-#include "formats/zstd_reader.h"
 
 namespace pipeline {
 
@@ -107,14 +104,20 @@ Status RefuseNestedCompression(std::string_view front, Compression outer) {
 
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most) {
   std::string front(most, '\0');
-  std::size_t filled = 0;
-  while (filled < front.size()) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(std::span(front).subspan(filled)));
-    if (got == 0) break;
-    filled += got;
-  }
+  ASSIGN_OR_RETURN(const std::size_t filled, ReadFully(reader, front));
   front.resize(filled);
   return front;
+}
+
+Result<std::unique_ptr<ByteReader>> NewContentDecoder(std::string_view coding,
+                                                      std::unique_ptr<ByteReader> sent) {
+  if (coding == "gzip") return NewGzipReader(std::move(sent));
+  if (coding == "deflate") return NewDeflateReader(std::move(sent));
+  if (coding == "br") return NewBrotliReader(std::move(sent));
+  if (coding == "zstd") return NewZstdReader(std::move(sent));
+  return Status(Code::kUnimplemented, StrCat("'", std::string(coding.substr(0, 40)),
+                                             "' is none of gzip, deflate, br and zstd; download it, or find "
+                                             "another server"));
 }
 
 }  // namespace pipeline

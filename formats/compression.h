@@ -1,5 +1,5 @@
-// Detects the compression of an input and decodes it. The table of compressed formats: compression.cc. Rules:
-// formats/compression.md.
+// Detects the compression of an input and decodes it, and decodes the content codings of web servers. The
+// table of compressed formats: compression.cc. Rules: formats/compression.md.
 #pragma once
 
 #include <cstddef>
@@ -65,5 +65,10 @@ Status RefuseNestedCompression(std::string_view front, Compression outer);
 
 /// Returns the first `most` bytes of `reader`, or all if there are fewer.
 Result<std::string> ReadFront(ByteReader& reader, std::size_t most);
+
+/// Decodes one coding of RFC 9110, 8.4.1, by its lower-case name: gzip, deflate, br, zstd. kUnimplemented:
+/// any other name. The reader returns kDataLoss for data that is damaged or ends early.
+Result<std::unique_ptr<ByteReader>> NewContentDecoder(std::string_view coding,
+                                                      std::unique_ptr<ByteReader> sent);
 
 }  // namespace pipeline

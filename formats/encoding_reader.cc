@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/repeating_reader.h"
+#include "base/byte_reader.h"
 #include "base/str.h"
 #include "text/encoding_guess.h"
 #include "text/utf16_check.h"

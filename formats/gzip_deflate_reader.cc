@@ -1,5 +1,3 @@
-#include "formats/gzip_deflate_reader.h"
-
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
@@ -58,25 +56,15 @@ class DeflateReader : public StreamDecoder {
   static Status OtherBytes() { return {Code::kDataLoss, "other bytes follow the end of the stream"}; }
 
   Result<bool> Inflate(std::string_view& in, bool last, std::span<char>& out) {
-    constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
-    const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMost));
-    const auto given = static_cast<std::uint32_t>(in.size());  // `in` is a part of a small buffer
-    // The library does not write to its input, although its C signature is not const.
-    state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(in.data()));
-    state_->avail_in = given;
-    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
-    state_->avail_out = room;
-    const int code = isal_inflate(state_.get());
-    in.remove_prefix(given - state_->avail_in);
-    out = out.subspan(room - state_->avail_out);
+    bool idle = false;
+    const int code = MoveBytes(*state_, in, out, idle, [this] { return isal_inflate(state_.get()); });
     if (code == ISAL_INCORRECT_CHECKSUM) return Status(Code::kDataLoss, "its checksum differs");
     if (code != ISAL_DECOMP_OK) return Status(Code::kDataLoss, "the data breaks the format");
     is_ended_ = state_->block_state == ISAL_BLOCK_FINISH;
     // The library reads up to eight bytes ahead.
     if (is_ended_ && state_->read_in_length >= 8) return OtherBytes();
     if (is_ended_) return last && in.empty();
-    if (last && state_->avail_in == given && state_->avail_out == room)
-      return Status(Code::kDataLoss, "ends inside the stream: truncated");
+    if (last && idle) return Status(Code::kDataLoss, "ends inside the stream: truncated");
     return false;
   }
 
@@ -89,7 +77,7 @@ class DeflateReader : public StreamDecoder {
 
 }  // namespace
 
-std::unique_ptr<ByteReader> NewDeflateReader(std::unique_ptr<ByteReader> input) {
+Result<std::unique_ptr<ByteReader>> NewDeflateReader(std::unique_ptr<ByteReader> input) {
   return std::make_unique<DeflateReader>(std::move(input));
 }
 

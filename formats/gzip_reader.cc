@@ -1,5 +1,3 @@
-#include "formats/gzip_reader.h"
-
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
@@ -31,39 +29,26 @@ class GzipReader : public StreamDecoder {
  private:
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!in_member_) {
-      if (members_ > 0) {
-        ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, BeginsGzip));
-        if (!begins) return last && in.empty();
-      } else if (in.empty()) {
-        if (last) return Status(Code::kDataLoss, "there is nothing");
-        return false;
-      }
+      ASSIGN_OR_RETURN(const bool begins, MemberBegins(in, last, BeginsGzip));
+      if (!begins) return last && in.empty();
       isal_inflate_init(state_.get());
       state_->crc_flag = ISAL_GZIP_NO_HDR_VER;
       isal_gzip_header_init(&header_);
       in_member_ = in_header_ = true;
     }
-    constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
-    const auto room = static_cast<std::uint32_t>(std::min(out.size(), kMost));
-    const auto given = static_cast<std::uint32_t>(in.size());  // `in` is a part of a small buffer
-    // The library does not write to its input, although its C signature is not const.
-    state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(in.data()));
-    state_->avail_in = given;
-    state_->next_out = reinterpret_cast<std::uint8_t*>(out.data());
-    state_->avail_out = room;
     // ISA-L 2.30 with ISAL_GZIP would read the header itself, but forgets its flags between two calls.
     const bool in_header = in_header_;
-    int code = in_header ? isal_read_gzip_header(state_.get(), &header_) : isal_inflate(state_.get());
+    bool idle = false;
+    int code = MoveBytes(*state_, in, out, idle, [&] {
+      return in_header ? isal_read_gzip_header(state_.get(), &header_) : isal_inflate(state_.get());
+    });
     if (in_header && code == ISAL_DECOMP_OK) in_header_ = false;
     if (in_header && code == ISAL_END_INPUT) code = ISAL_DECOMP_OK;
-    in.remove_prefix(given - state_->avail_in);
-    out = out.subspan(room - state_->avail_out);
     if (code != ISAL_DECOMP_OK) return Status(Code::kDataLoss, std::string(Reason(code)));
     if (!in_header && state_->block_state == ISAL_BLOCK_FINISH) {
       in_member_ = false;
-      ++members_;
       EndMember();
-    } else if (last && state_->avail_in == given && state_->avail_out == room) {
+    } else if (last && idle) {
       return Status(Code::kDataLoss, "ends inside a member: truncated");
     }
     return false;
@@ -73,7 +58,6 @@ class GzipReader : public StreamDecoder {
   isal_gzip_header header_;
   bool in_member_ = false;
   bool in_header_ = false;
-  std::uint64_t members_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "text/utf8.h"
 
 namespace pipeline {
@@ -18,18 +19,8 @@ constexpr std::array<std::string_view, 3> kNumbers = {"NaN", "-Infinity", "Infin
 
 /// Returns the 16 bits of an escape \uXXXX at the front of `text`. Absent: there is none.
 std::optional<unsigned> UnitAt(std::string_view text) {
-  if (text.size() < kEscapeBytes || text[0] != '\\' || text[1] != 'u') return std::nullopt;
-  unsigned unit = 0;
-  for (const char c : text.substr(2, 4)) {
-    const char low = static_cast<char>(c | 0x20);
-    if (c >= '0' && c <= '9')
-      unit = unit << 4 | static_cast<unsigned>(c - '0');
-    else if (low >= 'a' && low <= 'f')
-      unit = unit << 4 | static_cast<unsigned>(low - 'a' + 10);
-    else
-      return std::nullopt;
-  }
-  return unit;
+  if (text.size() < kEscapeBytes || !text.starts_with("\\u")) return std::nullopt;
+  return ParseNumber<unsigned>(text.substr(2, 4), 16);
 }
 
 bool IsHigh(std::optional<unsigned> unit) { return unit && *unit >= 0xd800 && *unit < 0xdc00; }

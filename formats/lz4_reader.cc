@@ -1,5 +1,3 @@
-#include "formats/lz4_reader.h"
-
 #include <lz4frame.h>
 
 #include <algorithm>
@@ -31,7 +29,7 @@ class Lz4Reader : public StreamDecoder {
   // A call gets one block without the header of the next one, because the library drops the bytes that it
   // decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
-    if (frames_ > 0 && !frame_begun_) {
+    if (members() > 0 && !frame_begun_) {
       ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, BeginsFrame));
       if (!begins) return last && in.empty();
     }
@@ -44,14 +42,11 @@ class Lz4Reader : public StreamDecoder {
     if (LZ4F_isError(code)) return Status(Code::kDataLoss, LZ4F_getErrorName(code));
     const bool flushed = std::exchange(full_, out.empty());
     frame_begun_ = code != 0 && (frame_begun_ || taken > 0);
-    if (code == 0) {
-      ++frames_;
-      EndMember();
-    }
+    if (code == 0) EndMember();
     hint_ = code == 0 ? kFirstHint : code;
     if (!last || flushed || given > 0 || taken > 0) return false;
     if (frame_begun_) return Status(Code::kDataLoss, "ends inside a frame: truncated");
-    if (frames_ == 0) return Status(Code::kDataLoss, "there is nothing");
+    if (members() == 0) return Status(Code::kDataLoss, "there is nothing");
     return true;
   }
 
@@ -62,7 +57,6 @@ class Lz4Reader : public StreamDecoder {
   std::size_t hint_ = kFirstHint;  // bytes that the library can use at once
   bool full_ = false;              // the library may still have decoded bytes
   bool frame_begun_ = false;
-  std::uint64_t frames_ = 0;
 };
 
 }  // namespace

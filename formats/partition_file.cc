@@ -23,12 +23,7 @@ struct FrameHeader {
 
 FrameHeader ParseFrameHeader(std::string_view bytes) {
   Decoder in(bytes);
-  FrameHeader header;
-  header.stored = in.U32();
-  header.raw = in.U32();
-  header.records = in.U32();
-  header.crc = in.U32();
-  return header;
+  return {in.U32(), in.U32(), in.U32(), in.U32()};
 }
 
 Status DamagedFrame(std::uint64_t offset, std::string_view why) {

@@ -1,7 +1,7 @@
 #include "formats/proto_message.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "base/str.h"
 #include "formats/coding.h"
@@ -66,30 +66,26 @@ std::string ProtoMessage::Serialize() const {
   return out;
 }
 
+const Field* ProtoMessage::Last(std::uint32_t number, Wire wire) const {
+  const auto found = std::find_if(fields_.rbegin(), fields_.rend(), [&](const Field& field) {
+    return field.number == number && field.wire == wire;
+  });
+  return found == fields_.rend() ? nullptr : &*found;
+}
+
 std::optional<std::uint64_t> ProtoMessage::Varint(std::uint32_t number) const {
-  std::optional<std::uint64_t> last;
-  for (const Field& field : fields_)
-    if (field.number == number && field.wire == Wire::kVarint) last = field.varint;
-  return last;
+  const Field* const field = Last(number, Wire::kVarint);
+  return field != nullptr ? std::optional(field->varint) : std::nullopt;
 }
 
 std::optional<std::string_view> ProtoMessage::Bytes(std::uint32_t number) const {
-  std::optional<std::string_view> last;
-  for (const Field& field : fields_)
-    if (field.number == number && field.wire == Wire::kBytes) last = field.bytes();
-  return last;
+  const Field* const field = Last(number, Wire::kBytes);
+  return field != nullptr ? std::optional(field->bytes()) : std::nullopt;
 }
 
 std::optional<float> ProtoMessage::Float(std::uint32_t number) const {
-  std::optional<float> last;
-  for (const Field& field : fields_) {
-    if (field.number != number || field.wire != Wire::kFixed32) continue;
-    const std::uint32_t bits = Decoder(field.bytes()).U32();
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    last = value;
-  }
-  return last;
+  const Field* const field = Last(number, Wire::kFixed32);
+  return field != nullptr ? std::optional(std::bit_cast<float>(Decoder(field->bytes()).U32())) : std::nullopt;
 }
 
 void ProtoMessage::Set(Field field) {
@@ -116,24 +112,19 @@ void ProtoMessage::SetBytes(std::uint32_t number, std::string_view value) { Set(
 
 void ProtoMessage::SetFloat(std::uint32_t number, float value) {
   Field field = Start(number, Wire::kFixed32);
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  PutU32(field.raw, bits);
+  PutU32(field.raw, std::bit_cast<std::uint32_t>(value));
   Set(std::move(field));
 }
 
 void ProtoMessage::AddBytes(std::uint32_t number, std::string_view value) {
-  auto last = fields_.end();
-  for (auto field = fields_.begin(); field != fields_.end(); ++field)
-    if (field->number == number) last = field;
-  if (last == fields_.end()) return Set(BytesField(number, value));
-  fields_.insert(last + 1, BytesField(number, value));
+  const auto last = std::find_if(fields_.rbegin(), fields_.rend(),
+                                 [number](const Field& field) { return field.number == number; });
+  if (last == fields_.rend()) return Set(BytesField(number, value));
+  fields_.insert(last.base(), BytesField(number, value));
 }
 
 void ProtoMessage::Erase(std::uint32_t number) {
-  fields_.erase(std::remove_if(fields_.begin(), fields_.end(),
-                               [number](const Field& field) { return field.number == number; }),
-                fields_.end());
+  std::erase_if(fields_, [number](const Field& field) { return field.number == number; });
 }
 
 }  // namespace pipeline

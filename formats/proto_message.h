@@ -46,6 +46,8 @@ class ProtoMessage {
   void Erase(std::uint32_t number);
 
  private:
+  /// Null: there is none.
+  const Field* Last(std::uint32_t number, Wire wire) const;
   void Set(Field field);
   std::vector<Field> fields_;
 };

@@ -34,12 +34,7 @@ struct SpillRow {
 
 /// Reads the next row from the uncompressed content of a frame. Check `frame.ok()` afterwards.
 inline SpillRow TakeSpillRow(Decoder& frame) {
-  SpillRow row;
-  row.hash = frame.U64();
-  row.index = frame.Varint();
-  row.sub = frame.Varint32();
-  row.payload = frame.Bytes(frame.Varint());
-  return row;
+  return {frame.U64(), frame.Varint(), frame.Varint32(), frame.Bytes(frame.Varint())};
 }
 
 /// Writes a spill. One thread at a time.

@@ -53,6 +53,13 @@ Result<std::size_t> StreamDecoder::Read(std::span<char> out) {
   return given;
 }
 
+Result<bool> StreamDecoder::MemberBegins(std::string_view& in, bool last,
+                                         bool (*is_front)(std::string_view)) {
+  if (members_ > 0) return PassPadding(in, last, is_front);
+  if (in.empty() && last) return Status(Code::kDataLoss, "there is nothing");
+  return !in.empty();
+}
+
 Result<bool> StreamDecoder::PassPadding(std::string_view& in, bool last, bool (*is_front)(std::string_view)) {
   const std::size_t zeros = std::min(in.find_first_not_of('\0'), in.size());
   padding_ += zeros;

@@ -28,10 +28,6 @@ const std::uint8_t* RawBytes(std::string_view text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
-}  // namespace
-
-// Members of XzBlockReader::State, which has a name outside of this file.
-
 /// A liblzma coder at work.
 class XzCoder {
  public:
@@ -42,14 +38,8 @@ class XzCoder {
 
   /// Calls lzma_code, and removes the used bytes from both views.
   lzma_ret Code(std::string_view& in, std::span<char>& out, lzma_action action) {
-    stream.next_in = RawBytes(in);
-    stream.avail_in = in.size();
-    stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
-    stream.avail_out = out.size();
-    const lzma_ret code = lzma_code(&stream, action);
-    in.remove_prefix(in.size() - stream.avail_in);
-    out = out.subspan(out.size() - stream.avail_out);
-    return code;
+    bool idle = false;
+    return MoveBytes(stream, in, out, idle, [&] { return lzma_code(&stream, action); });
   }
 
   lzma_stream stream = LZMA_STREAM_INIT;
@@ -65,8 +55,6 @@ struct XzFilters {
   XzFilters(const XzFilters&) = delete;
   XzFilters& operator=(const XzFilters&) = delete;
 };
-
-namespace {
 
 struct FreeIndex {
   void operator()(lzma_index* index) const { lzma_index_end(index, nullptr); }
@@ -244,6 +232,83 @@ Result<std::uint64_t> ReadStream(const ByteFile& file, std::uint64_t end, const 
   return begin;
 }
 
+class XzBlockReader final : public ByteReader {
+ public:
+  XzBlockReader(const XzBlock& where, ByteReader& input)
+      : where_(where), input_(input), unread_(where.bytes) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::span<char> left = out;
+    while (left.size() == out.size() && !ended_ && failure_.ok()) {
+      Result<bool> step = Step(left);
+      if (step.ok())
+        ended_ = *step;
+      else
+        failure_ = std::move(step).status();
+    }
+    if (failure_.code() == Code::kDataLoss && failure_.Detail<StatusDetail>() == nullptr)
+      failure_ = std::move(failure_).With(
+          std::make_shared<DamagedBytes>(where_.offset, where_.offset + where_.bytes));
+    const std::size_t given = out.size() - left.size();
+    if (given == 0 && !failure_.ok()) return failure_;
+    return given;
+  }
+
+ private:
+  /// Decodes some bytes to the front of `out` and shortens it by them. True: the end of the block.
+  Result<bool> Step(std::span<char>& out) {
+    if (buffer_.empty()) RETURN_IF_ERROR(Begin());
+    if (in_.empty() && unread_ > 0) RETURN_IF_ERROR(Fill());
+    const lzma_ret code = coder_.Code(in_, out, unread_ == 0 ? LZMA_FINISH : LZMA_RUN);
+    if (code == LZMA_OK) return false;
+    if (code == LZMA_STREAM_END) {
+      if (in_.empty() && unread_ == 0) return true;
+      return DamagedXz(where_.offset, "block and index do not agree");
+    }
+    if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
+      return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where_.offset));
+    return DamagedXz(where_.offset + where_.bytes - unread_ - in_.size(),
+                     "the data breaks the format, or a checksum differs");
+  }
+
+  Status Begin() {
+    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, kBlockInputBytes)));
+    std::string front(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, LZMA_BLOCK_HEADER_SIZE_MAX)),
+                      '\0');
+    RETURN_IF_ERROR(ReadExactly(input_, front));
+    RETURN_IF_ERROR(DecodeHeader(where_, front, block_, filters_));
+    const std::uint64_t memory = lzma_raw_decoder_memusage(filters_.chain.data());
+    if (memory > kMemoryLimit)
+      return XzReason(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where_.offset));
+    if (const lzma_ret code = lzma_block_decoder(&coder_.stream, &block_); code != LZMA_OK)
+      return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where_.offset));
+    unread_ -= front.size();
+    std::copy(front.begin(), front.end(), buffer_.begin());
+    in_ = std::string_view(buffer_).substr(0, front.size()).substr(block_.header_size);
+    return {};
+  }
+
+  Status Fill() {
+    const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(unread_, buffer_.size()));
+    ASSIGN_OR_RETURN(const std::size_t got, input_.Read(std::span(buffer_).first(most)));
+    if (got == 0) return DamagedXz(where_.offset + where_.bytes - unread_, "ends inside a block: truncated");
+    unread_ -= got;
+    in_ = std::string_view(buffer_).substr(0, got);
+    return {};
+  }
+
+  const XzBlock where_;
+  ByteReader& input_;
+  std::uint64_t unread_;  // bytes of the block that input_ still has
+  std::string buffer_;    // empty before the first step
+  std::string_view in_;   // part of buffer_ that is not yet decoded
+  lzma_block block_{};
+  XzFilters filters_;
+  XzCoder coder_;
+  bool ended_ = false;
+  Status failure_;
+};
+
 }  // namespace
 
 bool IsXz(std::string_view front) {
@@ -285,85 +350,8 @@ std::size_t XzBlockAt(const XzIndex& index, std::uint64_t raw_offset) {
   return static_cast<std::size_t>(found - index.blocks.begin());
 }
 
-class XzBlockReader::State {
- public:
-  State(const XzBlock& where, ByteReader& input) : where_(where), input_(input), unread_(where.bytes) {}
-
-  /// Decodes some bytes to the front of `out` and shortens it by them. True: the end of the block.
-  Result<bool> Step(std::span<char>& out) {
-    if (buffer_.empty()) RETURN_IF_ERROR(Begin());
-    if (in_.empty() && unread_ > 0) RETURN_IF_ERROR(Fill());
-    const lzma_ret code = coder_.Code(in_, out, unread_ == 0 ? LZMA_FINISH : LZMA_RUN);
-    if (code == LZMA_OK) return false;
-    if (code == LZMA_STREAM_END) {
-      if (in_.empty() && unread_ == 0) return true;
-      return DamagedXz(where_.offset, "block and index do not agree");
-    }
-    if (code != LZMA_DATA_ERROR && code != LZMA_BUF_ERROR)
-      return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where_.offset));
-    return DamagedXz(where_.offset + where_.bytes - unread_ - in_.size(),
-                     "the data breaks the format, or a checksum differs");
-  }
-
-  std::shared_ptr<DamagedBytes> whereabouts() const {
-    return std::make_shared<DamagedBytes>(where_.offset, where_.offset + where_.bytes);
-  }
-
- private:
-  Status Begin() {
-    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, kBlockInputBytes)));
-    std::string front(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, LZMA_BLOCK_HEADER_SIZE_MAX)),
-                      '\0');
-    RETURN_IF_ERROR(ReadExactly(input_, front));
-    RETURN_IF_ERROR(DecodeHeader(where_, front, block_, filters_));
-    const std::uint64_t memory = lzma_raw_decoder_memusage(filters_.chain.data());
-    if (memory > kMemoryLimit)
-      return XzReason(LZMA_MEMLIMIT_ERROR, memory).Annotate(StrCat("xz block at byte ", where_.offset));
-    if (const lzma_ret code = lzma_block_decoder(&coder_.stream, &block_); code != LZMA_OK)
-      return XzReason(code, 0).Annotate(StrCat("xz block at byte ", where_.offset));
-    unread_ -= front.size();
-    std::copy(front.begin(), front.end(), buffer_.begin());
-    in_ = std::string_view(buffer_).substr(0, front.size()).substr(block_.header_size);
-    return {};
-  }
-
-  Status Fill() {
-    const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(unread_, buffer_.size()));
-    ASSIGN_OR_RETURN(const std::size_t got, input_.Read(std::span(buffer_).first(most)));
-    if (got == 0) return DamagedXz(where_.offset + where_.bytes - unread_, "ends inside a block: truncated");
-    unread_ -= got;
-    in_ = std::string_view(buffer_).substr(0, got);
-    return {};
-  }
-
-  const XzBlock where_;
-  ByteReader& input_;
-  std::uint64_t unread_;  // bytes of the block that input_ still has
-  std::string buffer_;    // empty before the first step
-  std::string_view in_;   // part of buffer_ that is not yet decoded
-  lzma_block block_{};
-  XzFilters filters_;
-  XzCoder coder_;
-};
-
-XzBlockReader::XzBlockReader(const XzBlock& block, ByteReader& input)
-    : state_(std::make_unique<State>(block, input)) {}
-XzBlockReader::~XzBlockReader() = default;
-
-Result<std::size_t> XzBlockReader::Read(std::span<char> out) {
-  std::span<char> left = out;
-  while (left.size() == out.size() && !ended_ && failure_.ok()) {
-    Result<bool> step = state_->Step(left);
-    if (step.ok())
-      ended_ = *step;
-    else
-      failure_ = std::move(step).status();
-  }
-  if (failure_.code() == Code::kDataLoss && failure_.Detail<StatusDetail>() == nullptr)
-    failure_ = std::move(failure_).With(state_->whereabouts());
-  const std::size_t given = out.size() - left.size();
-  if (given == 0 && !failure_.ok()) return failure_;
-  return given;
+std::unique_ptr<ByteReader> NewXzBlockReader(const XzBlock& block, ByteReader& input) {
+  return std::make_unique<XzBlockReader>(block, input);
 }
 
 }  // namespace pipeline

@@ -49,20 +49,9 @@ Result<XzIndex> ReadXzIndex(const ByteFile& file, std::stop_token stop);
 std::size_t XzBlockAt(const XzIndex& index, std::uint64_t raw_offset);
 
 /// Decodes one block as a stream, in at most 256 MiB of memory, whatever the size of the block is. Its check
-/// is verified before the end. Damage has the detail DamagedBytes with the bytes of the block.
-class XzBlockReader : public ByteReader {
- public:
-  /// `input` is at the first byte of the block, and behind its last one when the reader has come to the end.
-  /// It outlives the reader.
-  XzBlockReader(const XzBlock& block, ByteReader& input);
-  ~XzBlockReader() override;
-  Result<std::size_t> Read(std::span<char> out) override;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
-  bool ended_ = false;
-  Status failure_;
-};
+/// is verified before the end. Damage has the detail DamagedBytes with the bytes of the block. `input` is at
+/// the first byte of the block, and behind its last one when the reader has come to the end. It outlives the
+/// reader.
+std::unique_ptr<ByteReader> NewXzBlockReader(const XzBlock& block, ByteReader& input);
 
 }  // namespace pipeline

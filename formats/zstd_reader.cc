@@ -1,5 +1,3 @@
-#include "formats/zstd_reader.h"
-
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -21,6 +19,12 @@ struct FreeZstdContext {
 };
 using ZstdContext = std::unique_ptr<ZSTD_DCtx, FreeZstdContext>;
 
+/// Returns whether a skippable frame begins with `front`.
+bool IsSkippable(std::string_view front) {
+  return front.size() >= 4 && (static_cast<unsigned char>(front[0]) & 0xF0) == 0x50 &&
+         front.substr(1, 3) == "\x2A\x4D\x18";
+}
+
 class ZstdReader : public StreamDecoder {
  public:
   ZstdReader(ZstdContext context, std::unique_ptr<ByteReader> input)
@@ -31,7 +35,7 @@ class ZstdReader : public StreamDecoder {
   // the bytes that it decoded in a call that fails.
   Result<bool> Step(std::string_view& in, bool last, std::span<char>& out) override {
     if (!frame_begun_) {
-      if (frames_ > 0 && header_.empty()) {
+      if (members() > 0 && header_.empty()) {
         ASSIGN_OR_RETURN(const bool begins, PassPadding(in, last, IsZstd));
         if (!begins) return last && in.empty();
       }
@@ -39,7 +43,7 @@ class ZstdReader : public StreamDecoder {
       if (!frame_begun_) {
         if (!last) return false;
         if (!header_.empty()) return Truncated();
-        if (frames_ == 0) return Status(Code::kDataLoss, "there is nothing");
+        if (members() == 0) return Status(Code::kDataLoss, "there is nothing");
         return true;
       }
       header_left_ = header_;
@@ -55,7 +59,6 @@ class ZstdReader : public StreamDecoder {
     const bool flushed = std::exchange(full_, out.empty());
     hint_ = code;
     if (code == 0) {
-      ++frames_;
       EndMember();
       frame_begun_ = false;
       header_.clear();
@@ -73,7 +76,7 @@ class ZstdReader : public StreamDecoder {
       if (in.empty()) return false;
       header_ += in.front();
       in.remove_prefix(1);
-      if (header_.size() == kMagicBytes && !IsFrame() && !IsSkippable())
+      if (header_.size() == kMagicBytes && !IsZstd(header_))
         return Status(Code::kDataLoss, "a frame that is none of zstd's since version 0.8");
     }
     return true;
@@ -82,7 +85,7 @@ class ZstdReader : public StreamDecoder {
   // Returns the size of the header as far as it is known: RFC 8878, 3.1.
   std::size_t HeaderBytes() const {
     if (header_.size() < kMagicBytes) return kMagicBytes;
-    if (IsSkippable()) return kMagicBytes + 4;
+    if (IsSkippable(header_)) return kMagicBytes + 4;
     if (header_.size() == kMagicBytes) return kMagicBytes + 1;
     const auto descriptor = static_cast<unsigned char>(header_[kMagicBytes]);
     constexpr std::size_t kDictionary[] = {0, 1, 2, 4};
@@ -90,11 +93,6 @@ class ZstdReader : public StreamDecoder {
     const bool single_segment = (descriptor & 0x20) != 0;
     const std::size_t content = descriptor >> 6 == 0 && single_segment ? 1 : kContent[descriptor >> 6];
     return kMagicBytes + 1 + (single_segment ? 0 : 1) + kDictionary[descriptor & 3] + content;
-  }
-  bool IsFrame() const { return header_.starts_with("\x28\xb5\x2f\xfd"); }
-  bool IsSkippable() const {
-    return (static_cast<unsigned char>(header_[0]) & 0xf0) == 0x50 &&
-           std::string_view(header_).substr(1, 3) == "\x2a\x4d\x18";
   }
 
   static Status Truncated() { return Status(Code::kDataLoss, "ends inside a frame: truncated"); }
@@ -117,16 +115,11 @@ class ZstdReader : public StreamDecoder {
   std::size_t hint_ = 0;          // bytes that the library can use at once
   bool full_ = false;             // the library may still have decoded bytes
   bool frame_begun_ = false;
-  std::uint64_t frames_ = 0;
 };
 
 }  // namespace
 
-bool IsZstd(std::string_view front) {
-  if (front.starts_with("\x28\xB5\x2F\xFD")) return true;
-  return front.size() >= 4 && (static_cast<unsigned char>(front[0]) & 0xF0) == 0x50 &&
-         front.substr(1, 3) == "\x2A\x4D\x18";  // a skippable frame
-}
+bool IsZstd(std::string_view front) { return front.starts_with("\x28\xB5\x2F\xFD") || IsSkippable(front); }
 
 Result<std::unique_ptr<ByteReader>> NewZstdReader(std::unique_ptr<ByteReader> input) {
   ZstdContext context(ZSTD_createDCtx());

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "plugins/text_view.h"
 
 namespace pipeline {
 

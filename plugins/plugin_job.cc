@@ -1,7 +1,6 @@
 #include "plugins/plugin_job.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <limits>
@@ -14,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
-#include "base/time_limit.h"
+#include "base/wait.h"
 #include "dag/books/manifest.h"
 #include "plugins/native/storage.h"
 #include "plugins/verified_input.h"
@@ -257,11 +256,8 @@ class PluginJob final : public JobStage {
 }  // namespace
 
 Json PluginRequest(const StageType& type, const Json& config) {
-  Json request;
-  request["type"] = type.name.substr(type.name.find('.') + 1);
-  request["version"] = type.version;
-  request["config"] = config;
-  return request;
+  return Json::Object{
+      {"type", type.name.substr(type.name.find('.') + 1)}, {"version", type.version}, {"config", config}};
 }
 
 std::unique_ptr<JobStage> MakePluginJob(std::shared_ptr<const Plugin> plugin, const StageType& type,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/records/job_stage.h"

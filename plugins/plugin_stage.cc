@@ -12,6 +12,7 @@
 #include "dag/pipeline_file/mistake.h"
 #include "plugins/plugin_abi.h"
 #include "plugins/plugin_job.h"
+#include "plugins/plugin_view.h"
 
 namespace pipeline {
 
@@ -95,13 +96,11 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
   for (const StageType& known : types_)
     if (known.name.data() == described->name.data()) return &known;
   StageType& type = types_.emplace_back(*described);
-  const PluginHost& host = host_;
-  type.expand = [plugin, &type, &host](const Json& config,
-                                       const std::vector<std::string>& named_inputs) -> Result<Expansion> {
-    const PluginServices services = {.log = host.log};
+  const PluginServices& services = services_;
+  type.expand = [plugin, &type, &services](
+                    const Json& config, const std::vector<std::string>& named_inputs) -> Result<Expansion> {
     Json request = PluginRequest(type, config);
-    request["named_inputs"] = Json(Json::Array{});
-    for (const std::string& name : named_inputs) request["named_inputs"].Append(name);
+    request["named_inputs"] = Json::Array(named_inputs.begin(), named_inputs.end());
     ASSIGN_OR_RETURN(const Json answer, plugin->Expand(request, services));
     return ExpansionOf(answer, config, type, *plugin);
   };
@@ -115,40 +114,33 @@ Result<const StageType*> PluginStages::Find(const std::string& plugin_name, cons
           files.push_back({.name = std::string(key), .path = std::move(path)});
       return files;
     };
-  type.check = [plugin, &type, &host](const Json& config, Schema&) -> Status {
-    const PluginServices services = {.log = host.log};
+  type.check = [plugin, &type, &services](const Json& config, Schema&) -> Status {
     return plugin->Check(PluginRequest(type, config), services);
   };
-  type.check_promised = [plugin, &type, &host](const Json& config, const Schema&,
-                                               const Promise& promise) -> Status {
-    const PluginServices services = {.log = host.log};
+  type.check_promised = [plugin, &type, &services](const Json& config, const Schema&,
+                                                   const Promise& promise) -> Status {
     Json request = PluginRequest(type, config);
-    Json& maker = request["makers"][promise.named_input];
-    maker["type"] = promise.maker;
-    maker["config"] = promise.config;
-    maker["facts"] = promise.facts;
-    maker["splits"] = Json(Json::Array{});
-    for (const std::string& split : promise.schema.splits) maker["splits"].Append(split);
+    request["makers"][promise.named_input] =
+        MakerForPlugin(promise.maker, promise.config, promise.facts, promise.schema.splits);
     return plugin->Check(request, services);
   };
-  type.prepare = [plugin, &type, &host](const Json& config) -> Status {
-    const PluginServices services = {.log = host.log};
+  type.prepare = [plugin, &type, &services](const Json& config) -> Status {
     return plugin->Prepare(PluginRequest(type, config), services);
   };
   JobKind& job = std::get<JobKind>(type.kind);
-  job.prepare_run = [plugin, &type, &host](const Json& config, const Json& about, bool dry_run) -> Status {
-    const PluginServices services = {.log = host.log};
+  job.prepare_run = [plugin, &type, &services](const Json& config, const Json& about,
+                                               bool dry_run) -> Status {
     Json request = PluginRequest(type, config);
     request[dry_run ? "dry_run" : "stage"] = about;
     return plugin->Prepare(request, services);
   };
-  job.find_position = [plugin, &type, &host](const Json& config) -> Result<JobPosition> {
-    PluginServices services = {.log = host.log};
-    services.metadata = host.metadata;
-    ASSIGN_OR_RETURN(Json answer, plugin->FindHost(PluginRequest(type, config), services));
+  job.find_position = [plugin, &type, &host = host_](const Json& config) -> Result<JobPosition> {
+    const PluginServices with_metadata = {.log = host.log, .metadata = host.metadata};
+    ASSIGN_OR_RETURN(Json answer, plugin->FindHost(PluginRequest(type, config), with_metadata));
     return PositionOf(std::move(answer), *plugin);
   };
-  job.make = [plugin, &type, &host](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
+  job.make = [plugin, &type,
+              &host = host_](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
     return MakePluginJob(plugin, type, context, host);
   };
   return &type;

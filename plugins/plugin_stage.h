@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "plugins/loader.h"
+#include "plugins/native/services.h"
 #include "storage/store.h"
 
 namespace pipeline {
@@ -34,7 +35,8 @@ struct PluginHost {
 class PluginStages {
  public:
   /// `loader` and `host` outlive it and every stage made from its types.
-  PluginStages(PluginLoader& loader, const PluginHost& host) : loader_(loader), host_(host) {}
+  PluginStages(PluginLoader& loader, const PluginHost& host)
+      : loader_(loader), host_(host), services_{.log = host.log} {}
   PluginStages(const PluginStages&) = delete;
   PluginStages& operator=(const PluginStages&) = delete;
 
@@ -44,6 +46,7 @@ class PluginStages {
  private:
   PluginLoader& loader_;
   const PluginHost& host_;
+  const PluginServices services_;  // for calls that need the log alone
   std::deque<StageType> types_;
 };
 

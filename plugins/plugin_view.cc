@@ -1,6 +1,5 @@
 #include "plugins/plugin_view.h"
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -8,21 +7,13 @@
 
 namespace pipeline {
 
-namespace {
-
-Json MakerOf(const Node& maker) {
-  const StageSpec& spec = *maker.spec;
-  Json made;
-  made["type"] = spec.type->name;
-  made["config"] = spec.config;
-  made["facts"] = spec.type->promises(spec.config, maker.in);
-  made["splits"] = Json(Json::Array{});
-  for (const std::string& split : maker.in.splits) made["splits"].Append(split);
-  made["out"] = spec.out;
-  return made;
+Json MakerForPlugin(std::string_view type, const Json& config, const Json& facts,
+                    const std::vector<std::string>& splits) {
+  return Json::Object{{"type", type},
+                      {"config", config},
+                      {"facts", facts},
+                      {"splits", Json::Array(splits.begin(), splits.end())}};
 }
-
-}  // namespace
 
 Json StageForPlugin(const Graph& graph, NodeId node) {
   const Node& found = graph[node];
@@ -32,8 +23,15 @@ Json StageForPlugin(const Graph& graph, NodeId node) {
   stage["type"] = type.substr(type.find('.') + 1);
   stage["config"] = found.spec->config;
   stage["makers"] = Json(Json::Object{});
-  for (const NamedInputEdge& named_input : found.named_inputs)
-    if (named_input.node) stage["makers"][named_input.name] = MakerOf(graph[*named_input.node]);
+  for (const NamedInputEdge& named_input : found.named_inputs) {
+    if (!named_input.node) continue;
+    const Node& maker = graph[*named_input.node];
+    const StageSpec& spec = *maker.spec;
+    Json& made = stage["makers"][named_input.name];
+    made = MakerForPlugin(spec.type->name, spec.config, spec.type->promises(spec.config, maker.in),
+                          maker.in.splits);
+    made["out"] = spec.out;
+  }
   return stage;
 }
 

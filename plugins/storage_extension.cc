@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/str.h"
-#include "plugins/text_view.h"
 
 // The targets of the plugin's handles; plugin_abi.h declares them.
 struct pipe_reader {

@@ -4,15 +4,21 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 
 #include "base/mutex.h"
-#include "base/result.h"
+#include "base/status.h"
 #include "plugins/native/storage.h"
 #include "plugins/plugin_abi.h"
 
 namespace pipeline {
+
+/// A text that a plugin gives; valid as long as its bytes.
+inline std::string_view ViewOf(pipe_text text) {
+  return text.size == 0 || text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
+}
 
 /// For one call into a plugin; closes readers and writers that are still open at its end.
 class StorageExtension {

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "dag/books/manifest.h"
-#include "stages/all/builtin_tables.h"
+#include "stages/all/builtin.h"
 #include "stages/verify/verified.h"
 #include "stages/verify/verify_artifact.h"
 

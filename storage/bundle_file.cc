@@ -1,13 +1,13 @@
 #include "storage/bundle_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/crc32c.h"
 #include "base/json_fields.h"
 #include "base/str.h"
-#include "storage/object_name.h"
+#include "base/words.h"
+#include "storage/store.h"
 
 namespace pipeline {
 
@@ -20,15 +20,6 @@ constexpr std::size_t kLastLine =
     kBundleMark.size() + kHexDigits + 1 + kHexDigits + 1;  // two numbers, SP, LF
 constexpr std::size_t kMostNamed = 200;  // bytes of a name; the file system takes 255, and more is added
 constexpr std::size_t kFirstRead = 4096;
-
-/// Takes a number from the front of `text`, as it is written there in `base`.
-std::optional<std::uint64_t> TakeNumber(std::string_view& text, int base) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
 
 Status Damaged(std::string_view why) { return Status(Code::kDataLoss, StrCat("as a bundle, ", why)); }
 
@@ -51,9 +42,7 @@ std::string BundleName(std::string_view first, std::uint64_t number) {
 std::optional<std::uint64_t> NumberOfBundle(std::string_view name) {
   const std::size_t suffix = name.rfind(kSuffix);
   if (suffix == std::string_view::npos || !CanBeBundled(name.substr(0, suffix))) return std::nullopt;
-  std::string_view digits = name.substr(suffix + kSuffix.size());
-  const std::optional<std::uint64_t> number = TakeNumber(digits, 10);
-  return digits.empty() ? number : std::nullopt;
+  return ParseNumber<std::uint64_t>(name.substr(suffix + kSuffix.size()));
 }
 
 std::string EncodeBundleEnd(std::span<const BundledPart> parts) {
@@ -69,7 +58,7 @@ Result<std::vector<BundledPart>> ReadBundleParts(const ByteFile& file, std::stop
   std::string_view last = std::string_view(tail).substr(tail.size() - kLastLine);
   const std::string line(last);
   last.remove_prefix(kBundleMark.size());
-  const std::optional<std::uint64_t> bytes = TakeNumber(last, 16);
+  const std::optional<std::uint64_t> bytes = TakeNumber<std::uint64_t>(last, 16);
   if (!bytes || *bytes > file.size() - kLastLine) return Damaged("it has no last line");
   if (*bytes > tail.size() - kLastLine) {
     ASSIGN_OR_RETURN(tail, ReadTail(file, *bytes + kLastLine, std::move(stop)));
@@ -81,7 +70,7 @@ Result<std::vector<BundledPart>> ReadBundleParts(const ByteFile& file, std::stop
   std::uint64_t end = 0;
   const std::uint64_t whole = file.size() - kLastLine - *bytes;
   while (!list.empty()) {
-    const std::optional<std::uint64_t> size = TakeNumber(list, 10);
+    const std::optional<std::uint64_t> size = TakeNumber<std::uint64_t>(list);
     const std::size_t line_end = list.find('\n');
     if (!size || *size > whole - end || line_end == std::string_view::npos || list.front() != ' ')
       return Damaged("its list is damaged");

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/repeating_reader.h"
+#include "base/byte_reader.h"
 
 namespace pipeline {
 

@@ -117,11 +117,7 @@ Status ReadDigestCache(const ByteFile& file, CachedDigests& digests) {
 
 CachedDigests ParseDigestCache(std::string_view text) {
   CachedDigests digests;
-  if (text.substr(0, kFirstLine.size()) != kFirstLine) return digests;
-  text.remove_prefix(kFirstLine.size());
-  LineTaker lines(digests);
-  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-    lines.Take(text.substr(0, end));
+  static_cast<void>(ReadDigestCache(HeldFile(text), digests));  // bytes in memory can be read
   return digests;
 }
 
@@ -175,16 +171,14 @@ Result<Digest> DigestCache::DigestOfFile(const std::string& path, const HashProg
   RangeHasher ranges;
   const bool has_ranges = RangesIn(file->size()) > 1;
   // To clear a MiB takes longer than to hash a small file.
-  std::string piece(std::min<std::uint64_t>(kReadBytes, file->size() + 1), '\0');
-  for (std::uint64_t done = 0;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) break;
-    const std::string_view bytes = std::string_view(piece).substr(0, got);
+  const std::size_t at_once = std::min<std::uint64_t>(kReadBytes, file->size() + 1);
+  RETURN_IF_ERROR(ReadPieces(*reader, at_once, [&, done = std::uint64_t{0}](std::string_view bytes) mutable {
     hasher.Update(bytes);
     if (has_ranges) ranges.Update(bytes);
-    done += got;
+    done += bytes.size();
     if (progress) progress(done, file->size());
-  }
+    return Status();
+  }));
   const Digest digest = hasher.Finish();
   ASSIGN_OR_RETURN(const std::int64_t changed, file->ChangeTime());
   // A file that changed lately is not remembered: it may have changed since with its old mtime. The digest is

@@ -1,6 +1,8 @@
-// Creates and changes directories durably: a power cut does not undo a change.
+// Creates and changes directories durably, so that a power cut does not undo a change, and asks about their
+// file system.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/file_descriptor.h"
@@ -27,5 +29,19 @@ class DirectoryLock {
 
 /// Returns the part of `path` before its last `/`; "." if there is no `/`.
 std::string ParentDirectory(const std::string& path);
+
+/// For a directory below a path where every user of the machine may write, such as /var/tmp: another user may
+/// have created one first, to read data that is put there or to plant false data.
+///
+/// Creates `path` with mode 0700, and all missing directories above it. An existing `path` must be a
+/// directory, not a link to one, that this user owns and no other user can write to; otherwise
+/// kPermissionDenied with advice. If the directory above is sticky, like /var/tmp, this stays true.
+Status MakeOwnDirectory(const std::string& path);
+
+/// Number of bytes that this user may still write to the file system of `path`, which may not exist yet.
+Result<std::uint64_t> FreeBytes(const std::string& path);
+
+/// True if hard links and renames between the two paths, which may not exist yet, can work.
+Result<bool> SameFileSystem(const std::string& a, const std::string& b);
 
 }  // namespace pipeline

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/file_descriptor.h"
 #include "base/file_lock.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 #include "storage/local_names.h"
@@ -27,8 +27,7 @@ Status Taken(const std::string& path) {
 }
 
 FileDescriptor OpenAt(const std::string& path, int flags) {
-  return FileDescriptor(Uninterrupted(
-      [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666); }));
+  return OpenPath(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
 }
 
 Status Unlink(const std::string& path) {
@@ -77,9 +76,7 @@ Status RemoveKeptPart(const std::string& path) {
 Status RemoveOldPart(const std::string& path) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0 || !IsOld(found) || found.st_uid != geteuid()) return {};
-  const bool is_journal = path.size() > kJournalSuffix.size() &&
-                          path.substr(path.size() - kJournalSuffix.size()) == kJournalSuffix;
-  if (!is_journal) return RemoveKeptPart(path);
+  if (!path.ends_with(kJournalSuffix)) return RemoveKeptPart(path);
   // The journal stays as long as its part.
   if (lstat(path.substr(0, path.size() - kJournalSuffix.size()).c_str(), &found) == 0) return {};
   return Unlink(path);

@@ -7,10 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/crc32c.h"
-#include "base/repeating_reader.h"
+#include "base/byte_reader.h"
+#include "base/file_descriptor.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "storage/local_error.h"
 
 namespace pipeline {
@@ -18,7 +17,6 @@ namespace pipeline {
 namespace {
 
 constexpr std::size_t kMaxFileRead = 1 << 20;  // between two looks at the stop token
-constexpr std::size_t kChecksumBytes = 256 << 10;
 
 std::int64_t InNs(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
@@ -42,10 +40,8 @@ class LocalReader final : public RepeatingReader {
     if (stop_.stop_requested()) return Status(Code::kCancelled, StrCat(path, ": reading was stopped"));
     const std::uint64_t left = file_.size() - std::min(offset_, file_.size());
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kMaxFileRead, left}));
-    ssize_t got = 0;
-    do {
-      got = pread(file_.descriptor(), out.data(), wanted, static_cast<off_t>(offset_));
-    } while (got < 0 && errno == EINTR);
+    const ssize_t got = Uninterrupted(
+        [&] { return pread(file_.descriptor(), out.data(), wanted, static_cast<off_t>(offset_)); });
     if (got < 0) return LocalError(path, StrCat("cannot read at byte ", offset_), errno);
     RETURN_IF_ERROR(file_.CheckUnchanged());
     if (got == 0 && wanted > 0)
@@ -69,7 +65,7 @@ Result<FileIdentity> IdentifyFile(const std::string& path) {
 
 Result<std::unique_ptr<LocalFile>> LocalFile::Open(const std::string& path, Keeper keeper) {
   // O_NONBLOCK: a named pipe is refused at once; without it, open would wait for a writer.
-  FileDescriptor file(Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+  FileDescriptor file = OpenPath(path, O_RDONLY | O_NONBLOCK);
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   struct stat found;
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
@@ -98,12 +94,7 @@ Result<std::int64_t> LocalFile::ChangeTime() const {
 
 Result<std::uint32_t> LocalFile::Checksum(std::stop_token stop) const {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, Open(0, std::move(stop)));
-  std::string piece(kChecksumBytes, '\0');
-  for (std::uint32_t crc = 0;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) return crc;
-    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
-  }
+  return ReadCrc32c(*reader);
 }
 
 }  // namespace pipeline

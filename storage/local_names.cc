@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/str.h"
 #include "base/words.h"
-#include "storage/object_name.h"
+#include "storage/store.h"
 
 namespace pipeline {
 
@@ -85,9 +85,7 @@ std::string KeptPartName(std::string_view object) {
 }
 
 std::optional<std::string_view> ParseKeptPart(std::string_view name) {
-  if (name.size() > kJournalSuffix.size() &&
-      name.substr(name.size() - kJournalSuffix.size()) == kJournalSuffix)
-    name.remove_suffix(kJournalSuffix.size());
+  if (name.ends_with(kJournalSuffix)) name.remove_suffix(kJournalSuffix.size());
   const std::size_t mark = name.rfind(kPartMark);
   if (name.empty() || name.front() != '.' || mark == std::string_view::npos || mark < 2) return std::nullopt;
   const std::string_view digest = name.substr(mark + kPartMark.size());
@@ -97,10 +95,6 @@ std::optional<std::string_view> ParseKeptPart(std::string_view name) {
 }
 
 bool IsUnfinishedName(std::string_view name) { return ParseTemporaryName(name) || ParseKeptPart(name); }
-
-bool MayBelongTo(const TemporaryName& temporary, std::string_view above, std::string_view prefix) {
-  return MayBelongTo(temporary.object, above, prefix);
-}
 
 bool MayBelongTo(std::string_view named, std::string_view above, std::string_view prefix) {
   const std::string front = StrCat(above, named);

@@ -56,10 +56,9 @@ std::optional<std::string_view> ParseKeptPart(std::string_view name);
 /// True if `name`, without directory, has one of the forms above and is no object.
 bool IsUnfinishedName(std::string_view name);
 
-/// True if `temporary` in the directory `above` (empty, or with a slash at its end) may belong to an object
-/// whose name begins with `prefix`. If NAME was cut, only its front is compared.
-bool MayBelongTo(const TemporaryName& temporary, std::string_view above, std::string_view prefix);
-/// The same for a part file with the NAME `named`.
+/// True if a temporary or a part file with the NAME `named`, in the directory `above` (empty, or with a slash
+/// at its end), may belong to an object whose name begins with `prefix`. If NAME was cut, only its front is
+/// compared.
 bool MayBelongTo(std::string_view named, std::string_view above, std::string_view prefix);
 
 /// True if the process was started in another boot, or is gone. Use it only without locks: another process

@@ -1,6 +1,5 @@
 #include "storage/local_store.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@
 #include "storage/local_file.h"
 #include "storage/local_names.h"
 #include "storage/local_writer.h"
-#include "storage/object_name.h"
+#include "storage/store.h"
 
 namespace pipeline {
 
@@ -26,38 +25,24 @@ std::string_view LastPart(std::string_view name) { return name.substr(name.rfind
 
 struct Entry {
   std::string name;  // relative to the root
-  unsigned char type;
+  bool is_directory;
+  bool is_file;  // or a link to one; an entry that is gone is neither
 };
 
 /// Returns the entries of the directory `path` as names that begin with `above`. Empty: there is no such
 /// directory.
 Result<std::vector<Entry>> ReadDirectory(const std::string& path, const std::string& above) {
   std::vector<Entry> entries;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
-  if (!directory) {
-    if (errno == ENOENT || errno == ENOTDIR) return entries;
-    return LocalError(path, "cannot list", errno);
-  }
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(directory.get());
-    if (entry == nullptr && errno != 0) return LocalError(path, "cannot list", errno);
-    if (entry == nullptr) return entries;
-    const std::string_view part = entry->d_name;
-    if (part != "." && part != "..") entries.push_back({StrCat(above, part), entry->d_type});
-  }
-}
-
-/// Returns the type of an entry; a link to a file counts as a file. DT_UNKNOWN: the entry is gone, or is
-/// neither file nor directory.
-unsigned char TypeOf(const std::string& root, const Entry& entry) {
-  if (entry.type == DT_REG || entry.type == DT_DIR) return entry.type;
-  if (entry.type != DT_LNK && entry.type != DT_UNKNOWN) return DT_UNKNOWN;
-  const std::string path = StrCat(root, "/", entry.name);
-  struct stat found;
-  if (lstat(path.c_str(), &found) != 0) return DT_UNKNOWN;
-  if (S_ISDIR(found.st_mode)) return DT_DIR;
-  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) ? DT_REG : DT_UNKNOWN;
+  std::error_code error, gone;
+  std::filesystem::directory_iterator at(path, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error))
+    // The file system is asked about links alone, and about all entries where it tells no types: a directory
+    // that nobody can look at fails when it is listed, and is not passed over.
+    entries.push_back({StrCat(above, at->path().filename().string()),
+                       at->is_directory(gone) && !at->is_symlink(gone), at->is_regular_file(gone)});
+  if (error.value() == ENOENT || error.value() == ENOTDIR) return std::vector<Entry>();
+  if (error) return LocalError(path, "cannot list", error.value());
+  return entries;
 }
 
 using Visit = std::function<Status(std::string name)>;
@@ -76,10 +61,9 @@ Status Walk(const std::string& root, std::string_view prefix, const Visit& visit
     pending.pop_back();
     ASSIGN_OR_RETURN(const std::vector<Entry> entries, ReadDirectory(StrCat(root, "/", above), above));
     for (const Entry& entry : entries) {
-      const unsigned char type = TypeOf(root, entry);
-      if (type == DT_REG) RETURN_IF_ERROR(visit(entry.name));
+      if (entry.is_file) RETURN_IF_ERROR(visit(entry.name));
       const std::string inside = entry.name + "/";
-      if (type == DT_DIR && std::string_view(inside).substr(0, prefix.size()) == prefix)
+      if (entry.is_directory && std::string_view(inside).substr(0, prefix.size()) == prefix)
         pending.push_back(inside);
     }
   }
@@ -139,10 +123,9 @@ Result<std::vector<ObjectInfo>> LocalStore::List(std::string_view prefix) {
     if (info) objects.push_back(std::move(*info));
     return {};
   }));
-  const auto by_name = [](const ObjectInfo& a, const ObjectInfo& b) { return a.name < b.name; };
-  const auto same_name = [](const ObjectInfo& a, const ObjectInfo& b) { return a.name == b.name; };
-  std::sort(objects.begin(), objects.end(), by_name);
-  objects.erase(std::unique(objects.begin(), objects.end(), same_name), objects.end());
+  std::ranges::sort(objects, {}, &ObjectInfo::name);
+  const auto again = std::ranges::unique(objects, {}, &ObjectInfo::name);
+  objects.erase(again.begin(), again.end());
   return objects;
 }
 
@@ -207,7 +190,8 @@ Status LocalStore::Sweep(std::string_view prefix) {
       return MayBelongTo(*named, above, prefix) ? RemoveOldPart(PathOf(name)) : Status();
     const std::optional<TemporaryName> temporary = ParseTemporaryName(last);
     if (!temporary) return {};
-    return MayBelongTo(*temporary, above, prefix) ? RemoveAbandoned(PathOf(name), *temporary) : Status();
+    return MayBelongTo(temporary->object, above, prefix) ? RemoveAbandoned(PathOf(name), *temporary)
+                                                         : Status();
   });
 }
 

@@ -12,8 +12,9 @@
 
 #include "base/commit_point.h"
 #include "base/crc32c.h"
+#include "base/file_descriptor.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
+#include "base/whole_file.h"
 #include "storage/local_error.h"
 
 namespace pipeline {
@@ -39,12 +40,11 @@ void BeginToWriteBack(int descriptor) { (void)sync_file_range(descriptor, 0, 0, 
 }  // namespace
 
 ObjectInfo DescribeObject(std::string name, const FileIdentity& identity) {
-  ObjectInfo info;
-  info.name = std::move(name);
-  info.size = identity.size;
-  info.version = StrCat(identity.inode, '-', identity.size, '-', identity.mtime_ns);
-  info.ctime_ns = identity.ctime_ns;
-  return info;
+  return {std::move(name),
+          identity.size,
+          StrCat(identity.inode, '-', identity.size, '-', identity.mtime_ns),
+          {},
+          identity.ctime_ns};
 }
 
 Result<std::unique_ptr<ObjectWriter>> LocalWriter::Create(std::string name, std::string path,
@@ -159,8 +159,7 @@ Status LocalWriter::AppendCopy(const LocalFile& file, const std::stop_token& sto
 Result<std::uint32_t> LocalWriter::ChecksumFrom(off_t offset) const {
   std::string piece(kBufferBytes, '\0');
   for (std::uint32_t crc = 0;;) {
-    const ssize_t got = pread(temporary_.descriptor(), piece.data(), piece.size(), offset);
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = ReadFullyAt(temporary_.descriptor(), static_cast<std::uint64_t>(offset), piece);
     if (got < 0) return LocalError(path_, "cannot read the written bytes", errno);
     if (got == 0) return crc;
     crc = Crc32c(std::string_view(piece).substr(0, static_cast<std::size_t>(got)), crc);
@@ -250,13 +249,8 @@ Status LocalWriter::Flush() {
 }
 
 Status LocalWriter::Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(temporary_.descriptor(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return LocalError(path_, "cannot write", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    waiting_ += static_cast<std::size_t>(written);
-  }
+  if (!WriteFully(temporary_.descriptor(), bytes)) return LocalError(path_, "cannot write", errno);
+  waiting_ += bytes.size();
   // The disk works meanwhile, and the fsync at the end waits for the last bytes alone.
   if (waiting_ >= kWriteBackBytes) {
     BeginToWriteBack(temporary_.descriptor());
@@ -281,8 +275,7 @@ Status LocalWriter::CopyFrom(int descriptor, std::uint64_t size, const std::stop
       continue;
     }
     piece.resize(wanted);
-    const ssize_t got = pread(descriptor, piece.data(), wanted, offset);
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = ReadFullyAt(descriptor, static_cast<std::uint64_t>(offset), piece);
     if (got < 0) return SystemError("cannot read", errno);
     if (got == 0) return Status(Code::kDataLoss, StrCat("ends at byte ", offset, " of ", size));
     RETURN_IF_ERROR(Write(std::string_view(piece).substr(0, static_cast<std::size_t>(got))));

@@ -5,7 +5,7 @@
 #include "base/crc32c.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "storage/object_name.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

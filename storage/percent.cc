@@ -1,17 +1,8 @@
 #include "storage/percent.h"
 
+#include "base/words.h"
+
 namespace pipeline {
-
-namespace {
-
-std::optional<unsigned> HexDigit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::string PercentEncode(std::string_view text, std::string_view kept) {
   constexpr std::string_view kDigits = "0123456789ABCDEF", kPlain = "-._~";
@@ -35,10 +26,10 @@ std::optional<std::string> PercentDecode(std::string_view text) {
       decoded.push_back(text[i]);
       continue;
     }
-    const auto high = i + 1 < text.size() ? HexDigit(text[i + 1]) : std::nullopt;
-    const auto low = i + 2 < text.size() ? HexDigit(text[i + 2]) : std::nullopt;
-    if (!high || !low) return std::nullopt;
-    decoded.push_back(static_cast<char>(*high * 16 + *low));
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto byte = digits.size() == 2 ? ParseNumber<unsigned>(digits, 16) : std::nullopt;
+    if (!byte) return std::nullopt;
+    decoded.push_back(static_cast<char>(*byte));
     i += 2;
   }
   return decoded;

@@ -1,5 +1,9 @@
 #include "storage/store.h"
 
+#include <algorithm>
+#include <cstddef>
+
+#include "base/in_parallel.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -32,12 +36,7 @@ Status RemoveKnown(Store& store, const ObjectInfo& known) {
 
 Status ObjectWriter::AppendFile(const ByteFile& file, std::stop_token stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, std::move(stop)));
-  std::string piece(1 << 20, '\0');
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) return {};
-    RETURN_IF_ERROR(Append(std::string_view(piece).substr(0, got)));
-  }
+  return ReadPieces(*reader, 1 << 20, [this](std::string_view piece) { return Append(piece); });
 }
 
 Result<ObjectInfo> WriteObject(Store& store, std::string_view name, std::string_view bytes,
@@ -69,6 +68,16 @@ Result<std::string> ReadOnce(std::string_view name, Result<std::unique_ptr<ByteF
   return bytes;
 }
 
+Status BadName(std::string_view name, std::string_view why) {
+  const std::string_view shown = name.substr(0, 80);
+  return Status(Code::kInvalidArgument,
+                StrCat("object name '", shown, shown.size() < name.size() ? "…" : "", "': ", why));
+}
+
+constexpr std::size_t kAtOnce = 16;  // requests at a time: each waits for a server
+// Objects of a part: a directory is locked and synced once for them, and a bucket takes them in one request.
+constexpr std::size_t kSmallestPart = 16, kLargestPart = 100;
+
 }  // namespace
 
 Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_t max_bytes,
@@ -87,6 +96,33 @@ Result<std::string> ReadObject(Store& store, const ObjectInfo& known, std::uint6
       return Status(Code::kNotFound, StrCat(known.name, ": was replaced or removed"));
     if (bytes.ok() || reads == kReads || bytes.status().Detail<DamagedOnTheWay>() == nullptr) return bytes;
   }
+}
+
+Status CheckObjectName(std::string_view name) {
+  if (name.empty()) return BadName(name, "empty");
+  if (name.size() > kMaxNameBytes) return BadName(name, StrCat("longer than ", kMaxNameBytes, " bytes"));
+  if (name.front() == '/') return BadName(name, "must be relative, and begins with '/'");
+  if (name.find('\0') != std::string_view::npos) return BadName(name, "contains a NUL");
+  std::size_t begin = 0;
+  while (begin <= name.size()) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.empty()) return BadName(name, "has an empty part");
+    if (part == "." || part == "..") return BadName(name, StrCat("has a part '", part, "'"));
+    begin = end + 1;
+  }
+  return {};
+}
+
+Status RemoveObjects(Store& store, std::span<const ObjectInfo> objects) {
+  const std::size_t most = std::max(kAtOnce, (objects.size() + kLargestPart - 1) / kLargestPart);
+  const std::size_t parts = std::clamp<std::size_t>(objects.size() / kSmallestPart, 1, most);
+  const std::size_t size = (objects.size() + parts - 1) / parts;
+  return InParallel(size == 0 ? 0 : (objects.size() + size - 1) / size, kAtOnce, [&](std::size_t part) {
+    const std::size_t begin = part * size;
+    return store.RemoveAll(objects.subspan(begin, std::min(size, objects.size() - begin)),
+                           [] { return true; });
+  });
 }
 
 }  // namespace pipeline

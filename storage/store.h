@@ -2,6 +2,7 @@
 // storage/README.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "base/status.h"
 
 namespace pipeline {
 
@@ -112,5 +114,14 @@ Result<std::string> ReadObject(Store& store, std::string_view name, std::uint64_
 /// Returns all bytes of the state `known`, as OpenKnown knows it. kNotFound: that state is gone.
 Result<std::string> ReadObject(Store& store, const ObjectInfo& known, std::uint64_t max_bytes,
                                std::stop_token stop = {});
+
+// Object names that every store accepts.
+inline constexpr std::size_t kMaxNameBytes = 1024;
+/// kInvalidArgument: `name` is not an object name, see storage/README.md.
+Status CheckObjectName(std::string_view name);
+
+/// Removes `objects` as Store::RemoveAll does, but in any order: some in one go, others at the same time. OK
+/// also for those that are not there or have another state.
+Status RemoveObjects(Store& store, std::span<const ObjectInfo> objects);
 
 }  // namespace pipeline

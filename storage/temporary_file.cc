@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
+#include "base/file_descriptor.h"
 #include "base/file_lock.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "storage/directory.h"
 #include "storage/local_error.h"
 
@@ -28,8 +28,7 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
   // name, or if a sweep came between creation and lock.
   for (int turn = 0; turn < 1000; ++turn) {
     const std::string path = NewPathBeside(target);
-    FileDescriptor file(
-        Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+    FileDescriptor file = OpenPath(path, O_RDWR | O_CREAT | O_EXCL, 0666);
     if (!file.is_open()) {
       if (errno == EEXIST) continue;
       if (errno != ENOENT || turn > 10) return LocalError(target, "cannot create", errno);
@@ -45,8 +44,7 @@ Result<TemporaryFile> TemporaryFile::Create(const std::string& target) {
 
 std::optional<TemporaryFile> TemporaryFile::Link(const std::string& target, const LocalFile& file) {
   // A second descriptor holds the lock, because the lock must end with this writer and not with `file`.
-  FileDescriptor again(
-      Uninterrupted([&] { return open(PathOf(file.descriptor()).c_str(), O_RDONLY | O_CLOEXEC); }));
+  FileDescriptor again = OpenPath(PathOf(file.descriptor()), O_RDONLY);
   if (!again.is_open() || TryLock(again, LockKind::kShared) == FileLock::kTaken) return std::nullopt;
   std::string path = NewPathBeside(target);
   if (linkat(AT_FDCWD, PathOf(again.get()).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
@@ -59,8 +57,7 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Status RemoveAbandoned(const std::string& path, const TemporaryName& name) {
-  const FileDescriptor file(
-      Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); }));
+  const FileDescriptor file = OpenPath(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (!file.is_open()) {
     const bool not_ours = errno == EACCES || errno == EPERM || errno == EROFS;
     return errno == ENOENT || not_ours ? Status() : LocalError(path, "cannot open", errno);

@@ -7,8 +7,8 @@
 
 #include "base/enumeration.h"
 #include "base/str.h"
-#include "storage/object_name.h"
 #include "storage/percent.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

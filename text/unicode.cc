@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/str.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace pipeline {
@@ -23,48 +24,30 @@ namespace {
 
 /// A rule that nmt_nfkc applies before NFKC.
 struct NmtRule {
-  char32_t code_point;
-  std::string_view utf8;
+  char32_t first, last;
   std::string_view becomes;
 };
 
-constexpr NmtRule kNmtRules[] = {
-    {0x0001, "\x01", ""},          {0x0002, "\x02", ""},
-    {0x0003, "\x03", ""},          {0x0004, "\x04", ""},
-    {0x0005, "\x05", ""},          {0x0006, "\x06", ""},
-    {0x0007, "\x07", ""},          {0x0008, "\x08", ""},
-    {0x0009, "\x09", " "},         {0x000a, "\x0a", " "},
-    {0x000b, "\x0b", ""},          {0x000c, "\x0c", " "},
-    {0x000d, "\x0d", " "},         {0x000e, "\x0e", ""},
-    {0x000f, "\x0f", ""},          {0x0010, "\x10", ""},
-    {0x0011, "\x11", ""},          {0x0012, "\x12", ""},
-    {0x0013, "\x13", ""},          {0x0014, "\x14", ""},
-    {0x0015, "\x15", ""},          {0x0016, "\x16", ""},
-    {0x0017, "\x17", ""},          {0x0018, "\x18", ""},
-    {0x0019, "\x19", ""},          {0x001a, "\x1a", ""},
-    {0x001b, "\x1b", ""},          {0x001c, "\x1c", ""},
-    {0x001d, "\x1d", ""},          {0x001e, "\x1e", ""},
-    {0x001f, "\x1f", ""},          {0x007f, "\x7f", ""},
-    {0x008f, "\xc2\x8f", ""},      {0x009f, "\xc2\x9f", ""},
-    {0x1680, "\xe1\x9a\x80", " "}, {0x200b, "\xe2\x80\x8b", " "},
-    {0x200c, "\xe2\x80\x8c", " "}, {0x200e, "\xe2\x80\x8e", " "},
-    {0x200f, "\xe2\x80\x8f", " "}, {0x2028, "\xe2\x80\xa8", " "},
-    {0x2029, "\xe2\x80\xa9", " "}, {0x2581, "\xe2\x96\x81", " "},
-    {0xfeff, "\xef\xbb\xbf", " "}, {0xff5e, "\xef\xbd\x9e", "\xef\xbd\x9e"},
-    {0xfffd, "\xef\xbf\xbd", " "},
+constexpr NmtRule kNmtRules[] = {  // ascending
+    {0x0001, 0x0008, ""},  {0x0009, 0x000a, " "}, {0x000b, 0x000b, ""},       {0x000c, 0x000d, " "},
+    {0x000e, 0x001f, ""},  {0x007f, 0x007f, ""},  {0x008f, 0x008f, ""},       {0x009f, 0x009f, ""},
+    {0x1680, 0x1680, " "}, {0x200b, 0x200c, " "}, {0x200e, 0x200f, " "},      {0x2028, 0x2029, " "},
+    {0x2581, 0x2581, " "}, {0xfeff, 0xfeff, " "}, {0xff5e, 0xff5e, "\uff5e"}, {0xfffd, 0xfffd, " "},
 };
 
 constexpr CodePointSet MakeNmtSet() {
   CodePointSet set;
-  for (const NmtRule& rule : kNmtRules) set.Add(rule.code_point);
+  for (const NmtRule& rule : kNmtRules)
+    for (char32_t c = rule.first; c <= rule.last; ++c) set.Add(c);
   return set;
 }
 constexpr CodePointSet kNmtSet = MakeNmtSet();
 
-/// Returns the rule for the character at the beginning of `text`, which is in kNmtSet.
-const NmtRule& NmtRuleFor(std::string_view text) {
-  return *std::find_if(std::begin(kNmtRules), std::end(kNmtRules),
-                       [text](const NmtRule& rule) { return text.substr(0, rule.utf8.size()) == rule.utf8; });
+/// The replacement of a character in kNmtSet.
+std::string_view NmtReplacement(char32_t c) {
+  return std::find_if(std::begin(kNmtRules), std::end(kNmtRules),
+                      [c](const NmtRule& rule) { return c <= rule.last; })
+      ->becomes;
 }
 
 class AppendSink final : public icu::ByteSink {
@@ -98,11 +81,11 @@ Status AppendByIcu(NormalForm form, std::string_view utf8, std::string& out) {
 Status AppendNmtNfkc(std::string_view utf8, std::string& out) {
   std::size_t begin = 0;
   for (std::size_t at = 0; at < utf8.size(); at += Utf8Size(utf8[at])) {
-    if (kNmtSet.MatchAt(utf8, at) == 0) continue;
-    const NmtRule& rule = NmtRuleFor(utf8.substr(at));
+    const std::size_t size = kNmtSet.MatchAt(utf8, at);
+    if (size == 0) continue;
     RETURN_IF_ERROR(AppendByIcu(NormalForm::kNfkc, utf8.substr(begin, at - begin), out));
-    out.append(rule.becomes);
-    begin = at + rule.utf8.size();
+    out.append(NmtReplacement(CharacterAt(utf8.data() + at).code));
+    begin = at + size;
   }
   return AppendByIcu(NormalForm::kNfkc, utf8.substr(begin), out);
 }
@@ -234,7 +217,8 @@ CodePointSet StableCodePoints(NormalForm form, LetterCase letter_case, Jamo jamo
     if (normal && !changes) stable.Add(static_cast<char32_t>(c));
   }
   if (form == NormalForm::kNmtNfkc)
-    for (const NmtRule& rule : kNmtRules) stable.Remove(rule.code_point);
+    for (const NmtRule& rule : kNmtRules)
+      for (char32_t c = rule.first; c <= rule.last; ++c) stable.Remove(c);
   if (jamo == Jamo::kKeep)
     for (char32_t c = kFirstJamo; c <= kLastJamo; ++c) stable.Add(c);
   return stable;

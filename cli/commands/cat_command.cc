@@ -15,12 +15,13 @@
 #include "base/attendance.h"
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/json_fields.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/cat_target.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/output.h"
+#include "cli/terminal/standard_output.h"
 #include "dag/books/quarantine.h"
 #include "dag/books/run_log_line.h"
 #include "dag/books/unit_id.h"
@@ -30,9 +31,9 @@
 #include "formats/spill_file.h"
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
-#include "stages/all/export_formats.h"
+#include "stages/all/builtin.h"
 #include "stages/verify/example_reader.h"
-#include "stages/verify/record_output.h"
+#include "stages/verify/export_reader.h"
 
 namespace pipeline {
 
@@ -75,10 +76,7 @@ constexpr std::string_view kRunLogVersion = "# pipe run log v1";
 
 /// Returns 16 digits, because a hash has no meaning as a number.
 std::string Hex64(std::uint64_t word) {
-  std::array<char, 16> digits{};
-  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
-  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
-  return std::string(16 - text.size(), '0').append(text);
+  return Hex32(static_cast<std::uint32_t>(word >> 32)) + Hex32(static_cast<std::uint32_t>(word));
 }
 
 // ------------------------------------------------------------------------------------- partitions

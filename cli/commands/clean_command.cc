@@ -13,7 +13,6 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/standard_output.h"
 #include "cli/workspace/last_settings.h"
-#include "cli/workspace/left_behind.h"
 #include "cli/workspace/workspace.h"
 #include "dag/plan/planner.h"
 

@@ -1,7 +1,5 @@
 #include "cli/commands/commands.h"
 
-#include "cli/commands/plugin_commands.h"
-
 namespace pipeline {
 
 std::vector<Command> Commands() {

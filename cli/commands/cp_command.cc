@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/attendance.h"
-#include "base/counting_file.h"
+#include "base/byte_reader.h"
 #include "base/enumeration.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -24,7 +24,7 @@
 #include "cli/terminal/standard_output.h"
 #include "dag/books/location_log.h"
 #include "dag/books/manifest.h"
-#include "stages/all/export_formats.h"
+#include "stages/all/builtin.h"
 #include "storage/directory.h"
 #include "storage/kept_part.h"
 #include "storage/local_file.h"
@@ -344,8 +344,9 @@ class Copying {
     // the item.
     if (IsRemote(item.from) && Uri::Parse(item.from)->scheme != target_.root.scheme)
       source.file = std::make_shared<CountingFile>(
-          source.file,
-          [all = &progress_->input_read, own = &read](std::size_t bytes) { *all += bytes, *own += bytes; });
+          source.file, [all = &progress_->input_read, own = &read](std::uint64_t, std::string_view bytes) {
+            *all += bytes.size(), *own += bytes.size();
+          });
     CopyTarget to{*target_.store, item.name, target_.root.Join(item.name).ToString(), replaces_, {}};
     if (target_.root.is_local()) to.part = KeptPartPath(target_.root.Join(item.name).path);
     to.went_on = [&](std::uint64_t bytes) {

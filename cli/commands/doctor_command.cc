@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -25,15 +24,15 @@
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
-#include "cli/terminal/threads.h"
 #include "cli/workspace/pipeline_loader.h"
+#include "cli/workspace/pipeline_words.h"
 #include "cli/workspace/program_places.h"
 #include "cli/workspace/workspace.h"
 #include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/planner.h"
 #include "stages/lines/dictionary.h"
-#include "storage/disk.h"
+#include "storage/directory.h"
 #include "storage/local_error.h"
 #include "storage/remote/remote_schemes.h"
 #include "storage/remote/scheme/checkup.h"
@@ -164,23 +163,22 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, C
     const auto tell = [&](Status status, std::string_view good) {
       printer.Print(std::move(status).Annotate(stage), StrCat(stage, ": ", good));
     };
+    const auto note_use = [&](const std::string& location, bool writes) {
+      if (const Status added = AddUse(uses, location, writes, !writes); !added.ok()) tell(added, "");
+    };
     if (spec.type->prepare) tell(spec.type->prepare(spec.config), "this machine has all that it needs");
     if (spec.type->files) tell(spec.type->files(spec.config).status(), "its files are here");
     if (const FileListKind* list = spec.type->file_list()) {
       const Result<std::vector<LocalInput>> inputs = list->local_inputs(spec.config);
       if (!inputs.ok()) tell(inputs.status(), "");
       for (const LocalInput& input : inputs.ok() ? *inputs : std::vector<LocalInput>()) {
-        std::vector<std::string> addresses = input.mirrors;
-        addresses.insert(addresses.begin(), input.path);
-        for (const std::string& address : addresses)
-          if (const Status added = AddUse(uses, address, false, true); !added.ok()) tell(added, "");
+        note_use(input.path, false);
+        for (const std::string& mirror : input.mirrors) note_use(mirror, false);
       }
     }
     for (const NamedInputEdge& named_input : node.named_inputs)
-      if (!named_input.file.empty())
-        if (const Status added = AddUse(uses, named_input.file, false, true); !added.ok()) tell(added, "");
-    if (!spec.out.empty())
-      if (const Status added = AddUse(uses, spec.out, true, false); !added.ok()) tell(added, "");
+      if (!named_input.file.empty()) note_use(named_input.file, false);
+    if (!spec.out.empty()) note_use(spec.out, true);
   }
 }
 

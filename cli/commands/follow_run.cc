@@ -1,5 +1,3 @@
-#include "cli/commands/follow_run.h"
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -10,7 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/wait.h"
-#include "cli/commands/planned_run.h"
+#include "cli/commands/run_pipeline.h"
 #include "cli/live/stage_line.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/workspace/workspace.h"

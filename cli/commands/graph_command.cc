@@ -5,7 +5,7 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"
 #include "cli/workspace/pipeline_loader.h"
-#include "dag/pipeline_file/graph_drawing.h"
+#include "dag/pipeline_file/graph.h"
 
 namespace pipeline {
 

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "base/attendance.h"
+#include "base/json_fields.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/standard_output.h"
 #include "storage/remote/listing.h"
 #include "storage/uri.h"
 
@@ -25,17 +26,10 @@ constexpr RetryPolicy kBrief{.first = std::chrono::milliseconds(500),
                              .attempts = 4,
                              .patience = std::chrono::milliseconds(15'000)};
 
-std::string CrcText(std::uint32_t crc) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (int shift = 28; shift >= 0; shift -= 4) text.push_back(kDigits[(crc >> shift) & 15]);
-  return text;
-}
-
 std::string LineOf(const Listed& listed, bool is_long) {
   if (!is_long) return StrCat(listed.location, "\n");
   const std::string size = listed.is_directory ? "-" : std::to_string(listed.size);
-  return StrCat(size, "\t", listed.crc32c ? CrcText(*listed.crc32c) : "-", "\t", listed.location, "\n");
+  return StrCat(size, "\t", listed.crc32c ? Hex32(*listed.crc32c) : "-", "\t", listed.location, "\n");
 }
 
 struct LsOptions {

@@ -3,15 +3,14 @@
 #include <memory>
 #include <string>
 
-#include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
-#include "cli/terminal/threads.h"
 #include "cli/worker/planning.h"
+#include "cli/workspace/pipeline_words.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -24,28 +23,15 @@ Result<std::string> Absolute(const std::string& location) {
   return uri.is_local() ? std::filesystem::absolute(uri.path).string() : location;
 }
 
-struct PlanOptions {
-  PipelineOptions pipeline;
-  Selection selection;
-  std::string output;  // the location of the work package
-  int threads = 0;
-  bool check = false;
-};
-
-int OfferUnits(const PlanOptions& options, const Call& call) {
+int OfferUnits(PlanningRequest request, const Call& call) {
   SignalWatch signals;
-  PlanningRequest request;
-  request.pipeline = options.pipeline;
   const std::unique_ptr<LoadedPipeline> loaded =
-      LoadPipeline(options.pipeline, LoadPurpose::kOffer, &request.text, options.selection.until);
+      LoadPipeline(request.pipeline, LoadPurpose::kOffer, &request.text, request.selection.until);
   if (!loaded) return kExitRefused;
-  Result<std::string> where = Absolute(options.output);
+  Result<std::string> where = Absolute(request.package);
   if (!where.ok()) return Refuse(where.status());
   request.package = std::move(*where);
   request.directory = std::filesystem::current_path().string();
-  request.selection = options.selection;
-  request.threads = ThreadCount(options.threads);
-  request.check = options.check;
   request.command = CommandLineOf(call);
   StatusDisplay display(false);
   const PlanningOutcome planning = PlanUnits(request, *loaded, display, signals.token());
@@ -60,21 +46,21 @@ int OfferUnits(const PlanOptions& options, const Call& call) {
 }  // namespace
 
 Command PlanCommand() {
-  const auto options = std::make_shared<PlanOptions>();
+  const auto request = std::make_shared<PlanningRequest>();
   return {
       .name = "plan",
       .help = "Offer the units that can run now to workers; print their number, 0 if all is done",
-      .words = Joined(PipelineWords(options->pipeline),
-                      {UntilWord(options->selection.until),
-                       FromLogWord(options->selection.from_log),
-                       CheckWord(options->check),
+      .words = Joined(PipelineWords(request->pipeline),
+                      {UntilWord(request->selection.until),
+                       FromLogWord(request->selection.from_log),
+                       CheckWord(request->check),
                        {.flags = {"-o", "--output"},
                         .value = "PLACE",
                         .help = "Directory or URI below which the work package is written",
                         .required = true,
-                        .to = &options->output},
-                       ThreadsWord(options->threads)}),
-      .run = [options](const Call& call) { return OfferUnits(*options, call); },
+                        .to = &request->package},
+                       ThreadsWord(request->threads)}),
+      .run = [request](const Call& call) { return OfferUnits(*request, call); },
   };
 }
 

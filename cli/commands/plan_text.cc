@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/enumeration.h"
 #include "base/str.h"
 #include "cli/report/run_facts.h"
-#include "cli/report/training_quality.h"
 #include "cli/terminal/standard_output.h"
 #include "dag/books/manifest.h"
-#include "dag/environment.h"
 #include "dag/pipeline_file/stage_type.h"
-#include "dag/run/artifact_summary.h"
 
 namespace pipeline {
 

@@ -1,5 +1,3 @@
-#include "cli/commands/planned_run.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -13,16 +11,16 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/plan_text.h"
+#include "cli/commands/run_pipeline.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/workspace/left_behind.h"
 #include "cli/workspace/work_result.h"
-#include "dag/forecast/disk_need.h"
+#include "cli/workspace/workspace.h"
 #include "dag/forecast/forecast.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/planner.h"
 #include "dag/plan/unneeded_outputs.h"
 #include "plugins/plugin_view.h"
-#include "storage/disk.h"
+#include "storage/directory.h"
 #include "storage/uri.h"
 
 namespace pipeline {

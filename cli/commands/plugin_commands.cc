@@ -1,5 +1,3 @@
-#include "cli/commands/plugin_commands.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -11,8 +9,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/args.h"
-#include "cli/terminal/command_help.h"
+#include "cli/terminal/command_table.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/standard_output.h"
@@ -70,9 +69,9 @@ std::string HelpFor(const CommandEntry& command, const std::vector<std::string>&
   return CommandHelp(command, "pipe ");
 }
 
-}  // namespace
-
-CommandTable WithPluginCommands(CommandTable table) {
+/// The commands of the program, and behind them those of all plugins that are found.
+CommandTable AllCommands(const Call& call) {
+  CommandTable table = CommandTableOf(call.commands);
   Plugins plugins;
   for (const std::string& path : plugins.loader().List())
     if (const Result<std::shared_ptr<const Plugin>> plugin = plugins.loader().Load(path); plugin.ok())
@@ -81,14 +80,43 @@ CommandTable WithPluginCommands(CommandTable table) {
   return table;
 }
 
+int PrintCompletion(const std::string& shell, const Call& call) {
+  const CommandTable table = AllCommands(call);
+  if (shell == "zsh") return PrintText(ZshCompletion(table));
+  return PrintText(shell == "fish" ? FishCompletion(table) : BashCompletion(table));
+}
+
+}  // namespace
+
+/// ParseArgs turns `help COMMAND` into `COMMAND --help`, so this command prints the help of the program
+/// alone.
 Command HelpCommand() {
   return {
       .name = std::string(kHelpCommand),
       .help = "Print all commands, or the words of one: pipe help run, pipe help trainer setup",
-      .run =
-          [](const Call& call) {
-            return PrintText(ProgramHelp(WithPluginCommands(CommandTableOf(call.commands))));
-          },
+      .run = [](const Call& call) { return PrintText(ProgramHelp(AllCommands(call))); },
+  };
+}
+
+Command ManualCommand() {
+  return {
+      .name = "manual",
+      .help = "Print the manual page: pipe manual | man -l -",
+      .run = [](const Call& call) { return PrintText(ManualPage(AllCommands(call), PIPE_VERSION)); },
+  };
+}
+
+Command CompletionCommand() {
+  const auto shell = std::make_shared<std::string>();
+  return {
+      .name = "completion",
+      .help = "Print the completion of these words for a shell: source <(pipe completion bash)",
+      .words = {{.value = "SHELL",
+                 .help = "bash, zsh or fish",
+                 .required = true,
+                 .choices = {"bash", "zsh", "fish"},
+                 .to = shell.get()}},
+      .run = [shell](const Call& call) { return PrintCompletion(*shell, call); },
   };
 }
 

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/output.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/plugins.h"
 
 namespace pipeline {

@@ -5,6 +5,14 @@
 
 namespace pipeline {
 
+Command SchemaCommand() {
+  return {
+      .name = "schema",
+      .help = "Print the JSON Schema of pipeline files, for editors",
+      .run = [](const Call&) { return PrintText(PipelineSchema(BuiltinStages()).DumpPretty()); },
+  };
+}
+
 Command ReferenceCommand() {
   return {
       .name = "reference",

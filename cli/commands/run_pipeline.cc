@@ -4,13 +4,10 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/attendance.h"
@@ -18,21 +15,15 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "cli/commands/follow_run.h"
 #include "cli/commands/plan_text.h"
-#include "cli/commands/planned_run.h"
 #include "cli/live/stage_line.h"
-#include "cli/live/status_display.h"
 #include "cli/report/kept_run.h"
 #include "cli/report/run_recorder.h"
 #include "cli/report/sample_collector.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/event_file.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/signals.h"
 #include "cli/terminal/standard_output.h"
-#include "cli/terminal/threads.h"
-#include "cli/workspace/pipeline_loader.h"
 #include "dag/books/unit_id.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/unneeded_outputs.h"

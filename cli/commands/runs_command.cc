@@ -7,19 +7,17 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "base/attendance.h"
 #include "base/clock.h"
 #include "base/json_fields.h"
-#include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/report/html.h"
 #include "cli/report/run_status.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/output.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/books.h"
 #include "cli/workspace/pipeline_loader.h"
 #include "dag/books/run_log.h"

@@ -17,10 +17,10 @@
 #include "cli/commands/commands.h"
 #include "cli/report/html.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/output.h"
+#include "cli/terminal/standard_output.h"
 #include "cli/workspace/artifact_location.h"
 #include "formats/partition_file.h"
-#include "stages/verify/record_statistics.h"
+#include "stages/verify/export_reader.h"
 #include "text/text_stats.h"
 #include "text/unicode.h"
 

@@ -12,8 +12,8 @@
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/commands/commands.h"
+#include "cli/report/run_record.h"
 #include "cli/report/run_status.h"
-#include "cli/report/stage_state.h"
 #include "cli/submission/workers_status.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/standard_output.h"
@@ -23,9 +23,9 @@
 #include "dag/books/run_log.h"
 #include "dag/books/unit_id.h"
 #include "dag/books/work_dir.h"
-#include "dag/package/work_summary.h"
+#include "dag/package/work_history.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "dag/pipeline_file/reading_rules.h"
-#include "dag/pipeline_file/stage_location.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {

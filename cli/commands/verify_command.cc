@@ -2,12 +2,10 @@
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/attendance.h"
 #include "base/enumeration.h"
-#include "base/first_of.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
@@ -15,10 +13,10 @@
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/standard_output.h"
-#include "cli/terminal/threads.h"
 #include "cli/workspace/artifact_location.h"
+#include "cli/workspace/pipeline_words.h"
 #include "dag/location/own_objects.h"
-#include "stages/all/builtin_tables.h"
+#include "stages/all/builtin.h"
 #include "stages/verify/verified.h"
 #include "stages/verify/verify_artifact.h"
 

@@ -1,9 +1,7 @@
-#include "cli/commands/version_text.h"
-
 #include <map>
 
 #include "base/str.h"
-#include "dag/pipeline_file/registry.h"
+#include "cli/commands/commands.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "plugins/plugin_abi.h"
 #include "stages/all/builtin.h"

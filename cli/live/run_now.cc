@@ -5,7 +5,6 @@
 #include "base/json_fields.h"
 #include "base/str.h"
 #include "base/whole_file.h"
-#include "dag/books/log_file.h"
 
 namespace pipeline {
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -14,7 +13,6 @@
 #include "base/clock.h"
 #include "base/enumeration.h"
 #include "base/json.h"
-#include "base/mutex.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "cli/terminal/columns.h"
@@ -91,12 +89,11 @@ struct StatusDisplay::Shown {
   std::vector<std::uint64_t> last_busy;
 };
 
-/// A file that is being downloaded.
-struct StatusDisplay::Download {
-  std::uint64_t here = 0;
-  std::uint64_t of = 0;
-  Pace pace;
-};
+void StatusDisplay::Steps::Note(std::uint64_t now_done, std::uint64_t now_of) {
+  done = now_done;
+  of = now_of;
+  pace.Note(SystemClock().Monotonic(), done);
+}
 
 StatusDisplay::StatusDisplay(bool json) : json_(json), terminal_(!json && isatty(STDERR_FILENO) == 1) {
   former_sink_ = SetLogSink([this](Level level, std::string_view message) {
@@ -148,7 +145,7 @@ void StatusDisplay::StageBegan(std::string_view stage) {
 void StatusDisplay::StageDone(std::string_view stage) {
   const Lock lock(mutex_);
   stages_.Done(stage);
-  if (const auto found = shards_.find(stage); found != shards_.end()) shards_.erase(found);
+  shards_.erase(std::string(stage));
 }
 
 void StatusDisplay::Started(std::shared_ptr<const RunningUnit> unit) {
@@ -179,24 +176,16 @@ void StatusDisplay::Logged(std::string_view unit, std::uint64_t records, std::ui
 
 void StatusDisplay::Advanced(std::string_view stage, std::uint64_t done, std::uint64_t of) {
   const Lock lock(mutex_);
-  Shards& shards = shards_[std::string(stage)];
-  shards.done = done;
-  shards.of = of;
-  shards.pace.Note(SystemClock().Monotonic(), done);
+  shards_[std::string(stage)].Note(done, of);
 }
 
 void StatusDisplay::Arriving(std::string_view file, std::uint64_t here, std::uint64_t of, bool ended) {
   const Lock lock(mutex_);
-  auto found = downloads_.find(file);
-  if (ended) {
-    if (found != downloads_.end()) downloads_.erase(found);
-    return;
-  }
-  if (found == downloads_.end()) found = downloads_.emplace(file, std::make_unique<Download>()).first;
-  found->second->here = here;
-  found->second->of = of;
   // The bytes of the first call give no speed, because an earlier run may have fetched them.
-  found->second->pace.Note(SystemClock().Monotonic(), here);
+  if (ended)
+    downloads_.erase(std::string(file));
+  else
+    downloads_[std::string(file)].Note(here, of);
 }
 
 void StatusDisplay::Note(std::string_view line) { LogInfo(line); }
@@ -256,28 +245,22 @@ std::vector<std::string> StatusDisplay::Lines() {
   const std::string stages = stages_.Text();
   lines.push_back(
       StrCat(Duration(duration<double>(now - began_).count()), stages.empty() ? "" : "  ", stages));
-  for (const auto& [file, download] : downloads_) lines.push_back(LineOf(file, *download, now));
+  for (const auto& [file, bytes] : downloads_)
+    lines.push_back(StrCat("[", file, "] ", Share(bytes.done, bytes.of, bytes.pace, now),
+                           HumanBytes(bytes.done), " of ", HumanBytes(bytes.of), " arrived, ",
+                           PerSecond(bytes.pace, now)));
   for (const std::unique_ptr<Shown>& shown : units_) {
     // Shards are shown by stage, below.
     const std::optional<UnitId> unit = ParseUnitId(shown->unit->unit);
     if (unit && std::holds_alternative<ShardId>(unit->part)) continue;
     lines.push_back(LineOf(*shown, now));
   }
-  for (auto& [stage, shards] : shards_)
-    if (shards.done < shards.of) lines.push_back(LineOf(stage, shards, now));
+  for (const auto& [stage, shards] : shards_)
+    if (shards.done < shards.of)
+      lines.push_back(StrCat("[", stage, "] ", Share(shards.done, shards.of, shards.pace, now), "shard ",
+                             shards.done, " of ", shards.of));
   lines.insert(lines.end(), shown_.begin(), shown_.end());
   return lines;
-}
-
-std::string StatusDisplay::LineOf(std::string_view stage, Shards& shards, Pace::Time now) {
-  return StrCat("[", stage, "] ", Share(shards.done, shards.of, shards.pace, now), "shard ", shards.done,
-                " of ", shards.of);
-}
-
-std::string StatusDisplay::LineOf(std::string_view file, Download& download, Pace::Time now) {
-  return StrCat("[", file, "] ", Share(download.here, download.of, download.pace, now),
-                HumanBytes(download.here), " of ", HumanBytes(download.of), " arrived, ",
-                PerSecond(download.pace, now));
 }
 
 /// Returns a Job's own message, with the time that is left at its pace.

@@ -2,7 +2,6 @@
 // code prints results on standard output.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -48,8 +47,9 @@ class StatusDisplay final : public Progress {
 
  private:
   struct Shown;
-  struct Download;
-  struct Shards {
+  /// Shards of a stage, or bytes of a file that is being downloaded.
+  struct Steps {
+    void Note(std::uint64_t now_done, std::uint64_t now_of);
     std::uint64_t done = 0, of = 0;
     Pace pace;
   };
@@ -60,8 +60,6 @@ class StatusDisplay final : public Progress {
   void WriteMessage(Level level, std::string_view message) REQUIRES(mutex_);
   std::vector<std::string> Lines() REQUIRES(mutex_);
   static std::string LineOf(Shown& shown, Pace::Time now);
-  static std::string LineOf(std::string_view file, Download& download, Pace::Time now);
-  static std::string LineOf(std::string_view stage, Shards& shards, Pace::Time now);
   static std::string LineOfJob(Shown& shown, const std::string& said, Pace::Time now);
 
   const bool json_;
@@ -74,9 +72,9 @@ class StatusDisplay final : public Progress {
   std::vector<std::unique_ptr<Shown>> units_ GUARDED_BY(mutex_);
   Pace::Time began_ GUARDED_BY(mutex_){0};
   StageLine stages_ GUARDED_BY(mutex_);
-  std::map<std::string, Shards, std::less<>> shards_ GUARDED_BY(mutex_);                        // by stage
-  std::map<std::string, std::unique_ptr<Download>, std::less<>> downloads_ GUARDED_BY(mutex_);  // by file
-  std::vector<std::string> shown_ GUARDED_BY(mutex_);                                           // by Show
+  std::map<std::string, Steps> shards_ GUARDED_BY(mutex_);     // by stage
+  std::map<std::string, Steps> downloads_ GUARDED_BY(mutex_);  // by file
+  std::vector<std::string> shown_ GUARDED_BY(mutex_);          // by Show
   std::size_t lines_drawn_ GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };

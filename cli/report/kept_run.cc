@@ -2,14 +2,13 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/time_limit.h"
+#include "base/wait.h"
 #include "cli/report/run_facts.h"
 #include "cli/report/write_report.h"
 #include "cli/workspace/books.h"

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/report/html.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/all/export_formats.h"
+#include "stages/all/builtin.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"

@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "cli/report/run_record.h"
 #include "dag/records/schema.h"
-#include "stages/verify/length_filter.h"
 #include "stages/verify/verify_artifact.h"
+#include "stages/verify/verify_object.h"
 
 namespace pipeline {
 

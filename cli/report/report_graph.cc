@@ -1,5 +1,3 @@
-#include "cli/report/report_graph.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,8 +7,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/report/html.h"
-#include "cli/report/stage_state.h"
-#include "cli/report/text_profile.h"
+#include "cli/report/report_page.h"
+#include "cli/report/run_record.h"
 #include "dag/pipeline_file/typed_id.h"
 
 namespace pipeline {

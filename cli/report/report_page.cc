@@ -2,21 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/str.h"
 #include "cli/report/html.h"
 #include "cli/report/length_loss.h"
-#include "cli/report/report_graph.h"
-#include "cli/report/report_recipes.h"
-#include "cli/report/report_style.h"
-#include "cli/report/report_text.h"
-#include "cli/report/report_time.h"
-#include "cli/report/report_training.h"
-#include "cli/report/report_units.h"
-#include "cli/report/stage_state.h"
 
 namespace pipeline {
 

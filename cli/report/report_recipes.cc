@@ -1,11 +1,10 @@
-#include "cli/report/report_recipes.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/report/html.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 

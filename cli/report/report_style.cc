@@ -1,4 +1,4 @@
-#include "cli/report/report_style.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 

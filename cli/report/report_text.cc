@@ -1,5 +1,3 @@
-#include "cli/report/report_text.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/report/html.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 

@@ -1,5 +1,3 @@
-#include "cli/report/report_time.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/report/html.h"
+#include "cli/report/report_page.h"
 #include "dag/books/unit_id.h"
 
 namespace pipeline {

@@ -1,5 +1,3 @@
-#include "cli/report/report_training.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/report/html.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 

@@ -1,11 +1,10 @@
-#include "cli/report/report_units.h"
-
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "base/str.h"
 #include "cli/report/html.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 

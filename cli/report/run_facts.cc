@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -13,7 +13,6 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "cli/report/hidden_text.h"
 #include "cli/report/length_loss.h"
 #include "cli/terminal/command_line.h"
 #include "dag/books/quarantine.h"
@@ -331,6 +330,75 @@ void AddOutcome(const RunLog& log, Store& work, RunRecord& record) {
     if (counts.splits.empty()) counts.splits = from.splits;
     if (counts.shards == 0) counts.shards = from.shards, counts.shard_bytes = from.shard_bytes;
   }
+}
+
+namespace {
+
+// Shorter secrets, such as "1", are not replaced in a text, because other text has them too.
+constexpr std::size_t kShortestSecret = 4;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+void Replace(std::string& text, const std::string& what) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += kHiddenValue.size())
+    text.replace(at, what.size(), kHiddenValue);
+}
+
+/// Hides secrets in NAME=VALUE and in URLs, as in the words of a command.
+std::string WithoutNamed(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && text.find("://") > equals && IsSecretName(text.substr(0, equals)))
+    return StrCat(text.substr(0, equals + 1), kHiddenValue);
+  return WithoutSecret(text);
+}
+
+}  // namespace
+
+std::vector<std::string> SecretsIn(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : variables)
+    if (!value.empty() && (name.starts_with("env:") || IsSecretName(name))) secrets.push_back(value);
+  // The longest come first, because one may be the beginning of another.
+  std::sort(secrets.begin(), secrets.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  return secrets;
+}
+
+std::string HiddenText(std::string_view text, const std::vector<std::string>& secrets) {
+  std::string shown(text);
+  for (const std::string& secret : secrets) {
+    if (shown == secret) return std::string(kHiddenValue);
+    if (secret.size() >= kShortestSecret) Replace(shown, secret);
+  }
+  const std::string lower = Lower(shown);
+  for (const std::string_view mark : {"authorization:", "bearer "})
+    if (const std::size_t at = lower.find(mark); at != std::string::npos)
+      return StrCat(shown.substr(0, at + mark.size()), kHiddenValue);
+  return WithoutNamed(shown);
+}
+
+Json Hidden(const Json& config, const std::vector<std::string>& secrets) {
+  if (config.is_string()) return Json(HiddenText(config.AsString(), secrets));
+  if (config.is_array()) {
+    Json shown = Json::Array{};
+    for (const Json& element : config.AsArray()) shown.Append(Hidden(element, secrets));
+    return shown;
+  }
+  if (config.is_object()) {
+    Json shown = Json::Object{};
+    for (const auto& [name, value] : config.AsObject())
+      shown[name] = value.is_string() && IsSecretName(name) ? Json(kHiddenValue) : Hidden(value, secrets);
+    return shown;
+  }
+  const std::string text = config.is_null() ? std::string() : config.Dump();
+  const bool secret =
+      text.size() >= kShortestSecret && std::find(secrets.begin(), secrets.end(), text) != secrets.end();
+  return secret ? Json(kHiddenValue) : config;
 }
 
 }  // namespace pipeline

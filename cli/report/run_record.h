@@ -14,7 +14,7 @@
 #include "cli/report/sample_collector.h"
 #include "cli/report/training_record.h"
 #include "dag/package/package_view.h"
-#include "dag/package/work_summary.h"
+#include "dag/package/work_history.h"
 #include "dag/records/counts.h"
 
 namespace pipeline {
@@ -178,5 +178,12 @@ std::string EncodeOutcome(const RunRecord& record);
 
 /// kInvalidArgument if the first line is not a record's; kFailedPrecondition for a newer version.
 Result<RunRecord> ParseRunRecord(std::string_view lines);
+
+/// Returns the outcome of `stage`: "done", "copied", "failed", "stopped", "running", "killed" (the record has
+/// no end, and the run is not alive), "not reached", "up to date", "not selected".
+///
+/// Stages of one segment share a pass. If it failed, the stage named in the failure failed, or else the
+/// last one; the others were stopped.
+std::string StateOf(const RunRecord& record, const RecordedStage& stage);
 
 }  // namespace pipeline

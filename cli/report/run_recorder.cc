@@ -4,12 +4,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "base/child_ledger.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "dag/books/log_file.h"

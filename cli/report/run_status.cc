@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/report/run_recorder.h"
-#include "dag/books/lock.h"
+#include "dag/books/work_dir.h"
 
 namespace pipeline {
 

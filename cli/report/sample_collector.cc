@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/mutex.h"
 #include "base/utf8.h"
 
 namespace pipeline {

@@ -1,7 +1,6 @@
 // Collects sample records before and after each stage, and text statistics, for the report.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

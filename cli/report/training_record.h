@@ -97,4 +97,9 @@ void Prepend(RecordedTraining earlier, RecordedTraining& training);
 /// Memory does not depend on the number of lines.
 std::vector<RecordedTraining> ReadTrainings(std::istream& lines);
 
+/// Tells how good a trained model is, in a sentence for people who have seen no such number before. Compares
+/// the last evaluation with the best that knows no more than simple counts, and says which direction is
+/// better. Empty: the events tell no score of the model.
+std::string QualityOf(const RecordedTraining& training);
+
 }  // namespace pipeline

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,7 +16,6 @@
 #include "cli/report/run_recorder.h"
 #include "cli/report/write_report.h"
 #include "cli/workspace/work_result.h"
-#include "dag/books/log_file.h"
 #include "storage/local_store.h"
 #include "storage/remote/open_store.h"
 

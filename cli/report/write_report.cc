@@ -17,8 +17,6 @@
 #include "cli/report/training_record.h"
 #include "cli/report/workers_run.h"
 #include "cli/terminal/event_file.h"
-#include "dag/books/lock.h"
-#include "dag/books/log_file.h"
 #include "storage/local_store.h"
 
 namespace pipeline {

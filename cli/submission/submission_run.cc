@@ -6,7 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -18,29 +17,20 @@
 #include "base/machine.h"
 #include "base/str.h"
 #include "base/wait.h"
-#include "cli/live/status_display.h"
 #include "cli/report/workers_run.h"
-#include "cli/submission/submission_watch.h"
-#include "cli/submission/worker_messages.h"
-#include "cli/submit/cloud_job.h"
-#include "cli/submit/detached.h"
-#include "cli/submit/kept_engine.h"
-#include "cli/submit/slurm_engine.h"
+#include "cli/submit/engine_tool.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/standard_output.h"
-#include "cli/terminal/threads.h"
 #include "cli/worker/planning.h"
 #include "cli/workspace/program_places.h"
 #include "cli/workspace/workspace.h"
 #include "dag/books/unit_id.h"
-#include "dag/package/package_view.h"
-#include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/unit_queue.h"
 #include "storage/directory.h"
 #include "storage/remote/open_store.h"
-#include "storage/remove_objects.h"
+#include "storage/store.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -191,7 +181,6 @@ class Submitted {
     planning.directory = std::filesystem::current_path().string();
     planning.selection = request_.selection;
     planning.package = place_;
-    planning.threads = ThreadCount();
     planning.command = request_.command;
     if (request_.emit.empty()) planning.before_writing = [this] { return Claim(); };
     const PlanningOutcome outcome = PlanUnits(planning, loaded_, display_, stop());

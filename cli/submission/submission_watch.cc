@@ -1,5 +1,3 @@
-#include "cli/submission/submission_watch.h"
-
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -15,6 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/wait.h"
+#include "cli/submission/submission_run.h"
 #include "cli/submission/workers_status.h"
 
 namespace pipeline {

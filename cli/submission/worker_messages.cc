@@ -1,11 +1,11 @@
-#include "cli/submission/worker_messages.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "cli/submission/submission_run.h"
 
 namespace pipeline {
 

@@ -1,10 +1,8 @@
 #include "cli/submission/workers_status.h"
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <ranges>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/enumeration.h"

@@ -19,7 +19,6 @@
 #include "dag/package/submission.h"
 #include "dag/package/unit_lease.h"
 #include "dag/package/work_history.h"
-#include "dag/package/work_summary.h"
 #include "storage/store.h"
 
 namespace pipeline {

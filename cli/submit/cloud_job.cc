@@ -116,57 +116,14 @@ std::string QuotedWord(std::string_view word) {
   return Quoted(text);
 }
 
-/// Lines at a depth of two spaces each.
-class Yaml {
- public:
-  void Line(int depth, std::string_view line) {
-    text_.append(static_cast<std::size_t>(depth) * 2, ' ').append(line) += '\n';
-  }
-  template <class Value>
-  void Add(int depth, std::string_view key, const Value& value) {
-    Line(depth, StrCat(key, ": ", value));
-  }
-  std::string Take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
-void AddFailurePolicy(Yaml& yaml) {
-  std::string codes;
-  for (const int code : kPermanent) codes += StrCat(codes.empty() ? "" : ", ", code);
-  yaml.Line(1, "podFailurePolicy:");
-  yaml.Line(2, "rules:");
-  yaml.Line(2, "# The machine was taken back: not a start of the worker's own.");
-  yaml.Line(2, "- action: Ignore");
-  yaml.Line(3, "onPodConditions:");
-  yaml.Line(3, "- type: DisruptionTarget");
-  yaml.Line(4, "status: \"True\"");
-  yaml.Line(2, "# Another start would end in the same way.");
-  yaml.Line(2, "- action: FailIndex");
-  yaml.Line(3, "onExitCodes:");
-  yaml.Line(4, "containerName: worker");
-  yaml.Line(4, "operator: In");
-  yaml.Line(4, StrCat("values: [", codes, "]"));
-}
-
-void AddContainer(Yaml& yaml, const WorkerSet& set, const CloudOptions& options) {
-  yaml.Line(3, "containers:");
-  yaml.Line(3, "- name: worker");
-  yaml.Add(4, "image", Quoted(options.image));
-  yaml.Line(4, "command:");
-  for (const std::string& word : set.argv) yaml.Line(4, StrCat("- ", QuotedWord(word)));
-  yaml.Line(4, "resources:");
-  for (const char* kind : {"requests", "limits"}) {
-    yaml.Line(5, StrCat(kind, ":"));
-    if (std::string_view(kind) == "requests") yaml.Add(6, "cpu", Quoted(StrCat(set.cores)));
-    if (set.memory != 0) yaml.Add(6, "memory", Quoted(StrCat(set.memory)));
-    if (options.scratch != 0) yaml.Add(6, "ephemeral-storage", Quoted(StrCat(options.scratch)));
-  }
-  if (options.scratch == 0) return;
-  yaml.Line(4, "volumeMounts:");
-  yaml.Line(4, "- name: scratch");
-  yaml.Add(5, "mountPath", kScratchInContainer);
+/// The requests and the limits of a worker; one of them has its cores.
+std::string Resources(std::string_view kind, const WorkerSet& set, const CloudOptions& options) {
+  std::string yaml = StrCat("          ", kind, ":\n");
+  if (kind == "requests") yaml += StrCat("            cpu: ", Quoted(StrCat(set.cores)), "\n");
+  if (set.memory != 0) yaml += StrCat("            memory: ", Quoted(StrCat(set.memory)), "\n");
+  if (options.scratch != 0)
+    yaml += StrCat("            ephemeral-storage: ", Quoted(StrCat(options.scratch)), "\n");
+  return yaml;
 }
 
 }  // namespace
@@ -210,39 +167,72 @@ std::string BatchJob(const WorkerSet& set, const CloudOptions& options) {
 }
 
 std::string KubernetesJob(const WorkerSet& set, const CloudOptions& options) {
-  const std::string name = ObjectName(set.name);
-  Yaml yaml;
-  yaml.Line(0, "apiVersion: batch/v1");
-  yaml.Line(0, "kind: Job");
-  yaml.Line(0, "metadata:");
-  yaml.Add(1, "name", Quoted(name));
-  yaml.Line(0, "spec:");
-  yaml.Line(1, "completionMode: Indexed");
-  yaml.Add(1, "completions", set.workers);
-  yaml.Add(1, "parallelism", set.workers);
-  yaml.Add(1, "backoffLimitPerIndex", set.starts);
-  yaml.Line(1, "podReplacementPolicy: Failed");
-  AddFailurePolicy(yaml);
-  yaml.Line(1, "template:");
-  yaml.Line(2, "metadata:");
-  yaml.Line(3, "labels:");
-  yaml.Add(4, "pipe", Quoted(name));
-  yaml.Line(2, "spec:");
-  yaml.Line(3, "restartPolicy: Never");
-  yaml.Add(3, "terminationGracePeriodSeconds", kGraceSeconds);
-  if (!options.service_account.empty()) yaml.Add(3, "serviceAccountName", Quoted(options.service_account));
-  if (options.spot) {
-    yaml.Line(3, "nodeSelector:");
-    yaml.Line(4, "cloud.google.com/gke-spot: \"true\"");
-  }
-  AddContainer(yaml, set, options);
-  if (options.scratch != 0) {
-    yaml.Line(3, "volumes:");
-    yaml.Line(3, "- name: scratch");
-    yaml.Line(4, "emptyDir:");
-    yaml.Add(5, "sizeLimit", Quoted(StrCat(options.scratch)));
-  }
-  return yaml.Take();
+  const std::string name = Quoted(ObjectName(set.name));
+  std::string codes;
+  for (const int code : kPermanent) codes += StrCat(codes.empty() ? "" : ", ", code);
+  std::string yaml = StrCat(R"(apiVersion: batch/v1
+kind: Job
+metadata:
+  name: )",
+                            name, R"(
+spec:
+  completionMode: Indexed
+  completions: )",
+                            set.workers, R"(
+  parallelism: )",
+                            set.workers, R"(
+  backoffLimitPerIndex: )",
+                            set.starts, R"(
+  podReplacementPolicy: Failed
+  podFailurePolicy:
+    rules:
+    # The machine was taken back: not a start of the worker's own.
+    - action: Ignore
+      onPodConditions:
+      - type: DisruptionTarget
+        status: "True"
+    # Another start would end in the same way.
+    - action: FailIndex
+      onExitCodes:
+        containerName: worker
+        operator: In
+        values: [)",
+                            codes, R"(]
+  template:
+    metadata:
+      labels:
+        pipe: )",
+                            name, R"(
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: )",
+                            kGraceSeconds, "\n");
+  if (!options.service_account.empty())
+    yaml += StrCat("      serviceAccountName: ", Quoted(options.service_account), "\n");
+  if (options.spot)
+    yaml += R"(      nodeSelector:
+        cloud.google.com/gke-spot: "true"
+)";
+  yaml += StrCat(R"(      containers:
+      - name: worker
+        image: )",
+                 Quoted(options.image), R"(
+        command:
+)");
+  for (const std::string& word : set.argv) yaml += StrCat("        - ", QuotedWord(word), "\n");
+  yaml +=
+      StrCat("        resources:\n", Resources("requests", set, options), Resources("limits", set, options));
+  if (options.scratch != 0)
+    yaml += StrCat(R"(        volumeMounts:
+        - name: scratch
+          mountPath: )",
+                   kScratchInContainer, R"(
+      volumes:
+      - name: scratch
+        emptyDir:
+          sizeLimit: )",
+                   Quoted(StrCat(options.scratch)), "\n");
+  return yaml;
 }
 
 }  // namespace pipeline

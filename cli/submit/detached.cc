@@ -1,5 +1,3 @@
-#include "cli/submit/detached.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,6 +16,7 @@
 
 #include "base/machine.h"
 #include "base/str.h"
+#include "cli/submit/engine_tool.h"
 
 extern char** environ;
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -67,5 +68,34 @@ class Engine {
   /// The place of the workers' messages, for people.
   virtual std::string Messages() const = 0;
 };
+
+/// Array jobs of Slurm, by sbatch, squeue and scancel of this machine.
+std::unique_ptr<Engine> NewSlurmEngine(EngineOptions options);
+
+/// The script for `sbatch --array`: each task of the array is one worker.
+std::string SlurmScript(const WorkerSet& set, const EngineOptions& options);
+
+/// The words of each call of sbatch that starts a part of the workers, if an array has at most `largest`
+/// tasks. The larger worker has an array of its own, unless `words` choose the memory.
+std::vector<std::vector<std::string>> SlurmArrays(const WorkerSet& set, const std::vector<std::string>& words,
+                                                  int largest);
+
+// Engines whose workers a program on this machine keeps alive, and these programs.
+
+/// Tasks of Ray, by a program on this machine that goes on without us.
+std::unique_ptr<Engine> NewRayEngine(EngineOptions options);
+/// Processes of this machine, which go on without us.
+std::unique_ptr<Engine> NewLocalEngine(EngineOptions options);
+
+/// The script of the workers on this machine. Its exit code: 0, or the first other one with which a worker
+/// ended for good.
+std::string LocalScript(const WorkerSet& set);
+
+/// The program that runs the workers as tasks of Ray, in Python. It needs Ray alone.
+std::string_view RayProgram();
+
+/// The command that runs it from the file `program`.
+std::vector<std::string> RayWords(const WorkerSet& set, const EngineOptions& options,
+                                  const std::string& program);
 
 }  // namespace pipeline

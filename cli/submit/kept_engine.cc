@@ -1,7 +1,5 @@
-#include "cli/submit/kept_engine.h"
-
 #include "base/str.h"
-#include "cli/submit/detached.h"
+#include "cli/submit/engine.h"
 #include "cli/submit/engine_tool.h"
 
 namespace pipeline {

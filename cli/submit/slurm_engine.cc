@@ -1,10 +1,9 @@
-#include "cli/submit/slurm_engine.h"
-
 #include <algorithm>
 #include <charconv>
 #include <map>
 
 #include "base/str.h"
+#include "cli/submit/engine.h"
 #include "cli/submit/engine_tool.h"
 
 namespace pipeline {

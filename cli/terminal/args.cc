@@ -5,7 +5,6 @@
 #include <concepts>
 #include <deque>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
 #include "base/enumeration.h"

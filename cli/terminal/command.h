@@ -2,8 +2,10 @@
 // that runs it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,6 +75,9 @@ struct Command {
 };
 
 /// Returns `words`, followed by `more`.
-std::vector<Word> Joined(std::vector<Word> words, std::vector<Word> more);
+inline std::vector<Word> Joined(std::vector<Word> words, std::vector<Word> more) {
+  std::ranges::move(more, std::back_inserter(words));
+  return words;
+}
 
 }  // namespace pipeline

@@ -1,10 +1,8 @@
-#include "cli/terminal/command_help.h"
-
-#include <algorithm>
 #include <string_view>
 
 #include "base/enumeration.h"
 #include "base/str.h"
+#include "cli/terminal/command_table.h"
 
 namespace pipeline {
 

@@ -30,4 +30,25 @@ struct CommandTable {
 /// `commands` without those that are hidden.
 CommandTable CommandTableOf(const std::vector<Command>& commands);
 
+// The `--help` text of the program and of a plugin's command, in the format that CLI11 uses for the program's
+// own commands.
+
+/// `called`: the words before its name, "pipe " or "pipe trainer ".
+std::string CommandHelp(const CommandEntry& command, const std::string& called);
+
+/// The `--help` text of the program: all commands of `table`.
+std::string ProgramHelp(const CommandTable& table);
+
+/// The manual page pipe(1), in the format of man(7); `version` is in its footer.
+std::string ManualPage(const CommandTable& table, std::string_view version);
+
+// Makes a shell script that completes commands, options and their choices.
+
+/// For `source <(pipe completion bash)`. Sources of the forms: bash(1), "Programmable Completion".
+std::string BashCompletion(const CommandTable& table);
+/// For `source <(pipe completion zsh)`, or as the file `_pipe` of a directory in fpath; zshcompsys(1).
+std::string ZshCompletion(const CommandTable& table);
+/// For `pipe completion fish | source`; complete(1) of fish.
+std::string FishCompletion(const CommandTable& table);
+
 }  // namespace pipeline

@@ -1,11 +1,10 @@
-#include "cli/terminal/completion.h"
-
 #include <string_view>
 
 #include "base/enumeration.h"
 #include "base/str.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/command_line.h"
+#include "cli/terminal/command_table.h"
 
 namespace pipeline {
 

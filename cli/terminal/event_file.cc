@@ -3,7 +3,6 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/str.h"
 #include "storage/directory.h"
 

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/log.h"
 #include "base/status.h"
 
 namespace pipeline {
@@ -28,7 +29,10 @@ enum ExitCode : int {
 };
 
 /// Ends a command that cannot begin: prints the error and returns kExitRefused.
-int Refuse(std::string_view why);
-int Refuse(const Status& why);
+inline int Refuse(std::string_view why) {
+  LogError(why);
+  return kExitRefused;
+}
+inline int Refuse(const Status& why) { return Refuse(why.message()); }
 
 }  // namespace pipeline

@@ -1,7 +1,6 @@
-#include "cli/terminal/manual_page.h"
-
 #include "base/enumeration.h"
 #include "base/str.h"
+#include "cli/terminal/command_table.h"
 
 namespace pipeline {
 

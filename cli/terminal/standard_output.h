@@ -1,13 +1,12 @@
-// Prepares the process at its start, prints, and checks at its end that standard output was written.
+// Prints, and checks at the end of the process that standard output was written.
 #pragma once
 
+#include <string>
 #include <string_view>
 
-namespace pipeline {
+#include "base/status.h"
 
-/// Call it first. Opens descriptors 0 to 2 if they are closed, so that no file gets their numbers; turns
-/// SIGPIPE and the file size limit (RLIMIT_FSIZE) into errors of write.
-void PrepareProcess();
+namespace pipeline {
 
 /// Prints `text` and returns kExitDone; FinishStandardOutput tells whether it was written.
 int PrintText(std::string_view text);
@@ -18,5 +17,33 @@ void PrintLine(std::string_view line);
 /// The exit code of a command that ends with `exit_code`: 1, after an error message, instead of 0 if its
 /// output was not written completely. A reader that went away had enough.
 int FinishStandardOutput(int exit_code);
+
+/// Buffered standard output for long results; notices when its reader is gone. One thread at a time. The
+/// process must ignore SIGPIPE. A terminal gets no control characters (base/terminal_text.h), a file or a
+/// pipe gets every byte.
+class Output {
+ public:
+  explicit Output(int descriptor);
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void Write(std::string_view bytes);
+  /// False once nothing more can be written: producing more is useless.
+  bool open() const { return open_; }
+  /// Writes the rest of the buffer. OK also if the reader went away: it had enough.
+  Status Finish();
+
+ private:
+  void Flush(bool all);
+
+  const int descriptor_;
+  const bool is_terminal_;
+  std::string buffer_;
+  bool open_ = true;
+  Status failure_;
+};
+
+/// Finishes `out`. Returns `exit_code`; kExitFailed, after an error message, if it could not be written.
+int FinishOutput(Output& out, int exit_code);
 
 }  // namespace pipeline

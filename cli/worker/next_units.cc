@@ -1,11 +1,7 @@
 #include "cli/worker/next_units.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,14 +13,14 @@
 #include "base/wait.h"
 #include "cli/live/status_display.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/threads.h"
 #include "cli/worker/package_run.h"
 #include "cli/worker/planning.h"
-#include "cli/workspace/lease_period.h"
+#include "cli/workspace/pipeline_words.h"
 #include "cli/workspace/work_result.h"
+#include "cli/workspace/workspace.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/unit_queue.h"
-#include "storage/remove_objects.h"
+#include "storage/store.h"
 
 namespace pipeline {
 
@@ -222,7 +218,7 @@ class NextUnits {
     request.selection.until = before.until;
     request.selection.from_log = before.from_log;
     request.package = options_.plan;
-    request.threads = ThreadCount(options_.threads);
+    request.threads = options_.threads;
     request.present = &before;
     run_.reset();  // there is another plan soon, and both would hold the stages in memory
     const PlanningOutcome planning = PlanUnits(request, loaded_, display_, stop_);

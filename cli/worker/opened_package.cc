@@ -1,5 +1,3 @@
-#include "cli/worker/opened_package.h"
-
 #include <unistd.h>
 
 #include <system_error>
@@ -9,11 +7,11 @@
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/machine_memory.h"
-#include "cli/terminal/threads.h"
+#include "cli/worker/next_units.h"
 #include "cli/worker/package_run.h"
+#include "cli/workspace/pipeline_words.h"
 #include "dag/package/submission.h"
-#include "storage/disk.h"
-#include "storage/own_directory.h"
+#include "storage/directory.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
 

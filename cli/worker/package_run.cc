@@ -1,8 +1,6 @@
 #include "cli/worker/package_run.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -11,10 +9,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/workspace/lease_period.h"
 #include "dag/books/unit_id.h"
 #include "dag/plan/planner.h"
-#include "dag/run/executor.h"
 #include "dag/run/job_unit.h"
 #include "dag/run/segment_unit.h"
 #include "storage/local_store.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -27,7 +26,7 @@
 #include "dag/package/work_history.h"
 #include "dag/plan/planner.h"
 #include "storage/remote/open_store.h"
-#include "storage/remove_objects.h"
+#include "storage/store.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -196,7 +195,7 @@ Status PlanInto(PlanningOutcome& planning, const PlanningRequest& request, Loade
   }
 
   RunOptions run;
-  run.threads = request.threads;
+  run.threads = ThreadCount(request.threads);
   run.keep_going = kKeepGoing;
   run.memory_bytes = loaded.spec.memory_limit;
   run.mode = ExecutionMode::kPlanning;

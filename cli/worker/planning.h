@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -27,8 +26,8 @@ struct PlanningRequest {
   std::string directory;           // where relative paths begin
   Selection selection;
   std::string package;  // location of the work package
-  int threads = 1;
-  bool check = false;  // all local sources are read again
+  int threads = 0;      // 0: as many as this machine has cores
+  bool check = false;   // all local sources are read again
   /// A worker asks: the present plan as it has seen it; outlives the call. Null: a person asks, so units that
   /// were given up are tried again, and an ended run goes on.
   const WorkPackage* present = nullptr;

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "dag/location/marker.h"
+#include "dag/location/publishing.h"
 #include "dag/records/partition_output.h"
 #include "storage/bundle_store.h"
 #include "storage/remote/open_store.h"

@@ -1,5 +1,3 @@
-#include "cli/workspace/left_behind.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -9,10 +7,11 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/workspace/workspace.h"
 #include "dag/books/location_log.h"
 #include "dag/books/manifest.h"
-#include "dag/location/empty_location.h"
-#include "dag/pipeline_file/stage_location.h"
+#include "dag/location/publishing.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "storage/local_store.h"
 #include "storage/uri.h"

@@ -3,14 +3,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "cli/workspace/pipeline_words.h"
 #include "cli/workspace/plugins.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/pipeline_file/pipeline_file.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -1,6 +1,7 @@
 #include "cli/workspace/pipeline_words.h"
 
-#include <string_view>
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "base/str.h"
@@ -136,6 +137,18 @@ Word FromLogWord(bool& from_log) {
   return {.flags = {"--from-log"},
           .help = "Publish again from a source that is gone, with the log of earlier runs",
           .to = &from_log};
+}
+
+Word ThreadsWord(int& threads) {
+  return {.flags = {"-j", "--jobs"},
+          .value = "N",
+          .help = "Threads for processing (default: cores)",
+          .range = WordRange{1, 1024},
+          .to = &threads};
+}
+
+int ThreadCount(int threads) {
+  return threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 }  // namespace pipeline

@@ -47,4 +47,10 @@ Word FromLogWord(bool& from_log);
 /// Returns the flag --check: read all local sources again. `check` must outlive it.
 Word CheckWord(bool& check);
 
+/// -j N: the number of threads that process text.
+Word ThreadsWord(int& threads);
+
+/// `threads`; 0: as many as this machine has cores.
+int ThreadCount(int threads = 0);
+
 }  // namespace pipeline

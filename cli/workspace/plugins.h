@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "cli/terminal/event_file.h"
 #include "dag/progress.h"

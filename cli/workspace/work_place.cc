@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "dag/home/scratch.h"
 #include "dag/pipeline_file/config.h"
-#include "dag/pipeline_file/stage_location.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/subset.h"
 

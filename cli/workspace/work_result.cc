@@ -3,7 +3,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "dag/books/unit_id.h"
-#include "dag/package/work_package.h"
 #include "storage/remote/open_store.h"
 
 namespace pipeline {

@@ -1,6 +1,6 @@
 #include "cli/workspace/workspace.h"
 
-#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -10,22 +10,20 @@
 
 #include "base/log.h"
 #include "base/machine.h"
-#include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
 #include "cli/workspace/books.h"
-#include "cli/workspace/lease_period.h"
 #include "dag/home/scratch.h"
 #include "dag/location/held_store.h"
+#include "dag/location/lease.h"
 #include "dag/plan/lineages.h"
 #include "stages/lines/partition_file.h"
 #include "storage/cache/cached_store.h"
 #include "storage/checked_file.h"
-#include "storage/disk.h"
+#include "storage/directory.h"
 #include "storage/local_file.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
-#include "storage/own_directory.h"
 #include "storage/remote/open_store.h"
 #include "storage/uri.h"
 
@@ -191,7 +189,7 @@ Result<std::unique_ptr<Store>> Workspace::OpenWorkStore(const std::string& below
   const std::string location = below.empty() ? place_.home : StrCat(place_.home, "/", below);
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store, stores_->Open(location));
   if (cache_ != nullptr && first == "artifacts")
-    store = std::make_unique<CachedStore>(std::shared_ptr<Store>(std::move(store)), location, *cache_);
+    store = NewCachedStore(std::shared_ptr<Store>(std::move(store)), location, *cache_);
   if (home_ != nullptr)
     store =
         HoldStore(std::move(store), [this](std::stop_token stop) { return home_->Check(std::move(stop)); });
@@ -273,6 +271,16 @@ Result<Snapshot> Workspace::TakeSnapshot(const Graph& graph, PipelineSpec& spec,
   snapshot.offline = sources_->network() == SourceFiles::Network::kOffline;
   ChooseRules(graph, snapshot, spec);
   return snapshot;
+}
+
+Result<std::chrono::milliseconds> LeasePeriodFromEnvironment() {
+  const char* seconds = std::getenv("PIPE_LEASE");
+  if (seconds == nullptr || *seconds == '\0') return LeaseTerms().every;
+  char* end = nullptr;
+  const double value = std::strtod(seconds, &end);
+  if (*end != '\0' || !(value >= 0.1 && value <= 60))
+    return Status(Code::kInvalidArgument, "PIPE_LEASE: not a number of seconds from 0.1 to 60");
+  return std::chrono::milliseconds(static_cast<std::int64_t>(value * 1000));
 }
 
 }  // namespace pipeline

@@ -1,6 +1,7 @@
 // Opens a workspace for one command: lock, log, stores, and the environment that uses them.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,12 +14,12 @@
 #include "cli/workspace/pipeline_loader.h"
 #include "cli/workspace/source_files.h"
 #include "cli/workspace/work_place.h"
-#include "dag/books/lock.h"
 #include "dag/books/work_dir.h"
 #include "dag/environment.h"
 #include "dag/home/home.h"
 #include "dag/package/work_package.h"
-#include "dag/plan/collect_snapshot.h"
+#include "dag/pipeline_file/graph.h"
+#include "dag/plan/snapshot.h"
 #include "storage/cache/object_cache.h"
 #include "storage/digest_cache.h"
 #include "storage/remote/open_store.h"
@@ -102,5 +103,15 @@ class Workspace {
   std::vector<WorkPackage::File> hashed_;
   Environment environment_;
 };
+
+/// Returns the period of signs of life, the value of PIPE_LEASE, in seconds from 0.1 to 60; 15 s if it is not
+/// set.
+Result<std::chrono::milliseconds> LeasePeriodFromEnvironment();
+
+/// Removes what runs that were killed left on this machine: temporaries of dead processes
+/// (storage/local_names.h) in the work directory and beside the artifacts of `graph` on this machine, the
+/// upload sessions that they left open, and the locations of recipes at which nothing was made. The workspace
+/// was opened to write. A failure is a warning: what stays harms nobody, and the next run tries again.
+void RemoveLeftBehind(const Workspace& workspace, const Graph& graph);
 
 }  // namespace pipeline

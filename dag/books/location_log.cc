@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/random_name.h"
 #include "base/str.h"
-#include "base/time_limit.h"
+#include "base/wait.h"
 #include "base/words.h"
 #include "dag/books/run_log_line.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/file_descriptor.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "base/whole_file.h"
 
 namespace pipeline {

@@ -1,7 +1,6 @@
 #include "dag/books/quarantine.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/base64.h"
@@ -96,9 +95,6 @@ std::string Shown(const Quarantined& record, std::size_t most) {
 
 QuarantineWriter::QuarantineWriter(Store& work, std::vector<QuarantineStage> chain, PartitionId id)
     : work_(&work), chain_(std::move(chain)), id_(id), writers_(chain_.size()) {}
-QuarantineWriter::~QuarantineWriter() = default;
-QuarantineWriter::QuarantineWriter(QuarantineWriter&&) noexcept = default;
-QuarantineWriter& QuarantineWriter::operator=(QuarantineWriter&&) noexcept = default;
 
 Status QuarantineWriter::Add(const std::vector<Quarantined>& records) {
   for (const Quarantined& record : records) {

@@ -35,9 +35,6 @@ class QuarantineWriter {
  public:
   /// `work` is the store of the work directory and outlives the writer.
   QuarantineWriter(Store& work, std::vector<QuarantineStage> chain, PartitionId id);
-  ~QuarantineWriter();
-  QuarantineWriter(QuarantineWriter&&) noexcept;
-  QuarantineWriter& operator=(QuarantineWriter&&) noexcept;
 
   /// Records of each stage come in the order of their index.
   Status Add(const std::vector<Quarantined>& records);

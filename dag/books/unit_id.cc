@@ -10,7 +10,6 @@ namespace pipeline {
 namespace {
 
 constexpr int kInputDigits = 4;
-constexpr int kPartitionDigits = 5;
 constexpr int kShardDigits = 5;
 
 std::optional<ShardId> ParseShard(std::string_view text) {
@@ -53,21 +52,6 @@ std::optional<UnitId> ParseLoosely(std::string_view text) {
 }
 
 }  // namespace
-
-std::string PartitionName(PartitionId id) {
-  return StrCat(ZeroPadded(id.input, kInputDigits), '-', ZeroPadded(id.partition, kPartitionDigits));
-}
-
-std::optional<PartitionId> ParsePartitionName(std::string_view name) {
-  const std::size_t dash = name.find('-');
-  if (dash == std::string_view::npos) return std::nullopt;
-  const auto input = ParseNumber<std::uint32_t>(name.substr(0, dash));
-  const auto partition = ParseNumber<std::uint32_t>(name.substr(dash + 1));
-  if (!input || !partition) return std::nullopt;
-  const PartitionId id{*input, *partition};
-  if (PartitionName(id) != name) return std::nullopt;
-  return id;
-}
 
 std::string ToString(const UnitId& unit) {
   return StrCat(unit.stage, '/', std::visit(PartToString(), unit.part));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dag/records/batch.h"
+#include "dag/records/partition_output.h"
 
 namespace pipeline {
 
@@ -37,11 +37,6 @@ struct UnitId {
   std::variant<PartitionId, StreamId, JobId, ShardId> part;
   auto operator<=>(const UnitId&) const = default;
 };
-
-/// "0003-00012". Numbers with more digits are written whole.
-std::string PartitionName(PartitionId id);
-/// Absent: PartitionName never returns exactly this `name`.
-std::optional<PartitionId> ParsePartitionName(std::string_view name);
 
 std::string ToString(const UnitId& unit);
 /// Absent: ToString never returns exactly this `text`.

@@ -1,10 +1,8 @@
-#include "dag/forecast/disk_need.h"
-
 #include <algorithm>
 #include <utility>
 
-#include "dag/forecast/peak_disk.h"
-#include "dag/pipeline_file/stage_location.h"
+#include "dag/forecast/forecast.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "storage/uri.h"
 
 namespace pipeline {

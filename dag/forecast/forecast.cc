@@ -5,10 +5,8 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 
-#include "dag/forecast/peak_disk.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/subset.h"
 #include "storage/uri.h"

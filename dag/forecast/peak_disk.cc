@@ -1,5 +1,3 @@
-#include "dag/forecast/peak_disk.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -8,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dag/forecast/forecast.h"
 #include "storage/uri.h"
 
 namespace pipeline {

@@ -7,14 +7,13 @@
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "dag/books/log_file.h"
+#include "dag/books/run_log_line.h"
 #include "dag/location/held_store.h"
 #include "storage/forwarding_store.h"
 
 namespace pipeline {
 
 namespace {
-
-constexpr std::string_view kEmptyLog = "# pipe run log v1\n";
 
 /// Returns the name of the home; its first run makes it.
 Result<std::string> HolderOf(Store& root) {
@@ -69,7 +68,7 @@ Result<std::unique_ptr<Home>> Home::Hold(const std::string& location, std::uniqu
 
 Result<std::unique_ptr<RunLog>> Home::OpenLog(const std::string& path, std::stop_token stop) {
   ASSIGN_OR_RETURN(HomeLogText found, ReadHomeLog(*root_, stop));
-  if (found.text.empty()) found.text = kEmptyLog;
+  if (found.text.empty()) found.text = kRunLogFirstLine;
   // Lines of this machine that never reached the home count no more: another machine may have worked since.
   RETURN_IF_ERROR(ReplaceFile(path, found.text, SystemLogIo()));
   ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::Open(path));

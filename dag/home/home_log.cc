@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "base/time_limit.h"
+#include "base/wait.h"
 #include "base/words.h"
 #include "dag/books/run_log_line.h"
 

@@ -1,7 +1,6 @@
 #include "dag/location/lease.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "base/json.h"
 #include "base/str.h"

@@ -5,9 +5,7 @@
 
 #include "base/attendance.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/str.h"
-#include "base/time_limit.h"
 #include "base/wait.h"
 #include "storage/uri.h"
 

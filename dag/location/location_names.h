@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -11,10 +13,25 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "dag/location/names_part.h"
 #include "storage/store.h"
 
 namespace pipeline {
+
+inline constexpr std::string_view kNamesPrefix = ".pipe/names/";
+
+using NameSet = std::set<std::string, std::less<>>;
+
+/// One part of the list: one object.
+struct NamesPart {
+  std::string object;  // its name, which is made from its bytes
+  std::string text;
+};
+
+/// Returns the parts of a list with exactly `names`: the same names give the same parts.
+std::vector<NamesPart> NamesPartsOf(const NameSet& names);
+
+/// Returns the names of a part, in its order. Absent: the part is damaged.
+std::optional<std::vector<std::string>> ParseNamesPart(std::string_view text);
 
 /// The list of one location. Safe from any thread.
 class LocationNames {

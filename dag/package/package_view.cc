@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/package/unit_lease.h"
-#include "dag/package/versioned_json.h"
 #include "dag/package/work_history.h"
 #include "dag/package/work_results.h"
 

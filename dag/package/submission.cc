@@ -1,12 +1,10 @@
 #include "dag/package/submission.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "base/json.h"
 #include "base/random_name.h"
 #include "base/str.h"
-#include "dag/package/versioned_json.h"
 
 namespace pipeline {
 

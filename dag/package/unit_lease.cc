@@ -1,12 +1,10 @@
 #include "dag/package/unit_lease.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "base/json.h"
 #include "base/str.h"
-#include "base/time_limit.h"
 #include "base/wait.h"
 #include "dag/package/versioned_json.h"
 
@@ -23,7 +21,7 @@ bool IsTaken(const Status& written) {
 
 }  // namespace
 
-std::string ObjectOfLease(std::string_view name) { return StrCat(kUnitLeasePrefix, name, kUnitLeaseSuffix); }
+std::string ObjectOfLease(std::string_view name) { return StrCat(kUnitLeasePrefix, name, kJsonSuffix); }
 
 Result<SeenUnitLease> ReadUnitLease(Store& package, const ObjectInfo& lease, const std::stop_token& stop) {
   SeenUnitLease seen;

@@ -18,7 +18,6 @@ namespace pipeline {
 
 /// Prefix of the leases below the location of a work package.
 inline constexpr std::string_view kUnitLeasePrefix = "lease/";
-inline constexpr std::string_view kUnitLeaseSuffix = ".json";
 
 /// Periods without a sign of life after which a worker counts as dead.
 inline constexpr int kSilentPeriods = 4;

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/work_history.h"
-#include "storage/remove_objects.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

@@ -1,7 +1,5 @@
 #include "dag/package/versioned_json.h"
 
-#include <string>
-
 #include "base/str.h"
 
 namespace pipeline {

@@ -1,7 +1,6 @@
 #include "dag/package/work_package.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/json.h"
 #include "base/str.h"
@@ -27,7 +26,9 @@ void ListFields(Fields& fields, T& file) {
 template <class Fields, Of<OfferedUnit> T>
 void ListFields(Fields& fields, T& unit) {
   fields.Required("unit", unit.unit).Required("recipe", unit.recipe).Loose("scanned", unit.scanned);
-  for (const auto& [name, need] : kUnitNeeds) fields.Optional(name, unit.needs.*need);
+  fields.Optional("memory", unit.needs.memory).Optional("cores", unit.needs.cores);
+  fields.Optional("seconds", unit.needs.seconds).Optional("bytes_in", unit.needs.bytes_in);
+  fields.Optional("bytes_out", unit.needs.bytes_out).Optional("scratch", unit.needs.scratch);
 }
 
 template <class Fields, Of<WorkPackage> T>

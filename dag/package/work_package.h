@@ -61,16 +61,6 @@ struct WorkPackage {
   bool operator==(const WorkPackage&) const = default;
 };
 
-/// The name and the member of each of a unit's needs.
-struct NamedNeed {
-  std::string_view name;
-  std::optional<std::uint64_t> UnitNeeds::*need;
-};
-inline constexpr NamedNeed kUnitNeeds[] = {
-    {"memory", &UnitNeeds::memory},       {"cores", &UnitNeeds::cores},
-    {"seconds", &UnitNeeds::seconds},     {"bytes_in", &UnitNeeds::bytes_in},
-    {"bytes_out", &UnitNeeds::bytes_out}, {"scratch", &UnitNeeds::scratch}};
-
 std::string EncodeWorkPackage(const WorkPackage& work_package);
 /// kFailedPrecondition: a newer program wrote it. kDataLoss: a member is missing or wrong; the message
 /// names it.

@@ -1,16 +1,13 @@
 #include "dag/package/work_results.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <utility>
 
 #include "base/json.h"
 #include "base/str.h"
 #include "dag/books/run_log_line.h"
 #include "dag/books/unit_id.h"
 #include "dag/package/versioned_json.h"
-#include "storage/remove_objects.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

@@ -24,7 +24,7 @@ enum class ValueType : std::uint8_t {
   kFractionRange,  // [low, high], fractions from 0 to 1, the lower one first; JSON array of two doubles
   kShards,         // `auto` or a positive integer; JSON string "auto" or int
   kShuffle,        // `none` or {seed: N, compress_spills: bool}; JSON "none" or object
-  kMap,            // a map of any content (dag/pipeline_file/free_value.h); JSON object
+  kMap,            // a map of any content (dag/pipeline_file/typed_value.h); JSON object
   kIntegerOrAuto,  // `auto` or a whole number; JSON string "auto" or int
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/str.h"
-#include "dag/pipeline_file/file_keys.h"
-#include "dag/pipeline_file/names_of.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/typed_value.h"
 

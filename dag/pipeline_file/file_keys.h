@@ -63,4 +63,12 @@ inline constexpr FileKey kExpectKey = {
     "expect", false,
     "Bounds `metric: [low, high]` on the whole artifact; outside them the run fails before it is published."};
 
+/// Returns the member `name` of each row, in their order.
+template <class Rows>
+std::vector<std::string_view> NamesOf(const Rows& rows) {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows) names.push_back(row.name);
+  return names;
+}
+
 }  // namespace pipeline

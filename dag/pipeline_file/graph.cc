@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/str.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

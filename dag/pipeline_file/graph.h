@@ -59,4 +59,11 @@ class Graph {
   IdVector<NodeId, Node> nodes_;
 };
 
+/// Draws the stages with their types and the edges with their flow, as Graphviz DOT. `name` is the title.
+/// Stages that publish are drawn as cylinders. Values of the configuration are left out: they may be secret.
+std::string ToDot(const Graph& graph, std::string_view name);
+
+/// Draws the same as a Mermaid flowchart.
+std::string ToMermaid(const Graph& graph, std::string_view name);
+
 }  // namespace pipeline

@@ -1,6 +1,5 @@
-#include "dag/pipeline_file/graph_drawing.h"
-
 #include "base/str.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {

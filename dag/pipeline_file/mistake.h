@@ -25,7 +25,10 @@ struct Mistake {
 };
 
 /// Returns "FILE:LINE:COLUMN: message", or "FILE: message" without a position.
-std::string ToString(const Mistake& mistake, std::string_view file);
+inline std::string ToString(const Mistake& mistake, std::string_view file) {
+  if (mistake.at.line == 0) return StrCat(file, ": ", mistake.message);
+  return StrCat(file, ":", mistake.at.line, ":", mistake.at.column, ": ", mistake.message);
+}
 
 /// Returns "; did you mean 'X'?" for the candidate that `word` probably means; empty: there is none.
 template <class Range>

@@ -1,15 +1,25 @@
-// A named input of a stage: a key, beside `input`, whose value names the stage that makes an artifact.
+// Edges of the graph: the kind of their data, and the named inputs of a stage.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/json.h"
-#include "dag/pipeline_file/flow.h"
 
 namespace pipeline {
 
 struct Schema;
 
+/// The kind of data on an edge between two stages of the graph. The type of a stage names the kind that it
+/// takes and the kind that it gives; both ends of an edge must have the same kind.
+enum class Flow : std::uint8_t {
+  kFiles,     // whole files, which a Source opens
+  kRecords,   // batches of records
+  kArtifact,  // whole artifacts, from a Job or a publishing Sink
+  kNothing,   // as input: none; as output: a published artifact that no stage reads
+};
+
+/// A key, beside `input`, whose value names the stage that makes an artifact.
 struct NamedInput {
   std::string_view name;
   bool or_file = false;  // the value may also be the path of a file

@@ -1,6 +1,6 @@
-#include "dag/pipeline_file/open_quote.h"
-
 #include <algorithm>
+
+#include "dag/pipeline_file/yaml.h"
 
 namespace pipeline {
 

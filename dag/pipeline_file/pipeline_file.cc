@@ -1,14 +1,12 @@
 #include "dag/pipeline_file/pipeline_file.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 #include "base/str.h"
 #include "dag/pipeline_file/file_keys.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/pipeline_file/names_of.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/pipeline_file/typed_value.h"
 #include "dag/pipeline_file/variables.h"
 #include "dag/pipeline_file/yaml.h"
@@ -468,6 +466,14 @@ class FileReader {
 ParsedPipeline ParsePipeline(std::string_view text, std::string_view file, const Registry& registry,
                              const ParseOptions& options) {
   return FileReader(file, registry, options).Read(text);
+}
+
+std::string LocationOfStage(const StageSpec& spec) {
+  const JobKind* const job = spec.type->job();
+  if (spec.out.empty() || (job != nullptr && job->location_of_recipe)) return {};
+  const std::string below = spec.type->location(spec.config);
+  if (below.empty()) return spec.out;
+  return spec.out.ends_with('/') ? spec.out + below : StrCat(spec.out, "/", below);
 }
 
 }  // namespace pipeline

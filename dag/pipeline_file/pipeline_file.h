@@ -90,4 +90,11 @@ struct ParsedPipeline {
 ParsedPipeline ParsePipeline(std::string_view text, std::string_view file, const Registry& registry,
                              const ParseOptions& options);
 
+/// Prefix of the location of an artifact below artifacts/ of the work directory.
+inline constexpr std::string_view kWorkLocation = "work:";
+
+/// Returns the URI of a publishing stage's artifact. Empty: the stage has no `out`, or the name of the
+/// location has the recipe.
+std::string LocationOfStage(const StageSpec& spec);
+
 }  // namespace pipeline

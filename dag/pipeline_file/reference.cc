@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "dag/pipeline_file/expectation.h"
 #include "dag/pipeline_file/file_keys.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

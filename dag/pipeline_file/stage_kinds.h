@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dag/pipeline_file/object_names.h"
 #include "dag/pipeline_file/stage_context.h"
 #include "dag/records/job_position.h"
 #include "storage/local_input.h"
@@ -26,6 +25,19 @@ class Transform;
 
 template <class Stage>
 using StageFactory = std::function<Result<std::unique_ptr<Stage>>(const StageContext&)>;
+
+/// Names of a stage's published objects, relative to the location of its artifact. `splits` are those of the
+/// incoming records.
+struct ObjectNames {
+  using Test = std::function<bool(const Json& config, const std::vector<std::string>& splits,
+                                  std::string_view object)>;
+  /// Returns whether `object` has exactly the form of the stage's own names, for any number of shards.
+  /// Empty: no name has.
+  Test own = {};
+  /// Returns whether `object` matches a pattern by which other programs find the artifact's objects. Empty:
+  /// they use no pattern.
+  Test read = {};
+};
 
 /// Lists the files that a Source reads. It has no records, and no unit runs it.
 struct FileListKind {

@@ -6,19 +6,26 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "dag/pipeline_file/config.h"
-#include "dag/pipeline_file/flow.h"
 #include "dag/pipeline_file/named_input.h"
 #include "dag/pipeline_file/reason.h"
-#include "dag/pipeline_file/stage_file.h"
 #include "dag/pipeline_file/stage_kinds.h"
 
 namespace pipeline {
+
+/// A file that the configuration names or implies and no stage makes, such as a dictionary.
+struct StageFile {
+  std::string name;  // for people, e.g. "dictionary ipadic/sys.dic"; unique in the stage
+  std::string path;
+  /// Belongs to the machine: a change is reported and causes no new run, as for libraries.
+  bool of_machine = false;
+};
 
 /// A number that `expect` may bound, in addition to those of every stage.
 struct Metric {
@@ -102,6 +109,23 @@ struct StageType {
   Json promises(const Json& config, const Schema& schema) const;
   /// Bytes of memory for the stage's model.
   std::uint64_t model_memory(const Json& config) const;
+};
+
+/// Tables of the stage types that this program knows. No type registers itself. Immutable once built;
+/// outlives everything made from it.
+class Registry {
+ public:
+  explicit Registry(std::vector<StageType> types) : types_(std::move(types)) {}
+  /// Returns null if no stage type has that name.
+  const StageType* Find(std::string_view name) const {
+    for (const StageType& type : types_)
+      if (type.name == name) return &type;
+    return nullptr;
+  }
+  const std::vector<StageType>& types() const { return types_; }
+
+ private:
+  std::vector<StageType> types_;
 };
 
 }  // namespace pipeline

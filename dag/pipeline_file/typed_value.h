@@ -32,4 +32,8 @@ bool IsName(std::string_view text);
 inline constexpr std::string_view kNameRule =
     "a name is at most 64 small letters, digits and '_', and begins with a letter";
 
+/// Reads a value of any shape, which a plugin or a trainer checks, by YAML's core schema: plain `true`, `1`
+/// and `1e3` get their types, quoted text is a text. A whole number that does not fit 64 bits is a text, too.
+Json FreeValue(const YamlNode& node);
+
 }  // namespace pipeline

@@ -13,7 +13,6 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "dag/pipeline_file/open_quote.h"
 
 namespace pipeline {
 

@@ -2,6 +2,7 @@
 // is written for decides the meaning of `1.0.0`, `true` or `1e3`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -67,5 +68,18 @@ std::optional<BadCharacter> FindBadCharacter(std::string_view text);
 /// For messages: "a list", "a map", "nothing", or the text of a scalar in quotes, cut if long. A replaced
 /// scalar is shown as it was written and, unless it is secret, with its new text.
 std::string Describe(const YamlNode& node);
+
+/// The quote that makes a text invalid YAML. A parser notices it only at the end of the text or at another
+/// quote, perhaps many lines below.
+struct OpenQuote {
+  std::size_t opens = 0;  // offset of the opening quote
+  std::optional<std::size_t>
+      closes;  // offset of the quote that the parser takes for its end; absent: there is none
+};
+
+/// Finds the first quoted scalar of `text` that is not closed, or that invalid text follows. The first case
+/// is a mistake in any text. The second explains why a parser refused the text; it does not prove a
+/// mistake.
+std::optional<OpenQuote> FindOpenQuote(std::string_view text);
 
 }  // namespace pipeline

@@ -11,10 +11,10 @@
 
 #include "dag/books/lineage.h"
 #include "dag/pipeline_file/graph.h"
+#include "dag/plan/inputs.h"
 #include "dag/plan/partition_outputs.h"
 #include "dag/plan/selection.h"
 #include "dag/plan/snapshot.h"
-#include "dag/plan/vanished_source.h"
 
 namespace pipeline {
 

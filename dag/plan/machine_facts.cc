@@ -1,7 +1,7 @@
 #include "dag/plan/machine_facts.h"
 
 #include "dag/pipeline_file/config.h"
-#include "dag/pipeline_file/stage_location.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {

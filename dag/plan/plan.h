@@ -9,7 +9,7 @@
 
 #include "dag/books/lineage.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/pipeline_file/stage_location.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "dag/pipeline_file/typed_id.h"
 #include "dag/plan/partition_outputs.h"
 

@@ -5,14 +5,13 @@
 #include <set>
 #include <utility>
 
-#include "base/first_of.h"
+#include "base/enumeration.h"
 #include "base/str.h"
 #include "dag/pipeline_file/config.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/inputs.h"
 #include "dag/plan/lineages.h"
 #include "dag/plan/partition_counts.h"
-#include "dag/plan/selected_segments.h"
 #include "dag/plan/unneeded_outputs.h"
 
 namespace pipeline {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,9 +10,12 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/result.h"
 #include "base/status.h"
 #include "dag/books/lineage.h"
 #include "dag/books/manifest.h"
+#include "dag/environment.h"
+#include "dag/pipeline_file/graph.h"
 #include "dag/pipeline_file/source_file.h"
 
 namespace pipeline {
@@ -77,5 +81,16 @@ struct Snapshot {
   /// By OutputKeys::stage: the last run made all partition outputs, and did not accept them as a whole.
   std::set<std::string> refused;
 };
+
+/// Returns the digest and size of a source's bytes, by reading them or in another way.
+using HashFile = std::function<Result<SourceFile>(const LocalInput& file)>;
+
+/// Returns the files that match a pattern.
+using FindFiles = std::function<Result<std::vector<LocalInput>>(const LocalInput& pattern)>;
+
+/// Collects the sources (hashed unless a cache knows them), the published artifacts, and the last log lines
+/// of each stage. `environment` outlives the snapshot.
+Result<Snapshot> CollectSnapshot(const Graph& graph, const Environment& environment, const HashFile& hash,
+                                 const FindFiles& find);
 
 }  // namespace pipeline

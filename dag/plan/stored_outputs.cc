@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "dag/location/marker.h"
+#include "dag/location/publishing.h"
 #include "storage/local_file.h"
 #include "storage/store.h"
 #include "storage/uri.h"

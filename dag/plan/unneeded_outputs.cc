@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/commit_point.h"
 #include "base/log.h"

@@ -19,7 +19,7 @@ namespace pipeline {
 
 /// Input of BarrierStage::Open, once all partition outputs exist.
 struct BarrierRequest {
-  Store* artifact = nullptr;             // directory of the partition outputs
+  Store* artifact = nullptr;             // directory of the partition outputs; outlives the Source
   std::vector<PartitionOutput> outputs;  // by id
   std::function<bool(std::uint32_t partition)> wanted;
   std::size_t batch_bytes = 256 << 10;

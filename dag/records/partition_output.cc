@@ -1,41 +1,34 @@
 #include "dag/records/partition_output.h"
 
-#include <charconv>
 #include <memory>
 
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
-namespace {
-
-/// Takes a number of at least `width` digits from the front, written as ZeroPadded writes it.
-std::optional<std::uint32_t> TakeNumber(std::string_view& text, std::size_t width) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const auto digits = static_cast<std::size_t>(end - text.data());
-  if (error != std::errc() || digits < width) return std::nullopt;
-  if (digits > width && text.front() == '0') return std::nullopt;
-  text.remove_prefix(digits);
-  return number;
+std::string PartitionName(PartitionId id) {
+  return StrCat(ZeroPadded(id.input, 4), '-', ZeroPadded(id.partition, 5));
 }
 
-constexpr int kInputDigits = 4;
-constexpr int kPartitionDigits = 5;
-
-}  // namespace
+std::optional<PartitionId> ParsePartitionName(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto input = ParseNumber<std::uint32_t>(name.substr(0, dash));
+  const auto partition = ParseNumber<std::uint32_t>(name.substr(dash + 1));
+  if (!input || !partition) return std::nullopt;
+  const PartitionId id{*input, *partition};
+  if (PartitionName(id) != name) return std::nullopt;
+  return id;
+}
 
 std::string OutputName(PartitionId id, std::string_view suffix) {
-  return StrCat(ZeroPadded(id.input, kInputDigits), '-', ZeroPadded(id.partition, kPartitionDigits), suffix);
+  return PartitionName(id) + std::string(suffix);
 }
 
 std::optional<PartitionId> ParseOutputName(std::string_view object) {
-  const std::optional<std::uint32_t> input = TakeNumber(object, kInputDigits);
-  if (!input || object.empty() || object.front() != '-') return std::nullopt;
-  object.remove_prefix(1);
-  const std::optional<std::uint32_t> partition = TakeNumber(object, kPartitionDigits);
-  if (!partition || object.empty() || object.front() != '.') return std::nullopt;
-  return PartitionId{*input, *partition};
+  const std::size_t dot = object.find('.');
+  return dot == std::string_view::npos ? std::nullopt : ParsePartitionName(object.substr(0, dot));
 }
 
 Status OutputError(std::string_view object, Status why) {

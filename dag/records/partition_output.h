@@ -32,7 +32,13 @@ struct PartitionOutput {
   std::map<std::string, ArtifactTotals::Split, std::less<>> splits;
 };
 
-/// Returns "IIII-PPPPP" and `suffix`: OutputName({0, 12}, ".part") is "0000-00012.part".
+/// "0003-00012". Numbers with more digits are written whole.
+std::string PartitionName(PartitionId id);
+/// Absent: PartitionName never returns exactly this `name`.
+std::optional<PartitionId> ParsePartitionName(std::string_view name);
+
+/// Returns PartitionName and `suffix`, which begins with a dot: OutputName({0, 12}, ".part") is
+/// "0000-00012.part".
 std::string OutputName(PartitionId id, std::string_view suffix);
 
 /// Returns the partition in an object name from OutputName; absent: any other name.

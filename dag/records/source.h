@@ -58,8 +58,8 @@ struct InputCuts {
 
 /// One input of a Source stage, open for reading.
 struct InputFile {
-  std::string name;                // last part of a path or URL: for messages, and to guess the format
-  std::shared_ptr<ByteFile> file;  // shared by the units that read it at the same time
+  std::string name;                      // last part of a path or URL: for messages, and to guess the format
+  std::shared_ptr<const ByteFile> file;  // shared by the units that read it at the same time
 };
 
 /// Request of the executor for one input.

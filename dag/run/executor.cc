@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/mutex.h"
@@ -17,7 +19,6 @@
 #include "dag/run/run_state.h"
 #include "dag/run/segment_state.h"
 #include "dag/run/unit_runner.h"
-#include "dag/run/unit_threads.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -28,6 +29,56 @@ constexpr std::uint64_t kSmallBytes = 64 << 10;  // an input of this size is rea
 constexpr std::size_t kGroupsOfThread = 8;       // that small inputs make at least, or there are no groups
 
 }  // namespace
+
+/// The threads of the running units. A mutex of the owner guards it: every method is called with the mutex
+/// held, and `lock` holds it.
+class UnitThreads {
+ public:
+  /// The load of a unit on the machine. A Job waits or has threads of its own, and keeps no other unit out.
+  enum class Load : std::uint8_t { kProcessing, kJob };
+
+  /// Runs `work` on a new thread and then, with `mutex` held, the function that `work` returned.
+  void Start(Mutex& mutex, Load load, std::function<std::function<void()>()> work) {
+    if (load == Load::kProcessing) ++processing_;
+    Running& running = threads_.emplace_back();
+    running.thread = std::thread([this, &mutex, &running, load, work = std::move(work)] {
+      const std::function<void()> report = work();
+      const Lock lock(mutex);
+      if (load == Load::kProcessing) --processing_;
+      running.finished = true;
+      ++finished_;
+      report();
+    });
+  }
+  /// Joins every thread whose work is done; releases the lock meanwhile.
+  void JoinFinished(Lock& lock) NO_THREAD_SAFETY_ANALYSIS {  // it is called with `lock` held
+    while (finished_ > 0) {
+      const auto done =
+          std::find_if(threads_.begin(), threads_.end(), [](const Running& unit) { return unit.finished; });
+      std::thread thread = std::move(done->thread);
+      threads_.erase(done);
+      --finished_;
+      lock.unlock();
+      thread.join();
+      lock.lock();
+    }
+  }
+
+  bool empty() const { return threads_.empty(); }
+  bool any_finished() const { return finished_ > 0; }
+  /// Number of running units that are no Jobs.
+  int processing() const { return processing_; }
+
+ private:
+  struct Running {
+    std::thread thread;
+    bool finished = false;
+  };
+
+  std::list<Running> threads_;
+  std::size_t finished_ = 0;
+  int processing_ = 0;
+};
 
 /// Decides under one lock; units work outside it and report back.
 class Executor::Coordinator {

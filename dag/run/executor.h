@@ -1,7 +1,6 @@
 // Runs a plan: decides which unit runs next, on how many threads, and how a failure affects the others.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <stop_token>
 #include <string>

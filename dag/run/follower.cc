@@ -9,8 +9,8 @@
 #include "base/wait.h"
 #include "dag/books/manifest.h"
 #include "dag/books/unit_id.h"
-#include "dag/location/marker.h"
-#include "dag/run/job_call.h"
+#include "dag/location/publishing.h"
+#include "dag/run/job_unit.h"
 #include "dag/run/prepare_segments.h"
 #include "dag/run/segment_state.h"
 
@@ -138,15 +138,21 @@ LeaderWatch::LeaderWatch(const Plan& plan, const std::string& stage, const Envir
   for (std::string& location : locations) {
     Result<std::unique_ptr<Store>> store = OpenLocation(environment, location);
     if (!store.ok()) continue;
-    Place place{std::move(location), std::move(*store), nullptr};
-    place.lease = std::make_unique<LeaseWatch>(*place.store, place.location);
-    places_.push_back(std::move(place));
+    std::unique_ptr<Lease> lease = Lease::At(**store, location, {}, false);
+    places_.push_back({std::move(location), std::move(*store), std::move(lease), {}});
   }
+}
+
+bool LeaderWatch::Moved(Place& place, const std::stop_token& stop) {
+  const Result<std::optional<SeenLease>> seen = place.lease->Look(stop);
+  if (!seen.ok()) return false;
+  const std::string version = *seen && !(*seen)->holder.empty() ? (*seen)->version : std::string();
+  return std::exchange(place.version, version) != version && !version.empty();
 }
 
 std::chrono::nanoseconds LeaderWatch::Silence(std::stop_token stop) {
   bool moved = false;
-  for (const Place& place : places_) moved = place.lease->Moved(stop) || moved;
+  for (Place& place : places_) moved = Moved(place, stop) || moved;
   if (moved) last_ = clock_.Monotonic();
   return clock_.Monotonic() - last_;
 }

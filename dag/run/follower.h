@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "dag/environment.h"
-#include "dag/location/lease_watch.h"
+#include "dag/location/lease.h"
 #include "dag/pipeline_file/graph.h"
 #include "dag/plan/plan.h"
 
@@ -31,7 +31,8 @@ Status FollowJob(const Graph& graph, const Plan& plan, const std::string& stage,
 /// of a follower there would be those of a stranger.
 Result<bool> LeaderHasBegun(const Plan& plan, const std::string& stage, const Environment& environment);
 
-/// Tells whether a run works at the locations of a stage's inputs, while a follower waits for them.
+/// Tells whether a run works at the locations of a stage's inputs, while a follower waits for them. One
+/// thread. Looks at the leases without taking them, and writes nothing.
 class LeaderWatch {
  public:
   /// `plan` and `environment` are used by the constructor alone; `clock` outlives it. Locations that cannot
@@ -48,8 +49,13 @@ class LeaderWatch {
   struct Place {
     std::string location;
     std::unique_ptr<Store> store;
-    std::unique_ptr<LeaseWatch> lease;
+    std::unique_ptr<Lease> lease;
+    std::string version;  // of the lease as it was seen last; empty: nobody held it
   };
+  /// True if a run holds the location and has renewed its lease since the last look, or holds it at the first
+  /// look. A lease that cannot be read counts as unchanged.
+  static bool Moved(Place& place, const std::stop_token& stop);
+
   std::vector<Place> places_;
   const Clock& clock_;
   std::chrono::nanoseconds last_;

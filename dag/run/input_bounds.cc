@@ -9,7 +9,6 @@
 #include "dag/books/unit_id.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/partition_counts.h"
-#include "dag/run/fault_share.h"
 #include "dag/run/unit_lines.h"
 
 namespace pipeline {

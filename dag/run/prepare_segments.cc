@@ -1,6 +1,5 @@
 #include "dag/run/prepare_segments.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,9 +8,8 @@
 #include "dag/books/manifest.h"
 #include "dag/keys.h"
 #include "dag/location/held_store.h"
-#include "dag/location/marker.h"
+#include "dag/location/publishing.h"
 #include "dag/pipeline_file/stage_type.h"
-#include "dag/run/publisher.h"
 
 namespace pipeline {
 

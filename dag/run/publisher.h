@@ -13,9 +13,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "dag/books/location_log.h"
-#include "dag/books/manifest.h"
 #include "dag/location/location_names.h"
-#include "dag/pipeline_file/graph.h"
 #include "dag/run/artifact_summary.h"
 #include "dag/run/segment_unit.h"
 

@@ -1,12 +1,11 @@
 #include "dag/run/segment_unit.h"
 
 #include <map>
-#include <memory>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/child_ledger.h"
 #include "base/commit_point.h"
-#include "base/counting_file.h"
 #include "base/mutex.h"
 #include "base/str.h"
 #include "dag/books/unit_id.h"
@@ -14,7 +13,6 @@
 #include "dag/pipeline_file/stage_type.h"
 #include "dag/plan/partition_counts.h"
 #include "dag/run/input_bounds.h"
-#include "dag/run/input_group.h"
 #include "dag/run/publisher.h"
 #include "dag/run/unit_lines.h"
 
@@ -353,8 +351,9 @@ Status ReadInput(const UnitContext& unit, const SourceFile& file, const FileUnit
 
   const ExistingEnds ends(part.made);
   SourceRequest request;
-  request.input = {file.input.name, std::make_shared<CountingFile>(opened, [running](std::size_t bytes) {
-                     running->input_read.fetch_add(bytes, std::memory_order_relaxed);
+  request.input = {file.input.name,
+                   std::make_shared<CountingFile>(opened, [running](std::uint64_t, std::string_view bytes) {
+                     running->input_read.fetch_add(bytes.size(), std::memory_order_relaxed);
                    })};
   request.number = part.number;
   WayToNewText way(*running, ends.front());

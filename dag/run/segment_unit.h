@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>

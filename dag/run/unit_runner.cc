@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -16,7 +15,6 @@
 #include "dag/records/partition_output.h"
 #include "dag/run/artifact_summary.h"
 #include "dag/run/job_unit.h"
-#include "dag/run/nothing_left.h"
 
 namespace pipeline {
 

@@ -40,12 +40,7 @@ struct PluginServices {
 
   /// Sets the status line, and the share. `of` 0: the share is unknown.
   void Progress(std::int64_t done, std::int64_t of, std::string_view text) const {
-    Json progress;
-    progress["kind"] = "progress";
-    progress["done"] = done;
-    progress["of"] = of;
-    progress["text"] = text;
-    event(progress);
+    event(Json::Object{{"kind", "progress"}, {"done", done}, {"of", of}, {"text", text}});
   }
 };
 

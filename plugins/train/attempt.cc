@@ -30,10 +30,7 @@ Result<TrainerEnd> Attempt::Run() {
     Worker& worker = workers_.emplace_back();
     ASSIGN_OR_RETURN(worker.process, TrainerProcess::Start(command));
     worker.id = worker.process->id();
-    Json begun;
-    begun["kind"] = "process";
-    begun["pid"] = static_cast<std::int64_t>(worker.id);
-    call_.event(begun);
+    call_.event(Json::Object{{"kind", "process"}, {"pid", worker.id}});
     const Time now = SystemClock().Monotonic();
     worker.watchdog = std::make_unique<Watchdog>(
         plan_.source != nullptr ? Watchdog::ForSilence(plan_.silence, now) : Watchdog(plan_.patience, now));
@@ -80,10 +77,7 @@ void Attempt::Reap(std::size_t index) {
   Worker& worker = workers_[index];
   const Result<ChildExit> exit = worker.process->Finish(TakeFrom(worker));
   worker.ended = true;
-  Json ended;
-  ended["kind"] = "process";
-  ended["pid"] = static_cast<std::int64_t>(worker.id);
-  ended["ended"] = true;
+  Json ended = Json::Object{{"kind", "process"}, {"pid", worker.id}, {"ended", true}};
   if (exit.ok()) {
     ended["cpu"] = exit->use.cpu;
     ended["read"] = exit->use.read;

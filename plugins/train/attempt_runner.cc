@@ -47,20 +47,15 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
           StrCat("PIPE_WORKER_INDEX=", FirstWorker() + worker),
           StrCat("PIPE_WORKER_COUNT=", job_.position.hosts * job_.processes())})
       command.set.push_back(std::move(variable));
-    if (job_.position.hosts > 1) {
-      command.set.push_back(StrCat("PIPE_HOST_INDEX=", job_.position.host));
-      command.set.push_back(StrCat("PIPE_HOST_COUNT=", job_.position.hosts));
-    } else {
-      command.unset.insert(command.unset.end(), {"PIPE_HOST_INDEX", "PIPE_HOST_COUNT"});
-    }
-    if (start.coordinator.empty())
-      command.unset.emplace_back("PIPE_COORDINATOR");
-    else
-      command.set.push_back("PIPE_COORDINATOR=" + start.coordinator);
-    if (start.blocks.empty())
-      command.unset.emplace_back("PIPE_ROW_BLOCKS");
-    else
-      command.set.push_back("PIPE_ROW_BLOCKS=" + start.blocks);
+    const auto host = [&](int number) { return job_.position.hosts > 1 ? StrCat(number) : std::string(); };
+    for (const auto& [name, value] :
+         {std::pair("PIPE_HOST_INDEX", host(job_.position.host)),
+          std::pair("PIPE_HOST_COUNT", host(job_.position.hosts)),
+          std::pair("PIPE_COORDINATOR", start.coordinator), std::pair("PIPE_ROW_BLOCKS", start.blocks)})
+      if (value.empty())
+        command.unset.emplace_back(name);
+      else
+        command.set.push_back(StrCat(name, "=", value));
     command.log = directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".log");
     plan.commands.push_back(std::move(command));
   }

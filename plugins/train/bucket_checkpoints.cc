@@ -1,19 +1,26 @@
 #include "plugins/train/bucket_checkpoints.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "base/in_parallel.h"
 #include "base/str.h"
+#include "plugins/train/fetch_files.h"
 
 namespace pipeline {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kSpooledAtOnce = 4;  // each has a file of the spool
 constexpr std::uint64_t kMostMarker = 64 << 20;
 constexpr std::string_view kDamaged = ".damaged";  // after STEP/ID
+/// The bundled trainer keeps its arrays there; the folders of markers have no such name.
+constexpr const char* kStateFolder = "state";
 
 }  // namespace
 
@@ -195,6 +202,46 @@ Status BucketCheckpoints::MarkParts(const CheckpointMarker& marker) {
   return MarkChanged(marker);
 }
 
+Status BucketCheckpoints::CopyFrom(const std::string& directory, const PluginServices& call) {
+  std::map<std::int64_t, CheckpointMarker> whole;
+  std::string without_list;
+  std::error_code error;
+  for (const std::int64_t step : StepsBelow(directory)) {
+    const std::string place = StrCat(directory, "/", step), list = place + ".json";
+    if (!fs::is_directory(place, error)) continue;
+    if (!fs::exists(list, error)) {
+      if (fs::is_directory(StrCat(place, "/", kStateFolder), error)) without_list = place;
+      continue;
+    }
+    const Json json = ReadJsonFile(list);
+    if (IsUnfinished(json)) continue;
+    Result<CheckpointMarker> marker = ReadCheckpointMarker(json, list);
+    if (marker.ok())
+      whole.emplace(step, std::move(*marker));
+    else
+      call.log(Level::kWarning, StrCat(marker.status().message(), "; this checkpoint is left out"));
+  }
+  if (whole.empty() && !without_list.empty())
+    return Status(Code::kDataLoss,
+                  StrCat(without_list,
+                         ": an earlier version made this checkpoint, without a list of its files; "
+                         "train with `hosts: 1` until the next checkpoint, then on several hosts"));
+  bool copied = whole.empty();
+  for (auto at = whole.rbegin(); at != whole.rend(); ++at) {
+    if (copied && at->second.pinned.empty()) continue;
+    const std::string from = StrCat(directory, "/", at->first);
+    call.log(Level::kInfo, StrCat(from, ": a single host made this checkpoint; it is copied for all"));
+    const Status sent = Commit(at->second, from, [&] { return call.stopped(); });
+    if (sent.code() == Code::kNotFound || sent.code() == Code::kDataLoss) {
+      call.log(Level::kWarning, StrCat(from, ": damaged, going back to the one before: ", sent.message()));
+      continue;
+    }
+    RETURN_IF_ERROR(sent);
+    copied = true;
+  }
+  return copied ? Status() : NoneCanBeRead(directory, whole.size());
+}
+
 void BucketCheckpoints::Protect(std::set<std::int64_t> steps, std::int64_t unmarked_from) {
   protected_ = std::move(steps);
   unmarked_from_ = unmarked_from;
@@ -262,6 +309,49 @@ Status BucketCheckpoints::RemoveAllBut(const std::vector<CheckpointName>& commit
     if (!steps.contains(step) && !stays(step)) rest.push_back(name);
   return InParallel(rest.size(), kSpooledAtOnce,
                     [&](std::size_t at) { return storage_.Remove(StrCat(uri_, "/", rest[at])); });
+}
+
+Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std::string& uri,
+                                      const std::string& directory, const PluginServices& call,
+                                      const FileTest& wanted, const std::function<bool()>& given_up) {
+  std::vector<FetchPlan> plans;
+  std::uint64_t all = 0;
+  for (const CheckpointMarker::Folder& folder : marker.Folders()) {
+    FetchPlan plan;
+    plan.from = StrCat(uri, "/", folder.path);
+    plan.directory = directory;
+    plan.what = StrCat("the checkpoint at step ", marker.step);
+    for (const FileFacts& file : *folder.files)
+      if (!wanted || wanted(file.name)) {
+        plan.files.push_back(file);
+        all += file.bytes;
+      }
+    plans.push_back(std::move(plan));
+  }
+  std::uint64_t before = 0;  // bytes of the folders that are here
+  for (const FetchPlan& plan : plans) {
+    const PluginStorage& storage = *call.storage;
+    const FetchMeans means{.storage = storage,
+                           .stopped = [&] { return call.stopped() || (given_up && given_up()); },
+                           .tell = [&](std::uint64_t done,
+                                       std::uint64_t) { TellBringing(call, plan.what, before + done, all); }};
+    RETURN_IF_ERROR(FetchFiles(plan, means));
+    for (const FileFacts& file : plan.files) before += file.bytes;
+  }
+  return all;
+}
+
+Status InstallCheckpoint(const RunDirectory& run, std::int64_t step, const Json& list,
+                         const std::string& incoming) {
+  const std::string name = StrCat("checkpoints/", step), place = run.Path(name);
+  std::error_code error;
+  fs::create_directories(run.Path("checkpoints"), error);
+  // Half a directory must not have its list.
+  RETURN_IF_ERROR(run.Remove(name + ".json"));
+  RETURN_IF_ERROR(RemoveAll(place));
+  RETURN_IF_ERROR(run.Write(name + ".json", list));
+  fs::rename(incoming, place, error);
+  return error ? SystemError(place, error.value()) : Status();
 }
 
 }  // namespace pipeline

@@ -1,4 +1,5 @@
-// The checkpoints of a run in a bucket: CONTRACT.md, section 10.
+// The checkpoints of a run in a bucket, and how one becomes a checkpoint of this disk: CONTRACT.md,
+// section 10.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plugins/native/services.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/object_files.h"
+#include "plugins/train/run_directory.h"
 
 namespace pipeline {
 
@@ -49,6 +52,10 @@ class BucketCheckpoints {
                   const std::function<bool()>& give_up);
   /// Writes the marker of a checkpoint whose parts the hosts have sent, if it is not there yet.
   Status MarkParts(const CheckpointMarker& marker);
+  /// Copies the newest usable checkpoint of a single host below `directory`, RUN/checkpoints, and the pinned
+  /// ones, except those that are here: hosts/checkpoints.md, "Restoring". OK also if there are none.
+  /// kDataLoss: there are some, and all are damaged or without a list of their files.
+  Status CopyFrom(const std::string& directory, const PluginServices& call);
   /// From now on nothing of these steps is removed, and no object without a marker from `unmarked_from` on:
   /// other hosts read them, or send them.
   void Protect(std::set<std::int64_t> steps, std::int64_t unmarked_from);
@@ -96,5 +103,29 @@ class BucketCheckpoints {
   std::set<std::int64_t> protected_;              // steps
   std::int64_t unmarked_from_ = std::numeric_limits<std::int64_t>::max();
 };
+
+/// Decides about a file by its name in the checkpoint.
+using FileTest = std::function<bool(const std::string& name)>;
+
+/// Downloads the files of `marker` for which `wanted` is true (empty: all) into `directory`, with their
+/// names; files that are there and correct are not downloaded again. `uri`: of checkpoints/. Errors as of
+/// FetchFiles. Returns the bytes of these files.
+Result<std::uint64_t> FetchCheckpoint(const CheckpointMarker& marker, const std::string& uri,
+                                      const std::string& directory, const PluginServices& call,
+                                      const FileTest& wanted = {},
+                                      const std::function<bool()>& given_up = {});
+
+/// With the id of a checkpoint behind it: the directory of the run directory into which it is downloaded.
+inline constexpr const char* kIncoming = "incoming-";
+
+/// True if the failure to open or to fetch a checkpoint shows that it can never be used.
+inline bool IsUseless(const Status& failure) {
+  return failure.code() == Code::kDataLoss || failure.code() == Code::kNotFound;
+}
+
+/// Replaces checkpoints/STEP of the run directory by the directory `incoming`, with `list` as STEP.json. A
+/// kill leaves no new directory without its list.
+Status InstallCheckpoint(const RunDirectory& run, std::int64_t step, const Json& list,
+                         const std::string& incoming);
 
 }  // namespace pipeline

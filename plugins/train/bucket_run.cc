@@ -7,8 +7,7 @@
 
 #include "base/in_parallel.h"
 #include "base/str.h"
-#include "plugins/train/checkpoint_fetch.h"
-#include "plugins/train/link_files.h"
+#include "plugins/train/file_facts.h"
 #include "plugins/train/object_files.h"
 
 namespace pipeline {
@@ -96,15 +95,10 @@ std::int64_t BucketRun::NewestLocal() const {
 }
 
 Status BucketRun::Empty(const std::string& but) const {
-  std::error_code error;
-  std::vector<fs::path> found;
-  for (fs::directory_iterator at(directory_.Path(""), error), end; !error && at != end; at.increment(error))
-    found.push_back(at->path());
-  for (const fs::path& path : found) {
-    const std::string name = path.filename().string();
+  for (const std::string& name : NamesIn(directory_.Path(""))) {
     if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) continue;
     if (!but.empty() && name.starts_with(but)) continue;
-    RETURN_IF_ERROR(RemoveAll(path));
+    RETURN_IF_ERROR(RemoveAll(directory_.Path(name)));
   }
   return {};
 }
@@ -123,7 +117,6 @@ Status BucketRun::RemoveParts() const {
 Result<bool> BucketRun::LocalIsGood() {
   RETURN_IF_ERROR(RemoveParts());
   ASSIGN_OR_RETURN(candidates_, checkpoints_.Committed());
-  next_ = 0;
   const Json record = directory_.Read(kBucketRecord);
   const std::int64_t local = NewestLocal();
   if (candidates_.empty()) {
@@ -140,9 +133,7 @@ Result<bool> BucketRun::LocalIsGood() {
   const bool ours = record["committed"].AsString() == newest || record["sending"].AsString() == newest;
   unsent_ = ours && local > candidates_.front().step;
   if (ours) {  // also where the program was killed between the marker and this
-    Json sent;
-    sent["committed"] = newest;
-    RETURN_IF_ERROR(directory_.Write(kBucketRecord, sent));
+    RETURN_IF_ERROR(directory_.Write(kBucketRecord, Json::Object{{"committed", newest}}));
   }
   return ours && local >= candidates_.front().step;
 }
@@ -152,58 +143,56 @@ Status BucketRun::Restore() {
   // A trainer reads in it for how many steps a checkpoint of an earlier version was made.
   ASSIGN_OR_RETURN(const Json published, ReadJson(storage_, job_.run_uri + "/job.json"));
   if (published.is_object()) RETURN_IF_ERROR(directory_.Write("job.json", published));
-  ASSIGN_OR_RETURN(const Incoming newest, FetchNewest());
-  std::vector<Incoming> fetched = {newest};
+  ASSIGN_OR_RETURN(const CheckpointMarker newest, FetchNewest());
+  std::vector<CheckpointMarker> fetched = {newest};
   RETURN_IF_ERROR(FetchPinned(fetched));
-  if (newest.marker.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", newest.marker.best));
-  for (const Incoming& one : fetched) RETURN_IF_ERROR(Install(one));
+  if (newest.best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", newest.best));
+  for (const CheckpointMarker& one : fetched) RETURN_IF_ERROR(Install(one));
   for (const CheckpointName& other : candidates_)  // what an earlier start began to bring
     RETURN_IF_ERROR(RemoveAll(directory_.Path(kIncoming + other.id)));
-  Json record;
-  record["committed"] = newest.name.Path();
-  return directory_.Write(kBucketRecord, record);
+  return directory_.Write(kBucketRecord, Json::Object{{"committed", newest.Name().Path()}});
 }
 
-Result<BucketRun::Incoming> BucketRun::FetchNewest() {
-  for (; next_ < candidates_.size(); ++next_) {
-    ASSIGN_OR_RETURN(auto fetched, Fetch(candidates_[next_], "going back to the one before"));
+Result<CheckpointMarker> BucketRun::FetchNewest() {
+  for (const CheckpointName& name : candidates_) {
+    ASSIGN_OR_RETURN(auto fetched, Fetch(name, "going back to the one before"));
     if (fetched) return std::move(*fetched);
   }
   return NoneCanBeRead(checkpoints_.uri(), candidates_.size());
 }
 
-Status BucketRun::FetchPinned(std::vector<Incoming>& fetched) {
+Status BucketRun::FetchPinned(std::vector<CheckpointMarker>& fetched) {
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> pinned, checkpoints_.Pinned());
   for (const CheckpointName& name : pinned) {
-    if (name.step >= fetched.front().name.step) continue;
+    if (name.step >= fetched.front().step) continue;
     ASSIGN_OR_RETURN(auto one, Fetch(name, "and kept no longer"));
     if (one) fetched.push_back(std::move(*one));
   }
   return {};
 }
 
-Result<std::optional<BucketRun::Incoming>> BucketRun::Fetch(const CheckpointName& name,
-                                                            std::string_view if_damaged) {
+Result<std::optional<CheckpointMarker>> BucketRun::Fetch(const CheckpointName& name,
+                                                         std::string_view if_damaged) {
   Result<CheckpointMarker> marker = checkpoints_.Open(name);
   Status fetched = marker.status();
   if (marker.ok())
     fetched =
         FetchCheckpoint(*marker, checkpoints_.uri(), directory_.Path(kIncoming + name.id), call_).status();
-  if (fetched.ok()) return std::optional(Incoming{name, std::move(*marker)});
+  if (fetched.ok()) return std::optional(std::move(*marker));
   if (!IsUseless(fetched)) return fetched;
   checkpoints_.Pass(name);
   call_.log(Level::kWarning,
             StrCat(checkpoints_.Uri(name), ": damaged, ", if_damaged, ": ", fetched.message()));
-  return std::optional<Incoming>();
+  return std::optional<CheckpointMarker>();
 }
 
-Status BucketRun::Install(const Incoming& fetched) const {
+Status BucketRun::Install(const CheckpointMarker& fetched) const {
   // Here the files of all parts are in one directory, as if one host had made them.
-  CheckpointMarker whole = fetched.marker;
+  CheckpointMarker whole = fetched;
   whole.files = whole.AllFiles();
   whole.parts.clear();
-  return InstallCheckpoint(directory_, fetched.name.step, whole.ToJson(),
-                           directory_.Path(kIncoming + fetched.name.id));
+  return InstallCheckpoint(directory_, fetched.step, whole.ToJson(),
+                           directory_.Path(kIncoming + fetched.Name().id));
 }
 
 Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
@@ -237,10 +226,7 @@ void BucketRun::Hear(const Json& event) {
 }
 
 void BucketRun::Say(std::string_view what) const {
-  Json progress;
-  progress["kind"] = "progress";
-  progress["text"] = what;
-  call_.event(progress);
+  call_.event(Json::Object{{"kind", "progress"}, {"text", what}});
 }
 
 Status BucketRun::FinishMirror() {

@@ -2,7 +2,6 @@
 // 10.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,18 +60,14 @@ class BucketRun {
   Status RemoveParts() const;
   /// Empties the run directory, except for files of this machine only and names that begin with `but`.
   Status Empty(const std::string& but) const;
-  struct Incoming {
-    CheckpointName name;
-    CheckpointMarker marker;
-  };
   /// Downloads the newest usable candidate.
-  Result<Incoming> FetchNewest();
+  Result<CheckpointMarker> FetchNewest();
   /// Adds the pinned checkpoints that are older than the first of `fetched`; skips unusable ones.
-  Status FetchPinned(std::vector<Incoming>& fetched);
+  Status FetchPinned(std::vector<CheckpointMarker>& fetched);
   /// Downloads the checkpoint into a directory of its own. Absent: it is damaged, and a warning says so with
   /// `if_damaged`.
-  Result<std::optional<Incoming>> Fetch(const CheckpointName& name, std::string_view if_damaged);
-  Status Install(const Incoming& fetched) const;
+  Result<std::optional<CheckpointMarker>> Fetch(const CheckpointName& name, std::string_view if_damaged);
+  Status Install(const CheckpointMarker& fetched) const;
   /// The steps whose local pins are not in the bucket yet.
   Result<std::vector<std::int64_t>> UnsentPins();
 
@@ -81,9 +76,8 @@ class BucketRun {
   const PluginServices& call_;
   const PluginStorage& storage_;
   BucketCheckpoints checkpoints_;
-  std::vector<CheckpointName> candidates_;  // in the bucket, newest first; those before next_ are unusable
-  std::size_t next_ = 0;
-  bool unsent_ = false;  // the newest local checkpoint is not in the bucket
+  std::vector<CheckpointName> candidates_;  // in the bucket, newest first
+  bool unsent_ = false;                     // the newest local checkpoint is not in the bucket
   std::unique_ptr<CheckpointMirror> mirror_;
 };
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "plugins/train/link_files.h"
+#include "plugins/train/file_facts.h"
 #include "plugins/train/train_job.h"
 
 namespace pipeline {
@@ -181,8 +181,7 @@ Status CheckpointMirror::Send(const Handed& handed) {
   const std::string path = marker.Name().Path();
   const bool newest = handed.went_back || StepOf(committed_) <= handed.step;
   // This is written before the marker, so that a run after a kill knows the objects as its own.
-  Json record;
-  record["committed"] = committed_;
+  Json record = Json::Object{{"committed", committed_}};
   if (newest) record["sending"] = path;
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
   RETURN_IF_ERROR(checkpoints_.Commit(marker, handed.directory, [this] { return GivenUp(); }));
@@ -195,12 +194,11 @@ Status CheckpointMirror::Send(const Handed& handed) {
   record["committed"] = committed_;
   record.Remove("sending");
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
-  Json kept;
-  kept["kind"] = "ckpt_kept";
-  kept["step"] = handed.step;
-  kept["uri"] = checkpoints_.Uri(marker.Name());
-  kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
-  call_.event(kept);
+  call_.event(
+      Json::Object{{"kind", "ckpt_kept"},
+                   {"step", handed.step},
+                   {"uri", checkpoints_.Uri(marker.Name())},
+                   {"seconds", std::chrono::duration<double>(SystemClock().Monotonic() - begin).count()}});
   if (sent_) sent_(handed.step);
   if (call_.stopped()) return {};  // the next run removes what is too old
   if (const Status pruned = checkpoints_.Prune(); !pruned.ok())

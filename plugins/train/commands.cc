@@ -7,12 +7,9 @@
 
 #include "base/str.h"
 #include "plugins/train/command_table.h"
-#include "plugins/train/command_words.h"
 #include "plugins/train/environment_setup.h"
 #include "plugins/train/fit_command.h"
-#include "plugins/train/model/eval_command.h"
-#include "plugins/train/model/predict_command.h"
-#include "plugins/train/model/sample_command.h"
+#include "plugins/train/model/model_commands.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -46,9 +43,8 @@ Status RunTrainer(const std::vector<std::string>& arguments, const PluginService
   if (!arguments.empty() && arguments.front() == "fit")
     return RunFit({arguments.begin() + 1, arguments.end()}, call);
   const bool checks = std::find(arguments.begin(), arguments.end(), "check") != arguments.end();
-  ASSIGN_OR_RETURN(
-      const CommandWords words,
-      ParseCommandWords(arguments, FlagsOf(TrainCommandOf("trainer", checks ? "check" : "setup"))));
+  ASSIGN_OR_RETURN(const CommandWords words,
+                   ParseCommandWords(TrainCommandOf("trainer", checks ? "check" : "setup"), arguments));
   if (words.alone.size() == 1 && words.alone.front() == "setup") return SetUp(words, call);
   if (words.alone.size() == 1 && words.alone.front() == "check") return CheckEnvironment(words);
   return Status(Code::kInvalidArgument, UsageOf(TrainCommandOf("trainer")));

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "base/file_lock.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 
 namespace pipeline {
 

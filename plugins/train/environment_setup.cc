@@ -6,17 +6,19 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "base/child_process.h"
 #include "base/digest.h"
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
-#include "plugins/train/python_choice.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -33,6 +35,95 @@ constexpr std::size_t kShownSetupLines = 15;
 /// The packages that the trainer imports; a wheel that does not fit this machine fails here.
 constexpr const char* kImports = "import jax, numpy, optax, orbax.checkpoint";
 constexpr std::array<const char*, 2> kTpuNodes = {"/dev/accel0", "/dev/vfio/0"};
+/// The versions for which every requirements-*.txt has wheels; tests/trainer/locks.py checks this.
+constexpr std::array<int, 3> kMinors = {13, 12, 11};
+constexpr const char* kSupported = "3.11, 3.12 and 3.13";
+/// Debian has ensurepip in a separate package, and no environment can be made without it.
+constexpr const char* kProbe =
+    "import sys, importlib.util as u; print(*sys.version_info[:2], int(bool(u.find_spec('ensurepip'))))";
+constexpr std::size_t kMostAnswer = 4096;
+
+struct Probe {
+  int major = 0;
+  int minor = 0;
+  int makes_environments = 0;
+
+  std::string version() const { return StrCat(major, ".", minor); }
+  bool supported() const {
+    return major == 3 && std::find(kMinors.begin(), kMinors.end(), minor) != kMinors.end();
+  }
+  /// The reason why it cannot be used; empty: it can.
+  std::string Lack() const {
+    if (!supported()) return StrCat("is Python ", version());
+    return makes_environments != 0 ? std::string() : StrCat("is Python ", version(), " without ensurepip");
+  }
+  std::string Remedy() const {
+    return supported() ? StrCat("apt install python", version(), "-venv")
+                       : std::string("apt install python3.11 python3.11-venv");
+  }
+};
+
+Status Unusable(std::string_view program, std::string_view why) {
+  return Status(Code::kFailedPrecondition, StrCat(program, ": no Python that can be run: ", why));
+}
+
+Result<Probe> Ask(const std::string& program, const PluginServices& call) {
+  ChildOptions options;
+  options.argv = {program, "-c", kProbe};
+  options.environment = ChangedEnvironment({}, {"PYTHONHOME", "PYTHONPATH"});
+  Result<std::unique_ptr<ChildProcess>> child = ChildProcess::Start(options);
+  if (!child.ok()) return Unusable(program, child.status().message());
+  (*child)->CloseInput();
+  std::string answer;
+  std::array<char, kMostAnswer> buffer = {};
+  while (answer.size() < kMostAnswer) {
+    ASSIGN_OR_RETURN(const std::size_t got, (*child)->Read(buffer, call.stop));
+    if (got == 0) break;
+    answer.append(buffer.data(), got);
+  }
+  ASSIGN_OR_RETURN(const ChildExit exit, (*child)->Wait(call.stop, 2s));
+  Probe probe;
+  std::istringstream words(answer);
+  if (exit.ok() && words >> probe.major >> probe.minor >> probe.makes_environments) return probe;
+  return Unusable(program, exit.ok() ? std::string("it does not tell its version") : exit.Describe());
+}
+
+Status NoneFits(std::string_view found, std::string_view remedy) {
+  return Status(Code::kFailedPrecondition,
+                StrCat("the environment of the trainer wants Python ", kSupported, ", and ", found,
+                       "; install one: ", remedy, "; or name one: --python PATH"));
+}
+
+struct PythonChoice {
+  std::string program;  // a path, or a name in PATH
+  std::string version;  // "3.11"
+};
+
+/// Returns `named`, or if it is empty the first of python3, python3.13, python3.12 and python3.11 that the
+/// requirements support and that can create environments. kFailedPrecondition names those found and the
+/// command that fixes it. Downloads nothing.
+Result<PythonChoice> ChoosePython(const std::string& named, const PluginServices& call) {
+  std::vector<std::string> programs = {named};
+  if (named.empty()) {
+    programs = {"python3"};
+    for (const int minor : kMinors) programs.push_back(StrCat("python3.", minor));
+  }
+  std::string found, remedy = Probe().Remedy();
+  bool mends = false;  // what `remedy` completes is there already
+  for (const std::string& program : programs) {
+    const Result<Probe> probe = Ask(program, call);
+    if (call.stopped()) return Status(Code::kCancelled, "stopped");
+    if (!probe.ok()) {
+      if (!named.empty()) return probe.status();
+      continue;
+    }
+    const std::string lack = probe->Lack();
+    if (lack.empty()) return PythonChoice{program, probe->version()};
+    found += StrCat(found.empty() ? "" : ", ", program, " ", lack);
+    if (probe->supported() && !mends) mends = true, remedy = probe->Remedy();
+  }
+  return NoneFits(found.empty() ? std::string("no python3 is on PATH") : found, remedy);
+}
 
 Status WriteMark(const std::string& directory, std::string_view mark) {
   return WriteWholeFile(StrCat(directory, "/", kMadeFrom), StrCat(mark, "\n"), Durability::kSeen);

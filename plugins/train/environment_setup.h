@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "plugins/native/services.h"
 
 namespace pipeline {

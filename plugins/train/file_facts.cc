@@ -87,6 +87,14 @@ Status CheckAsWritten(const std::vector<FileFacts>& written, const std::vector<F
   return {};
 }
 
+std::vector<std::string> NamesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  return names;
+}
+
 Result<std::vector<std::string>> FilesBelow(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -95,6 +103,24 @@ Result<std::vector<std::string>> FilesBelow(const std::string& directory) {
   if (error) return SystemError(directory, error.value());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Status LinkFiles(const std::string& from, const std::vector<std::string>& names, const std::string& to) {
+  for (const std::string& name : names) {
+    const fs::path target = fs::path(to) / name;
+    std::error_code error;
+    fs::create_directories(target.parent_path(), error);
+    if (!error) fs::create_hard_link(fs::path(from) / name, target, error);
+    if (error) fs::copy_file(fs::path(from) / name, target, fs::copy_options::overwrite_existing, error);
+    if (error) return SystemError(target.string(), error.value());
+  }
+  return {};
+}
+
+Status RemoveAll(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? SystemError(path, error.value()) : Status();
 }
 
 Result<std::uint64_t> FreeBytesAt(const std::string& directory) {

@@ -1,4 +1,4 @@
-// The name, length and CRC-32C of a file.
+// The name, length and CRC-32C of a file, and the files of a directory.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,17 @@ Result<std::vector<FileFacts>> MeasureFiles(const std::string& directory,
 /// kDataLoss names a file of `written`, below `place`, that is not among `found` as it should be.
 Status CheckAsWritten(const std::vector<FileFacts>& written, const std::vector<FileFacts>& found,
                       const std::string& place);
+/// The names in `directory` itself; none if it cannot be read.
+std::vector<std::string> NamesIn(const std::string& directory);
 /// The names of all files below `directory`, sorted.
 Result<std::vector<std::string>> FilesBelow(const std::string& directory);
+/// Links `from`/NAME as `to`/NAME for each name; copies where the file system has no links. kNotFound: a file
+/// is gone.
+Status LinkFiles(const std::string& from, const std::vector<std::string>& names, const std::string& to);
+
+/// Removes a file, or a directory with all below it; OK also if it does not exist.
+Status RemoveAll(const std::string& path);
+
 /// Bytes of free disk space there; the directory or one above it must exist.
 Result<std::uint64_t> FreeBytesAt(const std::string& directory);
 

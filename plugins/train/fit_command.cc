@@ -10,7 +10,6 @@
 
 #include "base/str.h"
 #include "plugins/train/command_table.h"
-#include "plugins/train/command_words.h"
 #include "plugins/train/config/cpu_time.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/fit_question.h"
@@ -30,26 +29,15 @@ constexpr std::string_view kCpu = "cpu";
 
 Status WrongQuestion(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
-/// Removes the pairs after --set from `words`.
-Result<Json> TakeSettings(std::vector<std::string>& words) {
+/// The pairs after --set.
+Result<Json> SettingsOf(const CommandWords& words) {
   Json set{Json::Object{}};
-  std::vector<std::string> others;
-  for (std::size_t at = 0; at < words.size(); ++at) {
-    std::string pair;
-    if (words[at].starts_with("--set="))
-      pair = words[at].substr(6);
-    else if (words[at] == "--set" && at + 1 < words.size())
-      pair = words[++at];
-    else {
-      others.push_back(words[at]);
-      continue;
-    }
+  for (const std::string& pair : words.repeated) {
     const std::size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos)
       return WrongQuestion(StrCat("--set ", pair, ": expected NAME=VALUE"));
     set[pair.substr(0, equals)] = pair.substr(equals + 1);
   }
-  words = std::move(others);
   return set;
 }
 
@@ -129,10 +117,9 @@ Result<std::string> PythonWithTpu(const std::string& named, std::string_view of_
 }  // namespace
 
 Status RunFit(const std::vector<std::string>& arguments, const PluginServices& call) {
-  std::vector<std::string> rest = arguments;
-  ASSIGN_OR_RETURN(const Json set, TakeSettings(rest));
   const CommandEntry& command = TrainCommandOf("trainer", "fit");
-  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(rest, FlagsOf(command)));
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(command, arguments));
+  ASSIGN_OR_RETURN(const Json set, SettingsOf(words));
   if (words.alone.size() != 1)
     return WrongQuestion(
         StrCat(UsageOf(command, "pipe trainer "), "; FILE is a pipeline file, or the job.json of a run"));

@@ -1,13 +1,13 @@
 #include "plugins/train/fit_question.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "base/digest.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "plugins/train/command_table.h"
+#include "plugins/train/run_directory.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {
@@ -15,19 +15,9 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kTpu = "tpu";
-constexpr std::size_t kMostAnswers = 1 << 20;
 constexpr std::size_t kMostShown = 8;
 constexpr std::size_t kMostFitAnswer = 200;
 constexpr std::int64_t kMostOfAuto = 32'000;  // as in text/vocabulary_sizes.h
-
-Json ReadAnswers(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostAnswers, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  const Result<Json> kept = Json::Parse(text);
-  return kept.ok() && (*kept)["mark"].AsString() == FitMark() ? (*kept)["answers"] : Json();
-}
 
 std::string FitCommand(const Json& stage) {
   std::string command = StrCat("pipe trainer fit ", Quoted(stage["file"].AsString()));
@@ -66,12 +56,13 @@ std::string FitAnswers(const Json& question) {
 }
 
 std::vector<std::string> KeptFit(const Json& stage) {
-  const Json answers = ReadAnswers(FitAnswers(FitQuestion(stage)));
+  const Json kept = ReadJsonFile(FitAnswers(FitQuestion(stage)));
   std::vector<std::string> lines;
-  for (const auto& [slice, answer] : answers.AsObject())
-    if (lines.size() < kMostShown)
-      lines.push_back(
-          StrCat("stage '", stage["stage"].AsString(), "': ", Readable(answer.AsString(), kMostFitAnswer)));
+  if (kept["mark"].AsString() == FitMark())
+    for (const auto& [slice, answer] : kept["answers"].AsObject())
+      if (lines.size() < kMostShown)
+        lines.push_back(
+            StrCat("stage '", stage["stage"].AsString(), "': ", Readable(answer.AsString(), kMostFitAnswer)));
   if (lines.empty())
     lines.push_back(StrCat("stage '", stage["stage"].AsString(),
                            "': whether it fits a TPU, and how long it takes there: ", FitCommand(stage)));

@@ -1,10 +1,6 @@
 #include "plugins/train/input_cache.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "base/digest.h"

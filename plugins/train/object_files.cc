@@ -15,7 +15,6 @@
 #include "base/crc32c.h"
 #include "base/file_descriptor.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "base/whole_file.h"
 
 namespace pipeline {

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,9 +78,7 @@ class TrainPlugin final : public Plugin {
   }
 
   Result<Json> Forecast(const Json&, const PluginServices&) const override {
-    Json answer;
-    answer["memory"] = kMemory;
-    return answer;
+    return Json(Json::Object{{"memory", kMemory}});
   }
 
   Status Prepare(const Json& request, const PluginServices& call) const override {

@@ -55,10 +55,7 @@ void ProgressReporter::Note(std::string_view text) {
   const std::chrono::nanoseconds now = SystemClock().Monotonic();
   if (now - second_ >= std::chrono::seconds(1)) second_ = now, notes_ = 0;
   if (++notes_ > kMostNotes) return;
-  Json note;
-  note["kind"] = "note";
-  note["text"] = text;
-  call_.event(note);
+  call_.event(Json::Object{{"kind", "note"}, {"text", text}});
 }
 
 void ProgressReporter::Hear(const Json& event) {

@@ -1,22 +1,19 @@
 #include "plugins/train/run_directory.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
-#include "plugins/train/link_files.h"
+#include "plugins/train/file_facts.h"
 
 namespace pipeline {
 
@@ -51,22 +48,16 @@ Result<RunDirectory> RunDirectory::Open(const std::string& path) {
 
 std::int64_t RunDirectory::NextAttempt() const {
   std::int64_t last = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(Path("logs"), error), end; !error && at != end; at.increment(error))
-    last = std::max(last, AttemptOf(at->path().filename().string()));
+  for (const std::string& log : NamesIn(Path("logs"))) last = std::max(last, AttemptOf(log));
   MakeRoom(last + 1);
   return last + 1;
 }
 
 void RunDirectory::MakeRoom(std::int64_t attempt) const {
-  std::error_code error;
-  std::vector<fs::path> logs;
-  for (fs::directory_iterator at(Path("logs"), error), end; !error && at != end; at.increment(error))
-    logs.push_back(at->path());
-  for (const fs::path& log : logs) {
-    const std::int64_t of = AttemptOf(log.filename().string());
-    std::error_code ignored;  // one more file stays
-    if (of > 0 && (of <= attempt - kKeptAttempts || of == attempt)) fs::remove(log, ignored);
+  for (const std::string& log : NamesIn(Path("logs"))) {
+    const std::int64_t of = AttemptOf(log);
+    // After a failure one more file stays.
+    if (of > 0 && (of <= attempt - kKeptAttempts || of == attempt)) (void)Remove("logs/" + log);
   }
 }
 
@@ -94,8 +85,7 @@ Status RunDirectory::Remove(std::string_view name) const {
 }
 
 Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
-  Json answer;
-  for (const std::string& object : objects) answer["objects"].Append(object);
+  Json answer = Json::Object{{"objects", Json::Array(objects.begin(), objects.end())}};
   Json& facts = answer["facts"];
   facts["steps"] = result["steps"];
   if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];

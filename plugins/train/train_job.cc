@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/slice/find_position.h"
-#include "plugins/train/slice/host_keys.h"
 #include "plugins/train/trainer_environment.h"
 
 namespace pipeline {

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "plugins/native/entry.h"
+#include "plugins/train/file_facts.h"
 
 namespace pipeline {
 
@@ -31,12 +30,6 @@ constexpr std::uint64_t kLeastStack = 128 << 10;  // bytes; with less the interp
 std::string Content(const std::string& path) {
   Result<std::string> bytes = ReadWholeFile(path);
   return bytes.ok() ? std::move(*bytes) : std::string();
-}
-
-std::string Absolute(const std::string& path) {
-  std::error_code error;
-  const fs::path absolute = fs::absolute(path, error);
-  return error ? path : absolute.lexically_normal().string();
 }
 
 /// Quotes the words for a shell, for a command that a person copies.
@@ -63,6 +56,12 @@ std::string OtherVersion(const std::string& python, const std::string& version) 
 
 }  // namespace
 
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
 EnvironmentMark ReadMark(const std::string& directory) {
   EnvironmentMark mark;
   std::istringstream(Content(StrCat(directory, "/", kMadeFrom))) >> mark.extra >> mark.digest >> mark.version;
@@ -73,17 +72,14 @@ std::string BundledDirectory() {
   Dl_info found = {};
   const auto entry = reinterpret_cast<const void*>(&pipe_native_plugin);
   if (dladdr(entry, &found) == 0 || found.dli_fname == nullptr) return "train";
-  return Absolute((fs::path(found.dli_fname).parent_path() / "train").string());
+  return AbsolutePath((fs::path(found.dli_fname).parent_path() / "train").string());
 }
 
 std::vector<std::string> Extras() {
   std::vector<std::string> extras;
-  std::error_code error;
-  for (fs::directory_iterator at(BundledDirectory(), error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (const std::string& name : NamesIn(BundledDirectory()))
     if (name.starts_with(kRequirements) && name.ends_with(kText))
       extras.push_back(name.substr(kRequirements.size(), name.size() - kRequirements.size() - kText.size()));
-  }
   std::sort(extras.begin(), extras.end());
   return extras;
 }
@@ -113,7 +109,7 @@ Status CheckStack() {
 
 Result<std::string> FindPython(const std::string& directory) {
   RETURN_IF_ERROR(CheckStack());
-  const std::string python = Absolute(directory + "/bin/python");
+  const std::string python = AbsolutePath(directory + "/bin/python");
   const bool there = access(python.c_str(), X_OK) == 0;
   std::error_code error;
   if (!there && !fs::exists(directory, error))

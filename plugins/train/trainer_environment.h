@@ -16,6 +16,9 @@ inline constexpr const char* kDefaultEnvironment = ".pipe/trainer";
 /// The directory of the files beside this plugin: pipe_trainer/, requirements-*.txt, libpipe_reader.so.
 std::string BundledDirectory();
 
+/// The path from the root, without `.` and `..`; `path` itself if there is no working directory.
+std::string AbsolutePath(const std::string& path);
+
 /// The content of `made-from`: the extra, the digest of its requirements, the Python version. The version
 /// is empty if an earlier release wrote the file; all are empty if the file does not exist.
 struct EnvironmentMark {

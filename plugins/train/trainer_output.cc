@@ -68,12 +68,9 @@ Status RunChild(const std::string& python, std::vector<std::string> words, const
   options.environment = ChangedEnvironment(command.set, command.unset);
   ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Start(options));
   std::stop_source stop, fed;
-  const std::stop_callback both(stop.get_token(), [&fed] { fed.request_stop(); });
-  const std::jthread watch([&](const std::stop_token& off) {
-    while (!off.stop_requested() && !stop.stop_requested()) {
-      if (call.stopped()) stop.request_stop();
-      std::this_thread::sleep_for(50ms);
-    }
+  const std::stop_callback both(call.stop, [&] {
+    stop.request_stop();
+    fed.request_stop();
   });
   Status written;
   std::jthread feeder([&] {

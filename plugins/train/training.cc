@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/wait.h"
 #include "plugins/train/attempt_runner.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/external/external_settings.h"
-#include "plugins/train/hosts/attempt_record.h"
+#include "plugins/train/hosts/host_card.h"
 #include "plugins/train/hosts/restart_policy.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
@@ -34,103 +33,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kShownTrainerLines = 20;  // of the trainer's last words, for who looks on
-
-/// The attempts of a training on one host.
-class TrainingRun {
- public:
-  TrainingRun(const PreparedTraining& training, const PreemptionNotice& notice)
-      : training_(training),
-        job_(training.job),
-        call_(training.call),
-        directory_(training.directory),
-        notice_(notice),
-        runner_(job_, call_, directory_) {}
-
-  Status Run() {
-    // The existing result has fewer steps: only this training's own result may count.
-    RETURN_IF_ERROR(directory_.Remove("result.json"));
-    RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
-    RestartPolicy policy(job_.restarts(), job_.processes() > 1);
-    while (true) {
-      ASSIGN_OR_RETURN(const TrainerEnd end, RunAttempt());
-      const RestartDecision decision = policy.Decide(end);
-      if (decision.kind == RestartDecision::Kind::kDone) return {};
-      if (decision.kind == RestartDecision::Kind::kStopped)
-        return call_.stopped() ? Status(Code::kCancelled, "stopped") : Taken();
-      if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision);
-      call_.log(Level::kWarning, StrCat(decision.why, "; starting it again", Wait(decision.wait)));
-      if (!Pause(decision.wait)) return {Code::kCancelled, "stopped"};
-    }
-  }
-
- private:
-  /// Returns the job with the `steps` of the first job in this directory: checkpoints of earlier versions do
-  /// not say for how many steps they were made.
-  Json JobAfter(const Json& before) const {
-    Json job = JobFile(job_, training_.inputs);
-    const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
-    if (steps.is_int()) job["steps_before"] = steps;
-    return job;
-  }
-
-  Result<TrainerEnd> RunAttempt() {
-    RowSupply* const rows = training_.rows.get();
-    AttemptStart start;
-    start.number = directory_.NextAttempt();
-    if (job_.processes() > 1) {
-      ASSIGN_OR_RETURN(const int port, FreePort(true));
-      start.coordinator = WithPort("127.0.0.1", port);
-    }
-    start.wish = [this] { return call_.stopped() || notice_.noticed() ? Wish::kStop : Wish::kGoOn; };
-    if (rows != nullptr) {
-      RETURN_IF_ERROR(rows->BeginAttempt([this] { return call_.stopped(); }));
-      start.blocks = rows->blocks_directory();
-    }
-    start.hear = [this, rows](const Json& event) {
-      if (rows != nullptr && event["kind"].AsString() == "rows") rows->Hear(event);
-      if (training_.bucket != nullptr && event["worker"].AsInt() == 0) training_.bucket->Hear(event);
-    };
-    if (!training_.external) return runner_.Run(training_.python, start);
-    ASSIGN_OR_RETURN(start.program, training_.external->Begin(start.number));
-    ASSIGN_OR_RETURN(TrainerEnd end, runner_.Run({}, start));
-    return training_.external->Judge(std::move(end));
-  }
-
-  /// The machine is about to be taken; the checkpoint is complete.
-  Status Taken() const {
-    return Status(Code::kUnavailable,
-                  StrCat(notice_.why(), "; the same command goes on from the last checkpoint"));
-  }
-
-  Status Failure(const RestartDecision& decision) const {
-    const std::vector<std::string>& tail = runner_.tail();
-    const std::size_t shown = std::min(tail.size(), kShownTrainerLines);
-    for (std::size_t at = tail.size() - shown; at < tail.size(); ++at)
-      call_.log(Level::kInfo, StrCat("| ", tail[at]));
-    return Status(decision.code, StrCat(decision.why, "; its whole output: ", runner_.log()));
-  }
-
-  milliseconds Scaled(milliseconds time) const {
-    return milliseconds(static_cast<std::int64_t>(job_.patience() * static_cast<double>(time.count())));
-  }
-  std::string Wait(milliseconds time) const {
-    return time.count() == 0 ? std::string() : StrCat(" in ", (Scaled(time).count() + 999) / 1000, " s");
-  }
-
-  /// Returns false if the run was stopped meanwhile.
-  bool Pause(milliseconds time) const {
-    for (milliseconds left = Scaled(time); left.count() > 0 && !call_.stopped(); left -= milliseconds(50))
-      std::this_thread::sleep_for(std::min(left, milliseconds(50)));
-    return !call_.stopped();
-  }
-
-  const PreparedTraining& training_;
-  const TrainJob& job_;
-  const PluginServices& call_;
-  const RunDirectory& directory_;
-  const PreemptionNotice& notice_;
-  AttemptRunner runner_;
-};
 
 /// One training with its location, its directory and its inputs, on one host or on one of several.
 class Training {
@@ -228,13 +130,80 @@ class Training {
     }
     reporter_.Hear(
         Json(Json::Object{{"kind", "phase"}, {"name", "init"}}));  // it takes a while to say so itself
-    const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
-    Status ran = TrainingRun(training_, notice).Run();
+    Status ran = RunAttempts();
     LeaveRows();
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();
     return ran.ok() ? mirrored : ran;
+  }
+
+  /// The attempts of a training on one host.
+  Status RunAttempts() {
+    const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
+    AttemptRunner runner(job_, call_, directory_);
+    // The existing result has fewer steps: only this training's own result may count.
+    RETURN_IF_ERROR(directory_.Remove("result.json"));
+    RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
+    RestartPolicy policy(job_.restarts(), job_.processes() > 1);
+    while (true) {
+      ASSIGN_OR_RETURN(const TrainerEnd end, RunAttempt(runner, notice));
+      const RestartDecision decision = policy.Decide(end);
+      if (decision.kind == RestartDecision::Kind::kDone) return {};
+      if (decision.kind == RestartDecision::Kind::kStopped && call_.stopped())
+        return {Code::kCancelled, "stopped"};
+      // The machine is about to be taken; the checkpoint is complete.
+      if (decision.kind == RestartDecision::Kind::kStopped)
+        return {Code::kUnavailable,
+                StrCat(notice.why(), "; the same command goes on from the last checkpoint")};
+      if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision, runner);
+      const auto wait = milliseconds(
+          static_cast<std::int64_t>(job_.patience() * static_cast<double>(decision.wait.count())));
+      const std::string soon =
+          decision.wait.count() == 0 ? "" : StrCat(" in ", (wait.count() + 999) / 1000, " s");
+      call_.log(Level::kWarning, StrCat(decision.why, "; starting it again", soon));
+      if (!WaitFor(wait, call_.stop)) return {Code::kCancelled, "stopped"};
+    }
+  }
+
+  /// Returns the job with the `steps` of the first job in this directory: checkpoints of earlier versions do
+  /// not say for how many steps they were made.
+  Json JobAfter(const Json& before) const {
+    Json job = JobFile(job_, inputs_);
+    const Json& steps = before.Has("steps_before") ? before["steps_before"] : before["steps"];
+    if (steps.is_int()) job["steps_before"] = steps;
+    return job;
+  }
+
+  Result<TrainerEnd> RunAttempt(AttemptRunner& runner, const PreemptionNotice& notice) {
+    RowSupply* const rows = training_.rows.get();
+    AttemptStart start;
+    start.number = directory_.NextAttempt();
+    if (job_.processes() > 1) {
+      ASSIGN_OR_RETURN(const int port, FreePort(true));
+      start.coordinator = WithPort("127.0.0.1", port);
+    }
+    start.wish = [&] { return call_.stopped() || notice.noticed() ? Wish::kStop : Wish::kGoOn; };
+    if (rows != nullptr) {
+      RETURN_IF_ERROR(rows->BeginAttempt([this] { return call_.stopped(); }));
+      start.blocks = rows->blocks_directory();
+    }
+    start.hear = [this, rows](const Json& event) {
+      if (rows != nullptr && event["kind"].AsString() == "rows") rows->Hear(event);
+      if (bucket_ && event["worker"].AsInt() == 0) bucket_->Hear(event);
+    };
+    if (!training_.external) return runner.Run(training_.python, start);
+    ASSIGN_OR_RETURN(start.program, training_.external->Begin(start.number));
+    ASSIGN_OR_RETURN(TrainerEnd end, runner.Run({}, start));
+    return training_.external->Judge(std::move(end));
+  }
+
+  Status Failure(const RestartDecision& decision, const AttemptRunner& runner) const {
+    const std::vector<std::string>& tail = runner.tail();
+    const std::size_t shown = std::min(tail.size(), kShownTrainerLines);
+    for (std::size_t at = tail.size() - shown; at < tail.size(); ++at)
+      call_.log(Level::kInfo, StrCat("| ", tail[at]));
+    return Status(decision.code, StrCat(decision.why, "; its whole output: ", runner.log()));
   }
 
   std::optional<BucketRun> bucket_;  // absent where the run directory is the place of the run

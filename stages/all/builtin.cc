@@ -3,13 +3,24 @@
 #include <utility>
 #include <vector>
 
-#include "stages/all/export_formats.h"
+#include "stages/export/bert/bert_export.h"
+#include "stages/export/jsonl/jsonl_export.h"
+#include "stages/export/packed/packed_export.h"
+#include "stages/export/tfdata/tfdata_export.h"
+#include "stages/export/tfds/tfds_export.h"
 #include "stages/lines/line_stages.h"
 #include "stages/lines/split.h"
 #include "stages/sources/source_stages.h"
 #include "stages/tokenizer/tokenizer_stages.h"
 
 namespace pipeline {
+
+const std::vector<ExportFormat>& ExportFormats() {
+  static const std::vector<ExportFormat> formats = {
+      PackedExport(), TfdsExport(), JsonlExport(), BertExport(), TfdataExport(),
+  };
+  return formats;
+}
 
 // Stages in the order in which a pipeline usually runs them.
 Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
@@ -29,6 +40,12 @@ Registry BuiltinStages(const DictionaryPlaces& dictionaries) {
   types.push_back(EncodeType());
   for (const ExportFormat& format : ExportFormats()) types.push_back(format.stage);
   return Registry(std::move(types));
+}
+
+const StageTables& BuiltinTables() {
+  static const Registry types = BuiltinStages();
+  static const StageTables tables = {types, ExportFormats()};
+  return tables;
 }
 
 }  // namespace pipeline

@@ -14,12 +14,8 @@ void Count(Batch& batch) {
 
 }  // namespace
 
-BarrierSource::BarrierSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
-                             std::function<bool(std::uint32_t)> wanted, std::size_t batch_bytes)
-    : stream_(std::move(stream)),
-      partition_bytes_(partition_bytes),
-      wanted_(std::move(wanted)),
-      batch_bytes_(batch_bytes) {}
+BarrierSource::BarrierSource(std::uint64_t partition_bytes, const BarrierRequest& request)
+    : partition_bytes_(partition_bytes), wanted_(request.wanted), batch_bytes_(request.batch_bytes) {}
 
 Result<bool> BarrierSource::Next(Batch& batch) {
   batch.partition = {0, partition_};
@@ -41,13 +37,26 @@ Result<bool> BarrierSource::Next(Batch& batch) {
 
 std::optional<InputEnd> BarrierSource::End() const {
   if (!ended_) return std::nullopt;
-  return InputEnd{partition_, text_bytes_, documents_, stream_->Outside()};
+  return InputEnd{partition_, text_bytes_, documents_, Outside()};
 }
 
 Result<bool> BarrierSource::FindRecord() {
-  if (held_) return true;
-  ASSIGN_OR_RETURN(held_, stream_->Next());
-  return held_;
+  while (!next_document_) {
+    if (row_ < read_.size()) {
+      next_document_ = DocumentOf(read_, row_);
+      if (!next_document_) ++row_;
+      continue;
+    }
+    if (!output_) {
+      ASSIGN_OR_RETURN(output_, OpenNext());
+      if (!output_) return false;
+    }
+    read_.Clear(1);
+    row_ = 0;
+    ASSIGN_OR_RETURN(const bool more, Read(*output_, read_));
+    if (!more) output_.reset();
+  }
+  return true;
 }
 
 /// Ends the partition with `batch`; false: the partition is not wanted.
@@ -66,17 +75,16 @@ bool BarrierSource::Close(Batch& batch) {
 
 /// Moves the record into `batch`; false: the batch is full, and the record stays.
 bool BarrierSource::Take(Batch& batch) {
-  const Batch& from = stream_->batch();
-  const std::size_t bytes = from.text[stream_->row()].size();
+  const std::size_t bytes = read_.text[row_].size();
   const bool wanted = wanted_(partition_);
   if (wanted && batch.size() > 0 && batch.text.bytes() + batch.size() + bytes >= batch_bytes_) {
     Count(batch);
     return false;
   }
   if (NewDocument()) ++documents_;
-  document_ = stream_->document();
+  document_ = std::exchange(next_document_, std::nullopt);
   if (wanted) {
-    batch.AppendRow(from, stream_->row());
+    batch.AppendRow(read_, row_);
     RecordHead& head = batch.heads.back();
     head.index = records_;
     head.sub = 0;
@@ -85,7 +93,7 @@ bool BarrierSource::Take(Batch& batch) {
   ++records_;
   bytes_ += bytes;
   text_bytes_ += bytes;
-  held_ = false;
+  ++row_;
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Divides a stream of records from many partitions into new partitions.
+// Divides the records of many partition outputs into new partitions.
 #pragma once
 
 #include <cstddef>
@@ -7,49 +7,49 @@
 #include <memory>
 #include <optional>
 
+#include "dag/records/barrier_stage.h"
 #include "dag/records/batch.h"
 #include "dag/records/source.h"
 
 namespace pipeline {
 
-/// Bytes of text in a batch that is read for such a stream.
+/// Bytes of text in a batch that is read from a partition output.
 inline constexpr std::size_t kBarrierReadBytes = 256 << 10;
 
-/// Records one by one, always in the same order. One thread at a time.
-class RecordStream {
- public:
-  virtual ~RecordStream() = default;
-  /// Moves to the next record, the first call to the first one; false: no record is left.
-  virtual Result<bool> Next() = 0;
-  /// The position of the record; valid after Next returned true.
-  virtual const Batch& batch() const = 0;
-  virtual std::size_t row() const = 0;
-  /// Increases from document to document.
-  virtual std::uint64_t document() const = 0;
-  /// Counts for the end of the input: the reasons of records that were not given.
-  virtual StageCounts Outside() const = 0;
-};
-
 /// A Source of input 0 whose partitions end at a document's end once they hold `partition_bytes` of text.
-/// Borders and records depend only on the stream; unwanted partitions are skipped.
-class BarrierSource final : public Source {
+/// Borders and records depend only on what the derived class reads; unwanted partitions are skipped. One
+/// thread at a time.
+class BarrierSource : public Source {
  public:
-  BarrierSource(std::unique_ptr<RecordStream> stream, std::uint64_t partition_bytes,
-                std::function<bool(std::uint32_t partition)> wanted, std::size_t batch_bytes);
-  Result<bool> Next(Batch& batch) override;
-  std::optional<InputEnd> End() const override;
+  /// Takes `wanted` and `batch_bytes` of the request.
+  BarrierSource(std::uint64_t partition_bytes, const BarrierRequest& request);
+  Result<bool> Next(Batch& batch) final;
+  std::optional<InputEnd> End() const final;
 
  private:
+  /// Opens the partition output that is read next; null: none is left.
+  virtual Result<std::unique_ptr<Source>> OpenNext() = 0;
+  /// Reads the next batch of `output`, the last one that was opened; false: it has no more.
+  virtual Result<bool> Read(Source& output, Batch& batch) = 0;
+  /// Called once for each record. Returns its document, a number that increases from document to document;
+  /// absent: the record is left out.
+  virtual std::optional<std::uint64_t> DocumentOf(const Batch& batch, std::size_t row) = 0;
+  /// Counts for the end of the input: the reasons of records that were left out.
+  virtual StageCounts Outside() const = 0;
+
   Result<bool> FindRecord();
-  bool NewDocument() const { return !document_ || stream_->document() != *document_; }
+  bool NewDocument() const { return next_document_ != document_; }
   bool Close(Batch& batch);
   bool Take(Batch& batch);
 
-  const std::unique_ptr<RecordStream> stream_;
   const std::uint64_t partition_bytes_;
   const std::function<bool(std::uint32_t)> wanted_;
   const std::size_t batch_bytes_;
-  bool held_ = false;                      // the stream is at a record that was not taken yet
+  std::unique_ptr<Source> output_;  // null between two partition outputs
+  Batch read_;                      // of output_
+  std::size_t row_ = 0;             // of read_
+  // Of the record at row_; absent: it was taken, or was not looked at yet.
+  std::optional<std::uint64_t> next_document_;
   std::optional<std::uint64_t> document_;  // of the last record taken
   std::uint32_t partition_ = 0;
   std::uint64_t records_ = 0;  // of the partition

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dag/pipeline_file/stage_file.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/mutex.h"
 #include "base/str.h"
 #include "stages/lines/command_run.h"
@@ -13,6 +14,8 @@
 namespace pipeline {
 
 namespace {
+
+constexpr std::string_view kMember = "text";
 
 constexpr std::size_t kKeyBytes = 1024;  // the first bytes of a document, which make its key
 constexpr std::string_view kSameLines =
@@ -275,6 +278,32 @@ class ExecSource final : public Source {
 };
 
 }  // namespace
+
+Status AppendExecLine(ExecFraming framing, std::string_view text, std::string& out) {
+  if (framing == ExecFraming::kJson) {
+    out += "{\"text\":";
+    AppendJsonString(out, text);
+    out += "}\n";
+    return {};
+  }
+  if (text.find('\n') != std::string_view::npos)
+    return Status(Code::kInvalidArgument, "holds a line end and cannot be a line; use `framing: json`");
+  out.append(text).push_back('\n');
+  return {};
+}
+
+Status ReadExecLine(ExecFraming framing, std::string_view line, std::string& text) {
+  if (framing == ExecFraming::kLines) {
+    text = line;
+    return {};
+  }
+  const Result<Json> json = Json::Parse(line);
+  if (!json.ok()) return Status(Code::kInvalidArgument, StrCat("is not JSON: ", json.status().message()));
+  const Json& member = (*json)[kMember];
+  if (!member.is_string()) return Status(Code::kInvalidArgument, "is no JSON object with a member \"text\"");
+  text = member.AsString();
+  return {};
+}
 
 std::unique_ptr<Source> OpenExecSource(const ExecRule& rule, ReaderRequest request) {
   return std::make_unique<ExecSource>(rule, std::move(request));

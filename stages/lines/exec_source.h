@@ -1,4 +1,5 @@
-// The records that a command makes from one partition.
+// The records that a command makes from one partition, and the lines that it reads and writes. Rules:
+// stages/lines/exec.md.
 #pragma once
 
 #include <chrono>
@@ -6,13 +7,23 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/status.h"
 #include "dag/records/reader_stage.h"
-#include "stages/lines/exec_line.h"
 
 namespace pipeline {
+
+enum class ExecFraming : std::uint8_t { kLines, kJson };
+
+/// Appends `text` as a line with its LF. kInvalidArgument: with kLines, the text contains an LF.
+Status AppendExecLine(ExecFraming framing, std::string_view text, std::string& out);
+
+/// Replaces `text` with the text of `line` (without its LF). kInvalidArgument: with kJson, the line is not
+/// an object with a text.
+Status ReadExecLine(ExecFraming framing, std::string_view line, std::string& text);
 
 /// The configuration of the stage, see stages/lines/exec.md.
 struct ExecRule {

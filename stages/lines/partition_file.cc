@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,28 +17,27 @@ namespace {
 
 constexpr std::string_view kSuffix = ".part";
 
-/// The columns of a Batch that a schema can name.
-enum class BatchColumn : std::uint8_t { kText, kLabel, kFields, kCuts, kIds, kIdEnds, kSplit };
-
+/// A column that a schema can name, and its member of a Batch; none: batch.split.
 struct KnownColumn {
   std::string_view name;
   ColumnType type;
   PartitionColumnType file;
-  BatchColumn batch;
+  BytesColumn Batch::*bytes = nullptr;
+  U32ListColumn Batch::*numbers = nullptr;
 };
 constexpr std::array<KnownColumn, 7> kKnownColumns = {{
-    {"text", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kText},
-    {"label", ColumnType::kUtf8, PartitionColumnType::kUtf8, BatchColumn::kLabel},
-    {"fields", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kFields},
-    {"cuts", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kCuts},
-    {"ids", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIds},
-    {"id_ends", ColumnType::kU32List, PartitionColumnType::kU32List, BatchColumn::kIdEnds},
-    {"split", ColumnType::kU8, PartitionColumnType::kU8, BatchColumn::kSplit},
+    {"text", ColumnType::kUtf8, PartitionColumnType::kUtf8, &Batch::text},
+    {"label", ColumnType::kUtf8, PartitionColumnType::kUtf8, &Batch::label},
+    {"fields", ColumnType::kU32List, PartitionColumnType::kU32List, nullptr, &Batch::fields},
+    {"cuts", ColumnType::kU32List, PartitionColumnType::kU32List, nullptr, &Batch::cuts},
+    {"ids", ColumnType::kU32List, PartitionColumnType::kU32List, nullptr, &Batch::ids},
+    {"id_ends", ColumnType::kU32List, PartitionColumnType::kU32List, nullptr, &Batch::id_ends},
+    {"split", ColumnType::kU8, PartitionColumnType::kU8},
 }};
 
 struct Columns {
   PartitionColumns file;
-  std::vector<BatchColumn> batch;  // parallel
+  std::vector<KnownColumn> batch;  // parallel
 };
 
 Result<Columns> ColumnsOf(const Schema& schema) {
@@ -52,30 +50,9 @@ Result<Columns> ColumnsOf(const Schema& schema) {
       return Status(Code::kInternal,
                     StrCat("partition file: batches have no column '", entry.first, "' of this type"));
     columns.file.push_back({entry.first, known->file});
-    columns.batch.push_back(known->batch);
+    columns.batch.push_back(*known);
   }
   return columns;
-}
-
-/// Returns a column of bytes; null: the column is of another kind. NumbersOf does the same for lists of
-/// numbers.
-template <class AnyBatch>
-auto* BytesOf(AnyBatch& batch, BatchColumn column) {
-  using Bytes = std::remove_reference_t<decltype((batch.text))>;
-  Bytes* none = nullptr;
-  return column == BatchColumn::kText ? &batch.text : column == BatchColumn::kLabel ? &batch.label : none;
-}
-template <class AnyBatch>
-auto* NumbersOf(AnyBatch& batch, BatchColumn column) {
-  using Numbers = std::remove_reference_t<decltype((batch.ids))>;
-  Numbers* none = nullptr;
-  switch (column) {
-    case BatchColumn::kFields: return &batch.fields;
-    case BatchColumn::kCuts: return &batch.cuts;
-    case BatchColumn::kIds: return &batch.ids;
-    case BatchColumn::kIdEnds: return &batch.id_ends;
-    default: return none;
-  }
 }
 
 /// Views a batch as the rows of a partition file. The views point into the batch and this object. Reused.
@@ -86,11 +63,11 @@ class BatchRows {
     for (const RecordHead& head : batch.heads)
       heads_.push_back({head.index, head.sub, head.document, head.key});
     views_.clear();
-    for (const BatchColumn column : columns.batch) {
-      if (const BytesColumn* bytes = BytesOf(batch, column))
-        views_.push_back({bytes->joined(), {}, bytes->ends(), {}});
-      else if (const U32ListColumn* numbers = NumbersOf(batch, column))
-        views_.push_back({{}, numbers->joined(), numbers->ends(), {}});
+    for (const KnownColumn& column : columns.batch) {
+      if (column.bytes)
+        views_.push_back({(batch.*column.bytes).joined(), {}, (batch.*column.bytes).ends(), {}});
+      else if (column.numbers)
+        views_.push_back({{}, (batch.*column.numbers).joined(), (batch.*column.numbers).ends(), {}});
       else
         views_.push_back({{}, {}, {}, batch.split});
     }
@@ -103,10 +80,10 @@ class BatchRows {
 };
 
 Status CheckColumns(const Batch& batch, const Columns& columns) {
-  for (const BatchColumn column : columns.batch) {
-    const BytesColumn* bytes = BytesOf(batch, column);
-    const U32ListColumn* numbers = NumbersOf(batch, column);
-    const std::size_t rows = bytes ? bytes->size() : numbers ? numbers->size() : batch.split.size();
+  for (const KnownColumn& column : columns.batch) {
+    const std::size_t rows = column.bytes     ? (batch.*column.bytes).size()
+                             : column.numbers ? (batch.*column.numbers).size()
+                                              : batch.split.size();
     if (rows != batch.size())
       return Status(Code::kInternal, StrCat("partition file: a column has ", rows, " rows in a batch of ",
                                             batch.size(), " records"));
@@ -225,7 +202,7 @@ class PartitionFileSource : public Source {
   bool Fits(const Batch& batch) const {
     std::size_t bytes = batch.text.bytes() + batch.size();  // records without text count, too
     for (std::size_t i = 0; i < columns_.batch.size(); ++i)
-      if (columns_.batch[i] == BatchColumn::kText) bytes += RowOf(i).second - RowOf(i).first;
+      if (columns_.batch[i].bytes == &Batch::text) bytes += RowOf(i).second - RowOf(i).first;
     return batch.size() == 0 || bytes < batch_bytes_;
   }
 
@@ -240,15 +217,15 @@ class PartitionFileSource : public Source {
     batch.heads.push_back({head.index, head.sub, head.document, head.key});
     for (std::size_t i = 0; i < columns_.batch.size(); ++i) {
       const PartitionRows::Column& column = rows_.columns[i];
-      if (BytesColumn* bytes = BytesOf(batch, columns_.batch[i])) {
-        const auto [begin, end] = RowOf(i);
-        bytes->Append(std::string_view(column.bytes).substr(begin, end - begin));
-      } else if (U32ListColumn* numbers = NumbersOf(batch, columns_.batch[i])) {
-        const auto [begin, end] = RowOf(i);
-        numbers->Append(std::span(column.numbers).subspan(begin, end - begin));
-      } else {
+      const KnownColumn& of_batch = columns_.batch[i];
+      const auto [begin, end] =
+          of_batch.bytes || of_batch.numbers ? RowOf(i) : std::pair<std::size_t, std::size_t>();
+      if (of_batch.bytes)
+        (batch.*of_batch.bytes).Append(std::string_view(column.bytes).substr(begin, end - begin));
+      else if (of_batch.numbers)
+        (batch.*of_batch.numbers).Append(std::span(column.numbers).subspan(begin, end - begin));
+      else
         batch.split.push_back(column.values[row_]);
-      }
     }
     ++row_;
   }

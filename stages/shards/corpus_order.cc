@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "dag/records/partition_output.h"
-#include "stages/shards/corpus_part.h"
 #include "stages/shards/shard_ranges.h"
 #include "stages/shards/shard_writer.h"
 
@@ -229,6 +228,37 @@ std::unique_ptr<GroupWriter> CorpusOrderPublication::OpenGroup(GroupRequest requ
 
 }  // namespace
 
+std::string CorpusPartName(PartitionId id, std::string_view split) {
+  return OutputName(id, StrCat('.', split, ".shard"));
+}
+
+std::string CorpusPartIndexName(PartitionId id, std::string_view split) {
+  return OutputName(id, StrCat('.', split, ".index"));
+}
+
+Result<std::optional<CorpusPart>> CorpusPartOf(const ShardRules& rules, const PartitionOutput& output,
+                                               const std::string& split) {
+  CorpusPart part;
+  const std::string wanted = CorpusPartName(output.id, split), index = CorpusPartIndexName(output.id, split);
+  for (const StoredObject& object : output.committed.objects) {
+    if (object.name == wanted) part.object = object;
+    if (object.name == index) part.index = object;
+  }
+  if (part.object.name.empty()) return std::nullopt;
+  const auto lacks = [&part](std::string_view what) {
+    return OutputError(part.object.name, Status(Code::kDataLoss, StrCat("its log line has no ", what)));
+  };
+  if (rules.index) {  // a row need not be a record of the partition
+    if (!part.index) return lacks("index of it");
+    part.records = part.index->bytes / IndexEntryBytes(rules.index_numbers());
+    return part;
+  }
+  const auto totals = output.splits.find(split);
+  if (totals == output.splits.end()) return lacks("totals of this split");
+  part.records = totals->second.records;
+  return part;
+}
+
 std::unique_ptr<Sink> NewCorpusOrderSink(Store& artifact, PartitionId id, const ShardRules& rules) {
   return std::make_unique<CorpusOrderSink>(artifact, id, rules);
 }
@@ -240,32 +270,20 @@ Result<std::unique_ptr<Publication>> PlanCorpusOrder(const ShardRules& rules, St
   std::vector<Shard> shards;
   std::vector<std::optional<CorpusPart>> origins;
   for (const std::string& split : rules.splits) {
-    const std::size_t first = shards.size();
+    std::vector<Digest> digests;  // of the outputs, one for each shard
     std::uint64_t records = 0;
     for (const PartitionOutput& output : outputs) {
       ASSIGN_OR_RETURN(std::optional<CorpusPart> origin, CorpusPartOf(rules, output, split));
       if (!origin) continue;
       records += origin->records;
-      shards.push_back({split, 0, 0, {}, output.committed.digest});
+      digests.push_back(output.committed.digest);
       origins.push_back(std::move(origin));
     }
     RETURN_IF_ERROR(CheckEvalBatch(rules, split, records));
-    if (shards.size() == first) {
-      shards.push_back({split, 0, 0, {}, {}});
-      origins.emplace_back();
-    }
-    const auto count = static_cast<std::uint32_t>(shards.size() - first);
-    for (std::uint32_t number = 0; number < count; ++number) {
-      Shard& shard = shards[first + number];
-      shard.number = number;
-      shard.count = count;
-      shard.object = rules.object_name(split, number, count);
-      shard.index = rules.index_name(split, number, count);
-      Hasher hasher;
-      hasher.UpdateField(split).UpdateU64(number).UpdateU64(count);
-      hasher.UpdateU64(shard.outputs.high).UpdateU64(shard.outputs.low);
-      shard.outputs = hasher.Finish();
-    }
+    if (digests.empty()) digests.emplace_back(), origins.emplace_back();
+    const auto count = static_cast<std::uint32_t>(digests.size());
+    for (std::uint32_t number = 0; number < count; ++number)
+      shards.push_back(ShardOf(rules, split, number, count, digests[number]));
   }
   return std::make_unique<CorpusOrderPublication>(rules, artifact, std::move(shards), std::move(origins));
 }

@@ -7,7 +7,7 @@
 
 #include "base/crc32c.h"
 #include "formats/coding.h"
-#include "stages/shards/corpus_part.h"
+#include "stages/shards/corpus_order.h"
 #include "stages/shards/shard_ranges.h"
 #include "stages/shards/shard_writer.h"
 
@@ -113,9 +113,9 @@ struct CorpusRows {
   std::uint64_t records = 0, bytes = 0;
 };
 
-class CorpusRangePublication final : public Publication {
+class CorpusRangePublication final : public RangePublication {
  public:
-  CorpusRangePublication(const ShardRules& rules, Store& artifact) : rules_(rules), artifact_(artifact) {}
+  using RangePublication::RangePublication;
 
   Status Plan(const std::vector<PartitionOutput>& outputs) {
     const ShardRules made_by = RulesOfRows(rules_);
@@ -133,18 +133,10 @@ class CorpusRangePublication final : public Publication {
         rows.bytes += part->object.bytes;
         rows.parts.push_back(std::move(*part));
       }
-      const auto written = static_cast<std::uint64_t>(static_cast<double>(rows.bytes) * rules_.growth);
-      ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, rows.records, written));
-      AppendShards(rules_, split, ranges, digest, shards_);
-      left_out_.push_back(ranges.left_out);
-      for (std::uint32_t shard = 0; shard < ranges.count; ++shard)
-        places_.push_back({splits_.size() - 1, ranges.of(shard)});
+      RETURN_IF_ERROR(AddShards(splits_.size() - 1, rows.records, rows.bytes, digest));
     }
     return {};
   }
-
-  const std::vector<Shard>& shards() const override { return shards_; }
-  double growth() const override { return rules_.growth; }
 
   std::vector<std::vector<std::size_t>> Groups(std::uint64_t) const override {
     std::vector<std::vector<std::size_t>> groups;
@@ -162,23 +154,10 @@ class CorpusRangePublication final : public Publication {
 
   std::unique_ptr<GroupWriter> OpenGroup(GroupRequest request) const override;
 
-  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override {
-    return rules_.describe(shards_, outputs, left_out_);
-  }
-
  private:
   class RangeWriter;
-  struct Place {
-    std::size_t split = 0;
-    ShardRange range;
-  };
 
-  const ShardRules rules_;
-  Store& artifact_;
   std::vector<CorpusRows> splits_;  // by number
-  std::vector<Shard> shards_;
-  std::vector<Place> places_;            // parallel
-  std::vector<std::uint64_t> left_out_;  // by split
 };
 
 class CorpusRangePublication::RangeWriter final : public GroupWriter {

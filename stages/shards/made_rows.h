@@ -1,11 +1,14 @@
-// Buffers rows that a Sink generates, and forwards them in batches to the Sink that stores them.
+// Buffers rows that a Sink generates, and forwards them in batches to the Sink that stores them. One such
+// Sink joins the records of a document into one row.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "dag/records/batch.h"
@@ -34,5 +37,15 @@ class MadeRows {
   const std::unique_ptr<Sink> sink_;
   Batch rows_;  // closed and not yet forwarded
 };
+
+struct DocumentRules {
+  std::string between;  // separates the payloads of two records of a document
+  /// Appends the payload of a document to `row`; `joined`: its records' payloads, separated by `between`.
+  std::function<Status(std::string_view joined, std::string& row)> finish;
+};
+
+/// Takes the batches of one partition and gives `rows` one record per document, with the head and split of
+/// its first record and only a payload. Holds one document in memory.
+std::unique_ptr<Sink> NewDocumentSink(std::unique_ptr<Sink> rows, DocumentRules rules);
 
 }  // namespace pipeline

@@ -1,6 +1,7 @@
 // The configuration keys of every stage that publishes shards, and the rules that they set.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "dag/pipeline_file/config.h"
@@ -24,5 +25,9 @@ ShardRules ShardRulesOf(const Json& config, std::vector<std::string> splits);
 
 /// For a stage's `check`: refuses numbers out of range, and rules that contradict each other.
 Status CheckShardKeys(const Json& config);
+
+/// The choice of TensorFlow Datasets (`_get_number_shards`): between 64 MiB and 1 GiB each. `framed_bytes`:
+/// of the split's records, frames included.
+std::uint32_t AutoShardCount(std::uint64_t framed_bytes, std::uint64_t records);
 
 }  // namespace pipeline

@@ -1,4 +1,4 @@
-// Recognizes the names that a stage gives its shards: for ObjectNames (dag/pipeline_file/object_names.h).
+// Recognizes the names that a stage gives its shards: for ObjectNames (dag/pipeline_file/stage_kinds.h).
 #pragma once
 
 #include <cstdint>

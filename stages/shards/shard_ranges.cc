@@ -38,18 +38,30 @@ Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, st
   return ranges;
 }
 
-void AppendShards(const ShardRules& rules, const std::string& split, const ShardRanges& ranges,
-                  const Digest& outputs, std::vector<Shard>& shards) {
+Shard ShardOf(const ShardRules& rules, const std::string& split, std::uint32_t number, std::uint32_t count,
+              const Digest& outputs) {
+  Hasher hasher;
+  hasher.UpdateField(split).UpdateU64(number).UpdateU64(count);
+  hasher.UpdateU64(outputs.high).UpdateU64(outputs.low);
+  return {split,           number,
+          count,           rules.object_name(split, number, count),
+          hasher.Finish(), rules.index_name(split, number, count)};
+}
+
+Status RangePublication::AddShards(std::size_t number, std::uint64_t records, std::uint64_t bytes,
+                                   const Digest& outputs) {
+  const std::string& split = rules_.splits[number];
+  const auto written = static_cast<std::uint64_t>(static_cast<double>(bytes) * rules_.growth);
+  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, written));
   if (ranges.left_out > 0)
     LogInfo(StrCat("split '", split, "': left out ", ranges.left_out, " of ", ranges.kept + ranges.left_out,
                    " rows, so that its ", ranges.count, " shards are equal"));
+  left_out_.push_back(ranges.left_out);
   for (std::uint32_t shard = 0; shard < ranges.count; ++shard) {
-    Hasher hasher;
-    hasher.UpdateField(split).UpdateU64(shard).UpdateU64(ranges.count);
-    hasher.UpdateU64(outputs.high).UpdateU64(outputs.low);
-    shards.push_back({split, shard, ranges.count, rules.object_name(split, shard, ranges.count),
-                      hasher.Finish(), rules.index_name(split, shard, ranges.count)});
+    shards_.push_back(ShardOf(rules_, split, shard, ranges.count, outputs));
+    places_.push_back({number, ranges.of(shard)});
   }
+  return {};
 }
 
 Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records) {

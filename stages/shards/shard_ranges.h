@@ -33,10 +33,38 @@ struct ShardRanges {
 Result<ShardRanges> RangesOf(const ShardRules& rules, std::string_view split, std::uint64_t records,
                              std::uint64_t bytes);
 
-/// Appends the shards of `split`, which have these ranges of the rows of the partition outputs `outputs`.
-/// Tells how many rows are left out.
-void AppendShards(const ShardRules& rules, const std::string& split, const ShardRanges& ranges,
-                  const Digest& outputs, std::vector<Shard>& shards);
+/// The shard `number` of `count` of a split, made of the rows of the partition outputs `outputs`.
+Shard ShardOf(const ShardRules& rules, const std::string& split, std::uint32_t number, std::uint32_t count,
+              const Digest& outputs);
+
+/// Shards that are ranges of all rows of their split.
+class RangePublication : public Publication {
+ public:
+  RangePublication(const ShardRules& rules, Store& artifact) : rules_(rules), artifact_(artifact) {}
+  const std::vector<Shard>& shards() const final { return shards_; }
+  double growth() const final { return rules_.growth; }
+  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const final {
+    return rules_.describe(shards_, outputs, left_out_);
+  }
+
+ protected:
+  struct Place {  // position of a shard
+    std::size_t split = 0;
+    ShardRange range;
+  };
+
+  /// Called for each split in their order, which has these rows of the partition outputs `outputs`, and so
+  /// many payload bytes without the numbers of an index. Tells how many rows are left out.
+  Status AddShards(std::size_t split, std::uint64_t records, std::uint64_t bytes, const Digest& outputs);
+
+  const ShardRules rules_;
+  Store& artifact_;
+  std::vector<Shard> shards_;
+  std::vector<Place> places_;  // parallel
+
+ private:
+  std::vector<std::uint64_t> left_out_;  // rows in no shard, by split
+};
 
 /// kFailedPrecondition: a split other than train has fewer rows than `eval_batch`.
 Status CheckEvalBatch(const ShardRules& rules, std::string_view split, std::uint64_t records);

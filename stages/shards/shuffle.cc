@@ -42,7 +42,9 @@ Result<std::unique_ptr<ShufflePublication>> ShufflePublication::Plan(const Shard
       bytes += bin.bytes;
     }
     split.positions.push_back(position);
-    RETURN_IF_ERROR(plan->AddShards(number, bytes, all.Finish()));
+    // The numbers for the index are part of no shard.
+    bytes -= position * rules.index_numbers() * sizeof(std::uint32_t);
+    RETURN_IF_ERROR(plan->AddShards(number, position, bytes, all.Finish()));
   }
   return plan;
 }
@@ -86,19 +88,6 @@ Result<Digest> ShufflePublication::AddSpillFile(PartitionId id, const StoredObje
     splits_[split.number].parts.push_back({object, index.compressed, std::move(split.frames)});
   }
   return index.digest;
-}
-
-Status ShufflePublication::AddShards(std::size_t number, std::uint64_t bytes, const Digest& outputs) {
-  const std::string& split = rules_.splits[number];
-  const std::uint64_t records = splits_[number].records();
-  // The numbers for the index are part of no shard.
-  const std::uint64_t kept = bytes - records * rules_.index_numbers() * sizeof(std::uint32_t);
-  const auto written = static_cast<std::uint64_t>(static_cast<double>(kept) * rules_.growth);
-  ASSIGN_OR_RETURN(const ShardRanges ranges, RangesOf(rules_, split, records, written));
-  left_out_.push_back(ranges.left_out);
-  AppendShards(rules_, split, ranges, outputs, shards_);
-  for (std::uint32_t shard = 0; shard < ranges.count; ++shard) places_.push_back({number, ranges.of(shard)});
-  return {};
 }
 
 std::vector<std::vector<std::size_t>> ShufflePublication::Groups(std::uint64_t memory_bytes) const {
@@ -175,10 +164,6 @@ class ShufflePublication::BucketWriter final : public GroupWriter {
 
 std::unique_ptr<GroupWriter> ShufflePublication::OpenGroup(GroupRequest request) const {
   return std::make_unique<BucketWriter>(*this, std::move(request));
-}
-
-Result<Sidecars> ShufflePublication::Describe(const std::vector<ShardOutput>& outputs) const {
-  return rules_.describe(shards_, outputs, left_out_);
 }
 
 }  // namespace pipeline

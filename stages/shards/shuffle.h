@@ -17,41 +17,28 @@ namespace pipeline {
 /// A group belongs to a bucket, a range of bins of about a quarter of the memory: it has every shard
 /// whose first row is in the bucket. Its last shard may continue into the next buckets. So a row is
 /// read about once, and about twice at most, for any number of shards.
-class ShufflePublication : public Publication {
+class ShufflePublication final : public RangePublication {
  public:
   /// Reads the index of every spill. An error in a spill names it (dag/records/partition_output.h). The
   /// result uses a copy of `rules` and `artifact` itself, which must outlive it.
   static Result<std::unique_ptr<ShufflePublication>> Plan(const ShardRules& rules, Store& artifact,
                                                           std::vector<PartitionOutput> outputs);
 
-  const std::vector<Shard>& shards() const override { return shards_; }
-  double growth() const override { return rules_.growth; }
   std::vector<std::vector<std::size_t>> Groups(std::uint64_t memory_bytes) const override;
   std::unique_ptr<GroupWriter> OpenGroup(GroupRequest request) const override;
-  Result<Sidecars> Describe(const std::vector<ShardOutput>& outputs) const override;
 
   /// The cost of all groups so far, and of reading the spill indexes.
   const MergeCounters& counters() const { return counters_; }
 
  private:
   class BucketWriter;
-  struct Place {  // position of a shard
-    std::size_t split = 0;
-    ShardRange range;
-  };
-  ShufflePublication(const ShardRules& rules, Store& artifact) : rules_(rules), artifact_(artifact) {}
+  using RangePublication::RangePublication;
   Status AddSpill(const PartitionOutput& output, std::vector<std::vector<SpillBin>>& bins);
   Result<Digest> AddSpillFile(PartitionId id, const StoredObject& stored,
                               std::vector<std::vector<SpillBin>>& bins);
-  Status AddShards(std::size_t split, std::uint64_t bytes, const Digest& outputs);
 
-  const ShardRules rules_;
-  Store& artifact_;
   std::vector<SpilledSplit> splits_;  // by number
-  std::vector<Shard> shards_;
-  std::vector<Place> places_;            // parallel
-  std::vector<std::uint64_t> left_out_;  // rows in no shard, by split
-  mutable MergeCounters counters_;       // atomics
+  mutable MergeCounters counters_;    // atomics
 };
 
 }  // namespace pipeline

@@ -3,19 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/str.h"
 #include "dag/records/partition_output.h"
 #include "formats/spill_file.h"
 #include "stages/shards/measured_writer.h"
-#include "stages/shards/shuffle_hash.h"
 
 namespace pipeline {
 
 namespace {
+
+template <class Unsigned>
+char* Put(char* at, Unsigned number) {
+  for (std::size_t i = 0; i < sizeof(Unsigned); ++i) *at++ = static_cast<char>(number >> (8 * i));
+  return at;
+}
 
 constexpr std::size_t kLeastFrameBytes = 4 << 10;  // shorter frames would make the index too large
 
@@ -88,7 +95,7 @@ class SpillSink : public Sink {
   Status CommitPart(const std::string& name) {
     if (rows_.size() > UINT32_MAX)
       return Status(Code::kResourceExhausted,
-                    StrCat("shuffle: partition ", OutputName(id_, ""), " has ", rows_.size(),
+                    StrCat("shuffle: partition ", PartitionName(id_), " has ", rows_.size(),
                            " records, more than 4294967295; lower `partition` of the source"));
     ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredWriter> object,
                      MeasuredWriter::Create(artifact_, name, Condition::ReplaceAny()));
@@ -146,6 +153,16 @@ class SpillSink : public Sink {
 };
 
 }  // namespace
+
+std::uint64_t ShuffleHash(std::uint64_t seed, PartitionId partition, std::uint64_t index, std::uint32_t sub) {
+  char packed[28];
+  char* at = Put(packed, seed);
+  at = Put(at, partition.input);
+  at = Put(at, partition.partition);
+  at = Put(at, index);
+  Put(at, sub);
+  return Hash64(std::string_view(packed, sizeof(packed)));
+}
 
 Digest SpillsDigest(const std::vector<Digest>& parts) {
   if (parts.size() == 1) return parts.front();

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_reader.h"
 #include "base/mutex.h"
-#include "base/repeating_reader.h"
 
 namespace pipeline {
 
@@ -70,7 +70,7 @@ class BlockStream : public RepeatingReader {
     if (!block_) {
       const XzBlock& block = index_.blocks[next_++];
       ASSIGN_OR_RETURN(ByteReader* const input, file_.At(block));
-      block_.emplace(block, *input);
+      block_ = NewXzBlockReader(block, *input);
     }
     if (pass_ > 0) {
       passed_.resize(kSkippedBytes);
@@ -89,7 +89,7 @@ class BlockStream : public RepeatingReader {
   std::size_t next_;        // the next block to open
   std::uint64_t pass_ = 0;  // bytes of the first block before the wanted ones
   std::string passed_;
-  std::optional<XzBlockReader> block_;  // that is being decoded
+  std::unique_ptr<ByteReader> block_;  // that is being decoded; null: none
 };
 
 /// Decodes several blocks at the same time, each on a thread of its own.
@@ -186,14 +186,14 @@ class BlockDecoder : public ByteReader {
 
   Status DecodeBlock(Slot& slot, const std::stop_token& stop) {
     HeldBytes bytes(slot.bytes);
-    XzBlockReader reader(*slot.block, bytes);
+    const std::unique_ptr<ByteReader> reader = NewXzBlockReader(*slot.block, bytes);
     slot.text.resize(slot.block->raw_bytes);
     std::array<char, 1> end{};
     for (std::size_t decoded = 0;;) {
       if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
       std::span<char> out = std::span(slot.text).subspan(decoded);
       out = out.empty() ? std::span<char>(end) : out.first(std::min(out.size(), kStopBytes));
-      ASSIGN_OR_RETURN(const std::size_t got, reader.Read(out));
+      ASSIGN_OR_RETURN(const std::size_t got, reader->Read(out));
       if (got == 0) return {};
       decoded += got;
       const Lock lock(mutex_);

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/counting_file.h"
+#include "base/byte_reader.h"
 #include "base/damaged_bytes.h"
 #include "base/str.h"
 #include "formats/known_format.h"
@@ -124,9 +124,10 @@ Status DecodedInput::FindArchive(const InputRules& rules, std::string_view name,
   archive_rules_.by_letters = rules.by_letters;
   members_ = std::make_shared<MemberBorders>();
   bytes_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
-  file_ = std::make_shared<CountingFile>(std::move(file_), [bytes = bytes_read_](std::size_t read) {
-    bytes->fetch_add(read, std::memory_order_relaxed);
-  });
+  file_ = std::make_shared<CountingFile>(std::move(file_),
+                                         [bytes = bytes_read_](std::uint64_t, std::string_view read) {
+                                           bytes->fetch_add(read.size(), std::memory_order_relaxed);
+                                         });
   return {};
 }
 
@@ -184,7 +185,7 @@ Result<std::unique_ptr<ByteReader>> DecodedInput::Read(RawRange range, std::opti
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> bytes, ReadBytes({0, kNoLimit}, {}, stop));
     ASSIGN_OR_RETURN(archive, OpenTar(std::move(bytes)));
   }
-  auto text = std::make_unique<ArchiveText>(
+  auto text = NewArchiveText(
       std::move(archive), archive_rules_,
       [read = bytes_read_] { return read->load(std::memory_order_relaxed); }, file_->size(), members_);
   return std::make_unique<CheckedReads>(std::make_unique<WholeReads>(std::move(text)));

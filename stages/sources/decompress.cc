@@ -17,35 +17,6 @@ namespace pipeline {
 
 namespace {
 
-class Decompress : public SourceStage {
- public:
-  Decompress(const LineRules& rules, InputRules input, const Subset& subset, InvalidUtf8 invalid,
-             std::vector<FaultBound> bounds)
-      : rules_(rules),
-        input_(std::move(input)),
-        subset_(subset),
-        repair_(invalid, rules.space_is_blank),
-        bounds_(std::move(bounds)) {}
-
-  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
-    return OpenLineSource(std::move(request), rules_, input_, subset_);
-  }
-  const Transform* repair() const override { return &repair_; }
-  std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
-  std::vector<FaultBound> bounds() const override { return bounds_; }
-  std::optional<std::uint64_t> LineOf(const InputFile& file, PartitionId id, std::uint64_t index,
-                                      const std::stop_token& stop) const override {
-    return LineOfRecord(file, rules_, input_, id.partition, index, stop);
-  }
-
- private:
-  const LineRules rules_;
-  const InputRules input_;
-  const Subset subset_;
-  const Utf8Repair repair_;
-  const std::vector<FaultBound> bounds_;
-};
-
 Status CheckDecompress(const Json& config, Schema& schema) {
   RETURN_IF_ERROR(CheckInputKeys(config));
   RETURN_IF_ERROR(CheckCutKeys(config));
@@ -55,20 +26,21 @@ Status CheckDecompress(const Json& config, Schema& schema) {
 
 Result<std::unique_ptr<SourceStage>> MakeDecompress(const StageContext& context) {
   const Json& config = context.config;
-  LineRules rules;
+  auto stage = std::make_unique<LineStage>();
+  LineRules& rules = stage->rules;
   ReadCutKeys(config, rules);
   rules.space_is_blank = rules.cr_may_end_lines = ReadingRulesOf(config) >= 2;
   rules.documents = config["documents"].AsString() == "line" ? Documents::kLine : Documents::kBlankLine;
   rules.max_document_bytes = static_cast<std::uint64_t>(config["max_document_bytes"].AsInt());
-  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  std::vector<FaultBound> bounds;
-  if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
-  if (rules.on_long == OnLong::kQuarantine) bounds.push_back(LongLinesBound(config));
-  InputRules input = InputRulesOf(config, "format");
-  if (ReadingRulesOf(config) >= 2 && input.forms == TextForms::kRows)
-    input.forms = input.archive.forms = TextForms::kProse;
-  return WithFileSplits(config, std::make_unique<Decompress>(rules, std::move(input), subset,
-                                                             InvalidUtf8Of(config), std::move(bounds)));
+  ASSIGN_OR_RETURN(stage->subset, SubsetOf(config));
+  stage->text_of_lines = std::make_unique<Utf8Repair>(InvalidUtf8Of(config), rules.space_is_blank);
+  if (std::optional<FaultBound> invalid = InvalidLinesBound(config))
+    stage->faults.push_back(*std::move(invalid));
+  if (rules.on_long == OnLong::kQuarantine) stage->faults.push_back(LongLinesBound(config));
+  stage->input = InputRulesOf(config, "format");
+  if (ReadingRulesOf(config) >= 2 && stage->input.forms == TextForms::kRows)
+    stage->input.forms = stage->input.archive.forms = TextForms::kProse;
+  return WithFileSplits(config, std::move(stage));
 }
 
 }  // namespace

@@ -59,11 +59,6 @@ class ExampleSource : public Source {
   }
 
  private:
-  struct Bad {
-    std::string_view reason;  // empty: it is good
-    std::string why;
-  };
-
   /// Returns the offset of the next record in the file.
   std::uint64_t at() const { return records_->offset(); }
 
@@ -133,7 +128,7 @@ class ExampleSource : public Source {
     ++taken_.records_in;
     taken_.bytes_in += record.size();
     text_.clear(), label_.clear(), absent_.clear();
-    const Bad bad = Read(record);
+    const BadRow bad = Read(record);
     const auto tell_absent = [&] {
       for (const std::string& name : absent_) {
         taken_.Add(name);
@@ -175,7 +170,7 @@ class ExampleSource : public Source {
   }
 
   // Fills text_ and label_ unless the record is bad.
-  Bad Read(std::string_view record) {
+  BadRow Read(std::string_view record) {
     const Result<TfExample> example = ParseTfExample(record);
     if (!example.ok()) return {"dropped_example", std::string(example.status().message())};
     bool first = true;
@@ -185,30 +180,23 @@ class ExampleSource : public Source {
       const bool absent = found == example->end() || IsEmpty(found->second);
       if (absent && !rules_.may_lack) return Missing(name, *example);
       if (found == example->end()) absent_.push_back(AbsentColumn(name));
-      if (absent) {
-        if (rules_.fields && !std::exchange(first, false)) text_.push_back('\n');
-        continue;
-      }
-      const TfBytesList* const values = std::get_if<TfBytesList>(&found->second);
-      if (values == nullptr)
-        return {"dropped_wrong_type", StrCat("feature '", name, "' has numbers, and a text is bytes")};
       field_.clear();
-      for (std::size_t i = 0; i < values->size(); ++i) {
-        if (i > 0) field_.push_back('\n');
-        field_.append((*values)[i]);
+      if (!absent) {
+        const TfBytesList* const values = std::get_if<TfBytesList>(&found->second);
+        if (values == nullptr)
+          return {"dropped_wrong_type", StrCat("feature '", name, "' has numbers, and a text is bytes")};
+        for (std::size_t i = 0; i < values->size(); ++i) {
+          if (i > 0) field_.push_back('\n');
+          field_.append((*values)[i]);
+        }
       }
-      if (rules_.may_lack && !rules_.fields && field_.empty()) continue;
-      if (!std::exchange(first, false)) text_.push_back('\n');
-      if (rules_.fields)
-        blank_lines_ += AppendOnOneLine(field_, rules_.space_is_blank, text_);
-      else
-        text_ += field_;
+      blank_lines_ += AppendPart(rules_, field_, first, text_);
     }
     if (!absent_.empty() && absent_.size() == rules_.text.size()) return {kNoText, {}};
-    return rules_.label.empty() ? Bad() : ReadLabel(*example);
+    return rules_.label.empty() ? BadRow() : ReadLabel(*example);
   }
 
-  Bad ReadLabel(const TfExample& example) {
+  BadRow ReadLabel(const TfExample& example) {
     const auto found = example.find(rules_.label);
     if (found == example.end() || IsEmpty(found->second)) return Missing(rules_.label, example);
     if (const auto* bytes = std::get_if<TfBytesList>(&found->second); bytes && bytes->size() == 1) {
@@ -242,7 +230,7 @@ class ExampleSource : public Source {
         feature);
   }
 
-  static Bad Missing(std::string_view name, const TfExample& example) {
+  static BadRow Missing(std::string_view name, const TfExample& example) {
     std::string names;
     for (const auto& [feature, values] : example) names += StrCat(names.empty() ? "" : ", ", feature);
     return {"dropped_no_field", StrCat("has no value of feature '", name, "'; its features are ",

@@ -9,17 +9,12 @@
 
 #include "dag/pipeline_file/subset.h"
 #include "dag/records/source.h"
+#include "stages/sources/row_columns.h"
 
 namespace pipeline {
 
-struct ExampleRules {
-  std::vector<std::string> text;    // features, joined by line breaks
-  bool fields = false;              // each feature is one line of the text
-  std::string label;                // a feature; empty: no label
+struct ExampleRules : TextRules {
   std::vector<std::string> labels;  // names by label number; empty: labels are taken as they are
-  bool fail = false;                // fail on a bad record instead of setting it aside
-  bool may_lack = false;            // an absent feature of text is as an empty one, and no fault
-  bool space_is_blank = false;      // as in LineRules, of the lines of fields
   Subset subset;
   std::uint64_t partition_bytes = std::uint64_t{64} << 20;
   std::uint64_t max_record_bytes = std::uint64_t{8} << 20;

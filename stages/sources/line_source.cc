@@ -10,7 +10,6 @@
 #include "stages/sources/line_number.h"
 #include "stages/sources/line_reasons.h"
 #include "stages/sources/member_pieces.h"
-#include "stages/sources/read_ahead.h"
 #include "stages/sources/scan_note.h"
 
 namespace pipeline {
@@ -63,9 +62,9 @@ class LineSource : public Source {
     if (reader == nullptr) {
       ASSIGN_OR_RETURN(reader, input_.Read({0, LastByte()}, std::nullopt, choice_, stop_.get_token()));
     }
-    auto ahead = std::make_unique<ReadAhead>(
-        std::move(reader), stop_,
-        request_.is_small ? ReadAhead::Where::kCallersThread : ReadAhead::Where::kOwnThread);
+    auto ahead =
+        ReadAhead::Open(std::move(reader), stop_,
+                        request_.is_small ? ReadAhead::Where::kCallersThread : ReadAhead::Where::kOwnThread);
     text_ = std::make_unique<MemberPieces>(std::move(ahead), input_.members());
     return {};
   }

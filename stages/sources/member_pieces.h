@@ -4,14 +4,32 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string_view>
+#include <utility>
 
+#include "base/byte_reader.h"
 #include "base/result.h"
 #include "dag/records/counts.h"
 #include "formats/archive_text.h"
-#include "stages/sources/read_ahead.h"
 
 namespace pipeline {
+
+/// Reads bytes front to back and returns views, not copies. One thread at a time.
+class ReadAhead {
+ public:
+  enum class Where : std::uint8_t { kOwnThread, kCallersThread };
+  /// Reads `input` on a new thread, up to 4 MiB ahead of the caller, or in Next, 64 KiB at a time. `stop`:
+  /// the source of the token that `input` was opened with; the destructor requests stop and waits for the
+  /// thread.
+  static std::unique_ptr<ReadAhead> Open(std::unique_ptr<ByteReader> input, std::stop_source stop,
+                                         Where where = Where::kOwnThread);
+  virtual ~ReadAhead() = default;
+
+  /// The next bytes, valid until the next call; empty: the end, also for all later calls. kCancelled soon
+  /// after any request to `stop`. After an error every call returns the same error.
+  virtual Result<std::string_view> Next() = 0;
+};
 
 /// One thread at a time.
 class MemberPieces {
@@ -23,8 +41,8 @@ class MemberPieces {
   };
 
   /// `members`: of the archive that `text` reads from its front; null: the input is none.
-  MemberPieces(std::unique_ptr<ReadAhead> text, std::shared_ptr<MemberBorders> members);
-  ~MemberPieces();
+  MemberPieces(std::unique_ptr<ReadAhead> text, std::shared_ptr<MemberBorders> members)
+      : text_(std::move(text)), members_(std::move(members)) {}
 
   Result<Piece> Next();
 

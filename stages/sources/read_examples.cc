@@ -1,23 +1,72 @@
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/str.h"
 #include "dag/pipeline_file/reading_rules.h"
-#include "stages/lines/label_names.h"
+#include "dag/records/transform.h"
+#include "formats/wiki40b.h"
+#include "stages/lines/labels.h"
 #include "stages/sources/example_source.h"
 #include "stages/sources/file_splits.h"
 #include "stages/sources/input_keys.h"
 #include "stages/sources/row_text.h"
 #include "stages/sources/source_stages.h"
-#include "stages/sources/wiki40b_text.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
+
+class Wiki40bWorker final : public Worker {
+ public:
+  Wiki40bWorker(bool titles, std::unique_ptr<Worker> text) : titles_(titles), text_(std::move(text)) {}
+
+  Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
+    lines_.Clear(), kept_.clear();
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      std::string& out = lines_.open_row();
+      const std::size_t begin = out.size();
+      AppendWiki40bLines(batch.text[row], titles_, out);
+      if (out.size() > begin) {
+        lines_.CloseRow();
+        kept_.push_back(static_cast<std::uint32_t>(row));
+        continue;
+      }
+      const RecordHead& head = batch.heads[row];
+      counts.Add("dropped_empty_text");
+      batch.quarantine.push_back(
+          {stage, head.index, head.sub, "dropped_empty_text", std::string(batch.text[row])});
+    }
+    if (kept_.size() < batch.size()) batch.KeepBesideText(kept_);
+    batch.text.Swap(lines_);
+    return text_->Apply(batch, stage, counts);
+  }
+
+ private:
+  const bool titles_;
+  const std::unique_ptr<Worker> text_;
+  BytesColumn lines_;
+  std::vector<std::uint32_t> kept_;
+};
+
+/// Takes articles of wiki40b, each with `sub` 0, and gives records of valid UTF-8.
+class Wiki40bText : public Transform {
+ public:
+  Wiki40bText(bool titles, RowTextRules rules) : titles_(titles), text_(std::move(rules)) {}
+  Result<std::unique_ptr<Worker>> NewWorker() const override {
+    ASSIGN_OR_RETURN(std::unique_ptr<Worker> text, text_.NewWorker());
+    return std::make_unique<Wiki40bWorker>(titles_, std::move(text));
+  }
+
+ private:
+  const bool titles_;
+  const RowText text_;
+};
 
 /// The reasons which show that the file has another form than expected.
 constexpr std::array<std::string_view, 4> kExampleFaults = {"dropped_example", "dropped_no_field",
@@ -34,14 +83,7 @@ class ReadExamples : public SourceStage {
   const Transform* repair() const override { return text_.get(); }
   std::vector<FaultBound> bounds() const override { return bounds_; }
   std::vector<NeededColumn> needed() const override {
-    std::vector<NeededColumn> needed;
-    for (const std::string& name : rules_.text)
-      needed.push_back({AbsentColumn(name),
-                        StrCat("feature '", Printable(name), "'"),
-                        "record",
-                        {kExampleFaults.begin(), kExampleFaults.end()},
-                        [name](std::string_view sample) { return AbsentFeatureAdvice(sample, name); }});
-    return needed;
+    return NeededColumns(rules_, "feature", "record", kExampleFaults, AbsentFeatureAdvice);
   }
 
  private:
@@ -88,18 +130,13 @@ Result<std::unique_ptr<SourceStage>> MakeReadExamples(const StageContext& contex
   rules.fields = AreFields(config);
   ASSIGN_OR_RETURN(rules.labels, LabelNames(config));
   rules.fail = config["on_bad_row"].AsString() == "fail";
+  rules.may_lack = rules.space_is_blank = ReadingRulesOf(config) >= 2;
   ASSIGN_OR_RETURN(rules.subset, SubsetOf(config));
   rules.partition_bytes = static_cast<std::uint64_t>(config["partition"].AsInt());
   rules.max_record_bytes = static_cast<std::uint64_t>(config["max_record_bytes"].AsInt());
-  RowTextRules text;
-  text.text = rules.text;
-  text.label = rules.label;
-  text.fields = rules.fields;
+  RowTextRules text{rules};
   text.invalid = InvalidUtf8Of(config);
-  text.may_lack = text.space_is_blank = ReadingRulesOf(config) >= 2;
-  rules.may_lack = text.may_lack;
   const std::string first_text = rules.text.front();
-  rules.space_is_blank = text.space_is_blank;
   std::unique_ptr<const Transform> repair;
   if (HasMarkers(config))
     repair = std::make_unique<Wiki40bText>(config["titles"].AsBool(), std::move(text));

@@ -25,49 +25,6 @@ constexpr std::array<std::string_view, 6> kRowFaults = {"dropped_quotes",     "d
                                                         "dropped_json",       "dropped_no_field",
                                                         "dropped_wrong_type", "long_quarantined"};
 
-class ReadRows : public SourceStage {
- public:
-  ReadRows(const LineRules& rules, InputRules input, const Subset& subset, std::optional<ColumnRules> columns,
-           RowTextRules text, std::vector<FaultBound> bounds)
-      : rules_(rules),
-        input_(std::move(input)),
-        subset_(subset),
-        columns_(std::move(columns)),
-        text_columns_(text.text),
-        text_(std::move(text)),
-        bounds_(std::move(bounds)) {}
-
-  Result<std::unique_ptr<Source>> Open(SourceRequest request) const override {
-    return OpenLineSource(std::move(request), rules_, input_, subset_, columns_);
-  }
-  const Transform* repair() const override { return &text_; }
-  std::vector<bool> joined(const InputCuts& cuts) const override { return JoinedPartitions(cuts.note); }
-  std::vector<FaultBound> bounds() const override { return bounds_; }
-  std::optional<std::uint64_t> LineOf(const InputFile& file, PartitionId id, std::uint64_t index,
-                                      const std::stop_token& stop) const override {
-    return LineOfRecord(file, rules_, input_, id.partition, index, stop);
-  }
-  std::vector<NeededColumn> needed() const override {
-    std::vector<NeededColumn> needed;
-    for (const std::string& name : text_columns_)
-      needed.push_back({AbsentColumn(name),
-                        StrCat("column '", Printable(name), "'"),
-                        "row",
-                        {kRowFaults.begin(), kRowFaults.end()},
-                        [name](std::string_view sample) { return AbsentAdvice(sample, name); }});
-    return needed;
-  }
-
- private:
-  const LineRules rules_;
-  const InputRules input_;
-  const Subset subset_;
-  const std::optional<ColumnRules> columns_;  // absent: JSON
-  const std::vector<std::string> text_columns_;
-  const RowText text_;
-  const std::vector<FaultBound> bounds_;
-};
-
 bool IsJson(const Json& config) { return config["format"].AsString() == "jsonl"; }
 
 std::vector<std::string> TextColumns(const Json& config) {
@@ -124,40 +81,36 @@ Result<std::unique_ptr<SourceStage>> MakeReadRows(const StageContext& context) {
   text.may_lack = text.mends_surrogates = text.space_is_blank = text.finds_iso2022 =
       ReadingRulesOf(config) >= 2;
 
-  LineRules rules;
+  auto stage = std::make_unique<LineStage>();
+  LineRules& rules = stage->rules;
   ReadCutKeys(config, rules);
   rules.space_is_blank = rules.cr_may_end_lines = text.space_is_blank;
   rules.documents = Documents::kLine;
   rules.max_document_bytes = std::numeric_limits<std::uint64_t>::max();
   rules.wrong_quotes_end_lines = ReadingRulesOf(config) >= 2;
-  std::optional<ColumnRules> columns;
   if (!text.json) {
-    columns.emplace();
-    columns->delimiter = csv ? ',' : '\t';
-    columns->quotes = quoting == "rfc4180" || (quoting == "auto" && csv);
-    columns->header = rules.header = config["header"].AsBool();
-    columns->fail = text.fail;
-    columns->text = text.text;
-    columns->label = text.label;
-    columns->fields = text.fields;
-    columns->may_lack = text.may_lack;
-    columns->space_is_blank = text.space_is_blank;
-    if (columns->quotes) rules.quoted_delimiter = columns->delimiter;
+    const ColumnRules columns{text, csv ? ',' : '\t', quoting == "rfc4180" || (quoting == "auto" && csv),
+                              config["header"].AsBool()};
+    rules.header = columns.header;
+    if (columns.quotes) rules.quoted_delimiter = columns.delimiter;
+    stage->columns = columns;
   }
-  ASSIGN_OR_RETURN(const Subset subset, SubsetOf(config));
-  const auto advice = [rules = text, columns, most = rules.max_record_bytes](std::string_view reason,
-                                                                             std::string_view rows) {
+  stage->input = InputRulesOf(config, "compression");
+  ASSIGN_OR_RETURN(stage->subset, SubsetOf(config));
+  const auto advice = [rules = text, columns = stage->columns, most = rules.max_record_bytes](
+                          std::string_view reason, std::string_view rows) {
     if (rules.json) return MembersAdvice(rows, rules);
     if (reason == "dropped_quotes") return QuotesAdvice(rows, most);
     return reason == "dropped_columns" ? WidthAdvice(*columns) : std::string("mend it");
   };
-  std::vector<FaultBound> bounds = {
+  stage->faults = {
       BadRowsBound(config, {kRowFaults.begin(), kRowFaults.end()}, advice),
       NoTextBound(config, [rules = text](std::string_view rows) { return MembersAdvice(rows, rules); })};
-  if (std::optional<FaultBound> invalid = InvalidLinesBound(config)) bounds.push_back(*std::move(invalid));
-  return WithFileSplits(config,
-                        std::make_unique<ReadRows>(rules, InputRulesOf(config, "compression"), subset,
-                                                   std::move(columns), std::move(text), std::move(bounds)));
+  if (std::optional<FaultBound> invalid = InvalidLinesBound(config))
+    stage->faults.push_back(*std::move(invalid));
+  stage->needed_columns = NeededColumns(text, "column", "row", kRowFaults, AbsentAdvice);
+  stage->text_of_lines = std::make_unique<RowText>(std::move(text));
+  return WithFileSplits(config, std::move(stage));
 }
 
 }  // namespace

@@ -33,6 +33,23 @@ std::string Composed(std::string_view name) {
   return AppendNormalForm(NormalForm::kNfc, name, composed).ok() ? composed : std::string(name);
 }
 
+/// Appends the non-blank lines of `value`, joined by spaces, and returns how many were blank.
+std::uint64_t AppendOnOneLine(std::string_view value, bool space_is_blank, std::string& out) {
+  std::uint64_t blank = 0;
+  bool first = true;
+  while (!value.empty()) {
+    const std::string_view line = TakeLine(value);
+    if (line.empty() || (space_is_blank && IsBlankLine(line))) {
+      ++blank;
+      continue;
+    }
+    if (!first) out.push_back(' ');
+    out.append(line);
+    first = false;
+  }
+  return blank;
+}
+
 }  // namespace
 
 std::string_view TakeLine(std::string_view& text) {
@@ -49,20 +66,12 @@ std::optional<std::size_t> ColumnPosition(std::string_view text) {
   return position - 1;
 }
 
-std::uint64_t AppendOnOneLine(std::string_view value, bool space_is_blank, std::string& out) {
-  std::uint64_t blank = 0;
-  bool first = true;
-  while (!value.empty()) {
-    const std::string_view line = TakeLine(value);
-    if (line.empty() || (space_is_blank && IsBlankLine(line))) {
-      ++blank;
-      continue;
-    }
-    if (!first) out.push_back(' ');
-    out.append(line);
-    first = false;
-  }
-  return blank;
+std::uint64_t AppendPart(const TextRules& rules, std::string_view part, bool& first, std::string& out) {
+  if (rules.may_lack && !rules.fields && part.empty()) return 0;
+  if (!std::exchange(first, false)) out.push_back('\n');
+  if (rules.fields) return AppendOnOneLine(part, rules.space_is_blank, out);
+  out.append(part);
+  return 0;
 }
 
 std::string ColumnsAdvice(const std::string& column, const std::vector<std::string_view>& names) {
@@ -173,15 +182,8 @@ Result<std::string_view> RowColumns::Take(std::string_view row, BytesColumn& tex
   if (!reason.empty()) return reason;
   std::string& out = text.open_row();
   bool first = true;
-  for (const std::size_t column : text_) {
-    const std::string_view value = row_.fields()[column];
-    if (rules_.may_lack && !rules_.fields && value.empty()) continue;
-    if (!std::exchange(first, false)) out.push_back('\n');
-    if (rules_.fields)
-      blank_lines_ += AppendOnOneLine(value, rules_.space_is_blank, out);
-    else
-      out.append(value);
-  }
+  for (const std::size_t column : text_)
+    blank_lines_ += AppendPart(rules_, row_.fields()[column], first, out);
   text.CloseRow();
   if (!rules_.label.empty()) label.Append(row_.fields()[label_]);
   return reason;

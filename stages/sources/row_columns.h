@@ -17,23 +17,36 @@ namespace pipeline {
 /// The highest column position.
 inline constexpr std::size_t kMostColumns = 65'536;
 
-struct ColumnRules {
+/// The parts of a row that become its text and its label: columns, members of JSON or features.
+struct TextRules {
+  std::vector<std::string> text;  // their names, or positions of columns from 1 on
+  std::string label;              // empty: no label
+  bool fields = false;            // each part of the text is one line of it, even an empty one: a field
+  bool fail = false;              // fail on a bad row instead of setting it aside
+  /// An absent part, a null of JSON and an empty part are the same, and no fault; without `fields` they make
+  /// no line.
+  bool may_lack = false;
+  bool space_is_blank = false;  // as in LineRules, of the lines inside a part
+};
+
+struct ColumnRules : TextRules {
   char delimiter = '\t';
   bool quotes = false;  // quotes have the meaning of RFC 4180
   bool header = true;
-  bool fail = false;              // fail on a bad row instead of setting it aside
-  std::vector<std::string> text;  // names, or positions from 1 on
-  std::string label;              // empty: no label
-  bool fields = false;            // each column is one line of the text
-  bool may_lack = false;          // an empty column makes no line
-  bool space_is_blank = false;    // as in LineRules
+};
+
+/// Why a row was set aside.
+struct BadRow {
+  std::string_view reason;  // empty: it is good
+  std::string why;
 };
 
 /// Removes the next line from `text` and returns it without its line end.
 std::string_view TakeLine(std::string_view& text);
 
-/// Appends the non-blank lines of `value`, joined by spaces, and returns how many were blank.
-std::uint64_t AppendOnOneLine(std::string_view value, bool space_is_blank, std::string& out);
+/// Appends a part of the text of a row and returns how many blank lines in it were passed over. `first`: none
+/// of this row was appended yet.
+std::uint64_t AppendPart(const TextRules& rules, std::string_view part, bool& first, std::string& out);
 
 /// Converts a position from 1 to kMostColumns to an index from 0; absent: `text` is not a position.
 std::optional<std::size_t> ColumnPosition(std::string_view text);

@@ -66,17 +66,12 @@ class RowTextWorker : public Worker {
   }
 
  private:
-  struct Bad {
-    std::string_view reason;  // empty: it is good
-    std::string why;
-  };
-
   Status TakeMembers(Batch& batch, std::uint32_t stage, StageCounts& counts) {
     text_.Clear(), label_.Clear(), kept_.clear();
     for (std::size_t row = 0; row < batch.size(); ++row) {
       const RecordHead& head = batch.heads[row];
       absent_.clear();
-      const Bad bad = TakeRow(batch.text[row], counts);
+      const BadRow bad = TakeRow(batch.text[row], counts);
       const bool has_no_text = bad.reason == kNoText || bad.reason == kEmptyText;
       if (bad.reason.empty() || has_no_text)
         for (const std::string_view name : absent_) {
@@ -121,7 +116,7 @@ class RowTextWorker : public Worker {
   }
 
   // Appends to text_ and label_ unless the row is bad, and to absent_ the columns that it has not.
-  Bad TakeRow(std::string_view row, StageCounts& counts) {
+  BadRow TakeRow(std::string_view row, StageCounts& counts) {
     bool mended = false;
     const Result<Json> object = Parse(row, mended);
     if (!object.ok()) {
@@ -149,15 +144,10 @@ class RowTextWorker : public Worker {
     std::string& out = text_.open_row();
     const std::size_t begin = out.size();
     bool first = true;
-    for (const std::string& name : rules_.text) {
-      const std::string_view value = (*object)[name].AsString();
-      if (rules_.may_lack && !rules_.fields && value.empty()) continue;
-      if (!std::exchange(first, false)) out.push_back('\n');
-      if (!rules_.fields)
-        out.append(value);
-      else if (const std::uint64_t blank = AppendOnOneLine(value, rules_.space_is_blank, out); blank > 0)
-        counts.Add("blank_lines", blank);
-    }
+    std::uint64_t blank = 0;
+    for (const std::string& name : rules_.text)
+      blank += AppendPart(rules_, (*object)[name].AsString(), first, out);
+    if (blank > 0) counts.Add("blank_lines", blank);
     if (rules_.may_lack && !rules_.fields && out.size() == begin) return {kEmptyText, {}};
     text_.CloseRow();
     if (!rules_.label.empty())
@@ -290,6 +280,20 @@ std::string Quoted(const std::set<std::string>& names) {
 }  // namespace
 
 std::string AbsentColumn(std::string_view name) { return StrCat("absent_", Printable(name)); }
+
+std::vector<NeededColumn> NeededColumns(const TextRules& rules, std::string_view column, std::string_view row,
+                                        std::span<const std::string_view> unseen,
+                                        std::string (*advice)(std::string_view sample,
+                                                              const std::string& name)) {
+  std::vector<NeededColumn> needed;
+  for (const std::string& name : rules.text)
+    needed.push_back({AbsentColumn(name),
+                      StrCat(column, " '", Printable(name), "'"),
+                      std::string(row),
+                      {unseen.begin(), unseen.end()},
+                      [advice, name](std::string_view sample) { return advice(sample, name); }});
+  return needed;
+}
 
 std::vector<Reason> RowTextReasons() {
   std::vector<Reason> reasons = {

@@ -2,24 +2,21 @@
 // formats/rows.md.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dag/records/source.h"
 #include "dag/records/transform.h"
 #include "stages/lines/utf8_repair.h"
+#include "stages/sources/row_columns.h"
 
 namespace pipeline {
 
-struct RowTextRules {
+struct RowTextRules : TextRules {
   bool json = false;              // column `text` holds JSON rows, not yet their text
-  bool fail = false;              // fail on a bad row instead of setting it aside
-  std::vector<std::string> text;  // members of the objects
-  std::string label;              // empty: no label
-  bool fields = false;            // column `text` has one line per column; each becomes a field
-  bool may_lack = false;          // an absent column of text, null and "" are the same, and no fault
   bool mends_surrogates = false;  // a lone surrogate in JSON becomes U+FFFD, if `invalid` lets it
-  bool space_is_blank = false;    // as in LineRules, of the lines inside a text
   bool finds_iso2022 = false;     // as Utf8Repair does
   InvalidUtf8 invalid = InvalidUtf8::kReplace;
 };
@@ -33,6 +30,12 @@ std::string MembersAdvice(std::string_view rows, const RowTextRules& rules);
 
 /// The reason for rows without the column of text `name`: "absent_title".
 std::string AbsentColumn(std::string_view name);
+/// The columns of `rules`, each of which some row must have. `column` and `row`: the nouns for messages;
+/// `unseen` and `advice`: as in NeededColumn.
+std::vector<NeededColumn> NeededColumns(const TextRules& rules, std::string_view column, std::string_view row,
+                                        std::span<const std::string_view> unseen,
+                                        std::string (*advice)(std::string_view sample,
+                                                              const std::string& name));
 /// Advice about a column that no row has. `rows`: some of them, one per line.
 std::string AbsentAdvice(std::string_view rows, const std::string& column);
 

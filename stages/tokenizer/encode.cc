@@ -8,7 +8,6 @@
 #include "dag/pipeline_file/reading_rules.h"
 #include "dag/records/transform.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/tokenizer/engine_key.h"
 #include "stages/tokenizer/tokenizer_facts.h"
 #include "stages/tokenizer/tokenizer_layout.h"
 #include "stages/tokenizer/tokenizer_stages.h"

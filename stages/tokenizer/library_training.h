@@ -3,38 +3,26 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <string_view>
 
 #include "stages/tokenizer/tokenizer_training.h"
-#include "stages/tokenizer/training_child.h"
+#include "text/tokenizer_corpus.h"
 #include "text/unigram/counted_words.h"
-#include "text/unigram/pre_tokens.h"
 
 namespace pipeline {
+
+/// Passes each word (PreTokens) with its count, sorted, as the library's lines "TEXT\tCOUNT". The library
+/// learns a text as a piece only if different characters follow it, so a morpheme that always ends a sentence
+/// would be lost. Therefore one occurrence of each morpheme has a space behind it, unless there is only one.
+/// A space takes the place of U+2581, the mark of the beginning of a word.
+Status FeedMorphemes(const CountedWords& words, const TakeSentence& take);
 
 /// Bytes of memory for training on this much text, in both processes.
 std::uint64_t LibraryTrainingMemory(const TrainingSettings& settings, std::uint64_t text_bytes,
                                     std::uint64_t lines);
 
-class LibraryTraining final : public TokenizerTraining {
- public:
-  static Result<std::unique_ptr<TokenizerTraining>> Start(const TrainingSettings& settings,
-                                                          std::uint64_t text_bytes, TrainingMeans means);
-  Status Add(std::string_view line, std::span<const std::uint32_t> cuts) override;
-  Result<SentencePieceModel> Finish() override;
-
- private:
-  LibraryTraining(const TrainingSettings& settings, TrainingMeans means);
-  Status StartChild(bool huge);
-  std::uint64_t NeededMemory() const;
-  Status Explain(const Status& status);
-
-  const TrainingSettings settings_;
-  const TrainingMeans means_;
-  std::unique_ptr<TrainingChild> child_;  // for distinct morphemes: from Finish on
-  PreTokens pre_tokens_;
-  CountedWords morphemes_;  // used if morphemes are the sentences
-};
+/// `text_bytes`: about so much text will come.
+Result<std::unique_ptr<TokenizerTraining>> StartLibraryTraining(const TrainingSettings& settings,
+                                                                std::uint64_t text_bytes,
+                                                                TrainingMeans means);
 
 }  // namespace pipeline

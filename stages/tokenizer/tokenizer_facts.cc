@@ -7,7 +7,6 @@
 
 #include "base/json_fields.h"
 #include "base/str.h"
-#include "formats/sentencepiece_model.h"
 #include "stages/tokenizer/tokenizer_layout.h"
 #include "storage/store.h"
 
@@ -99,19 +98,7 @@ Result<TokenizerFacts> ReadTokenizerFacts(const ArtifactInput& artifact) {
   }
   const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
   if (!model.ok()) return Status(model.status()).Annotate(artifact.file);
-  TokenizerFacts facts;
-  facts.layout = kLayoutOfFiles;
-  facts.vocab_size = static_cast<std::uint32_t>(model->pieces().size());
-  const SpecialIds ids = model->special_ids();
-  facts.pad_id = static_cast<std::int32_t>(ids.pad);
-  facts.bos_id = static_cast<std::int32_t>(ids.bos);
-  facts.eos_id = static_cast<std::int32_t>(ids.eos);
-  facts.unk_id = static_cast<std::int32_t>(ids.unk);
-  for (std::uint32_t id = 0; id < facts.vocab_size; ++id)
-    if (model->pieces()[id].text == "\n") facts.newline_id = static_cast<std::int32_t>(id);
-  facts.model = artifact.file;
-  facts.model_digest = DigestOf(bytes);
-  return facts;
+  return FactsOfModel(kLayoutOfFiles, *model, artifact.file, bytes);
 }
 
 std::function<Status(const Json& config, const Schema& schema, const Promise& promise)> OfPromisedTokenizer(
@@ -144,6 +131,23 @@ TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::str
   facts.cls_id = id("[CLS]");
   facts.sep_id = id("[SEP]");
   facts.mask_id = id("[MASK]");
+  facts.model = file;
+  facts.model_digest = DigestOf(bytes);
+  return facts;
+}
+
+TokenizerFacts FactsOfModel(std::string_view layout, const SentencePieceModel& model, std::string_view file,
+                            std::string_view bytes) {
+  const SpecialIds ids = model.special_ids();
+  TokenizerFacts facts;
+  facts.layout = layout;
+  facts.vocab_size = static_cast<std::uint32_t>(model.pieces().size());
+  facts.pad_id = static_cast<std::int32_t>(ids.pad);
+  facts.bos_id = static_cast<std::int32_t>(ids.bos);
+  facts.eos_id = static_cast<std::int32_t>(ids.eos);
+  facts.unk_id = static_cast<std::int32_t>(ids.unk);
+  for (std::uint32_t id = 0; id < facts.vocab_size; ++id)
+    if (model.pieces()[id].text == "\n") facts.newline_id = static_cast<std::int32_t>(id);
   facts.model = file;
   facts.model_digest = DigestOf(bytes);
   return facts;

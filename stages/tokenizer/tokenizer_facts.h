@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "dag/pipeline_file/named_input.h"
 #include "dag/pipeline_file/stage_context.h"
+#include "formats/sentencepiece_model.h"
 #include "text/wordpiece.h"
 
 namespace pipeline {
@@ -66,6 +67,10 @@ std::function<Status(const Json& config, const Schema& schema, const Promise& pr
 /// The facts of the vocabulary `file` with these bytes.
 TokenizerFacts FactsOfVocabulary(const WordPieceVocabulary& vocabulary, std::string_view file,
                                  std::string_view bytes);
+
+/// The facts of the SentencePiece model `file` with these bytes.
+TokenizerFacts FactsOfModel(std::string_view layout, const SentencePieceModel& model, std::string_view file,
+                            std::string_view bytes);
 
 /// True if the file name is that of a vocab.txt.
 bool IsVocabularyFile(std::string_view name);

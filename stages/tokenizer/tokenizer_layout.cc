@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/digest.h"
+#include "base/enumeration.h"
 #include "base/str.h"
 
 namespace pipeline {
@@ -31,12 +32,6 @@ const std::array<TokenizerLayout, 5>& Layouts() {
   return layouts;
 }
 
-std::string Join(const std::vector<std::string_view>& words) {
-  std::string out;
-  for (const std::string_view word : words) out += StrCat(out.empty() ? "" : ",", word);
-  return out;
-}
-
 }  // namespace
 
 const TokenizerLayout* FindTokenizerLayout(std::string_view name) {
@@ -61,8 +56,8 @@ std::map<std::string, std::string> LayoutOptions(const TokenizerLayout& layout, 
       // Texts have spaces even if no sentence of the training has one.
       {"required_chars", "\u2581"},
   };
-  if (!layout.controls.empty()) options["control_symbols"] = Join(layout.controls);
-  if (!layout.symbols.empty()) options["user_defined_symbols"] = Join(layout.symbols);
+  if (!layout.controls.empty()) options["control_symbols"] = Join(layout.controls, ",");
+  if (!layout.symbols.empty()) options["user_defined_symbols"] = Join(layout.symbols, ",");
   if (layout.keeps_text || morphemes) {
     options["add_dummy_prefix"] = "false";
     options["remove_extra_whitespaces"] = "false";
@@ -78,25 +73,6 @@ void FinishModel(const TokenizerLayout& layout, SentencePieceModel& model) {
 void AppendSentinels(const TokenizerLayout& layout, SentencePieceModel& model) {
   for (int number = layout.sentinels - 1; number >= 0; --number)
     model.AppendPiece({StrCat("\u2581<extra_id_", number, ">"), 0, PieceType::kUserDefined});
-}
-
-Json TokenizerFactsOf(const TokenizerLayout& layout, const SentencePieceModel& model, std::string_view file,
-                      std::string_view bytes) {
-  const SpecialIds ids = model.special_ids();
-  std::int64_t newline = -1;
-  for (std::size_t id = 0; id < model.pieces().size(); ++id)
-    if (model.pieces()[id].text == "\n") newline = static_cast<std::int64_t>(id);
-  Json facts;
-  facts["layout"] = layout.name;
-  facts["vocab_size"] = model.pieces().size();
-  facts["pad_id"] = ids.pad;
-  facts["bos_id"] = ids.bos;
-  facts["eos_id"] = ids.eos;
-  facts["unk_id"] = ids.unk;
-  facts["newline_id"] = newline;
-  facts["model"] = file;
-  facts["model_digest"] = DigestOf(bytes).ToHex();
-  return facts;
 }
 
 TokenizerFacts PromisedFacts(const TokenizerLayout& layout, std::uint32_t least_pieces) {

@@ -40,11 +40,6 @@ void FinishModel(const TokenizerLayout& layout, SentencePieceModel& model);
 /// "▁<extra_id_99>" … "▁<extra_id_0>", as seqio appends them to a model.
 void AppendSentinels(const TokenizerLayout& layout, SentencePieceModel& model);
 
-/// The facts for stages that use the ids: layout, vocab_size, {pad,bos,eos,unk,newline}_id (-1: none),
-/// model (the file name) and model_digest.
-Json TokenizerFactsOf(const TokenizerLayout& layout, const SentencePieceModel& model, std::string_view file,
-                      std::string_view bytes);
-
 /// The facts known before training: the ids of the special pieces, and the minimum number of pieces.
 /// Without a digest.
 TokenizerFacts PromisedFacts(const TokenizerLayout& layout, std::uint32_t least_pieces);

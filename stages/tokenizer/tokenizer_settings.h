@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,9 +10,17 @@
 #include "base/result.h"
 #include "dag/pipeline_file/config.h"
 #include "dag/records/schema.h"
+#include "stages/tokenizer/tokenizer_layout.h"
 #include "stages/tokenizer/tokenizer_training.h"
 
 namespace pipeline {
+
+/// The key for pieces that the user names.
+inline constexpr std::string_view kSymbolsKey = "symbols";
+
+/// Returns the symbols that `value` lists, in its order; null: none. kInvalidArgument: one cannot be a piece,
+/// or is a piece of `layout` already, or is named twice.
+Result<std::vector<std::string>> OwnSymbols(const Json& value, const TokenizerLayout& layout);
 
 inline constexpr std::string_view kPatternKey = "pattern";
 

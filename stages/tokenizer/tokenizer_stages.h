@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "dag/pipeline_file/stage_type.h"
 
@@ -11,5 +12,11 @@ namespace pipeline {
 StageType TrainTokenizerType(std::string program = "/proc/self/exe");
 
 StageType EncodeType();
+
+/// The key of the stages that have two engines: our own code, and the SentencePiece library.
+inline constexpr std::string_view kEngineKey = "engine";
+
+/// The value of the key for the library; the other value is "own".
+inline constexpr std::string_view kLibraryEngine = "sentencepiece";
 
 }  // namespace pipeline

@@ -61,8 +61,8 @@ Status CheckTrainingMemory(const TrainingSettings& settings, const TrainingCount
 
 Result<std::unique_ptr<TokenizerTraining>> StartTraining(const TrainingSettings& settings,
                                                          std::uint64_t text_bytes, TrainingMeans means) {
-  if (settings.by_library) return LibraryTraining::Start(settings, text_bytes, std::move(means));
-  return UnigramTraining::Start(settings, std::move(means));
+  if (settings.by_library) return StartLibraryTraining(settings, text_bytes, std::move(means));
+  return StartUnigramTraining(settings, std::move(means));
 }
 
 }  // namespace pipeline

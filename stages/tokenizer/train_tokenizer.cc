@@ -342,7 +342,7 @@ class TrainTokenizer final : public JobStage {
     const std::string bytes = model.Serialize();
     RETURN_IF_ERROR(write(kTokenizerModelFile, bytes));
     RETURN_IF_ERROR(write(kVocabularyFile, model.Vocabulary()));
-    output.facts = TokenizerFactsOf(layout, model, kTokenizerModelFile, bytes);
+    output.facts = ToJson(FactsOfModel(layout.name, model, kTokenizerModelFile, bytes));
     report["tokenizer"] = output.facts;
     RETURN_IF_ERROR(write(kReportFile, report.DumpPretty()));
     return output;

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "formats/coding.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
@@ -20,11 +21,6 @@ constexpr std::uint32_t kEnd = 0xffffffff;
 constexpr std::uint32_t kMaxReceivedBytes = 1 << 30;
 constexpr std::string_view kWhy = "why: ";  // in front of the last line on stderr
 constexpr std::chrono::seconds kGrace{1};
-
-std::array<char, 4> LengthBytes(std::uint32_t length) {
-  return {static_cast<char>(length), static_cast<char>(length >> 8), static_cast<char>(length >> 16),
-          static_cast<char>(length >> 24)};
-}
 
 Result<std::map<std::string, std::string>> ReadOptions() {
   std::string line;
@@ -39,11 +35,10 @@ Result<std::map<std::string, std::string>> ReadOptions() {
 }
 
 Result<bool> ReadSentence(std::string& sentence) {
-  std::array<unsigned char, 4> bytes{};
+  std::array<char, 4> bytes{};
   if (std::fread(bytes.data(), 1, bytes.size(), stdin) != bytes.size())
     return Status(Code::kDataLoss, "the sentences broke off");
-  const std::uint32_t length =
-      bytes[0] | std::uint32_t{bytes[1]} << 8 | std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[3]} << 24;
+  const std::uint32_t length = Decoder({bytes.data(), bytes.size()}).U32();
   if (length == kEnd) return false;
   if (length > kMaxReceivedBytes) return Status(Code::kDataLoss, "a sentence of more than 1 GiB");
   sentence.resize(length);
@@ -86,8 +81,7 @@ TrainingChild::TrainingChild(std::unique_ptr<ChildProcess> child, std::stop_toke
     : child_(std::move(child)), stop_(std::move(stop)) {}
 
 Status TrainingChild::Add(std::string_view sentence) {
-  const auto length = LengthBytes(static_cast<std::uint32_t>(sentence.size()));
-  buffer_.append(length.data(), length.size());
+  PutU32(buffer_, static_cast<std::uint32_t>(sentence.size()));
   buffer_.append(sentence);
   return buffer_.size() < kPipeBufferBytes ? Status() : Flush();
 }
@@ -102,8 +96,7 @@ Status TrainingChild::Flush() {
 }
 
 Result<std::string> TrainingChild::Finish() {
-  const auto end = LengthBytes(kEnd);
-  buffer_.append(end.data(), end.size());
+  PutU32(buffer_, kEnd);
   RETURN_IF_ERROR(Flush());
   return Collect();
 }

@@ -7,15 +7,38 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/byte_reader.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "formats/tf_example.h"
-#include "stages/verify/example_view.h"
 #include "stages/verify/export_reader.h"
 
 namespace pipeline {
+
+/// What a trainer sees of an example that is made of ids.
+struct SeenIds {
+  std::uint64_t ids = 0;
+  std::uint64_t characters = 0, bytes = 0;  // of their text; 0: not known
+};
+
+/// How the tf.Examples of a format are printed (formats/tf_example.md): the base class prints any tf.Example.
+/// The view of one shard. `index` is the number of a record in it, from 0. One thread at a time.
+class ExampleView {
+ public:
+  virtual ~ExampleView() = default;
+  /// The example as text for people: its text, if it has nothing else. Absent: it is shown as JSON.
+  virtual std::optional<std::string> LineOf(std::uint64_t index, const TfExample& example) const;
+  /// Adds members that are known from elsewhere to the record.
+  virtual void AddMembers(std::uint64_t, Json&) const {}
+  /// The ids of an example without text: all of its longest list. Absent: it has none.
+  virtual std::optional<SeenIds> IdsOf(std::uint64_t index, const TfExample& example) const;
+};
+
+/// The numbers of a feature; null: there is no such feature, or it has no numbers.
+const TfInt64List* NumbersOf(const TfExample& example, std::string_view feature);
 
 /// True if `front`, the first bytes of a file, or else its name is that of such a shard.
 bool IsExampleFile(std::string_view front, std::string_view name);

@@ -5,13 +5,18 @@
 #include <map>
 
 #include "base/str.h"
-#include "stages/lines/label_names.h"
-#include "stages/verify/reading_limits.h"
+#include "stages/lines/labels.h"
+#include "stages/verify/export_reader.h"
 
 namespace pipeline {
 
 Result<std::string> ExportCheck::Read(std::string_view name) const {
   return ReadObject(artifact_.store, name, kMaxDescriptionBytes, stop());
+}
+
+Result<std::unique_ptr<const SentencePieceEncoder>> ExportCheck::ReadTokenizer(std::string_view name) const {
+  ASSIGN_OR_RETURN(const std::string model, Read(name));
+  return SentencePieceEncoder::Load(model);
 }
 
 bool ExportCheck::TookLabels() const {

@@ -16,6 +16,7 @@
 #include "stages/verify/findings.h"
 #include "stages/verify/verify_object.h"
 #include "storage/store.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
 
@@ -45,7 +46,7 @@ class ExportCheck {
   virtual std::size_t CountsAbove() const { return 0; }
   /// Checks the contents of an object beside the shards; the caller has checked its bytes. Fails if the
   /// object cannot be read.
-  virtual Status VerifySidecar(const StoredObject& object, Findings& findings) const = 0;
+  virtual Status VerifySidecar(const StoredObject&, Findings&) const { return {}; }
 
  protected:
   const Manifest& manifest() const { return artifact_.manifest; }
@@ -63,6 +64,8 @@ class ExportCheck {
     const Result<std::string> text = Read(name);
     return text.ok() ? parse(*text) : text.status();
   }
+  /// Loads a SentencePiece model that is such an object.
+  Result<std::unique_ptr<const SentencePieceEncoder>> ReadTokenizer(std::string_view name) const;
   /// Returns the entry of an object beside the shards in the manifest; null: there is none.
   const StoredObject* Find(std::string_view name) const;
 
@@ -87,5 +90,11 @@ class ExportCheck {
  private:
   const ExportLocation artifact_;
 };
+
+/// ExportFormat::verify of a format with this check.
+template <class Check>
+std::unique_ptr<const ExportCheck> NewCheck(const ExportLocation& artifact) {
+  return std::make_unique<Check>(artifact);
+}
 
 }  // namespace pipeline

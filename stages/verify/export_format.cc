@@ -23,7 +23,6 @@ class BytesCheck final : public ExportCheck {
                      ReadCounts& counts) const override {
     return VerifyBytes(file, shard.object, stop(), findings, counts);
   }
-  Status VerifySidecar(const StoredObject&, Findings&) const override { return {}; }
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "stages/verify/example_reader.h"
 #include "stages/verify/export_check.h"
 #include "stages/verify/export_reader.h"

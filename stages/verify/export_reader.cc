@@ -1,7 +1,6 @@
 #include "stages/verify/export_reader.h"
 
 #include "base/str.h"
-#include "stages/verify/reading_limits.h"
 
 namespace pipeline {
 

@@ -9,11 +9,43 @@
 #include <string_view>
 
 #include "base/byte_reader.h"
+#include "base/json.h"
 #include "base/result.h"
-#include "stages/verify/record_output.h"
-#include "stages/verify/record_statistics.h"
 
 namespace pipeline {
+
+/// Where a reader puts the records that it prints: a line for people, or a JSON object for programs. One
+/// thread at a time.
+class RecordOutput {
+ public:
+  virtual ~RecordOutput() = default;
+  /// True if the caller must use Object instead of Line.
+  virtual bool json() const = 0;
+  /// True if no more records are wanted.
+  virtual bool done() const = 0;
+  virtual void Line(std::string_view text) = 0;
+  virtual void Object(const Json& record) = 0;
+};
+
+/// Takes from a reader everything that a trainer sees of each record. One thread at a time.
+class RecordStatistics {
+ public:
+  virtual ~RecordStatistics() = default;
+  /// Adds the text of a record; valid UTF-8.
+  virtual void AddText(std::string_view text) = 0;
+  /// Adds the number of ids of a record.
+  virtual void AddIds(std::uint64_t ids) = 0;
+  /// Adds text that was counted when its ids were made and is no longer available.
+  virtual void AddCounted(std::uint64_t characters, std::uint64_t bytes) = 0;
+  virtual void AddDocuments(std::uint64_t documents) = 0;
+};
+
+// The most that a check or a reader of an export takes into memory at once; a larger object is damaged.
+/// Bytes of a description beside the shards.
+inline constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 30;
+
+/// Bytes of one record of a TFRecord file.
+inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 30;
 
 /// A shard to read. The caller owns the memory.
 struct ShardFile {

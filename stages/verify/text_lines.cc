@@ -6,10 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/str.h"
 #include "formats/compression.h"
-#include "stages/sources/decoded_input.h"
-#include "stages/sources/member_pieces.h"
 #include "text/utf8.h"
 #include "text/white_space.h"
 
@@ -22,26 +21,14 @@ constexpr std::size_t kFrontBytes = 4096;  // of decoded bytes that must be text
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// A file that the caller keeps.
-class LentFile final : public ByteFile {
- public:
-  explicit LentFile(const ByteFile& file) : file_(file) {}
-  std::uint64_t size() const override { return file_.size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    return file_.Open(offset, std::move(stop));
-  }
-
- private:
-  const ByteFile& file_;
-};
-
 /// Markup is shown as its lines: a source reads it so with `content: text`.
 Result<DecodedInput> OpenInput(const ByteFile& file, std::string_view name,
                                std::optional<Encoding> encoding) {
   InputRules rules;
   rules.encoding = encoding;
   rules.forms = rules.archive.forms = TextForms::kAny;
-  return DecodedInput::Open({std::string(LastPart(name)), std::make_shared<LentFile>(file)}, rules, 1, 0, {});
+  const std::shared_ptr<const ByteFile> lent(std::shared_ptr<void>(), &file);  // the caller keeps it
+  return DecodedInput::Open({std::string(LastPart(name)), lent}, rules, 1, 0, {});
 }
 
 /// Returns the first decoded bytes, those before a damage, too; it fails if there are none.
@@ -89,8 +76,6 @@ bool IsMostlyClean(std::string_view front) {
 
 TextLines::TextLines(std::unique_ptr<const DecodedInput> input, std::unique_ptr<MemberPieces> text)
     : input_(std::move(input)), text_(std::move(text)), feed_(0), rows_('\0', kMaxLine, false) {}
-TextLines::~TextLines() = default;
-TextLines::TextLines(TextLines&& other) noexcept = default;
 
 Result<TextLines> TextLines::Open(const ByteFile& file, std::string_view name,
                                   std::optional<Encoding> encoding) {
@@ -99,7 +84,7 @@ Result<TextLines> TextLines::Open(const ByteFile& file, std::string_view name,
   const std::stop_source stop;
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
                    input->Read({0, kNoLimit}, std::nullopt, nullptr, stop.get_token()));
-  auto ahead = std::make_unique<ReadAhead>(std::move(reader), stop, ReadAhead::Where::kCallersThread);
+  auto ahead = ReadAhead::Open(std::move(reader), stop, ReadAhead::Where::kCallersThread);
   auto text = std::make_unique<MemberPieces>(std::move(ahead), input->members());
   return TextLines(std::move(input), std::move(text));
 }
@@ -174,6 +159,48 @@ Status CheckTextFile(const ByteFile& file, std::string_view name) {
       return Status(Code::kInvalidArgument, std::string(front.status().message()));
     default: return std::move(front).status();
   }
+}
+
+Result<TextLines> TextReader::Open(const ShardFile& shard) const {
+  return TextLines::Open(shard.bytes, shard.name, shard.number ? Encoding::kUtf8 : encoding_);
+}
+
+Status TextReader::Print(const ShardFile& shard, RecordOutput& output) const {
+  ASSIGN_OR_RETURN(TextLines lines, Open(shard));
+  while (!output.done()) {
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> line, lines.Next());
+    if (!line) return {};
+    if (!output.json()) {
+      output.Line(*line);
+      continue;
+    }
+    Json json;
+    json["line"] = lines.number();
+    json["text"] = TextOrBase64(*line);
+    output.Object(json);
+  }
+  return {};
+}
+
+Status TextReader::Count(const ShardFile& shard, RecordStatistics& statistics) const {
+  ASSIGN_OR_RETURN(TextLines lines, Open(shard));
+  std::uint64_t documents = 0;
+  for (bool inside = false;;) {
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> line, lines.Next());
+    if (!line) break;
+    const bool blank = IsBlankLine(*line);
+    if (!blank && !inside) ++documents;
+    inside = !blank;
+    if (blank) continue;
+    if (!IsCleanUtf8(*line))
+      return Status(Code::kInvalidArgument, StrCat("line ", lines.number(),
+                                                   " has bytes that are not UTF-8; name the output of a "
+                                                   "stage that reads the file: it says how many "
+                                                   "such lines there are"));
+    statistics.AddText(*line);
+  }
+  statistics.AddDocuments(documents);
+  return {};
 }
 
 }  // namespace pipeline

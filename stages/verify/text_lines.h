@@ -11,12 +11,12 @@
 #include "base/result.h"
 #include "formats/row_finder.h"
 #include "formats/section_feed.h"
+#include "stages/sources/decoded_input.h"
+#include "stages/sources/member_pieces.h"
+#include "stages/verify/export_reader.h"
 #include "text/encoding.h"
 
 namespace pipeline {
-
-class DecodedInput;
-class MemberPieces;
 
 /// One thread at a time.
 class TextLines {
@@ -25,8 +25,6 @@ class TextLines {
   /// the bytes decide. Fails as a source of text fails.
   static Result<TextLines> Open(const ByteFile& file, std::string_view name,
                                 std::optional<Encoding> encoding = std::nullopt);
-  ~TextLines();
-  TextLines(TextLines&& other) noexcept;
 
   /// Returns the next line in UTF-8 without its end, valid until the next call; absent: the end. A byte order
   /// mark belongs to no line, blank lines are lines, and bytes that are no UTF-8 stay. A blank line is
@@ -55,5 +53,20 @@ class TextLines {
 /// source's. kNotFound: it is empty, or its bytes are those of no format that is known; the message says
 /// which. Other codes: it cannot be read now.
 Status CheckTextFile(const ByteFile& file, std::string_view name);
+
+/// Members of the JSON objects: line (from 1), text.
+class TextReader : public ExportReader {
+ public:
+  /// `encoding`: of all files; absent: the bytes of each decide, but shards with a number are UTF-8.
+  explicit TextReader(std::optional<Encoding> encoding = std::nullopt) : encoding_(encoding) {}
+  Status Print(const ShardFile& shard, RecordOutput& output) const final;
+  Status Count(const ShardFile& shard, RecordStatistics& statistics) const override;
+
+ protected:
+  Result<TextLines> Open(const ShardFile& shard) const;
+
+ private:
+  const std::optional<Encoding> encoding_;
+};
 
 }  // namespace pipeline

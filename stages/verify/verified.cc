@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/json_fields.h"
-#include "base/time_limit.h"
+#include "base/wait.h"
 
 namespace pipeline {
 

@@ -2,26 +2,107 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/mutex.h"
 #include "base/str.h"
+#include "dag/books/manifest.h"
 #include "dag/location/location_names.h"
 #include "dag/location/own_objects.h"
 #include "dag/records/partition_output.h"
+#include "stages/shards/shard_ranges.h"
 #include "stages/verify/export_check.h"
-#include "stages/verify/verify_head.h"
+#include "stages/verify/findings.h"
 #include "stages/verify/verify_object.h"
-#include "stages/verify/verify_splits.h"
 
 namespace pipeline {
 
 namespace {
+
+void VerifyRecipes(const Lineage& lineage, const std::string& where, Findings& findings) {
+  std::optional<Digest> input;
+  for (const LineageStage& stage : lineage) {
+    const std::string name = StrCat(where, "stage ", stage.stage);
+    if (RecipeOf(stage, input) != stage.recipe)
+      findings.Add(StrCat("lineage: ", name, ": its recipe is not that of the entries beside it"));
+    for (const LineageInput& named_input : stage.named_inputs) {
+      if (named_input.lineage.empty()) continue;
+      if (named_input.lineage.back().recipe != named_input.digest)
+        findings.Add(
+            StrCat("lineage: ", name, ": its ", named_input.name, " has another recipe than its lineage"));
+      VerifyRecipes(named_input.lineage, StrCat(name, ": ", named_input.name, ": "), findings);
+    }
+    input = stage.recipe;
+  }
+}
+
+void VerifyPartitionSums(const Manifest& manifest, Findings& findings) {
+  std::map<std::string, ArtifactTotals::Split, std::less<>> sums;
+  for (const PartitionOutput& output : manifest.partitions)
+    for (const auto& [name, split] : output.splits) {
+      ArtifactTotals::Split& sum = sums[name];
+      sum.records += split.records;
+      sum.documents += split.documents;
+      sum.bytes += split.bytes;
+    }
+  const auto differ = [&findings](const std::string& name, std::string_view what, std::uint64_t total,
+                                  std::uint64_t sum) {
+    if (total != sum)
+      findings.Add(StrCat("split ", name, ": has ", total, " ", what, ", and its partitions ", sum));
+  };
+  for (const auto& [name, total] : manifest.splits) {
+    const ArtifactTotals::Split& sum = sums[name];
+    differ(name, "records", total.records, sum.records);
+    differ(name, "documents", total.documents, sum.documents);
+    differ(name, "bytes", total.bytes, sum.bytes);
+  }
+  for (const auto& [name, sum] : sums)
+    if (!manifest.splits.contains(name)) findings.Add(StrCat("split ", name, ": has no totals"));
+}
+
+/// Checks that each recipe in the lineage matches the members beside it, named inputs included, and that
+/// the totals of kept partitions are their sums. A seal proves more; it is checked when the manifest is
+/// read.
+void VerifyHead(const Manifest& manifest, Findings& findings) {
+  VerifyRecipes(manifest.lineage, {}, findings);
+  if (!manifest.partitions.empty()) VerifyPartitionSums(manifest, findings);
+}
+
+/// Checks the manifest against its own configuration: no split is empty, train has a multiple of `hosts`
+/// shards, and every other split has at least `eval_batch` records.
+void VerifySplits(const Manifest& manifest, Findings& findings) {
+  struct Split {
+    std::uint64_t shards = 0;
+    std::uint64_t records = 0;
+  };
+  std::map<std::string_view, Split> splits;
+  for (const ManifestShard& shard : manifest.shards) {
+    Split& split = splits[shard.split];
+    ++split.shards;
+    split.records += shard.records;
+  }
+  const Json& config = manifest.lineage.back().config;
+  const auto hosts = static_cast<std::uint64_t>(config["hosts"].AsInt(1));
+  const auto eval_batch = static_cast<std::uint64_t>(config["eval_batch"].AsInt(0));
+  for (const auto& [name, split] : splits) {
+    const bool train = name == kTrainSplit;
+    if (split.records == 0) findings.Add(StrCat("split ", name, ": has no records"));
+    if (train && hosts > 0 && split.shards % hosts != 0)
+      findings.Add(StrCat("split ", name, ": has ", split.shards, " shards for ", hosts,
+                          " hosts, some of which would run out of data before the others"));
+    if (!train && split.records > 0 && split.records < eval_batch)
+      findings.Add(StrCat("split ", name, ": has ", split.records, " records, less than one batch of ",
+                          eval_batch, " for evaluation"));
+  }
+}
 
 constexpr std::string_view kPartitionSuffix = ".part";
 

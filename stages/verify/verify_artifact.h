@@ -12,8 +12,8 @@
 #include "dag/books/manifest.h"
 #include "stages/verify/export_format.h"
 #include "stages/verify/findings.h"
-#include "stages/verify/length_filter.h"
 #include "stages/verify/verified.h"
+#include "stages/verify/verify_object.h"
 #include "storage/store.h"
 
 namespace pipeline {

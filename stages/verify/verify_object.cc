@@ -1,23 +1,62 @@
 #include "stages/verify/verify_object.h"
 
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/crc32c.h"
+#include "base/digest.h"
 #include "base/str.h"
 #include "dag/records/partition_output.h"
 #include "formats/coding.h"
 #include "formats/tfrecord.h"
 #include "stages/lines/partition_file.h"
-#include "stages/verify/measured_reader.h"
-#include "stages/verify/reading_limits.h"
+#include "stages/verify/export_reader.h"
 #include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
+
+/// One thread at a time.
+class MeasuredReader final : public ByteReader {
+ public:
+  explicit MeasuredReader(std::unique_ptr<ByteReader> input) : input_(std::move(input)) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    ASSIGN_OR_RETURN(const std::size_t got, input_->Read(out));
+    const std::string_view bytes(out.data(), got);
+    bytes_ += got;
+    crc32c_ = Crc32c(bytes, crc32c_);
+    hasher_.Update(bytes);
+    return got;
+  }
+
+  /// Reads the rest, only to measure it.
+  Status Drain() {
+    std::string buffer(256 << 10, '\0');
+    while (true) {
+      ASSIGN_OR_RETURN(const std::size_t got, Read(buffer));
+      if (got == 0) return {};
+    }
+  }
+
+  // Measures of the bytes read so far.
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint32_t crc32c() const { return crc32c_; }
+  Digest digest() const { return hasher_.Finish(); }
+
+ private:
+  std::unique_ptr<ByteReader> input_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t crc32c_ = 0;
+  Hasher hasher_;
+};
 
 constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr std::size_t kMaxLineBytes = 256 << 20;  // far longer than any document of a partition

@@ -1,6 +1,7 @@
 // Reads every byte of one object of an artifact, and finds its problems.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,9 +13,39 @@
 #include "base/byte_reader.h"
 #include "dag/books/manifest.h"
 #include "stages/verify/findings.h"
-#include "stages/verify/length_filter.h"
+#include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {
+
+/// A trainer's filter, which drops lines that are too long without a word. Rules: stages/export/tfds/tfds.md,
+/// "Long lines".
+struct LengthFilter {
+  /// Its tokenizer; null: the one beside the data set.
+  std::shared_ptr<const SentencePieceEncoder> tokenizer;
+  /// Its longest line in tokens, the end mark included; 0: the length that the data set was written for.
+  std::size_t max_tokens = 0;
+};
+
+/// Lines and their tokens, each with its end mark.
+struct LengthCounts {
+  std::uint64_t lines = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t long_lines = 0;   // dropped by the filter
+  std::uint64_t long_tokens = 0;  // of the long lines
+
+  void Add(std::size_t line_tokens, std::size_t max_tokens) {
+    ++lines;
+    tokens += line_tokens;
+    if (line_tokens <= max_tokens) return;
+    ++long_lines;
+    long_tokens += line_tokens;
+  }
+  LengthCounts& operator+=(const LengthCounts& other) {
+    lines += other.lines, tokens += other.tokens;
+    long_lines += other.long_lines, long_tokens += other.long_tokens;
+    return *this;
+  }
+};
 
 /// The amount that was read; if something was wrong, as far as it could be read.
 struct ReadCounts {

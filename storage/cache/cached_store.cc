@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/digest.h"
 #include "base/mutex.h"
-#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/ranged_file.h"
 
@@ -158,30 +158,52 @@ class CachedWriter final : public ObjectWriter {
   std::optional<CacheCopy> copy_;  // absent: the object is not kept
 };
 
+/// Reads what the cache has from there, and stores in it what arrives and what is written. Names, versions
+/// and failures are those of the inner store: each Open asks it for the present version. OpenKnown asks for
+/// nothing; a state that is gone is noticed at the first block that is not here. Files and writers may
+/// outlive the store, not the cache. Objects without a version are not cached.
+class CachedStore final : public ForwardingStore {
+ public:
+  /// `location` names the inner store among all that use the cache. `cache` outlives the store.
+  CachedStore(std::shared_ptr<Store> inner, std::string location, ObjectCache& cache)
+      : ForwardingStore(*inner), inner_(std::move(inner)), location_(std::move(location)), cache_(cache) {}
+
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override {
+    ASSIGN_OR_RETURN(const std::optional<ObjectInfo> object, inner_->Stat(name));
+    if (!object) return Status(Code::kNotFound, StrCat(location_, "/", name, ": no such object"));
+    if (std::unique_ptr<ByteFile> cached = Cached(*object)) return cached;
+    return inner_->Open(name);
+  }
+
+  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override {
+    if (std::unique_ptr<ByteFile> cached = Cached(known)) return cached;
+    return inner_->OpenKnown(known);
+  }
+
+  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_->Create(name, std::move(condition)));
+    return std::make_unique<CachedWriter>(std::move(writer), location_, cache_);
+  }
+
+ private:
+  /// Null: the state is not cached.
+  std::unique_ptr<ByteFile> Cached(const ObjectInfo& known) {
+    std::shared_ptr<CachedBlocks> blocks;
+    if (!known.version.empty()) blocks = cache_.Find(KeyOf(location_, known), known.size);
+    if (blocks == nullptr) return nullptr;
+    return std::make_unique<CachedFile>(inner_, known, std::move(blocks));
+  }
+
+  const std::shared_ptr<Store> inner_;  // shared with the files
+  const std::string location_;
+  ObjectCache& cache_;
+};
+
 }  // namespace
 
-Result<std::unique_ptr<ByteFile>> CachedStore::Open(std::string_view name) {
-  ASSIGN_OR_RETURN(const std::optional<ObjectInfo> object, inner_->Stat(name));
-  if (!object) return Status(Code::kNotFound, StrCat(location_, "/", name, ": no such object"));
-  if (std::unique_ptr<ByteFile> cached = Cached(*object)) return cached;
-  return inner_->Open(name);
-}
-
-Result<std::unique_ptr<ByteFile>> CachedStore::OpenKnown(const ObjectInfo& known) {
-  if (std::unique_ptr<ByteFile> cached = Cached(known)) return cached;
-  return inner_->OpenKnown(known);
-}
-
-std::unique_ptr<ByteFile> CachedStore::Cached(const ObjectInfo& known) {
-  std::shared_ptr<CachedBlocks> blocks;
-  if (!known.version.empty()) blocks = cache_.Find(KeyOf(location_, known), known.size);
-  if (blocks == nullptr) return nullptr;
-  return std::make_unique<CachedFile>(inner_, known, std::move(blocks));
-}
-
-Result<std::unique_ptr<ObjectWriter>> CachedStore::Create(std::string_view name, Condition condition) {
-  ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, inner_->Create(name, std::move(condition)));
-  return std::make_unique<CachedWriter>(std::move(writer), location_, cache_);
+std::unique_ptr<Store> NewCachedStore(std::shared_ptr<Store> inner, std::string location,
+                                      ObjectCache& cache) {
+  return std::make_unique<CachedStore>(std::move(inner), std::move(location), cache);
 }
 
 }  // namespace pipeline

@@ -11,26 +11,10 @@
 namespace pipeline {
 
 /// Reads what the cache has from there, and stores in it what arrives and what is written. Names, versions
-/// and failures are those of the inner store: each Open asks it for the present version. OpenKnown asks for
-/// nothing; a state that is gone is noticed at the first block that is not here. Files and writers may
-/// outlive the store, not the cache. Objects without a version are not cached.
-class CachedStore final : public ForwardingStore {
- public:
-  /// `location` names the inner store among all that use the cache. `cache` outlives the store.
-  CachedStore(std::shared_ptr<Store> inner, std::string location, ObjectCache& cache)
-      : ForwardingStore(*inner), inner_(std::move(inner)), location_(std::move(location)), cache_(cache) {}
-
-  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override;
-  Result<std::unique_ptr<ByteFile>> OpenKnown(const ObjectInfo& known) override;
-  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override;
-
- private:
-  /// Null: the state is not cached.
-  std::unique_ptr<ByteFile> Cached(const ObjectInfo& known);
-
-  const std::shared_ptr<Store> inner_;  // shared with the files
-  const std::string location_;
-  ObjectCache& cache_;
-};
+/// and failures are those of `inner`: each Open asks it for the present version. OpenKnown asks for nothing;
+/// a state that is gone is noticed at the first block that is not here. Files and writers may outlive the
+/// store, not the cache. Objects without a version are not cached. `location` names `inner` among all stores
+/// that use `cache`, which outlives the store.
+std::unique_ptr<Store> NewCachedStore(std::shared_ptr<Store> inner, std::string location, ObjectCache& cache);
 
 }  // namespace pipeline

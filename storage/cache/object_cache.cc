@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/file_descriptor.h"
 #include "base/file_lock.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
-#include "storage/disk.h"
+#include "base/whole_file.h"
+#include "storage/directory.h"
 #include "storage/local_names.h"
 
 namespace pipeline {
@@ -50,26 +51,9 @@ std::optional<std::uint32_t> CrcIn(const Record& record) {
   return (words[0] ^ kMark) == words[1] ? std::optional(words[0]) : std::nullopt;
 }
 
-bool ReadAt(int file, std::uint64_t offset, std::span<char> out) {
-  while (!out.empty()) {
-    const ssize_t got =
-        Uninterrupted([&] { return ::pread(file, out.data(), out.size(), static_cast<off_t>(offset)); });
-    if (got <= 0) return false;
-    out = out.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return true;
-}
-
-bool WriteAt(int file, std::uint64_t offset, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put =
-        Uninterrupted([&] { return ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-    offset += static_cast<std::uint64_t>(put);
-  }
-  return true;
+/// Fills all of `out`.
+bool FillAt(const FileDescriptor& file, std::uint64_t offset, std::span<char> out) {
+  return ReadFullyAt(file.get(), offset, out) == static_cast<ssize_t>(out.size());
 }
 
 /// A file of the cache, with the bytes that it takes on the disk and the time when it was used last.
@@ -113,9 +97,9 @@ std::size_t CachedBlocks::BytesOf(std::uint64_t block) const {
 
 bool CachedBlocks::Read(std::uint64_t block, std::span<char> out) const {
   Record record;
-  if (!ReadAt(file_.get(), RecordAt(size_, block), record)) return false;
+  if (!FillAt(file_, RecordAt(size_, block), record)) return false;
   const std::optional<std::uint32_t> crc = CrcIn(record);
-  return crc && ReadAt(file_.get(), block * kCacheBlockBytes, out) &&
+  return crc && FillAt(file_, block * kCacheBlockBytes, out) &&
          Crc32c(std::string_view(out.data(), out.size())) == *crc;
 }
 
@@ -125,8 +109,8 @@ void CachedBlocks::Write(std::uint64_t block, std::string_view bytes) {
   const Record record = RecordOf(bytes);
   // The record comes after its block: a kill in between leaves a block that is not here.
   if (::fstat(file_.get(), &info) != 0 || info.st_nlink == 0 ||
-      !WriteAt(file_.get(), block * kCacheBlockBytes, bytes) ||
-      !WriteAt(file_.get(), RecordAt(size_, block), {record.data(), record.size()})) {
+      !WriteFullyAt(file_.get(), block * kCacheBlockBytes, bytes) ||
+      !WriteFullyAt(file_.get(), RecordAt(size_, block), {record.data(), record.size()})) {
     closed_ = true;
     return;
   }
@@ -143,7 +127,7 @@ bool CacheCopy::Store(std::string_view block) {
   }
   const Record record = RecordOf(block);
   map_.append(record.data(), record.size());
-  const bool stored = WriteAt(file_->descriptor(), size_, block);
+  const bool stored = WriteFullyAt(file_->descriptor(), size_, block);
   size_ += block.size();
   return stored;
 }
@@ -166,7 +150,7 @@ void CacheCopy::Keep(std::string_view key, std::uint64_t size) {
   const std::string path = cache_.PathOf(key);
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  if (!WriteAt(file_->descriptor(), RecordAt(size_, 0), map_) ||
+  if (!WriteFullyAt(file_->descriptor(), RecordAt(size_, 0), map_) ||
       ::rename(file_->path().c_str(), path.c_str()) != 0)
     return;
   file_->Disown();
@@ -201,15 +185,11 @@ std::string ObjectCache::PathOf(std::string_view key) const {
 std::shared_ptr<CachedBlocks> ObjectCache::Find(std::string_view key, std::uint64_t size) {
   if (most_bytes_ == 0) return nullptr;
   const std::string path = PathOf(key);
-  const auto open_file = [&path](int flags) {
-    return FileDescriptor(
-        Uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0600); }));
-  };
-  FileDescriptor file = open_file(0);
+  FileDescriptor file = OpenPath(path, O_RDWR);
   if (!file.is_open()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-    file = open_file(O_CREAT);
+    file = OpenPath(path, O_RDWR | O_CREAT, 0600);
   }
   const auto whole = static_cast<off_t>(RecordAt(size, BlocksOf(size)));
   struct stat info {};
@@ -228,8 +208,7 @@ void ObjectCache::Added(std::uint64_t bytes) {
 void ObjectCache::Trim() {
   if (!trimming_.try_lock()) return;
   const Lock lock(trimming_, std::adopt_lock);
-  const FileDescriptor mutex(
-      ::open(StrCat(directory_, "/", kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const FileDescriptor mutex = OpenPath(StrCat(directory_, "/", kLockName), O_RDWR | O_CREAT, 0600);
   if (mutex.is_open() && TryLock(mutex, LockKind::kAlone) == FileLock::kTaken)
     return;  // another process does it
   std::vector<Held> files = FilesIn(directory_);

@@ -10,7 +10,7 @@
 #include "storage/local_error.h"
 #include "storage/local_file.h"
 #include "storage/local_names.h"
-#include "storage/object_name.h"
+#include "storage/store.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -23,8 +23,6 @@ using Visit = std::function<Status(const Listed&)>;
 
 /// A writer's, which is no object yet.
 bool IsUnfinished(std::string_view name) { return IsUnfinishedName(name.substr(name.rfind('/') + 1)); }
-
-bool IsEarlier(const Listed& a, const Listed& b) { return a.location < b.location; }
 
 // --------------------------------------------------------------------------------------- directories
 
@@ -108,7 +106,7 @@ Status ListDirectory(const Uri& location, ListDepth depth, const Visit& visit) {
   std::vector<Listed> entries;
   RETURN_IF_ERROR(depth == ListDepth::kLevel ? ListLevel(location.path, above, "", entries)
                                              : ListAll(location.path, above, entries));
-  std::sort(entries.begin(), entries.end(), IsEarlier);
+  std::ranges::sort(entries, {}, &Listed::location);
   for (const Listed& entry : entries) RETURN_IF_ERROR(visit(entry));
   return {};
 }
@@ -144,7 +142,7 @@ Status ListBucket(RemoteOpener& opener, const Uri& location, bool is_directory, 
       entries.push_back({StrCat(bucket, prefix), why.empty(), 0, {}, why});
     }
     // Objects and prefixes come apart; pages are in order by themselves.
-    std::sort(entries.begin(), entries.end(), IsEarlier);
+    std::ranges::sort(entries, {}, &Listed::location);
     for (const Listed& entry : entries) RETURN_IF_ERROR(visit(entry));
     any = any || !page.objects.empty() || !page.prefixes.empty();
     return {};

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/crc32c.h"
 #include "base/str.h"
 #include "storage/kept_part.h"
 #include "storage/local_file.h"
@@ -15,8 +14,6 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 20;
-
 /// Bytes that were damaged on the way are requested again; the stores have retried every other failure.
 constexpr RetryPolicy kDamagedOnTheWay{.first = std::chrono::milliseconds(200),
                                        .longest = std::chrono::milliseconds(1'000),
@@ -25,13 +22,7 @@ constexpr RetryPolicy kDamagedOnTheWay{.first = std::chrono::milliseconds(200),
 
 Result<std::uint32_t> CrcOf(const ByteFile& file, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file.Open(0, stop));
-  std::string piece(kPieceBytes, '\0');
-  std::uint32_t crc = 0;
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) return crc;
-    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
-  }
+  return ReadCrc32c(*reader);
 }
 
 Result<bool> AreEqual(const CopySource& from, const CopyTarget& to, const ObjectInfo& there,

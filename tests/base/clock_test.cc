@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/fake_clock.h"
+
 namespace pipeline {
 namespace {
 

@@ -1,20 +1,22 @@
-#include "base/counting_file.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/byte_reader.h"
 #include "tests/support/memory_file.h"
 
 namespace pipeline {
 namespace {
 
 TEST(CountingFileTest, TellsTheBytesOfEachReadOfEachReader) {
-  std::vector<std::size_t> told;
-  const CountingFile file(std::make_shared<MemoryFile>(std::string(10, 'x')),
-                          [&told](std::size_t bytes) { told.push_back(bytes); });
+  std::vector<std::pair<std::uint64_t, std::size_t>> told;
+  const CountingFile file(
+      std::make_shared<MemoryFile>(std::string(10, 'x')),
+      [&told](std::uint64_t offset, std::string_view bytes) { told.emplace_back(offset, bytes.size()); });
   EXPECT_EQ(file.size(), 10u);
   std::string out(4, '\0');
   const auto front = file.Open(0, {});
@@ -24,7 +26,7 @@ TEST(CountingFileTest, TellsTheBytesOfEachReadOfEachReader) {
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(*(*back)->Read(out), 2u);
   EXPECT_EQ(*(*back)->Read(out), 0u);
-  EXPECT_EQ(told, (std::vector<std::size_t>{4, 2, 0}));
+  EXPECT_EQ(told, (std::vector<std::pair<std::uint64_t, std::size_t>>{{0, 4}, {8, 2}, {10, 0}}));
 }
 
 TEST(CountingFileTest, AReaderMayOutliveIt) {
@@ -32,7 +34,7 @@ TEST(CountingFileTest, AReaderMayOutliveIt) {
   std::unique_ptr<ByteReader> reader;
   {
     const CountingFile file(std::make_shared<MemoryFile>(std::string(3, 'x')),
-                            [&told](std::size_t bytes) { told += bytes; });
+                            [&told](std::uint64_t, std::string_view bytes) { told += bytes.size(); });
     auto opened = file.Open(0, {});
     ASSERT_TRUE(opened.ok());
     reader = std::move(*opened);

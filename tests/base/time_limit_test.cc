@@ -1,9 +1,9 @@
-#include "base/time_limit.h"
-
 #include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <mutex>
+
+#include "base/wait.h"
 
 namespace pipeline {
 namespace {

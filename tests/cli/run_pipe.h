@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
+#include "cli/terminal/process_setup.h"
 #include "cli/terminal/standard_output.h"
 
 namespace pipeline {

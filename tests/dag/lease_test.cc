@@ -12,6 +12,7 @@
 #include "dag/location/lease_keeper.h"
 #include "dag/location/versioned_lease.h"
 #include "storage/memory_store.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/fault_store.h"
 
 namespace pipeline {

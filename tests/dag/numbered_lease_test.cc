@@ -14,6 +14,7 @@
 #include "dag/location/lease_keeper.h"
 #include "storage/local_store.h"
 #include "storage/memory_store.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/temp_dir.h"
 

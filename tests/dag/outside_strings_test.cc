@@ -16,7 +16,7 @@
 #include "dag/package/unit_queue.h"
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
-#include "dag/pipeline_file/stage_location.h"
+#include "dag/pipeline_file/pipeline_file.h"
 #include "dag/plan/lineages.h"
 #include "storage/memory_store.h"
 #include "tests/support/toy_run.h"

@@ -34,18 +34,18 @@ ArchivedText ReadArchive(const std::string& bytes, ArchiveRules rules = {}, std:
     return text;
   }
   const auto borders = std::make_shared<MemberBorders>();
-  ArchiveText reader(
+  const std::unique_ptr<ByteReader> reader = NewArchiveText(
       std::move(archive).value(), std::move(rules),
       [read = std::uint64_t{0}, read_per_look]() mutable { return read += read_per_look; }, bytes.size(),
       borders);
   std::string buffer(piece, '\0');
   while (true) {
-    const Result<std::size_t> got = reader.Read(buffer);
+    const Result<std::size_t> got = reader->Read(buffer);
     while (const auto border = borders->Take(text.bytes.size()))
       text.borders.push_back(std::to_string(border->offset) + ":" + border->name);
     if (!got.ok()) {
       text.status = got.status();
-      EXPECT_EQ(reader.Read(buffer).status().message(), text.status.message());
+      EXPECT_EQ(reader->Read(buffer).status().message(), text.status.message());
       break;
     }
     if (*got == 0) break;
@@ -130,16 +130,16 @@ TEST(ArchiveTest, BordersSayTheSplitOfAMemberByItsOwnName) {
   };
   const auto borders = std::make_shared<MemberBorders>();
   const std::string bytes = Tar({{"a\x01.txt", "a"}, {"b.md", "b"}, {"d/", "", '5'}, {"c.txt", "c"}});
-  ArchiveText text(
+  const std::unique_ptr<ByteReader> text = NewArchiveText(
       std::move(OpenTar(std::make_unique<MemoryReader>(bytes, 512))).value(), rules, [] { return 1u << 20; },
       bytes.size(), borders);
   std::string buffer(10, '\0');
-  EXPECT_EQ(*text.Read(buffer), 1u);
+  EXPECT_EQ(*text->Read(buffer), 1u);
   const auto border = borders->Take(0);
   ASSERT_TRUE(border);
   EXPECT_EQ(border->name, "a?.txt");
   EXPECT_EQ(border->split, 6);
-  EXPECT_EQ(text.Read(buffer).status().message(), "no split");
+  EXPECT_EQ(text->Read(buffer).status().message(), "no split");
   EXPECT_EQ(asked, (std::vector<std::string>{"a\x01.txt", "c.txt"}));
 }
 

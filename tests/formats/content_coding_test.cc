@@ -1,9 +1,8 @@
-#include "formats/content_coding.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "formats/compression.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
 

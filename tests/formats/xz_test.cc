@@ -21,8 +21,8 @@ std::string NumberedLines(std::size_t lines) {
 std::string DecodeBlock(const std::string& bytes, const XzBlock& block, Status& status,
                         std::size_t piece = std::size_t{1} << 16, std::size_t chunk = std::size_t{1} << 20) {
   MemoryReader input(bytes.substr(block.offset), chunk);
-  XzBlockReader reader(block, input);
-  std::string text = ReadAll(reader, status, piece);
+  const std::unique_ptr<ByteReader> reader = NewXzBlockReader(block, input);
+  std::string text = ReadAll(*reader, status, piece);
   if (!status.ok()) return text;
   std::string behind(16, '\0');
   const std::size_t more = input.Read(behind).value();

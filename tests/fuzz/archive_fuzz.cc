@@ -20,11 +20,11 @@ Decoded DecodeArchive(ArchiveKind kind, const MemoryFile& file, const std::strin
     return decoded;
   }
   const auto borders = std::make_shared<MemberBorders>();
-  ArchiveText text(
+  const std::unique_ptr<ByteReader> text = NewArchiveText(
       std::move(archive).value(), {}, [&bytes] { return bytes.size(); }, bytes.size(), borders);
   std::string buffer(piece, '\0');
   while (decoded.text.size() < (1u << 20)) {
-    const Result<std::size_t> got = text.Read(buffer);
+    const Result<std::size_t> got = text->Read(buffer);
     while (const auto border = borders->Take(decoded.text.size())) Require(border->name.size() <= 603);
     if (!got.ok()) decoded.status = got.status();
     if (!got.ok() || *got == 0) return decoded;

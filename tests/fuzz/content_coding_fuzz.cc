@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "formats/content_coding.h"
+#include "formats/compression.h"
 #include "tests/fuzz/require.h"
 #include "tests/support/memory_file.h"
 

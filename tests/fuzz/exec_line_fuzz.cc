@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "stages/lines/exec_line.h"
+#include "stages/lines/exec_source.h"
 #include "text/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "storage/remote/gcs/gcs_credentials.h"
+#include "storage/remote/gcs/gcs_auth.h"
 #include "storage/remote/gcs/gcs_object.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -10,9 +10,7 @@
 
 #include "plugins/train/hosts/discovery.h"
 #include "plugins/train/hosts/host_address.h"
-#include "plugins/train/hosts/node_list.h"
-#include "plugins/train/hosts/tpu_env.h"
-#include "plugins/train/hosts/worker_endpoints.h"
+#include "plugins/train/hosts/slice_attributes.h"
 #include "tests/fuzz/require.h"
 
 namespace {

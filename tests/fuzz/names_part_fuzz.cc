@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dag/location/names_part.h"
+#include "dag/location/location_names.h"
 #include "tests/fuzz/require.h"
 #include "text/utf8.h"
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "dag/pipeline_file/graph.h"
-#include "dag/pipeline_file/graph_drawing.h"
 #include "dag/pipeline_file/pipeline_file.h"
 #include "tests/fuzz/require.h"
 #include "tests/support/fake_stages.h"

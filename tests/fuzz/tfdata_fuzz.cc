@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "stages/export/tfdata/tfdata.h"
-#include "stages/export/tfdata/tfdata_info.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -11,7 +11,6 @@
 #include "dag/package/work_history.h"
 #include "dag/package/work_package.h"
 #include "dag/package/work_results.h"
-#include "dag/package/work_summary.h"
 
 using namespace pipeline;
 

@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const XzBlock& block : index->blocks) {
     Require(block.raw_offset == text.size() && block.offset + block.bytes <= size);
     MemoryReader input(std::string(bytes.substr(block.offset)));
-    XzBlockReader reader(block, input);
-    const std::string block_text = ReadAll(reader, status, 1 + size % 1000);
+    const std::unique_ptr<ByteReader> reader = NewXzBlockReader(block, input);
+    const std::string block_text = ReadAll(*reader, status, 1 + size % 1000);
     if (!status.ok()) break;
     Require(block_text.size() == block.raw_bytes);
     text += block_text;

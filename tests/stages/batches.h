@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/records/transform.h"
 
 namespace pipeline {

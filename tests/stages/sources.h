@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/records/source.h"
 #include "tests/stages/batches.h"
 #include "tests/support/memory_file.h"

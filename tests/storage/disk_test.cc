@@ -1,7 +1,6 @@
-#include "storage/disk.h"
-
 #include <gtest/gtest.h>
 
+#include "storage/directory.h"
 #include "storage/local_file.h"
 #include "tests/support/temp_dir.h"
 

@@ -28,13 +28,13 @@ TEST(LocalNamesTest, LongNamesAreCutBetweenCharacters) {
     ASSERT_TRUE(parsed) << name;
     EXPECT_EQ(parsed->object, object.substr(0, parsed->object.size()));
     EXPECT_NE(static_cast<unsigned char>(object[parsed->object.size()]) & 0xc0, 0x80) << "within a character";
-    EXPECT_TRUE(MayBelongTo(*parsed, "d/", "d/" + object));
-    EXPECT_TRUE(MayBelongTo(*parsed, "d/", "d/"));
-    EXPECT_FALSE(MayBelongTo(*parsed, "d/", "d/b"));
+    EXPECT_TRUE(MayBelongTo(parsed->object, "d/", "d/" + object));
+    EXPECT_TRUE(MayBelongTo(parsed->object, "d/", "d/"));
+    EXPECT_FALSE(MayBelongTo(parsed->object, "d/", "d/b"));
   }
   const std::string brief = NewTemporaryName("ab");
-  EXPECT_FALSE(MayBelongTo(*ParseTemporaryName(brief), "", "abc")) << "all of its name is known";
-  EXPECT_TRUE(MayBelongTo(*ParseTemporaryName(brief), "", "ab"));
+  EXPECT_FALSE(MayBelongTo(ParseTemporaryName(brief)->object, "", "abc")) << "all of its name is known";
+  EXPECT_TRUE(MayBelongTo(ParseTemporaryName(brief)->object, "", "ab"));
 }
 
 TEST(LocalNamesTest, NoTwoNamesAreEqual) { EXPECT_NE(NewTemporaryName("a"), NewTemporaryName("a")); }

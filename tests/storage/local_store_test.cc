@@ -323,6 +323,18 @@ TEST_F(LocalStoreTest, ADirectoryWithoutPermissionSaysWhatToDo) {
   ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
 }
 
+TEST_F(LocalStoreTest, AListingDoesNotPassOverADirectoryThatNobodyMayLookAt) {
+  ASSERT_TRUE(Write("sub/a", "1").ok());
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0644), 0);
+  const int ended = InChild([&] {
+    if (geteuid() == 0 && setuid(65534) != 0) return 2;  // nothing is forbidden to root
+    const auto found = store_.List("");
+    return found.ok() ? 3 : found.status().code() == Code::kPermissionDenied ? 0 : 4;
+  });
+  EXPECT_EQ(ended, 0);
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
+}
+
 TEST_F(LocalStoreTest, ARelativeRootIsTakenFromWhereItWasMade) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(dir_.path());

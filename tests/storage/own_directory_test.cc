@@ -1,11 +1,10 @@
-#include "storage/own_directory.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "storage/directory.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

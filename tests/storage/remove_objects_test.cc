@@ -1,8 +1,7 @@
-#include "storage/remove_objects.h"
-
 #include <gtest/gtest.h>
 
 #include "storage/memory_store.h"
+#include "storage/store.h"
 #include "tests/support/counting_store.h"
 
 namespace pipeline {

@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "base/clock.h"
 #include "storage/remote/http/retry.h"
+#include "tests/support/fake_clock.h"
 
 namespace pipeline {
 

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "cli/submit/kept_engine.h"
-#include "cli/submit/slurm_engine.h"
+#include "cli/submit/engine.h"
 
 namespace pipeline {
 namespace {

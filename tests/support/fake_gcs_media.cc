@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "formats/gzip_reader.h"
+#include "formats/stream_decoder.h"
 #include "tests/support/fake_gcs_call.h"
 
 namespace pipeline {

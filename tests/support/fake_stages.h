@@ -2,7 +2,7 @@
 // without a corpus. Their factories answer kUnimplemented: none of them runs.
 #pragma once
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 
 namespace pipeline {
 

@@ -51,7 +51,7 @@ Result<std::unique_ptr<Store>> Open(const std::string& place, const Options& opt
                                     const std::shared_ptr<GcsClient>& client) {
   ASSIGN_OR_RETURN(const Uri uri, Uri::Parse(place));
   if (uri.scheme->form != Scheme::Form::kBucket) return OpenStore(place);
-  return std::unique_ptr<Store>(std::make_unique<GcsStore>(client, uri.authority, uri.path, options.writing));
+  return NewGcsStore(client, uri.authority, uri.path, options.writing);
 }
 
 Result<std::uint32_t> CrcOf(const ByteFile& file) {

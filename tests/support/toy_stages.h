@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/records/job_stage.h"
 
 namespace pipeline {

@@ -39,8 +39,8 @@ def fail(what):
 
 
 def versions():
-    """The versions in plugins/train/python_choice.cc, so that no version is accepted without a lock."""
-    source = (ROOT / "plugins/train/python_choice.cc").read_text()
+    """The versions in plugins/train/environment_setup.cc, so that no version is accepted without a lock."""
+    source = (ROOT / "plugins/train/environment_setup.cc").read_text()
     minors = re.search(r"kMinors = \{([\d, ]+)\}", source)[1]
     found = [f"3.{minor.strip()}" for minor in minors.split(",")]
     if sorted(found) != ["3.11", "3.12", "3.13"]:

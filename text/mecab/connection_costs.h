@@ -7,9 +7,17 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/mecab/context_numbers.h"
+#include "text/mecab/dictionary_file.h"
 
 namespace pipeline {
+
+/// New numbers for the ids of a dictionary, by the old ids: ids that text uses often get small ones, so that
+/// their costs lie together.
+struct ContextNumbers {
+  std::vector<std::uint16_t> left, right;
+};
+
+ContextNumbers NumbersByUse(const DictionaryFile& file);
 
 /// A table with a row for each left id of the second word. Immutable once read.
 class ConnectionCosts {

@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "text/mecab/character_categories.h"
 #include "text/mecab/connection_costs.h"
-#include "text/mecab/context_numbers.h"
 #include "text/mecab/dictionary_file.h"
 
 namespace pipeline {

@@ -27,8 +27,8 @@ class Charsmap {
   explicit Charsmap(std::string_view bytes);
 
   bool empty() const { return units_.empty(); }
-  /// Whether all rules are about whole characters: none ends inside of one, and all give clean UTF-8. Those that
-  /// the library compiles are; a damaged charsmap may not be.
+  /// Whether all rules are about whole characters: none ends inside of one, and all give clean UTF-8. Those
+  /// that the library compiles are; a damaged charsmap may not be.
   bool keeps_characters() const;
   State root() const { return {OffsetOf(units_[0]), false}; }
   /// False: no rule goes on with this byte.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "base/result.h"
+#include "base/status.h"
 
 namespace pipeline {
 

@@ -10,12 +10,10 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "base/byte_reader.h"
 #include "base/file_descriptor.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
 #include "formats/proto_message.h"
 #include "formats/tfrecord.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -21,15 +20,17 @@ constexpr int kBeatsInSilence = 4;
 
 }  // namespace
 
-ExternalProgram::ExternalProgram(const ExternalSettings& settings, const std::string& directory,
-                                 ProgramCheckpoints* checkpoints, const PluginServices& call,
-                                 const Options& options)
-    : checkpoints_(checkpoints),
+ExternalProgram::ExternalProgram(const TrainJob& job, std::int64_t attempt, const ExternalSettings& settings,
+                                 const std::string& directory, ProgramCheckpoints* checkpoints,
+                                 std::int64_t restored, const PluginServices& call)
+    : job_(job),
+      attempt_(attempt),
+      checkpoints_(checkpoints),
+      restored_(restored),
       call_(call),
-      options_(options),
       beat_(std::min<std::chrono::nanoseconds>(kBeat,
                                                std::chrono::nanoseconds(settings.silence) / kBeatsInSilence)),
-      recogniser_(settings, options.log_every) {
+      recogniser_(settings, job.settings["log_every"].AsInt(1)) {
   if (settings.events) {
     events_.emplace(directory + "/" + settings.events->directory, settings.events->tag);
     events_->Skip();
@@ -70,22 +71,20 @@ void ExternalProgram::ReadEvents() {
 }
 
 Json ExternalProgram::Event(std::string_view kind, std::int64_t step) {
-  Json event;
-  event["v"] = 1;
-  event["kind"] = kind;
-  event["seq"] = ++seq_;
-  event["t"] = static_cast<double>(SystemClock().UnixMillis()) / 1e3;
-  event["m"] = std::chrono::duration<double>(SystemClock().Monotonic()).count();
-  event["attempt"] = options_.attempt;
-  event["worker"] = options_.host;
-  event["step"] = step;
-  return event;
+  return Json::Object{{"v", 1},
+                      {"kind", kind},
+                      {"seq", ++seq_},
+                      {"t", static_cast<double>(SystemClock().UnixMillis()) / 1e3},
+                      {"m", std::chrono::duration<double>(SystemClock().Monotonic()).count()},
+                      {"attempt", attempt_},
+                      {"worker", job_.position.host},
+                      {"step", step}};
 }
 
 void ExternalProgram::Poll(const Take& take) {
-  if (seq_ == 0 && options_.restored >= 0) {
-    Json restore = Event("restore", options_.restored);
-    restore["path"] = StrCat("checkpoints/", options_.restored);
+  if (seq_ == 0 && restored_ >= 0) {
+    Json restore = Event("restore", restored_);
+    restore["path"] = StrCat("checkpoints/", restored_);
     take(restore);
   }
   const OutputRecogniser::Heard heard = recogniser_.Take();
@@ -114,7 +113,7 @@ void ExternalProgram::Poll(const Take& take) {
     take(commit);
   }
   // Only now: the listeners have their own links of these checkpoints.
-  if (!taken.empty()) checkpoints_->Prune(options_.keep_checkpoints);
+  if (!taken.empty()) checkpoints_->Prune(job_.settings["keep_checkpoints"].AsInt(1));
 }
 
 void ExternalProgram::Ended(const ChildExit& exit, const Take& take) {

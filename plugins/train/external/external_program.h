@@ -17,23 +17,19 @@
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/output_recogniser.h"
 #include "plugins/train/external/program_checkpoints.h"
+#include "plugins/train/train_job.h"
 
 namespace pipeline {
 
 /// A thread of its own looks for checkpoints and copies them, because large ones take minutes.
 class ExternalProgram : public EventSource {
  public:
-  struct Options {
-    std::int64_t attempt = 1;
-    int host = 0;  // of this machine, as the worker in its events
-    std::int64_t log_every = 1;
-    std::int64_t keep_checkpoints = 1;
-    std::int64_t restored = -1;  // step of the checkpoint at the start; -1: none
-  };
   /// All arguments outlive it; `checkpoints` is null if none are recognised, and otherwise belongs to this
-  /// object until Ended. `directory`: that of the program.
-  ExternalProgram(const ExternalSettings& settings, const std::string& directory,
-                  ProgramCheckpoints* checkpoints, const PluginServices& call, const Options& options);
+  /// object until Ended. `directory`: that of the program. `restored`: step of the checkpoint at the start;
+  /// -1: none.
+  ExternalProgram(const TrainJob& job, std::int64_t attempt, const ExternalSettings& settings,
+                  const std::string& directory, ProgramCheckpoints* checkpoints, std::int64_t restored,
+                  const PluginServices& call);
   ~ExternalProgram() override;
 
   void Output(std::string_view bytes) override;
@@ -51,9 +47,11 @@ class ExternalProgram : public EventSource {
   void ReadEvents();
   Json Event(std::string_view kind, std::int64_t step);
 
+  const TrainJob& job_;
+  const std::int64_t attempt_;
   ProgramCheckpoints* const checkpoints_;
+  const std::int64_t restored_;
   const PluginServices& call_;
-  const Options options_;
   const std::chrono::nanoseconds beat_;  // between two signs of life
   OutputRecogniser recogniser_;
   std::optional<EventFiles> events_;  // absent: none are read; of `watch_` until it has ended

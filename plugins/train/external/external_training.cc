@@ -12,12 +12,11 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/whole_file.h"
-#include "plugins/train/checkpoint_part.h"
+#include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/environment_setup.h"
 #include "plugins/train/external/preset_expansion.h"
 #include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
-#include "plugins/train/link_files.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/slice/own_address.h"
 #include "plugins/train/trainer_environment.h"
@@ -40,13 +39,7 @@ std::string InheritedPath() {
   return {};
 }
 
-std::string Absolute(const std::string& path) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(path, error);
-  return error ? path : whole.lexically_normal().string();
-}
-
-std::string BinOf(const std::string& environment) { return Absolute(environment + "/bin"); }
+std::string BinOf(const std::string& environment) { return AbsolutePath(environment + "/bin"); }
 
 bool IsProgram(const std::string& path) {
   std::error_code error;
@@ -187,18 +180,13 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   }
   ASSIGN_OR_RETURN(const PlaceholderValues values, Values(place, joint != nullptr ? *joint : alone));
   RETURN_IF_ERROR(LayOut(place, values));
-  ExternalProgram::Options options;
-  options.attempt = attempt;
-  options.host = job_.position.host;
-  options.log_every = job_.settings["log_every"].AsInt(1);
-  options.keep_checkpoints = job_.settings["keep_checkpoints"].AsInt(1);
-  ASSIGN_OR_RETURN(options.restored, BeginCheckpoints(joint));
+  ASSIGN_OR_RETURN(const std::int64_t restored, BeginCheckpoints(joint));
   ProgramStart start;
   for (const std::string& word : settings_.command)
     start.command.argv.push_back(FillPlaceholders(word, values));
   ASSIGN_OR_RETURN(start.command.argv.front(), FindProgram(environment_, start.command.argv.front()));
   start.command.directory = FillPlaceholders(settings_.directory, values);
-  if (!start.command.directory.empty()) start.command.argv.front() = Absolute(start.command.argv.front());
+  if (!start.command.directory.empty()) start.command.argv.front() = AbsolutePath(start.command.argv.front());
   start.command.set = {StrCat("PIPE_ATTEMPT=", attempt),
                        StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()), "PYTHONUNBUFFERED=1"};
   if (!environment_.empty())
@@ -208,7 +196,7 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   start.silence = settings_.silence;
   // Those of host 0 count.
   ProgramCheckpoints* const checkpoints = checkpoints_ && job_.position.host == 0 ? &*checkpoints_ : nullptr;
-  program_ = std::make_unique<ExternalProgram>(settings_, place, checkpoints, call_, options);
+  program_ = std::make_unique<ExternalProgram>(job_, attempt, settings_, place, checkpoints, restored, call_);
   start.source = program_.get();
   return start;
 }
@@ -229,7 +217,7 @@ Result<PlaceholderValues> ExternalTraining::Values(const std::string& place,
       {"tfds_dir", root},
       {"tfds_name", named.substr(std::min(named.size(), root.size() + 1))},
       {"tfds_version", job_.data_set_uri.substr(std::min(job_.data_set_uri.size(), named.size() + 1))},
-      {"checkout", checkout.empty() ? checkout : Absolute(checkout)},
+      {"checkout", checkout.empty() ? checkout : AbsolutePath(checkout)},
       {"run_dir", place},
       {"steps", StrCat(job_.steps())},
       {"seed", StrCat(job_.settings["seed"].AsInt())},
@@ -327,10 +315,8 @@ Status ExternalTraining::RememberExport() const {
   std::error_code error;
   if (!result["export"].is_string() || !fs::is_directory(place, error)) return {};
   ASSIGN_OR_RETURN(Json files, Measured(place));
-  Json earlier;
-  earlier["steps"] = result["steps"];
-  earlier["files"] = std::move(files);
-  return directory_.Write(kEarlierExport, earlier);
+  return directory_.Write(kEarlierExport,
+                          Json::Object{{"steps", result["steps"]}, {"files", std::move(files)}});
 }
 
 Status ExternalTraining::CopyOutput(const Output& output) const {

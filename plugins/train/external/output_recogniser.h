@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/mutex.h"
 #include "plugins/train/external/external_settings.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "plugins/train/external/external_settings.h"
-#include "plugins/train/external/placeholders.h"
 #include "plugins/train/external/preset_flags.h"
 #include "plugins/train/external/presets.h"
 

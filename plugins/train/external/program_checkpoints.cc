@@ -11,7 +11,6 @@
 #include "base/whole_file.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/file_facts.h"
-#include "plugins/train/link_files.h"
 
 namespace pipeline {
 
@@ -25,11 +24,7 @@ std::string CopyName(std::int64_t step) { return StrCat("checkpoints/", step); }
 std::string MarkerName(std::int64_t step) { return CopyName(step) + ".json"; }
 
 Json UnfinishedMarker(std::int64_t step) {
-  Json marker;
-  marker["pipe_checkpoint"] = 1;
-  marker["step"] = step;
-  marker["unfinished"] = true;
-  return marker;
+  return Json::Object{{"pipe_checkpoint", 1}, {"step", step}, {"unfinished", true}};
 }
 
 /// A hard link to a symbolic link would lose its target.
@@ -225,13 +220,12 @@ Result<std::optional<ProgramCheckpoints::Newest>> ProgramCheckpoints::FindNewest
 
 ProgramCheckpoints::Entries ProgramCheckpoints::List() const {
   Entries entries;
-  std::error_code error;
-  for (fs::directory_iterator at(place_, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (const std::string& name : NamesIn(place_)) {
     const std::optional<std::string> group = rule_.step.MatchWhole(name);
     const std::optional<std::int64_t> step = group ? WholeNumber(*group) : std::nullopt;
     if (step) entries[*step].push_back(name);
   }
+  std::error_code error;
   const bool beside = !rule_.beside.empty() && fs::exists(StrCat(place_, "/", rule_.beside), error);
   for (auto& [step, names] : entries) {
     if (beside) names.push_back(rule_.beside);
@@ -320,10 +314,7 @@ Status ProgramCheckpoints::PutBack(std::int64_t step) const {
     ASSIGN_OR_RETURN(const FileFacts back, MeasureFile(on_its_way, file.name, [] { return false; }));
     if (back != file) return Status(Code::kDataLoss, StrCat(copy, "/", file.name, ": is damaged"));
   }
-  std::vector<std::string> names;
-  for (fs::directory_iterator at(on_its_way, error), end; !error && at != end; at.increment(error))
-    names.push_back(at->path().filename().string());
-  for (const std::string& name : names) {
+  for (const std::string& name : NamesIn(on_its_way)) {
     const std::string to = StrCat(place_, "/", name);
     RETURN_IF_ERROR(RemoveAll(to));
     fs::rename(StrCat(on_its_way, "/", name), to, error);

@@ -7,9 +7,7 @@
 #include "base/terminal_text.h"
 #include "base/words.h"
 #include "plugins/train/hosts/host_address.h"
-#include "plugins/train/hosts/node_list.h"
-#include "plugins/train/hosts/tpu_env.h"
-#include "plugins/train/hosts/worker_endpoints.h"
+#include "plugins/train/hosts/slice_attributes.h"
 
 namespace pipeline {
 

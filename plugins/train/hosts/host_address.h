@@ -35,4 +35,10 @@ Result<std::string> ParseProcessAddress(std::string_view text);
 Result<std::vector<std::string>> ParseHostList(std::string_view text,
                                                Result<std::string> (*parse)(std::string_view entry));
 
+/// Expands a list of nodes as Slurm writes it, e.g. SLURM_STEP_NODELIST: "tpu[01-03,7],gpu-2" or
+/// "r[1-2]n[01-02]" in the order of `scontrol show hostnames`: a later bracket changes faster. Numbers have
+/// as many digits as the first number of their range. kInvalidArgument gives the reason alone; more than
+/// kMostHosts nodes are refused before they are made.
+Result<std::vector<std::string>> ParseNodeList(std::string_view text);
+
 }  // namespace pipeline

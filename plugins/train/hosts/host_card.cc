@@ -2,25 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "plugins/train/hosts/host_position.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kLongestCardText = 1000;  // of a message or a name in a card
+constexpr std::size_t kLongestCardText = 1000;  // of a message or a name
+constexpr int kAttemptDigits = 5;
 constexpr std::array<std::string_view, 3> kOutcomes = {"done", "stopped", "failed"};
 
 /// Texts of another machine end up in messages.
 std::string TextOf(const Json& value) { return Readable(value.AsString(), kLongestCardText); }
 
+std::string NameOfAttempt(std::int64_t number, std::string_view end) {
+  return StrCat("attempts/", ZeroPadded(static_cast<std::uint64_t>(number), kAttemptDigits), end);
+}
+
 Json ToJson(const LocalCheckpoint& one) {
-  Json json;
-  json["step"] = one.step;
-  json["attempt"] = one.attempt;
+  Json json = Json::Object{{"step", one.step}, {"attempt", one.attempt}};
   if (!one.part.empty()) json["part"] = one.part;
   return json;
 }
@@ -30,16 +34,11 @@ LocalCheckpoint LocalOf(const Json& json) {
 }
 
 Json ToJson(const TrainerEnd& end) {
-  Json json;
-  json["attempt"] = end.attempt;
-  json["code"] = end.code;
-  json["signal"] = end.signal;
-  json["hung"] = end.hung;
-  json["progressed"] = end.progressed;
+  Json json = Json::Object{{"attempt", end.attempt}, {"code", end.code},   {"signal", end.signal},
+                           {"hung", end.hung},       {"cause", end.cause}, {"progressed", end.progressed}};
   if (end.lost) json["lost"] = true;
   if (end.fatal) json["fatal"] = true;
   if (end.again) json["again"] = true;
-  json["cause"] = end.cause;
   return json;
 }
 
@@ -56,11 +55,9 @@ TrainerEnd TrainerEndOf(const Json& json) {
 }
 
 Json ToJson(const TrainingEnd& end) {
-  Json json;
-  json["outcome"] = kOutcomes[static_cast<std::size_t>(end.outcome)];
-  json["code"] = CodeName(end.code);
-  json["message"] = end.message;
-  return json;
+  return Json::Object{{"outcome", kOutcomes[static_cast<std::size_t>(end.outcome)]},
+                      {"code", CodeName(end.code)},
+                      {"message", end.message}};
 }
 
 /// The code of this name; a newer program may have others.
@@ -81,19 +78,13 @@ Result<TrainingEnd> RunEndOf(const Json& json, const Status& wrong) {
 }  // namespace
 
 std::string HostCard::Encode() const {
-  Json json;
-  json["pipe_host"] = 1;
-  json["host"] = host;
-  json["hosts"] = hosts;
-  json["nonce"] = nonce;
-  json["boot"] = boot;
-  json["address"] = address;
-  json["sign"] = sign;
-  json["digests"] = Json(Json::Object{});
-  for (const auto& [name, digest] : digests) json["digests"][name] = digest;
-  json["local"] = Json(Json::Array{});
+  Json json =
+      Json::Object{{"pipe_host", 1},         {"host", host},
+                   {"hosts", hosts},         {"nonce", nonce},
+                   {"boot", boot},           {"address", address},
+                   {"sign", sign},           {"digests", Json::Object(digests.begin(), digests.end())},
+                   {"local", Json::Array{}}, {"trains", trains}};
   for (const LocalCheckpoint& one : local) json["local"].Append(ToJson(one));
-  json["trains"] = trains;
   if (ended) json["ended"] = ToJson(*ended);
   if (fetches) json["fetches"] = true;
   if (leaves) json["leaves"] = true;
@@ -131,6 +122,39 @@ Result<HostCard> ParseHostCard(std::string_view text, std::string_view where) {
     ASSIGN_OR_RETURN(card.over, RunEndOf(json["over"], wrong));
   }
   return card;
+}
+
+std::string AttemptName(std::int64_t number) { return NameOfAttempt(number, ".json"); }
+std::string AttemptEndName(std::int64_t number) { return NameOfAttempt(number, ".end.json"); }
+
+std::string AttemptRecord::Encode() const {
+  Json json = Json::Object{{"pipe_attempt", 1}, {"number", number}, {"coordinator", coordinator},
+                           {"step", step},      {"local", local},   {"data", data}};
+  for (const std::string& nonce : nonces) json["nonces"].Append(nonce);
+  return json.Dump() + "\n";
+}
+
+Result<AttemptRecord> ParseAttemptRecord(std::string_view text, std::string_view where) {
+  const Status wrong(Code::kDataLoss, StrCat(where, ": is no attempt of hosts, of version 1"));
+  const Result<Json> json = Json::Parse(text);
+  if (!json.ok() || (*json)["pipe_attempt"].AsInt() != 1 || !(*json)["step"].is_int()) return wrong;
+  AttemptRecord record;
+  record.number = (*json)["number"].AsInt();
+  for (const Json& nonce : (*json)["nonces"].AsArray()) record.nonces.emplace_back(nonce.AsString());
+  if (record.number < 1 || record.nonces.empty() || record.nonces.size() > kMostHosts) return wrong;
+  record.coordinator = TextOf((*json)["coordinator"]);
+  record.step = (*json)["step"].AsInt();
+  record.local = (*json)["local"].AsBool();
+  record.data = TextOf((*json)["data"]);
+  return record;
+}
+
+std::string AttemptEndRecord::Encode() const {
+  const Json json = Json::Object{{"pipe_attempt_end", 1},
+                                 {"number", number},
+                                 {"lost", Json::Array(lost.begin(), lost.end())},
+                                 {"reason", reason}};
+  return json.Dump() + "\n";
 }
 
 }  // namespace pipeline

@@ -1,9 +1,7 @@
 #include "plugins/train/hosts/host_timing.h"
 
-#include <charconv>
-#include <system_error>
-
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -11,16 +9,14 @@ Result<HostTiming> TimingFor(std::chrono::minutes hosts_wait, const std::optiona
   HostTiming timing;
   timing.hosts_wait = hosts_wait;
   if (!factor) return timing;
-  double number = 0;
-  const char* const end = factor->data() + factor->size();
-  const auto [rest, error] = std::from_chars(factor->data(), end, number);
-  if (error != std::errc() || rest != end || !(number >= 0.01 && number <= 1))
+  const auto number = ParseNumber<double>(*factor);
+  if (!number || !(*number >= 0.01 && *number <= 1))
     return Status(Code::kInvalidArgument,
                   StrCat("PIPE_TEST_HOST_TIMES: \"", *factor, "\" is no number from 0.01 to 1"));
   for (HostTiming::Time* const time :
        {&timing.renew, &timing.own_limit, &timing.given_up, &timing.poll, &timing.decide, &timing.save,
         &timing.start_limit, &timing.hosts_wait, &timing.first_backoff, &timing.longest_backoff})
-    *time = HostTiming::Time(static_cast<std::int64_t>(static_cast<double>(time->count()) * number));
+    *time = HostTiming::Time(static_cast<std::int64_t>(static_cast<double>(time->count()) * *number));
   return timing;
 }
 

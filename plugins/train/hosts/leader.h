@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/hosts/host_timing.h"
 #include "plugins/train/hosts/recipe_search.h"

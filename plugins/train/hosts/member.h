@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/hosts/host_timing.h"
 #include "plugins/train/hosts/sign_watch.h"

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "plugins/train/hosts/host_card.h"
 
@@ -20,7 +18,15 @@ class SignWatch {
 
   /// Notes a card that was read; `now` is after the read. Absent, or without a nonce: there was none, or
   /// nobody could read it.
-  void Saw(const std::optional<HostCard>& card, Time now);
+  void Saw(const std::optional<HostCard>& card, Time now) {
+    if (!card || card->nonce.empty()) return;  // a failed read is no news: the time decides
+    if (!card_ || card_->nonce != card->nonce || card_->sign != card->sign) {
+      // The first card may be that of a dead host.
+      moved_ = card_.has_value();
+      changed_ = now;
+    }
+    card_ = card;
+  }
 
   /// True if the sign changed during this watch, and not longer than `given_up` ago.
   bool Fresh(Time now) const { return moved_ && now - changed_ <= given_up_; }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/hosts/recipe_search.h"
 

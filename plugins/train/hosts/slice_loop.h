@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "plugins/train/hosts/errands.h"
 #include "plugins/train/hosts/leader.h"
 #include "plugins/train/hosts/member.h"

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/hosts/restart_policy.h"
 

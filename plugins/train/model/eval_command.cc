@@ -1,16 +1,13 @@
-#include "plugins/train/model/eval_command.h"
-
 #include <algorithm>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include "base/json.h"
 #include "base/str.h"
 #include "plugins/train/command_table.h"
-#include "plugins/train/command_words.h"
 #include "plugins/train/input_cache.h"
+#include "plugins/train/model/model_commands.h"
 #include "plugins/train/model/named_run.h"
 #include "plugins/train/object_files.h"
 #include "plugins/train/train_job.h"
@@ -86,7 +83,7 @@ Result<std::string> FindRows(std::string place, const CommandWords& words, const
 
 Status RunEval(const std::vector<std::string>& arguments, const PluginServices& call) {
   const CommandEntry& command = TrainCommandOf("eval");
-  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(command, arguments));
   if (words.alone.size() != 2) return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--rows", 1, 1'000'000'000, true));
   if (words.flags.contains("--split") && words.Flag("--split", "").empty())

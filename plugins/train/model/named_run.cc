@@ -82,13 +82,14 @@ std::string CacheOf(const CommandWords& words) { return words.Flag("--cache", kF
 Result<std::string> FindRun(const std::string& place) {
   if (HoldsRun(place)) return place;
   std::error_code error;
+  const fs::path runs = fs::path(place) / "runs";
   fs::path newest;
   fs::file_time_type at_newest;
-  for (fs::directory_iterator at(fs::path(place) / "runs", error), end; !error && at != end;
-       at.increment(error)) {
-    if (!HoldsRun(at->path())) continue;
-    const fs::file_time_type time = fs::last_write_time(at->path() / "job.json", error);
-    if (newest.empty() || time > at_newest) newest = at->path(), at_newest = time;
+  for (const std::string& name : NamesIn(runs.string())) {
+    const fs::path run = runs / name;
+    if (!HoldsRun(run)) continue;
+    const fs::file_time_type time = fs::last_write_time(run / "job.json", error);
+    if (newest.empty() || time > at_newest) newest = run, at_newest = time;
   }
   if (!newest.empty()) return newest.string();
   return Absent(fs::exists(place, error)

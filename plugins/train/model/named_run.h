@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "plugins/native/services.h"
-#include "plugins/train/command_words.h"
+#include "plugins/train/command_table.h"
 
 namespace pipeline {
 

@@ -1,23 +1,23 @@
-#include "plugins/train/model/predict_command.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/file_descriptor.h"
 #include "base/random_name.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "base/whole_file.h"
 #include "plugins/train/command_table.h"
-#include "plugins/train/command_words.h"
-#include "plugins/train/link_files.h"
-#include "plugins/train/model/clean_lines.h"
+#include "plugins/train/model/model_commands.h"
 #include "plugins/train/model/named_run.h"
 #include "plugins/train/trainer_output.h"
 
@@ -41,6 +41,52 @@ std::string Remedy(const std::string& file, const std::string& run) {
            "ones";
   return StrCat("`pipe cat ", Quoted(file), " | pipe predict ", Quoted(run),
                 " -` reads files in other encodings, with CR and compressed ones");
+}
+
+/// Lines of UTF-8 on their way to the trainer, which would answer to damaged bytes, too. One thread at a
+/// time.
+class CleanLines {
+ public:
+  /// `name`: the input, for messages. `remedy`: what a person does who has other text.
+  CleanLines(std::string name, std::string remedy) : name_(std::move(name)), remedy_(std::move(remedy)) {}
+
+  /// Takes the next bytes of the input, none at its end; returns the lines that they complete.
+  /// kInvalidArgument names a line that is no UTF-8 or has a NUL, or a text whose lines end with CR.
+  Result<std::string> Take(std::string_view bytes);
+
+ private:
+  Status Wrong(std::uint64_t line, std::string_view why) const;
+
+  const std::string name_, remedy_;
+  std::string held_;         // of the line that has no end yet
+  std::uint64_t lines_ = 0;  // that were returned
+};
+
+Status CleanLines::Wrong(std::uint64_t line, std::string_view why) const {
+  return Status(Code::kInvalidArgument, StrCat(name_, ": line ", line, ": ", why, "; ", remedy_));
+}
+
+Result<std::string> CleanLines::Take(std::string_view bytes) {
+  // A file without text may have no line end, either: the whole of it need not be held to see that.
+  if (bytes.find('\0') < bytes.find('\n')) return Wrong(lines_ + 1, "has a NUL, and is no text of UTF-8");
+  const std::size_t end = bytes.empty() ? 0 : bytes.rfind('\n') + 1;
+  if (!bytes.empty() && end == 0) {
+    held_ += bytes;
+    return std::string();
+  }
+  std::string whole = std::move(held_);
+  whole += bytes.substr(0, end);
+  held_ = bytes.substr(end);
+  if (lines_ == 0 && bytes.empty() && whole.find_first_not_of('\r', whole.find('\r')) != std::string::npos)
+    return Wrong(1, "has CR and no LF, so that the whole text is one line");
+  for (std::string_view rest = whole; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    ++lines_;
+    if (line.find('\0') != std::string_view::npos) return Wrong(lines_, "has a NUL, and is no text of UTF-8");
+    if (!IsUtf8(line)) return Wrong(lines_, "has bytes that are not UTF-8");
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  return whole;
 }
 
 Status CheckLines(const std::string& file, CleanLines lines, const PluginServices& call) {
@@ -85,7 +131,7 @@ class UnfinishedFile {
 
 Status RunPredict(const std::vector<std::string>& arguments, const PluginServices& call) {
   const CommandEntry& command = TrainCommandOf("predict");
-  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(command, arguments));
   if (words.alone.empty() || words.alone.size() > 2) return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));
   RETURN_IF_ERROR(CheckTarget(words, "--out"));

@@ -1,10 +1,8 @@
-#include "plugins/train/model/sample_command.h"
-
 #include <utility>
 
 #include "base/str.h"
 #include "plugins/train/command_table.h"
-#include "plugins/train/command_words.h"
+#include "plugins/train/model/model_commands.h"
 #include "plugins/train/model/named_run.h"
 #include "plugins/train/trainer_output.h"
 
@@ -12,7 +10,7 @@ namespace pipeline {
 
 Status RunSample(const std::vector<std::string>& arguments, const PluginServices& call) {
   const CommandEntry& command = TrainCommandOf("sample");
-  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(arguments, FlagsOf(command)));
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(command, arguments));
   if (words.alone.size() != 1) return Status(Code::kInvalidArgument, UsageOf(command));
   RETURN_IF_ERROR(CheckNumber(words, "--length", 1, 1'000'000, true));
   RETURN_IF_ERROR(CheckNumber(words, "--temperature", 0, 100, false));

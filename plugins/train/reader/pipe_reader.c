@@ -24,8 +24,6 @@ struct pipe_reader {
   pipe_sample_order order;
   uint64_t rows;
   uint64_t uses;
-  uint64_t rows_read;
-  uint64_t bytes_read;
   uint32_t open_shards;
   unsigned char* buffer;
   uint64_t buffer_size;
@@ -122,10 +120,6 @@ void pipe_reader_close(pipe_reader* reader) {
 
 const char* pipe_reader_last_error(const pipe_reader* reader) { return reader->error; }
 
-void pipe_reader_info(const pipe_reader* reader, pipe_reader_facts* facts) {
-  *facts = (pipe_reader_facts){reader->rows, reader->rows_read, reader->bytes_read, reader->open_shards};
-}
-
 static int check_range(pipe_reader* reader, int order, uint64_t first, uint64_t count) {
   reader->error[0] = '\0';
   if (order == PIPE_READER_IN_ORDER ? first <= reader->rows && count <= reader->rows - first
@@ -177,7 +171,6 @@ static int open_shard(pipe_reader* reader, pipe_shard* shard) {
   const int code = pipe_shard_open(shard, reader->directory, reader->rules.ids - 1, reader->error);
   if (code != PIPE_READER_OK) return code;
   ++reader->open_shards;
-  reader->bytes_read += shard->rows * 20;
   return PIPE_READER_OK;
 }
 
@@ -214,7 +207,6 @@ static int read_rows(pipe_reader* reader, const pipe_shard* shard, uint64_t row,
     code = pipe_shard_read_block(shard, reader->blocks, row, from, to, reader->buffer, reader->error);
   else if (code == PIPE_READER_OK)
     code = pipe_shard_read(shard, from, to, reader->buffer, reader->error);
-  if (code == PIPE_READER_OK) reader->bytes_read += to - from;
   return code;
 }
 
@@ -255,7 +247,6 @@ int pipe_reader_fill(pipe_reader* reader, int order, uint64_t first, uint64_t co
       lengths[number] = (int32_t)facts.length;
       bytes[number] = facts.bytes;
       chars[number] = facts.chars;
-      ++reader->rows_read;
     }
   }
   if (code == PIPE_READER_MEMORY) return refuse(reader, code, "no memory");

@@ -2,8 +2,8 @@
  *
  * It creates no threads and writes nothing. One thread at a time may use a reader; readers are independent,
  * and a forked child may continue with its copy. Every read checks both CRCs of an Example and compares the
- * row with its index; rows of plain ids have no CRC. pipe_trainer/data/numpy_reader.py does the same in numpy,
- * with the same messages. ORDER.md defines the row of each sample. */
+ * row with its index; rows of plain ids have no CRC. pipe_trainer/data/numpy_reader.py does the same in
+ * numpy, with the same messages. ORDER.md defines the row of each sample. */
 #pragma once
 
 #include <stddef.h>
@@ -59,13 +59,6 @@ enum {
 
 typedef struct pipe_reader pipe_reader;
 
-typedef struct {
-  uint64_t rows;
-  uint64_t rows_read;   /* since the reader was opened */
-  uint64_t bytes_read;  /* of shards and indexes */
-  uint32_t open_shards; /* each uses a descriptor and 20 bytes per row */
-} pipe_reader_facts;
-
 /* Returns PIPE_READER_ABI of the loaded library. */
 PIPE_READER_API uint32_t pipe_reader_abi(void);
 
@@ -85,8 +78,6 @@ PIPE_READER_API void pipe_reader_close(pipe_reader* reader);
 /* The error of the last failed call on `reader`: `OBJECT: what is wrong`, with the byte offset. Valid until
  * the next call. */
 PIPE_READER_API const char* pipe_reader_last_error(const pipe_reader* reader);
-
-PIPE_READER_API void pipe_reader_info(const pipe_reader* reader, pipe_reader_facts* facts);
 
 /* Writes the row numbers, counted over all shards, to `rows` [count]. Reads nothing. */
 PIPE_READER_API int pipe_reader_plan(pipe_reader* reader, int order, uint64_t first, uint64_t count,

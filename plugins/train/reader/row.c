@@ -7,12 +7,6 @@
 
 #include "plugins/train/reader/crc32c.h"
 
-static uint64_t little_endian(const unsigned char* bytes, unsigned size) {
-  uint64_t value = 0;
-  while (size-- > 0) value = value << 8 | bytes[size];
-  return value;
-}
-
 __attribute__((format(printf, 2, 3))) static int wrong(char* error, const char* form, ...) {
   va_list values;
   va_start(values, form);

@@ -19,6 +19,13 @@ typedef struct {
   uint32_t weights;  /* 1: an Example also has the list `weights` */
 } pipe_row_rules;
 
+/* The number in these bytes, the lowest first. */
+static inline uint64_t little_endian(const unsigned char* bytes, unsigned size) {
+  uint64_t value = 0;
+  while (size-- > 0) value = value << 8 | bytes[size];
+  return value;
+}
+
 /* Reads the row in the `size` bytes of `frame` into `tokens` [rules->ids] and, where the rules say so,
  * `weights` [rules->ids], else null. `length`: its number of ids, from the index. Returns 1 and leaves
  * `error` alone if the row is valid, else 0. `at`: the offset of the frame, for `error`. */

@@ -16,12 +16,6 @@
 
 enum { kEntryBytes = 20, kLeastLength = 2 };
 
-static uint64_t little_endian(const unsigned char* bytes, unsigned size) {
-  uint64_t value = 0;
-  while (size-- > 0) value = value << 8 | bytes[size];
-  return value;
-}
-
 __attribute__((format(printf, 3, 4))) static int wrong(char* error, const char* object, const char* form,
                                                        ...) {
   va_list values;

@@ -1,7 +1,6 @@
 #include "plugins/train/rows/row_blocks.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <functional>
 

@@ -1,13 +1,12 @@
 #include "plugins/train/rows/row_checksums.h"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "base/crc32c.h"
 #include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -108,11 +107,9 @@ Result<RowChecksums> ParseRowChecksums(std::string_view text, const RowBlocks& b
         digits.size() != (first[shard + 1] - first[shard]) * kDigits)
       return wrong;
     for (std::size_t at = 0; at < digits.size(); at += kDigits) {
-      std::uint32_t crc = 0;
-      const char* const end = digits.data() + at + kDigits;
-      const auto [stopped, error] = std::from_chars(digits.data() + at, end, crc, 16);
-      if (error != std::errc() || stopped != end) return wrong;
-      checksums.push_back(crc);
+      const auto crc = ParseNumber<std::uint32_t>(digits.substr(at, kDigits), 16);
+      if (!crc) return wrong;
+      checksums.push_back(*crc);
     }
     if (CrcOfShard(checksums, blocks, first[shard], first[shard + 1]) != object.crc32c)
       return Status(Code::kDataLoss, StrCat(where, ": its checksums of ", object.name,

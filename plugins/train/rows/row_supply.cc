@@ -288,12 +288,9 @@ Status RowSupply::BeginAttempt(const std::function<bool()>& given_up) {
     planner_->Forget();
     given_up_ = true;  // until this attempt is ready
     std::error_code error;
-    std::vector<fs::path> left;
-    for (fs::directory_iterator at(blocks_directory_, error), end; !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
-      if (name.starts_with("heard-") || name.starts_with("failure")) left.push_back(at->path());
-    }
-    for (const fs::path& path : left) fs::remove(path, error);
+    for (const std::string& name : NamesIn(blocks_directory_))
+      if (name.starts_with("heard-") || name.starts_with("failure"))
+        fs::remove(fs::path(blocks_directory_) / name, error);
     if (!begun_) {
       RETURN_IF_ERROR(LoadChecksums());
       RETURN_IF_ERROR(FindRanges(given_up));
@@ -407,9 +404,8 @@ Status RowSupply::FetchBlock(std::uint64_t block) {
 
 void RowSupply::GiveUp(const Status& why) {
   if (std::exchange(given_up_, true) || why.code() == Code::kCancelled) return;
-  Json failure;
-  failure["code"] = why.code() == Code::kDataLoss ? kExitDamagedData : kExitTryAgain;
-  failure["error"] = why.message();
+  const Json failure = Json::Object{
+      {"code", why.code() == Code::kDataLoss ? kExitDamagedData : kExitTryAgain}, {"error", why.message()}};
   WriteSmall(blocks_directory_ + "/failure.json", failure.Dump());
 }
 
@@ -426,16 +422,14 @@ Json RowSupply::Report() const {
             StrCat(job_.stage, ": host ", job_.position.host, " fetched ", HumanBytes(fetched_),
                    " of rows, and had at most ", HumanBytes(most), " of ", HumanBytes(all_bytes_),
                    " on its disk at a time (data_disk: ", HumanBytes(limit_), ")"));
-  Json event;
-  event["v"] = 1;
-  event["kind"] = "rows_fetched";
-  event["host"] = job_.position.host;
-  event["bytes"] = fetched_.load();
-  event["peak"] = most;
-  event["of"] = all_bytes_;
-  event["data_disk"] = limit_;
-  event["blocks"] = fetched_blocks_.load();
-  return event;
+  return Json::Object{{"v", 1},
+                      {"kind", "rows_fetched"},
+                      {"host", job_.position.host},
+                      {"bytes", fetched_.load()},
+                      {"peak", most},
+                      {"of", all_bytes_},
+                      {"data_disk", limit_},
+                      {"blocks", fetched_blocks_.load()}};
 }
 
 }  // namespace pipeline

@@ -1,13 +1,12 @@
 #include "plugins/train/slice/external_host.h"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
 #include "plugins/train/hosts/host_address.h"
 
 namespace pipeline {
@@ -25,32 +24,25 @@ JointAttempt JointOf(const AttemptRecord& attempt) {
   if (!address.ok()) return joint;
   joint.address = std::move(*address);
   const std::string& whole = attempt.coordinator;
-  std::from_chars(whole.data() + whole.rfind(':') + 1, whole.data() + whole.size(), joint.port);
+  joint.port = ParseNumber<int>(whole.substr(whole.rfind(':') + 1)).value_or(0);
   return joint;
 }
 
 }  // namespace
 
-ExternalHost::ExternalHost(const TrainJob& job, const PluginServices& call, const RunDirectory& directory,
-                           ExternalTraining& training, SliceCheckpoints& checkpoints)
-    : job_(job),
-      call_(call),
-      directory_(directory),
-      training_(training),
-      checkpoints_(checkpoints),
-      storage_(*call.storage) {}
-
 Result<ProgramStart> ExternalHost::Begin(const AttemptRecord& attempt) {
   const JointAttempt joint = JointOf(attempt);
-  ASSIGN_OR_RETURN(ProgramStart start, training_.Begin(attempt.number, &joint));
+  ASSIGN_OR_RETURN(ProgramStart start, program_.Begin(attempt.number, &joint));
   newest_ = std::max<std::int64_t>(newest_, attempt.step);
   Start();
   if (shared() || job_.position.host != 0) return start;
-  bucket_.emplace(job_.run_uri + "/checkpoints", job_.settings["keep_checkpoints"].AsInt(1), storage_);
+  bucket_.emplace(job_.run_uri + "/checkpoints", job_.settings["keep_checkpoints"].AsInt(1),
+                  *training_.call.storage);
   // Other hosts may still bring it, however many are newer.
   bucket_->Protect({attempt.step}, std::numeric_limits<std::int64_t>::max());
-  mirror_ = std::make_unique<CheckpointMirror>(*bucket_, directory_, call_, job_.grace_or_least(),
-                                               [this](std::int64_t step) { checkpoints_.Marked(step); });
+  mirror_ =
+      std::make_unique<CheckpointMirror>(*bucket_, training_.directory, training_.call, job_.grace_or_least(),
+                                         [this](std::int64_t step) { checkpoints_.Marked(step); });
   return start;
 }
 
@@ -68,7 +60,7 @@ void ExternalHost::Hear(const Json& event) {
 
 Result<TrainerEnd> ExternalHost::End(TrainerEnd ended) {
   Status sent;
-  Result<TrainerEnd> judged = training_.Judge(std::move(ended));
+  Result<TrainerEnd> judged = program_.Judge(std::move(ended));
   if (mirror_) {
     sent = mirror_->Finish();
     mirror_.reset();

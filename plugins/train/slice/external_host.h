@@ -11,9 +11,8 @@
 #include "base/result.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/checkpoint_mirror.h"
-#include "plugins/train/external/external_training.h"
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
+#include "plugins/train/prepared_training.h"
 #include "plugins/train/slice/slice_checkpoints.h"
 
 namespace pipeline {
@@ -21,9 +20,10 @@ namespace pipeline {
 /// The thread of an attempt calls Start, Begin, Hear and End; the others may be called from any thread.
 class ExternalHost {
  public:
-  /// All arguments outlive it. `checkpoints` learns which ones host 0 has sent.
-  ExternalHost(const TrainJob& job, const PluginServices& call, const RunDirectory& directory,
-               ExternalTraining& training, SliceCheckpoints& checkpoints);
+  /// Both arguments outlive it. `training` has an external trainer; `checkpoints` learns which ones host 0
+  /// has sent.
+  ExternalHost(const PreparedTraining& training, SliceCheckpoints& checkpoints)
+      : training_(training), job_(training.job), program_(*training.external), checkpoints_(checkpoints) {}
 
   /// Before all of an attempt: what is new counts from here.
   void Start() { before_ = newest_.load(); }
@@ -35,19 +35,17 @@ class ExternalHost {
   /// The meaning of the end for all hosts. On host 0 it first waits until the last checkpoint is sent.
   Result<TrainerEnd> End(TrainerEnd ended);
 
-  bool shared() const { return training_.shared(); }
+  bool shared() const { return program_.shared(); }
   /// The step of the newest checkpoint that host 0 knows; -1: none.
   std::int64_t newest() const { return newest_; }
   /// Whether host 0 saw a new checkpoint since the last Start.
   bool progressed() const { return newest_ > before_; }
 
  private:
+  const PreparedTraining& training_;
   const TrainJob& job_;
-  const PluginServices& call_;
-  const RunDirectory& directory_;
-  ExternalTraining& training_;
+  ExternalTraining& program_;
   SliceCheckpoints& checkpoints_;
-  const PluginStorage& storage_;
   std::optional<BucketCheckpoints> bucket_;   // of the running attempt on host 0, as the next
   std::unique_ptr<CheckpointMirror> mirror_;  // null: nothing is sent
   std::atomic<std::int64_t> newest_ = -1, before_ = -1;

@@ -1,17 +1,30 @@
 #include "plugins/train/slice/find_position.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "base/str.h"
-#include "plugins/train/slice/host_keys.h"
+#include "base/words.h"
 
 namespace pipeline {
 
 namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+/// Absent: `auto`, or no value.
+Result<std::optional<std::int64_t>> NumberOf(const Json& settings, const char* key) {
+  const std::string_view text = settings[key].AsString(kAuto);
+  if (text == kAuto) return std::optional<std::int64_t>();
+  const auto number = ParseNumber<std::int64_t>(text);
+  if (number && *number >= 0) return number;
+  return Status(Code::kInvalidArgument,
+                StrCat(key, ": must be `auto` or a whole number, and is \"", text, "\""));
+}
 
 /// The device files of a TPU, as libtpu looks for them.
 bool HasTpu() {
@@ -22,6 +35,15 @@ bool HasTpu() {
 }
 
 }  // namespace
+
+Result<HostKeys> ReadHostKeys(const Json& settings) {
+  HostKeys keys;
+  ASSIGN_OR_RETURN(keys.hosts, NumberOf(settings, "hosts"));
+  ASSIGN_OR_RETURN(keys.host, NumberOf(settings, "host"));
+  if (const std::string_view address = settings["coordinator"].AsString(kAuto); address != kAuto)
+    keys.coordinator = std::string(address);
+  return keys;
+}
 
 Result<HostPosition> FindPosition(const Json& settings, const HostEnvironment& environment,
                                   const PluginServices& call) {
@@ -41,11 +63,10 @@ Status CheckAlone(const Json& settings, const HostEnvironment& environment, cons
 }
 
 Json PositionToJson(const HostPosition& position) {
-  Json answer;
-  answer["host"] = position.host;
-  answer["hosts"] = position.hosts;
-  answer["leader"] = position.address_of_leader;
-  answer["source"] = position.source;
+  Json answer = Json::Object{{"host", position.host},
+                             {"hosts", position.hosts},
+                             {"leader", position.address_of_leader},
+                             {"source", position.source}};
   for (const std::string& address : position.addresses) answer["addresses"].Append(address);
   return answer;
 }
@@ -56,9 +77,8 @@ HostPosition PositionFromJson(const Json& answer) {
   position.hosts = static_cast<int>(answer["hosts"].AsInt(1));
   position.address_of_leader = answer["leader"].AsString();
   position.source = answer["source"].AsString("none");
-  if (answer["addresses"].is_array())
-    for (const Json& address : answer["addresses"].AsArray())
-      position.addresses.emplace_back(address.AsString());
+  for (const Json& address : answer["addresses"].AsArray())
+    position.addresses.emplace_back(address.AsString());
   return position;
 }
 

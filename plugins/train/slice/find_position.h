@@ -9,6 +9,10 @@
 
 namespace pipeline {
 
+/// The keys `hosts`, `host` and `coordinator` of the stage: CONTRACT.md, section 1. kInvalidArgument names
+/// the key that is neither `auto` nor a value.
+Result<HostKeys> ReadHostKeys(const Json& settings);
+
 /// Reads the keys, the environment, and the metadata server if this machine has a TPU.
 Result<HostPosition> FindPosition(const Json& settings, const HostEnvironment& environment,
                                   const PluginServices& call);

@@ -1,6 +1,5 @@
 #include "plugins/train/slice/host_trainer.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/str.h"

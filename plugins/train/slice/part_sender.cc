@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "plugins/train/link_files.h"
+#include "plugins/train/file_facts.h"
 
 namespace pipeline {
 
@@ -20,14 +20,6 @@ PartSender::PartSender(std::string uri, const RunDirectory& directory, const Plu
     : directory_(directory), call_(call), storage_(*call.storage), bucket_(std::move(uri), 1, storage_) {
   (void)RemoveAll(directory_.Path(kOutgoing));
   thread_ = std::jthread([this](const std::stop_token& stop) { Loop(stop); });
-}
-
-PartSender::~PartSender() {
-  {
-    const Lock lock(mutex_);
-    closing_ = true;
-  }
-  changed_.NotifyAll();
 }
 
 void PartSender::Send(const LocalCheckpoint& checkpoint) {
@@ -47,24 +39,24 @@ bool PartSender::Sent(const LocalCheckpoint& checkpoint) const {
 
 bool PartSender::Wanted(const Key& key) const {
   const Lock lock(mutex_);
-  return !closing_ && wanted_ == key;
+  return wanted_ == key;
 }
 
-void PartSender::Loop(const std::stop_token&) {
+void PartSender::Loop(const std::stop_token& stop) {
   Lock lock(mutex_);
   while (true) {
-    changed_.Wait(lock, [this]() REQUIRES(mutex_) { return closing_ || (wanted_ && wanted_ != sent_); });
-    if (closing_) return;
+    (void)changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return wanted_ && wanted_ != sent_; });
+    if (stop.stop_requested()) return;
     const Key key = *wanted_;
     lock.unlock();
-    const Status sent = SendPart(key);
+    const Status sent = SendPart(key, stop);
     if (!sent.ok() && sent.code() != Code::kCancelled)
       call_.log(Level::kWarning, StrCat("this host's part of the checkpoint at step ", key.first,
                                         " is not sent yet: ", sent.message()));
     lock.lock();
     if (sent.ok()) sent_ = key;
     if (!sent.ok())
-      changed_.WaitFor(lock, kRetry, [&]() REQUIRES(mutex_) { return closing_ || wanted_ != key; });
+      (void)changed_.WaitFor(lock, stop, kRetry, [&]() REQUIRES(mutex_) { return wanted_ != key; });
   }
 }
 
@@ -77,7 +69,7 @@ Status PartSender::Link(const LocalPart& part, const std::string& outgoing) cons
   return CheckAsWritten(part.part.files, found, place);
 }
 
-Status PartSender::SendPart(const Key& key) {
+Status PartSender::SendPart(const Key& key, const std::stop_token& stop) {
   const std::chrono::nanoseconds begin = SystemClock().Monotonic();
   const std::string name = StrCat("checkpoints/", key.first, ".json");
   const Json list = directory_.Read(name);
@@ -86,18 +78,18 @@ Status PartSender::SendPart(const Key& key) {
   ASSIGN_OR_RETURN(const std::optional<LocalPart> local, ParseLocalPart(list, directory_.Path(name)));
   if (!local || local->unfinished || local->fetched || local->attempt != key.second)
     return Status(Code::kCancelled, "it is not on this disk");
-  const PartRecord record{local->step, local->attempt, local->hosts, local->part};
+  const PartRecord& record = *local;
   const std::string outgoing = directory_.Path(StrCat(kOutgoing, "/", key.first, "-", key.second));
   RETURN_IF_ERROR(Link(*local, outgoing));
-  const Status sent = bucket_.SendPart(record, outgoing, [&] { return !Wanted(key); });
+  const Status sent =
+      bucket_.SendPart(record, outgoing, [&] { return stop.stop_requested() || !Wanted(key); });
   (void)RemoveAll(outgoing);
   RETURN_IF_ERROR(sent);
-  Json kept;
-  kept["kind"] = "part_kept";
-  kept["step"] = key.first;
-  kept["uri"] = StrCat(bucket_.uri(), "/", record.Name());
-  kept["seconds"] = std::chrono::duration<double>(SystemClock().Monotonic() - begin).count();
-  call_.event(kept);
+  call_.event(
+      Json::Object{{"kind", "part_kept"},
+                   {"step", key.first},
+                   {"uri", StrCat(bucket_.uri(), "/", record.Name())},
+                   {"seconds", std::chrono::duration<double>(SystemClock().Monotonic() - begin).count()}});
   return {};
 }
 

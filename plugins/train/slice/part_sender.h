@@ -8,25 +8,21 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "base/result.h"
+#include "base/status.h"
 #include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
-#include "plugins/train/checkpoint_part.h"
+#include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/run_directory.h"
 
 namespace pipeline {
 
 /// A thread sends one part at a time: its files, then its record. Every function may be called from any
-/// thread and returns at once, except the destructor.
+/// thread and returns at once, except the destructor, which ends after the file that is being sent.
 class PartSender {
  public:
   /// `uri`: of checkpoints/. The references outlive it.
   PartSender(std::string uri, const RunDirectory& directory, const PluginServices& call);
-  /// Ends after the file that is being sent.
-  ~PartSender();
-  PartSender(const PartSender&) = delete;
-  PartSender& operator=(const PartSender&) = delete;
 
   /// Asks for the part of this checkpoint, if it is on this disk. Another checkpoint replaces it.
   void Send(const LocalCheckpoint& checkpoint);
@@ -36,7 +32,7 @@ class PartSender {
  private:
   using Key = std::pair<std::int64_t, std::int64_t>;  // step, attempt
   void Loop(const std::stop_token& stop);
-  Status SendPart(const Key& key);
+  Status SendPart(const Key& key, const std::stop_token& stop);
   /// Links the files of the part, and compares them with their digests.
   Status Link(const LocalPart& part, const std::string& outgoing) const;
   bool Wanted(const Key& key) const;
@@ -50,7 +46,6 @@ class PartSender {
   ConditionVariable changed_;
   std::optional<Key> wanted_ GUARDED_BY(mutex_);
   std::optional<Key> sent_ GUARDED_BY(mutex_);
-  bool closing_ GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: it uses the others
 };
 

@@ -10,9 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "plugins/train/checkpoint_fetch.h"
 #include "plugins/train/hosts/training_end.h"
-#include "plugins/train/slice/single_host_checkpoints.h"
 
 namespace pipeline {
 
@@ -50,14 +48,6 @@ SliceCheckpoints::SliceCheckpoints(const TrainJob& job, const PluginServices& ca
   Look();
   answers_ = std::jthread([this](const std::stop_token& stop) { AnswerLoop(stop); });
   if (job.position.host == 0) marks_ = std::jthread([this](const std::stop_token& stop) { MarkLoop(stop); });
-}
-
-SliceCheckpoints::~SliceCheckpoints() {
-  closing_ = true;
-  marks_.request_stop();
-  answers_.request_stop();
-  { const Lock lock(mutex_); }  // the threads are either before their check or really waiting
-  changed_.NotifyAll();
 }
 
 std::vector<LocalCheckpoint> SliceCheckpoints::Local() const {
@@ -100,12 +90,9 @@ bool SliceCheckpoints::HasOwn(std::int64_t step) const {
 void SliceCheckpoints::Send(const LocalCheckpoint& checkpoint) {
   sender_.Send(checkpoint);
   if (job_.position.host != 0) return;
-  {
-    const Lock lock(mutex_);
-    if (send_ && send_->step == checkpoint.step && send_->attempt == checkpoint.attempt) return;
-    send_ = checkpoint;
-  }
-  changed_.NotifyAll();
+  const Lock lock(mutex_);
+  if (send_ && send_->step == checkpoint.step && send_->attempt == checkpoint.attempt) return;
+  send_ = checkpoint;
 }
 
 void SliceCheckpoints::MarkLoop(const std::stop_token& stop) {
@@ -113,7 +100,7 @@ void SliceCheckpoints::MarkLoop(const std::stop_token& stop) {
     std::optional<LocalCheckpoint> send;
     {
       Lock lock(mutex_);
-      changed_.WaitFor(lock, kMarkEvery, [this] { return closing_.load(); });
+      (void)changed_.WaitFor(lock, stop, kMarkEvery, [] { return false; });
       send = send_;
     }
     if (stop.stop_requested()) return;
@@ -152,11 +139,8 @@ Status SliceCheckpoints::MarkSent(const LocalCheckpoint& checkpoint) {
   RETURN_IF_ERROR(bucket_.MarkParts(marker));
   markers_[marker.step] = marker;
   marked_ = marker.step;
-  Json kept;
-  kept["kind"] = "ckpt_kept";
-  kept["step"] = marker.step;
-  kept["uri"] = bucket_.Uri(marker.Name());
-  call_.event(kept);
+  call_.event(
+      Json::Object{{"kind", "ckpt_kept"}, {"step", marker.step}, {"uri", bucket_.Uri(marker.Name())}});
   bucket_.Protect({restored, marker.step}, marker.step);
   if (call_.stopped()) return {};  // the next run removes old ones
   if (const Status pruned = bucket_.Prune(); !pruned.ok())
@@ -166,12 +150,9 @@ Status SliceCheckpoints::MarkSent(const LocalCheckpoint& checkpoint) {
 
 void SliceCheckpoints::GoBack(std::int64_t step) {
   if (job_.position.host != 0) return;
-  {
-    const Lock lock(mutex_);
-    went_back_ = step;
-    send_.reset();
-  }
-  changed_.NotifyAll();
+  const Lock lock(mutex_);
+  went_back_ = step;
+  send_.reset();
 }
 
 Status SliceCheckpoints::RemoveLeft() {
@@ -232,7 +213,7 @@ Result<std::int64_t> SliceCheckpoints::FindNewestMarker() {
     std::error_code error;
     if (!IsElsewhere(job_.run_uri) && !fs::exists(StrCat(job_.run_uri, "/", AttemptName(1)), error)) {
       // A kill may have left some of them copied.
-      RETURN_IF_ERROR(CopySingleHostCheckpoints(job_.run_uri + "/checkpoints", call_, bucket_));
+      RETURN_IF_ERROR(bucket_.CopyFrom(job_.run_uri + "/checkpoints", call_));
       ASSIGN_OR_RETURN(committed, bucket_.Committed());
     }
     std::int64_t newest = -1;
@@ -302,11 +283,8 @@ Status SliceCheckpoints::Bring(const AttemptRecord& attempt, const std::function
 }
 
 void SliceCheckpoints::RemoveIncoming() const {
-  std::error_code error;
-  std::vector<fs::path> left;  // by attempts that were given up
-  for (fs::directory_iterator at(directory_.Path(""), error), end; !error && at != end; at.increment(error))
-    if (at->path().filename().string().starts_with(kIncoming)) left.push_back(at->path());
-  for (const fs::path& path : left) fs::remove_all(path, error);
+  for (const std::string& name : NamesIn(directory_.Path("")))  // left by attempts that were given up
+    if (name.starts_with(kIncoming)) (void)RemoveAll(directory_.Path(name));
 }
 
 bool SliceCheckpoints::IsInstalled(const CheckpointMarker& marker) const {
@@ -337,18 +315,15 @@ Status SliceCheckpoints::BringOne(const CheckpointMarker& marker, const std::fun
 }
 
 Status SliceCheckpoints::Install(const CheckpointMarker& marker, const std::string& incoming) const {
-  Json json;
-  json["pipe_checkpoint"] = marker.by_parts() ? 2 : 1;
-  json["step"] = marker.step;
+  // Here the files of all parts are in one directory.
+  Json json = marker.ToJson();
+  json.Remove("parts");
+  json["files"] = FilesToJson(marker.AllFiles());
+  if (marker.pinned.empty()) json.Remove("best");
   if (marker.by_parts()) {
-    json["attempt"] = marker.attempt;
     json["host"] = job_.position.host;
-    json["hosts"] = static_cast<std::int64_t>(marker.parts.size());
     json["fetched"] = true;
   }
-  json["files"] = FilesToJson(marker.AllFiles());
-  for (const std::string& pin : marker.pinned) json["pinned"].Append(pin);
-  if (marker.best.is_object() && !marker.pinned.empty()) json["best"] = marker.best;
   return InstallCheckpoint(directory_, marker.step, json, incoming);
 }
 
@@ -365,7 +340,7 @@ void SliceCheckpoints::AnswerLoop(const std::stop_token& stop) {
     Json need;
     {
       Lock lock(mutex_);
-      changed_.Wait(lock, [&]() REQUIRES(mutex_) { return stop.stop_requested() || !needs_.empty(); });
+      (void)changed_.Wait(lock, stop, [this]() REQUIRES(mutex_) { return !needs_.empty(); });
       if (stop.stop_requested()) return;
       need = std::move(needs_.front());
       needs_.pop_front();
@@ -374,7 +349,7 @@ void SliceCheckpoints::AnswerLoop(const std::stop_token& stop) {
     if (!StaysBelow(id) || id.find('/') != std::string::npos) continue;
     const Lock fetching(fetch_mutex_);
     if (need["attempt"].AsInt() != attempt_) continue;
-    const Json answer = FetchNeeded(need);
+    const Json answer = FetchNeeded(need, stop);
     std::error_code error;
     fs::create_directories(directory_.Path("answers"), error);
     const Status written = directory_.Write(StrCat("answers/", id, ".json"), answer);
@@ -382,7 +357,7 @@ void SliceCheckpoints::AnswerLoop(const std::stop_token& stop) {
   }
 }
 
-Json SliceCheckpoints::FetchNeeded(const Json& need) {
+Json SliceCheckpoints::FetchNeeded(const Json& need, const std::stop_token& stop) {
   Json answer;
   answer["id"] = need["id"];
   std::set<std::string> names;
@@ -404,7 +379,7 @@ Json SliceCheckpoints::FetchNeeded(const Json& need) {
     bytes = FetchCheckpoint(
         marker, job_.run_uri + "/checkpoints", directory_.Path(StepName(step)), call_,
         [&names](const std::string& name) { return names.contains(name); },
-        [&] { return closing_ || attempt_ != need["attempt"].AsInt(); });
+        [&] { return stop.stop_requested() || attempt_ != need["attempt"].AsInt(); });
   if (bytes.ok()) {
     fetched_ += *bytes;
     return answer;

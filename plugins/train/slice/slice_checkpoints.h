@@ -18,8 +18,7 @@
 #include "base/result.h"
 #include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
-#include "plugins/train/checkpoint_part.h"
-#include "plugins/train/hosts/attempt_record.h"
+#include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/hosts/host_card.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/slice/part_sender.h"
@@ -32,9 +31,8 @@ class SliceCheckpoints {
  public:
   /// All arguments outlive it.
   SliceCheckpoints(const TrainJob& job, const PluginServices& call, const RunDirectory& directory);
-  ~SliceCheckpoints();
-  SliceCheckpoints(const SliceCheckpoints&) = delete;
-  SliceCheckpoints& operator=(const SliceCheckpoints&) = delete;
+  /// Both threads end at the same time; marks_, the last member, is joined first.
+  ~SliceCheckpoints() { answers_.request_stop(); }
 
   /// The complete checkpoints of this host's own making, ascending, as Look saw them.
   std::vector<LocalCheckpoint> Local() const;
@@ -80,7 +78,7 @@ class SliceCheckpoints {
   bool IsInstalled(const CheckpointMarker& marker) const;
   void RemoveIncoming() const;
   void AnswerLoop(const std::stop_token& stop);
-  Json FetchNeeded(const Json& need);
+  Json FetchNeeded(const Json& need, const std::stop_token& stop);
   bool HasOwn(std::int64_t step) const;
 
   void MarkLoop(const std::stop_token& stop);
@@ -113,7 +111,6 @@ class SliceCheckpoints {
 
   std::atomic<std::int64_t> marked_ = -1;
   std::atomic<std::uint64_t> fetched_ = 0;
-  std::atomic<bool> closing_ = false;
   std::atomic<std::int64_t> attempt_ = 0;  // the newest that was brought
   Mutex fetch_mutex_;                      // one thread at a time fetches into the run directory
   std::jthread answers_;                   // last, like marks_: they use the others

@@ -1,11 +1,11 @@
 #include "plugins/train/slice/slice_objects.h"
 
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/str.h"
+#include "base/words.h"
+#include "plugins/train/hosts/host_position.h"
 
 namespace pipeline {
 
@@ -34,11 +34,9 @@ std::optional<OtherCardName> ParseOtherCard(std::string_view name, std::string_v
   if (!card.starts_with(kCards) || !card.ends_with(kCardEnd)) return {};
   card.remove_prefix(kCards.size());
   card.remove_suffix(kCardEnd.size());
-  OtherCardName found{.run = std::string(run), .host = -1};
-  const auto [rest, error] = std::from_chars(card.data(), card.data() + card.size(), found.host);
-  if (error != std::errc() || rest != card.data() + card.size() || found.host < 0 || found.host >= kMostHosts)
-    return {};
-  return found;
+  const auto host = ParseNumber<int>(card);
+  if (!host || *host < 0 || *host >= kMostHosts) return {};
+  return OtherCardName{.run = std::string(run), .host = *host};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Data for run_pretraining.py of google-research/bert: examples with seven features of fixed lengths, and
-// bert_config.json. Format: stages/export/bert/bert.md.
+// bert_config.json; bert.json says how the examples were made. Format: stages/export/bert/bert.md.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
+#include "stages/tokenizer/tokenizer_facts.h"
 
 namespace pipeline {
 
@@ -56,5 +58,21 @@ std::string BertShardName(std::string_view split, std::uint32_t shard, std::uint
 std::vector<std::string_view> BertModelSizes();
 /// Returns the bytes of bert_config.json for one of these sizes.
 std::string BertConfigJson(std::string_view size, std::uint64_t vocab_size, std::uint64_t seq_len);
+
+/// Prefix of the reason with which write_bert counts the instances of a split.
+inline constexpr std::string_view kBertInstancesOf = "instances_of_";
+
+struct BertInfo {
+  BertLengths lengths;
+  TokenizerFacts tokenizer;  // its model is kBertVocabularyFile
+};
+
+/// Formats the file. `made`: how the instances were made, for people.
+std::string BertInfoJson(const BertInfo& info, const Json& made);
+/// kDataLoss names the missing or wrong member.
+Result<BertInfo> ParseBertInfo(std::string_view json);
+
+/// OK if BERT can use the tokenizer; kFailedPrecondition tells what is missing.
+Status CheckBertTokenizer(const TokenizerFacts& facts);
 
 }  // namespace pipeline

@@ -9,7 +9,6 @@
 namespace pipeline {
 
 StageType WriteBertType();
-std::unique_ptr<const ExportCheck> MakeBertCheck(const ExportLocation& artifact);
 ExportFormat BertExport();
 
 }  // namespace pipeline

@@ -9,10 +9,8 @@
 #include "stages/export/bert/bert.h"
 #include "stages/export/bert/bert_documents.h"
 #include "stages/export/bert/bert_export.h"
-#include "stages/export/bert/bert_info.h"
 #include "stages/export/bert/bert_instances.h"
 #include "stages/shards/made_rows.h"
-#include "stages/shards/shard_count.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 

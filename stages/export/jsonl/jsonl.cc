@@ -33,11 +33,6 @@ void AppendEscape(std::string& out, char byte) {
   out.push_back(kHex[code & 15]);
 }
 
-std::string FiveDigits(std::uint32_t number) {
-  std::string digits = std::to_string(number);
-  return digits.insert(0, digits.size() < 5 ? 5 - digits.size() : 0, '0');
-}
-
 }  // namespace
 
 void AppendJsonText(std::string& out, std::string_view text) {
@@ -61,7 +56,7 @@ JsonlRow::JsonlRow(const std::vector<std::string>& members) : after_("\"}\n") {
 
 std::string JsonlShardName(std::string_view file, std::uint32_t number, std::uint32_t count) {
   if (count == 1) return StrCat(file, ".json");
-  return StrCat(file, "-", FiveDigits(number), "-of-", FiveDigits(count), ".json");
+  return StrCat(file, "-", ZeroPadded(number, 5), "-of-", ZeroPadded(count, 5), ".json");
 }
 
 Result<std::vector<std::string>> ParseJsonlRow(std::string_view line,

@@ -1,15 +1,56 @@
 #include "stages/export/jsonl/jsonl_export.h"
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/str.h"
-#include "stages/verify/text_reader.h"
+#include "stages/export/jsonl/jsonl.h"
+#include "stages/verify/text_lines.h"
+#include "text/span_corruption.h"
+#include "text/utf8.h"
 #include "text/white_space.h"
 
 namespace pipeline {
 
 namespace {
+
+/// Verifies rows with the keys of their stage alone, because no object describes them.
+class JsonlCheck final : public ExportCheck {
+ public:
+  explicit JsonlCheck(const ExportLocation& artifact)
+      : ExportCheck(artifact),
+        members_(JsonlMembers(config(), manifest().schema)),
+        pairs_(CorruptsSpans(config())) {}
+
+  void VerifyManifest(Findings& findings) const override {
+    VerifyShardNames(std::bind_front(JsonlObjectName, std::cref(config())), findings);
+    if (!pairs_ && config()["unit"].AsString() == "record") VerifySums(findings, RecordsOf(manifest()));
+  }
+
+  /// Verifies that each line is an object with the members that the stage writes, and all of it clean text;
+  /// for span corruption also that the sentinels of source and target belong together.
+  Status VerifyShard(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                     ReadCounts& counts) const override {
+    return VerifyLines(
+        file, shard, [this](std::string_view line) { return WrongWith(line); }, stop(), findings, counts);
+  }
+
+ private:
+  std::string WrongWith(std::string_view line) const {
+    if (!IsCleanUtf8(line)) return "is not UTF-8, or holds NUL";
+    const Result<std::vector<std::string>> texts = ParseJsonlRow(line, members_);
+    if (!texts.ok()) return std::string(texts.status().message());
+    if (pairs_ && !JoinSpans((*texts)[0], (*texts)[1]))
+      return "the sentinels of source and target do not belong together";
+    return {};
+  }
+
+  const std::vector<std::string> members_;
+  const bool pairs_;
+};
 
 /// Returns the texts of a row, one behind the other. A member is a text or a list of texts.
 Result<std::string> TextOfRow(std::string_view line) {
@@ -54,7 +95,8 @@ bool IsJsonlFile(const NamedFile& file) {
 }  // namespace
 
 ExportFormat JsonlExport() {
-  return {.stage = WriteJsonlType(), .verify = MakeJsonlCheck, .read = ReadJsonl, .claims = IsJsonlFile};
+  return {
+      .stage = WriteJsonlType(), .verify = NewCheck<JsonlCheck>, .read = ReadJsonl, .claims = IsJsonlFile};
 }
 
 }  // namespace pipeline

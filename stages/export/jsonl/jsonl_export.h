@@ -19,10 +19,13 @@ std::vector<std::string> JsonlMembers(const Json& config, const Schema& schema);
 /// The file name of a split, without the shard number and ".json".
 std::string JsonlFileOf(const Json& config, std::string_view split);
 
+/// The name of a shard.
+std::string JsonlObjectName(const Json& config, std::string_view split, std::uint32_t number,
+                            std::uint32_t count);
+
 /// True if rows are pairs for span corruption.
 bool CorruptsSpans(const Json& config);
 
-std::unique_ptr<const ExportCheck> MakeJsonlCheck(const ExportLocation& artifact);
 ExportFormat JsonlExport();
 
 }  // namespace pipeline

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "formats/coding.h"
 #include "stages/export/jsonl/jsonl.h"
 #include "stages/export/jsonl/jsonl_export.h"
-#include "stages/shards/document_sink.h"
+#include "stages/shards/made_rows.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/shards/sharded_stage.h"
@@ -249,10 +250,7 @@ class Encoder final : public Transform {
 ShardRules RulesOf(const StageContext& context) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
   rules.auto_shards = [](std::uint64_t, std::uint64_t) { return 1u; };
-  rules.object_name = [config = context.config](std::string_view split, std::uint32_t number,
-                                                std::uint32_t count) {
-    return JsonlShardName(JsonlFileOf(config, split), number, count);
-  };
+  rules.object_name = std::bind_front(JsonlObjectName, context.config);
   if (ByDocument(context.config)) rules.index.emplace();  // rows are not the records of the input
   rules.describe = [](const std::vector<Shard>&, const std::vector<ShardOutput>&,
                       const std::vector<std::uint64_t>&) { return Result<Sidecars>(Sidecars{}); };
@@ -260,10 +258,7 @@ ShardRules RulesOf(const StageContext& context) {
 }
 
 bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
-  return IsShardName(object, splits,
-                     [&config](std::string_view split, std::uint32_t number, std::uint32_t count) {
-                       return JsonlShardName(JsonlFileOf(config, split), number, count);
-                     });
+  return IsShardName(object, splits, std::bind_front(JsonlObjectName, std::cref(config)));
 }
 
 /// If a split has several files, users name them to loaders by a pattern such as `train-*.json`.
@@ -386,6 +381,11 @@ std::vector<std::string> JsonlMembers(const Json& config, const Schema& schema) 
 std::string JsonlFileOf(const Json& config, std::string_view split) {
   const std::string_view usual = split == "validation" ? "val" : split;
   return std::string(config["names"][split].AsString(usual));
+}
+
+std::string JsonlObjectName(const Json& config, std::string_view split, std::uint32_t number,
+                            std::uint32_t count) {
+  return JsonlShardName(JsonlFileOf(config, split), number, count);
 }
 
 StageType WriteJsonlType() {

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/tokenizer/own_symbols.h"
+#include "stages/tokenizer/tokenizer_settings.h"
 
 namespace pipeline {
 

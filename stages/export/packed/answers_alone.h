@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "dag/pipeline_file/named_input.h"
-#include "stages/export/packed/target_weights.h"
+#include "stages/export/packed/row_packer.h"
 
 namespace pipeline {
 

@@ -8,9 +8,8 @@
 
 #include "base/str.h"
 #include "formats/sentencepiece_model.h"
-#include "stages/export/packed/number_label.h"
-#include "stages/lines/label_names.h"
-#include "stages/lines/label_numbers.h"
+#include "stages/export/packed/packed_labels.h"
+#include "stages/lines/labels.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 #include "text/utf8.h"
 
@@ -18,31 +17,16 @@ namespace pipeline {
 
 namespace {
 
-/// A batch of records, of which it keeps some.
-using KeepSome = std::function<Status(Batch& batch, std::uint32_t stage, StageCounts& counts)>;
-
-class LabelCheckWorker final : public Worker {
+class LabelWorker final : public Worker {
  public:
-  explicit LabelCheckWorker(const KeepSome& keep) : keep_(keep) {}
+  explicit LabelWorker(const RecordLabels& labels) : labels_(labels) {}
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
-    return keep_(batch, stage, counts);
+    return labels_.Keep(batch, stage, counts);
   }
 
  private:
-  const KeepSome& keep_;
-};
-
-class LabelCheck final : public Transform {
- public:
-  explicit LabelCheck(KeepSome keep) : keep_(std::move(keep)) {}
-
-  Result<std::unique_ptr<Worker>> NewWorker() const override {
-    return std::make_unique<LabelCheckWorker>(keep_);
-  }
-
- private:
-  const KeepSome keep_;
+  const RecordLabels& labels_;
 };
 
 class NamedLabels final : public RecordLabels {
@@ -60,11 +44,9 @@ class NamedLabels final : public RecordLabels {
     for (const LabelAnswer& answer : answers_) longest = std::max(longest, answer.label.ids.size());
     return longest;
   }
-  std::unique_ptr<Transform> NewCheck() const override {
-    return std::make_unique<LabelCheck>([this](Batch& batch, std::uint32_t stage, StageCounts& counts) {
-      std::vector<std::uint32_t> of_rows;
-      return numbers_.Number(batch, stage, counts, of_rows);
-    });
+  Status Keep(Batch& batch, std::uint32_t stage, StageCounts& counts) const override {
+    std::vector<std::uint32_t> of_rows;
+    return numbers_.Number(batch, stage, counts, of_rows);
   }
   Result<LabelAnswer> Answer(std::string_view label) const override {
     const std::optional<std::uint32_t> number = numbers_.Of(label);
@@ -93,11 +75,9 @@ class NumberLabels final : public RecordLabels {
 
   std::vector<PackedLabel> named() const override { return {}; }
   std::size_t longest() const override { return kMostIdsOfNumber; }
-  std::unique_ptr<Transform> NewCheck() const override {
-    return std::make_unique<LabelCheck>([this](Batch& batch, std::uint32_t stage, StageCounts& counts) {
-      return KeepLabels(batch, stage, counts, fails_, "is no finite decimal number; correct it",
-                        [](std::string_view label) { return NumberLabel(label).has_value(); });
-    });
+  Status Keep(Batch& batch, std::uint32_t stage, StageCounts& counts) const override {
+    return KeepLabels(batch, stage, counts, fails_, "is no finite decimal number; correct it",
+                      [](std::string_view label) { return NumberLabel(label).has_value(); });
   }
   Result<LabelAnswer> Answer(std::string_view label) const override {
     const std::optional<std::string> text = NumberLabel(label);
@@ -116,8 +96,6 @@ class NumberLabels final : public RecordLabels {
 Result<std::unique_ptr<const SentencePieceEncoder>> OpenEncoder(const ArtifactInput& tokenizer,
                                                                 const TokenizerFacts& facts) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadTokenizerModel(tokenizer, facts));
-  const Result<SentencePieceModel> model = SentencePieceModel::Parse(bytes);
-  if (!model.ok()) return Status(model.status()).Annotate(facts.model);
   auto encoder = SentencePieceEncoder::Load(bytes);
   if (!encoder.ok()) return std::move(encoder).status().Annotate(facts.model);
   return encoder;
@@ -144,6 +122,10 @@ Status CheckNumbers(const SentencePieceEncoder& encoder, const TokenizerFacts& f
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Worker>> RecordLabels::NewWorker() const {
+  return std::make_unique<LabelWorker>(*this);
+}
 
 std::vector<ConfigKey> PackedLabelKeys() {
   std::vector<ConfigKey> keys = LabelKeys(

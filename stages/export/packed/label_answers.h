@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,17 +29,18 @@ bool HasNumberLabels(const Json& config);
 /// there is one.
 Result<std::vector<std::string>> PackedLabelNames(const Json& config);
 
-/// The labels of a configuration. Immutable; any thread may use it.
-class RecordLabels {
+/// The labels of a configuration. Immutable; any thread may use it. For SinkStage::encoder: its workers
+/// refuse records with another label, or set them aside. It outlives them.
+class RecordLabels : public Transform {
  public:
-  virtual ~RecordLabels() = default;
+  Result<std::unique_ptr<Worker>> NewWorker() const final;
+  /// What Worker::Apply does.
+  virtual Status Keep(Batch& batch, std::uint32_t stage, StageCounts& counts) const = 0;
   /// By number; empty: they are numbers.
   virtual std::vector<PackedLabel> named() const = 0;
   /// Ids of the longest.
   virtual std::size_t longest() const = 0;
-  /// For SinkStage::encoder: refuses records with another label, or sets them aside. This outlives it.
-  virtual std::unique_ptr<Transform> NewCheck() const = 0;
-  /// The label of a record that the check kept.
+  /// The label of a record that a worker kept.
   virtual Result<LabelAnswer> Answer(std::string_view label) const = 0;
 };
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "stages/export/packed/best_fit_packer.h"
 #include "stages/export/packed/packed_labels.h"
 #include "stages/export/packed/row_packer.h"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "stages/export/packed/target_weights.h"
+#include "stages/export/packed/row_packer.h"
 #include "stages/verify/export_format.h"
 
 namespace pipeline {

@@ -5,7 +5,7 @@
 
 #include "base/json_fields.h"
 #include "base/str.h"
-#include "stages/export/packed/number_label.h"
+#include "stages/export/packed/packed_labels.h"
 
 namespace pipeline {
 

@@ -1,9 +1,12 @@
-// The labels that end labelled documents, as packed.json has them: stages/export/packed/packed.md.
+// The labels that end labelled documents: names, as packed.json has them, or numbers. Rules:
+// stages/export/packed/packed.md.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -29,5 +32,16 @@ Status CheckPackedLabels(const std::vector<PackedLabel>& labels, const Tokenizer
 Json PackedLabelsJson(const std::vector<PackedLabel>& labels);
 /// kDataLoss names the wrong element. Does not call CheckPackedLabels.
 Result<std::vector<PackedLabel>> PackedLabelsFromJson(const Json& json);
+
+/// In the place of names, in a configuration and in packed.json.
+inline constexpr std::string_view kNumberLabels = "numbers";
+
+/// The characters of all numbers, and the most that one has.
+inline constexpr std::string_view kNumberCharacters = "-.0123456789e";
+inline constexpr std::size_t kLongestNumber = 24;
+
+/// The text of a number in rows: the shortest that gives the same double, so 4.5 for "+4.50". Absent: the
+/// label is no finite decimal number.
+std::optional<std::string> NumberLabel(std::string_view label);
 
 }  // namespace pipeline

@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 #include "formats/coding.h"
-#include "stages/export/packed/best_fit_packer.h"
 #include "stages/export/packed/labelled_documents.h"
+#include "stages/export/packed/row_packer.h"
 #include "stages/shards/made_rows.h"
 
 namespace pipeline {
@@ -52,7 +52,7 @@ class PackedSink final : public Sink {
     const auto count = [&output](std::string reason, std::uint64_t by) {
       if (by > 0) output.reasons[std::move(reason)] += by;
     };
-    if (rules_.best_fit && row_ids_ > 0) {
+    if (rules_.info.best_fit && row_ids_ > 0) {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);
     }
@@ -75,10 +75,10 @@ class PackedSink final : public Sink {
                                             batch.text.size(), " texts for ", rows, " records"));
     const auto ids = batch.ids.joined();
     const auto highest = std::max_element(ids.begin(), ids.end());
-    if (highest == ids.end() || *highest < rules_.vocab_size) return {};
-    return Status(Code::kInvalidArgument,
-                  StrCat("packed rows: an id is ", *highest, " and the tokenizer has ", rules_.vocab_size,
-                         " pieces: the ids were made by another tokenizer"));
+    if (highest == ids.end() || *highest < rules_.info.tokenizer.vocab_size) return {};
+    return Status(Code::kInvalidArgument, StrCat("packed rows: an id is ", *highest,
+                                                 " and the tokenizer has ", rules_.info.tokenizer.vocab_size,
+                                                 " pieces: the ids were made by another tokenizer"));
   }
 
   SplitRows NewStream(std::uint8_t split) {
@@ -96,19 +96,19 @@ class PackedSink final : public Sink {
       return rows_.Close({index++, 0, 0, 0}, split);
     };
     if (rules_.labels) return {nullptr, std::make_unique<LabelledDocuments>(rules_.rows, take)};
-    std::unique_ptr<TargetWeights> weights = rules_.has_weights() ? rules_.weights.open() : nullptr;
-    return {rules_.best_fit ? NewBestFitPacker(rules_.rows, take, std::move(weights))
-                            : NewStreamPacker(rules_.rows, take, std::move(weights)),
+    std::unique_ptr<TargetWeights> weights = rules_.info.weights ? rules_.weights.open() : nullptr;
+    return {rules_.info.best_fit ? NewBestFitPacker(rules_.rows, take, std::move(weights))
+                                 : NewStreamPacker(rules_.rows, take, std::move(weights)),
             nullptr};
   }
 
   void AppendRow(std::string& payload, std::span<const std::uint32_t> ids, const PackedRowFacts& facts,
                  std::span<const std::uint32_t> segments, std::span<const std::uint32_t> weights) {
-    if (const std::uint32_t bytes = rules_.id_bytes(); bytes > 0) return AppendRawIds(payload, ids, bytes);
+    if (id_bytes_ > 0) return AppendRawIds(payload, ids, id_bytes_);
     PackedSegments of_row;
-    if (rules_.segments) of_row = SegmentsOf(segments, facts.length, ids.size());
-    const PackedSegments* const wanted = rules_.segments ? &of_row : nullptr;
-    if (rules_.encoding == PackedEncoding::kExample)
+    if (rules_.info.segments) of_row = SegmentsOf(segments, facts.length, ids.size());
+    const PackedSegments* const wanted = rules_.info.segments ? &of_row : nullptr;
+    if (rules_.info.encoding == PackedEncoding::kExample)
       AppendPackedRow(payload, ids, wanted, weights);
     else
       AppendPackedExample(payload, ids, wanted, weights);
@@ -116,6 +116,7 @@ class PackedSink final : public Sink {
 
   MadeRows rows_;
   const PackedRules rules_;
+  const std::uint32_t id_bytes_ = PackedIdBytes(rules_.info.encoding, rules_.info.tokenizer.vocab_size);
   const std::vector<std::string> splits_;
   std::vector<std::optional<SplitRows>> streams_;  // by split; absent: no record of it yet
   std::uint64_t row_ids_ = 0, fill_ids_ = 0;       // of all rows

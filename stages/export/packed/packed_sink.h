@@ -9,9 +9,8 @@
 
 #include "dag/records/sink.h"
 #include "stages/export/packed/label_answers.h"
-#include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/row_packer.h"
-#include "stages/export/packed/target_weights.h"
 
 namespace pipeline {
 
@@ -25,15 +24,9 @@ inline constexpr std::string_view kCutDocuments = "cut_documents";
 /// The rules of rows and of their encoding.
 struct PackedRules {
   RowRules rows;
-  std::uint32_t vocab_size = 0;
-  PackedEncoding encoding = PackedEncoding::kExample;
-  bool best_fit = false;
-  bool segments = false;
+  PackedInfo info;  // what rows have in common, without splits and labels: each partition has a copy
   WeightRule weights;
   std::shared_ptr<const RecordLabels> labels;  // null: documents have none
-
-  bool has_weights() const { return weights.open != nullptr || labels != nullptr; }
-  std::uint32_t id_bytes() const { return PackedIdBytes(encoding, vocab_size); }
 };
 
 /// Makes rows in a stream for each of `splits`, and gives them to `rows` as records, with their index entries

@@ -1,4 +1,5 @@
-// Packs lines of token ids into rows. Definition of a row: stages/export/packed/packed.md.
+// Packs lines of token ids into rows, with weights that say which ids a loss counts. Definition of a row:
+// stages/export/packed/packed.md.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +7,39 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "dag/pipeline_file/stage_context.h"
 #include "stages/export/packed/packed.h"
-#include "stages/export/packed/target_weights.h"
+#include "stages/tokenizer/tokenizer_facts.h"
 
 namespace pipeline {
+
+/// Weighs the ids of one split of one partition, in the order of the corpus. One thread at a time.
+class TargetWeights {
+ public:
+  virtual ~TargetWeights() = default;
+  /// Appends a weight for each of the ids of the next line, without that of its end: true, if the id is a
+  /// scored target.
+  virtual void Weigh(std::span<const std::uint32_t> ids, std::vector<bool>& weights) = 0;
+  /// The weight of the id that ends this line, and its document if `of_document`.
+  virtual bool WeighEnd(bool of_document) = 0;
+};
+
+/// How a configuration weighs targets.
+struct WeightRule {
+  /// Any thread may call it. Null: rows have no weights.
+  std::function<std::unique_ptr<TargetWeights>()> open = {};
+  /// Why a split may have no scored target, and the remedy: the end of a message.
+  std::string nothing_scored = {};
+};
+
+using ChooseWeights =
+    std::function<Result<WeightRule>(const StageContext& context, const TokenizerFacts& facts)>;
 
 /// The rules for making rows.
 struct RowRules {
@@ -79,5 +104,15 @@ std::unique_ptr<RowPacker> NewStreamPacker(const RowRules& rules, TakeRow row,
 
 /// Adds `text` to the counts of a row. kResourceExhausted if a count is too large for an index.
 Status CountText(std::string_view text, PackedRowFacts& facts);
+
+/// `packing: best_fit`, best fit decreasing over the documents; holds all ids until Finish, which then gives
+/// the rows.
+std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row,
+                                            std::unique_ptr<TargetWeights> weights = nullptr);
+
+/// Upper bound of the memory of NewBestFitPacker for this much text.
+constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes, bool weights) {
+  return (weights ? 6 : 5) * text_bytes;
+}
 
 }  // namespace pipeline

@@ -1,10 +1,11 @@
-#include "stages/export/packed/packed_export.h"
-
 // Verifies packed rows. Their bytes: stages/export/packed/packed.md.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,17 +13,87 @@
 #include "base/str.h"
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
-#include "formats/sentencepiece_model.h"
 #include "stages/export/packed/answers_alone.h"
-#include "stages/export/packed/labelled_row.h"
-#include "stages/export/packed/number_label.h"
 #include "stages/export/packed/packed.h"
+#include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
+#include "stages/export/packed/packed_labels.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/utf8.h"
 
 namespace pipeline {
 
 namespace {
+
+class LabelledRowCheck {
+ public:
+  /// `info` has labels, and outlives it, as `tokenizer` does: null, unless they are numbers.
+  LabelledRowCheck(const PackedInfo& info, const SentencePieceEncoder* tokenizer)
+      : info_(info), tokenizer_(tokenizer) {
+    for (const PackedLabel& label : info.labels) labels_.emplace(label.ids, &label);
+  }
+
+  /// Returns what is wrong with a row of ids and their weights, which are 0 and 1; empty: nothing. Then
+  /// `found` has what its index entry must say.
+  std::string WrongWith(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> weights,
+                        PackedRowFacts& found) const {
+    const auto eos = static_cast<std::uint32_t>(info_.tokenizer.eos_id);
+    found = {};
+    std::size_t begin = 1;  // of the next document
+    while (begin < ids.size()) {
+      const auto behind = static_cast<std::ptrdiff_t>(begin);
+      const bool filled = std::all_of(ids.begin() + behind, ids.end(),
+                                      [this](std::uint32_t id) { return id == info_.fill_id; }) &&
+                          std::count(weights.begin() + behind, weights.end(), 1u) == 0;
+      if (filled) break;
+      const auto end =
+          static_cast<std::size_t>(std::find(ids.begin() + behind, ids.end(), eos) - ids.begin());
+      if (end == ids.size()) return StrCat("the document with id ", begin, " has no end in the row");
+      if (std::string wrong = WrongWithDocument(ids, weights, begin, end, found); !wrong.empty())
+        return wrong;
+      begin = end + 1;
+    }
+    found.length = static_cast<std::uint32_t>(begin);
+    return begin > 1 ? "" : "has no document";
+  }
+
+ private:
+  /// The same for the document with ids from `begin` on, which eos at `end` ends; adds to `found`.
+  std::string WrongWithDocument(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> weights,
+                                std::size_t begin, std::size_t end, PackedRowFacts& found) const {
+    const auto at = static_cast<std::size_t>(
+        std::find(weights.begin() + static_cast<std::ptrdiff_t>(begin), weights.end(), 1u) - weights.begin());
+    if (at >= end) return StrCat("the document with id ", begin, " has no scored label");
+    for (std::size_t scored = at; scored <= end; ++scored)
+      if (weights[scored] == 0) return StrCat("id ", scored, " is not scored, and id ", at, " before it is");
+    const std::optional<std::string> label = LabelOf(
+        {ids.begin() + static_cast<std::ptrdiff_t>(at), ids.begin() + static_cast<std::ptrdiff_t>(end)});
+    if (!label && info_.number_labels)
+      return StrCat("the scored ids ", at, " to ", end, " are not those of a number as rows have it");
+    if (!label)
+      return StrCat("the scored ids ", at, " to ", end, " are not those of a label of ", kPackedInfoFile);
+    if (info_.tokenizer.newline_id >= 0 &&
+        (at == begin || ids[at - 1] != static_cast<std::uint32_t>(info_.tokenizer.newline_id)))
+      return StrCat("the label at id ", at, " is not a line of its own");
+    found.bytes += static_cast<std::uint32_t>(label->size() + 1);
+    found.chars += static_cast<std::uint32_t>(CountCharacters(*label) + 1);
+    return {};
+  }
+
+  /// The text of a label from its ids; absent: they are none.
+  std::optional<std::string> LabelOf(const std::vector<std::uint32_t>& ids) const {
+    if (tokenizer_ == nullptr) {
+      const auto label = labels_.find(ids);
+      return label == labels_.end() ? std::nullopt : std::optional(label->second->name);
+    }
+    const Result<std::string> text = tokenizer_->Decode(ids);
+    return text.ok() && NumberLabel(*text) == *text ? std::optional(*text) : std::nullopt;
+  }
+
+  const PackedInfo& info_;
+  const SentencePieceEncoder* const tokenizer_;
+  std::map<std::vector<std::uint32_t>, const PackedLabel*> labels_;  // by their ids
+};
 
 using PackedIndex = std::vector<PackedIndexEntry>;
 
@@ -122,11 +193,6 @@ class RowCheck {
   PackedRowFacts labelled_;                 // of the last row that labels_ accepted
   std::uint64_t good_ = 0, scored_ = 0;
 };
-
-Result<std::unique_ptr<const SentencePieceEncoder>> LoadTokenizer(std::string_view bytes) {
-  RETURN_IF_ERROR(SentencePieceModel::Parse(bytes).status());
-  return SentencePieceEncoder::Load(bytes);
-}
 
 /// Verifies rows with packed.json and the index of each shard.
 class PackedCheck final : public ExportCheck {
@@ -233,7 +299,7 @@ class PackedCheck final : public ExportCheck {
                     Findings& findings, ReadCounts& counts) const {
     std::unique_ptr<const SentencePieceEncoder> tokenizer;
     if (info_->number_labels) {
-      auto loaded = Read(kPackedModelFile, LoadTokenizer);
+      auto loaded = ReadTokenizer(kPackedModelFile);
       if (!loaded.ok())
         findings.Add(StrCat("its labels cannot be read: ", loaded.status().message()));
       else

@@ -8,14 +8,13 @@
 #include "formats/array_record.h"
 #include "formats/megatron_index.h"
 #include "stages/export/packed/answers_alone.h"
-#include "stages/export/packed/best_fit_packer.h"
 #include "stages/export/packed/label_answers.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/packed/packed_sink.h"
-#include "stages/lines/label_names.h"
-#include "stages/lines/label_numbers.h"
+#include "stages/export/packed/row_packer.h"
+#include "stages/lines/labels.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/tokenizer_facts.h"
@@ -90,9 +89,11 @@ Result<std::string> Describe(PackedInfo info, const WeightRule& weights, const s
   return PackedInfoJson(info);
 }
 
-ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const WeightRule& weights,
-                   const ArtifactInput& tokenizer, const TokenizerFacts& facts) {
+ShardRules RulesOf(const StageContext& context, const PackedRules& packed, const ArtifactInput& tokenizer,
+                   const TokenizerFacts& facts) {
   ShardRules rules = ShardRulesOf(context.config, context.schema.splits);
+  PackedInfo info = packed.info;
+  if (packed.labels) info.labels = packed.labels->named();
   const PackedEncoding encoding = info.encoding;
   rules.object_name = [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
     return PackedShardName(split, number, count, encoding);
@@ -109,7 +110,7 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const We
     };
   if (encoding == PackedEncoding::kArrayRecord)
     rules.form = [] { return std::make_unique<ArrayRecordForm>(); };
-  rules.describe = [info, weights, tokenizer, facts](
+  rules.describe = [info, weights = packed.weights, tokenizer, facts](
                        const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
                        const std::vector<std::uint64_t>& left_out) -> Result<Sidecars> {
     ASSIGN_OR_RETURN(std::string model, ReadTokenizerModel(tokenizer, facts));
@@ -125,19 +126,17 @@ ShardRules RulesOf(const StageContext& context, const PackedInfo& info, const We
 class WritePacked final : public ShardedStage {
  public:
   WritePacked(const PackedRules& rules, const ShardRules& shards)
-      : ShardedStage(shards), rules_(rules), splits_(shards.splits) {
-    if (rules.labels) label_check_ = rules.labels->NewCheck();
-  }
+      : ShardedStage(shards), rules_(rules), splits_(shards.splits) {}
 
   /// Makes no rows, because they cross the borders of batches; the Sink makes them in order.
-  const Transform* encoder() const override { return label_check_.get(); }
+  const Transform* encoder() const override { return rules_.labels.get(); }
   Result<std::unique_ptr<Sink>> OpenPartition(Store& artifact, PartitionId id) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<Sink> rows, ShardedStage::OpenPartition(artifact, id));
     return NewPackedSink(std::move(rows), rules_, splits_);
   }
   std::uint64_t partition_memory(std::uint64_t text_bytes) const override {
     // A row; with segments, also the segment and the position of each id; with weights, that of each id.
-    const std::uint64_t lists = (rules_.segments ? 3 : 1) + (rules_.has_weights() ? 1 : 0);
+    const std::uint64_t lists = (rules_.info.segments ? 3 : 1) + (rules_.info.weights ? 1 : 0);
     const std::uint64_t row = lists * sizeof(std::uint32_t) * (std::uint64_t{rules_.rows.seq_len} + 1);
     return ShardedStage::partition_memory(text_bytes) + row * splits_.size() + PackerMemory(text_bytes);
   }
@@ -145,7 +144,7 @@ class WritePacked final : public ShardedStage {
     RETURN_IF_ERROR(ShardedStage::CheckCounts(totals));
     std::string failures;
     for (const std::string& split : splits_)
-      if (rules_.has_weights() && !totals.counts.reasons.contains(StrCat(kScoredOf, split)))
+      if (rules_.info.weights && !totals.counts.reasons.contains(StrCat(kScoredOf, split)))
         failures += StrCat(failures.empty() ? "" : "; ", NothingScored(split, rules_.weights));
     return failures.empty() ? Status() : Status(Code::kFailedPrecondition, failures);
   }
@@ -166,14 +165,13 @@ class WritePacked final : public ShardedStage {
 
  private:
   std::uint64_t PackerMemory(std::uint64_t text_bytes) const {
-    if (!rules_.best_fit) return 0;
-    if (!rules_.labels) return BestFitMemory(text_bytes, rules_.has_weights());
+    if (!rules_.info.best_fit) return 0;
+    if (!rules_.labels) return BestFitMemory(text_bytes, rules_.info.weights);
     return LabelledMemory(text_bytes, rules_.labels->longest());
   }
 
   const PackedRules rules_;
   const std::vector<std::string> splits_;
-  std::unique_ptr<const Transform> label_check_;  // null: records have no labels
 };
 
 PackedEncoding EncodingOf(const Json& config) {
@@ -224,35 +222,28 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
   ASSIGN_OR_RETURN(const TokenizerFacts facts, ReadTokenizerFacts(tokenizer->second));
   RETURN_IF_ERROR(CheckTokenizer(context.config, context.schema, facts));
   PackedRules rules;
-  rules.vocab_size = facts.vocab_size;
-  rules.encoding = EncodingOf(context.config);
-  rules.best_fit = context.config[kPackingKey].AsString(kStreamPacking) == kBestFitPacking;
-  rules.segments = context.config[kSegmentsKey].AsBool();
-  rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
-  rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
-  // MaxText accepts eos alone as padding in this format.
-  rules.rows.fill_id = facts.pad_id < 0 || rules.encoding == PackedEncoding::kMmap
-                           ? rules.rows.eos_id
-                           : static_cast<std::uint32_t>(facts.pad_id);
-  if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
-  ASSIGN_OR_RETURN(rules.weights, (weights ? weights : ChooseAnswersAlone)(context, facts));
-  ASSIGN_OR_RETURN(rules.labels, ChooseLabels(context, facts, rules.rows));
-  if (rules.labels)
-    rules.weights = {{}, "none of its rows has a document with a label; give it more documents"};
-
-  PackedInfo info;
-  info.seq_len = rules.rows.seq_len;
-  info.fill_id = rules.rows.fill_id;
-  info.encoding = rules.encoding;
-  info.best_fit = rules.best_fit;
-  info.segments = rules.segments;
-  info.weights = rules.has_weights();
-  if (rules.labels) info.labels = rules.labels->named();
-  info.number_labels = rules.labels && info.labels.empty();
+  PackedInfo& info = rules.info;
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
-  return std::make_unique<WritePacked>(rules,
-                                       RulesOf(context, info, rules.weights, tokenizer->second, facts));
+  info.encoding = EncodingOf(context.config);
+  info.best_fit = context.config[kPackingKey].AsString(kStreamPacking) == kBestFitPacking;
+  info.segments = context.config[kSegmentsKey].AsBool();
+  info.seq_len = rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
+  rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
+  // MaxText accepts eos alone as padding in this format.
+  info.fill_id = rules.rows.fill_id = facts.pad_id < 0 || info.encoding == PackedEncoding::kMmap
+                                          ? rules.rows.eos_id
+                                          : static_cast<std::uint32_t>(facts.pad_id);
+  if (facts.newline_id >= 0) rules.rows.newline_id = static_cast<std::uint32_t>(facts.newline_id);
+  ASSIGN_OR_RETURN(rules.weights, (weights ? weights : ChooseAnswersAlone)(context, facts));
+  info.weights = rules.weights.open != nullptr;
+  ASSIGN_OR_RETURN(rules.labels, ChooseLabels(context, facts, rules.rows));
+  if (rules.labels) {
+    rules.weights = {{}, "none of its rows has a document with a label; give it more documents"};
+    info.weights = true;
+    info.number_labels = rules.labels->named().empty();
+  }
+  return std::make_unique<WritePacked>(rules, RulesOf(context, rules, tokenizer->second, facts));
 }
 
 /// Checks what labels need of the other keys.

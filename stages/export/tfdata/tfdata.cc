@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/crc32c.h"
+#include "base/json_fields.h"
 #include "base/str.h"
 #include "formats/coding.h"
 #include "formats/proto_message.h"
@@ -19,11 +20,6 @@ constexpr std::string_view kSnapshotPath = "/00000000.shard/00000000.snapshot";
 // TensorProto{dtype: DT_INT32, tensor_shape: {}, tensor_content: 4 bytes}, without these 4 bytes.
 constexpr std::string_view kElementFront = "\x08\x03\x12\x00\x22\x04"sv;
 constexpr std::size_t kElementRecord = 10;
-
-std::string FiveDigits(std::uint32_t number) {
-  std::string digits = std::to_string(number);
-  return digits.insert(0, digits.size() < 5 ? 5 - digits.size() : 0, '0');
-}
 
 /// Elements differ in four bytes alone, and a CRC is linear: the CRC of an element is that of id 0, changed
 /// by a value for each byte of the id.
@@ -78,7 +74,7 @@ Status Bad(std::string why) { return Status(Code::kDataLoss, std::move(why)); }
 }  // namespace
 
 std::string TfdataDirectoryName(std::string_view name, std::uint32_t number, std::uint32_t count) {
-  return StrCat(name, "-", FiveDigits(number), "-of-", FiveDigits(count));
+  return StrCat(name, "-", ZeroPadded(number, 5), "-of-", ZeroPadded(count, 5));
 }
 
 std::string TfdataRunId(std::string_view directory, const Digest& tokenizer) {
@@ -144,6 +140,66 @@ Result<TfdataMetadata> ParseTfdataMetadata(std::string_view bytes) {
     return Bad("its elements are not one component of int32");
   if (message.Varint(1000).value_or(0) != 1) return Bad("not finalized");
   return metadata;
+}
+
+template <class Fields, Of<TfdataDirectory> T>
+void ListFields(Fields& fields, T& directory) {
+  fields.Required("directory", directory.name).Required("run_id", directory.run_id);
+  fields.Required("ids", directory.ids).Required("documents", directory.documents);
+}
+
+namespace {
+
+constexpr std::string_view kVersionKey = "pipe_tfdata";
+constexpr std::uint32_t kVersion = 1;
+
+}  // namespace
+
+std::uint64_t TfdataSplit::ids() const {
+  std::uint64_t sum = 0;
+  for (const TfdataDirectory& directory : directories) sum += directory.ids;
+  return sum;
+}
+
+std::string TfdataInfoJson(const TfdataInfo& info) {
+  Json json;
+  json[kVersionKey] = kVersion;
+  json["eos"] = info.eos;
+  json["tokenizer"] = ToJson(info.tokenizer);
+  json["splits"] = Json::Object{};
+  for (const TfdataSplit& split : info.splits) {
+    Json& made = json["splits"][split.name];
+    made["ids"] = split.ids();
+    made["directories"] = JsonWriter::ValueOf(split.directories);
+  }
+  return json.DumpPretty();
+}
+
+Result<TfdataInfo> ParseTfdataInfo(std::string_view text) {
+  Result<Json> json = Json::Parse(text);
+  if (!json.ok()) return Status(Code::kDataLoss, std::string(json.status().message()));
+  Status status;
+  JsonFields fields(*json, "", status);
+  const std::uint64_t version = fields.Number(kVersionKey);
+  if (status.ok() && version != kVersion)
+    return Status(Code::kFailedPrecondition, StrCat(kVersionKey, ": ", version, " where this program reads ",
+                                                    kVersion, "; use the program that wrote it"));
+  TfdataInfo info;
+  info.eos = fields.Text("eos");
+  const Json& tokenizer = fields.Object("tokenizer");
+  for (const auto& [name, value] : fields.Object("splits").AsObject()) {
+    TfdataSplit& split = info.splits.emplace_back();
+    split.name = name;
+    const std::string where = StrCat("splits.", name, ".");
+    JsonFields parts(value, where, status);
+    const std::uint64_t ids = parts.Number("ids");
+    parts.Required("directories", split.directories);
+    if (status.ok() && ids != split.ids())
+      status = Status(Code::kDataLoss, StrCat(where, "ids: ", ids, " is not the sum over its directories"));
+  }
+  if (!status.ok()) return status;
+  ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
+  return info;
 }
 
 }  // namespace pipeline

@@ -1,4 +1,5 @@
-// Directories for tf.data.Dataset.load, with scalar int32 ids. Format: stages/export/tfdata/tfdata.md.
+// Directories for tf.data.Dataset.load, with scalar int32 ids, and tfdata.json, which describes them. Format:
+// stages/export/tfdata/tfdata.md.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/result.h"
+#include "stages/tokenizer/tokenizer_facts.h"
 
 namespace pipeline {
 
@@ -49,5 +52,35 @@ struct TfdataMetadata {
 std::string TfdataMetadataBytes(const TfdataMetadata& metadata);
 /// kDataLoss: not the metadata of a finished snapshot of version 2 with one int32 component.
 Result<TfdataMetadata> ParseTfdataMetadata(std::string_view bytes);
+
+inline constexpr std::string_view kTfdataInfoFile = "tfdata.json";
+inline constexpr std::string_view kTfdataModelFile = "tokenizer.model";
+
+struct TfdataDirectory {
+  std::string name;
+  std::string run_id;
+  std::uint64_t ids = 0;
+  std::uint64_t documents = 0;
+  bool operator==(const TfdataDirectory&) const = default;
+};
+
+struct TfdataSplit {
+  std::string name;
+  std::vector<TfdataDirectory> directories;
+  std::uint64_t ids() const;
+  bool operator==(const TfdataSplit&) const = default;
+};
+
+struct TfdataInfo {
+  std::string eos;           // after each "document" or "line", or "none"
+  TokenizerFacts tokenizer;  // `model` is kTfdataModelFile
+  std::vector<TfdataSplit> splits;
+  bool operator==(const TfdataInfo&) const = default;
+};
+
+std::string TfdataInfoJson(const TfdataInfo& info);
+
+/// kDataLoss names the missing or wrong member; kFailedPrecondition for another version.
+Result<TfdataInfo> ParseTfdataInfo(std::string_view text);
 
 }  // namespace pipeline

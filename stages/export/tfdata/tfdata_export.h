@@ -14,10 +14,9 @@ StageType WriteTfdataType();
 
 /// The directory of a shard: numbered in train; the other splits have one directory each, named after the
 /// split.
-std::string TfdataDirectoryOf(const Json& config, std::string_view split, std::uint32_t number,
-                              std::uint32_t count);
+std::string TfdataShardDirectory(const Json& config, std::string_view split, std::uint32_t number,
+                                 std::uint32_t count);
 
-std::unique_ptr<const ExportCheck> MakeTfdataCheck(const ExportLocation& artifact);
 ExportFormat TfdataExport();
 
 }  // namespace pipeline

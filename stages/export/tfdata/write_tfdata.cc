@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -8,8 +9,7 @@
 #include "formats/coding.h"
 #include "stages/export/tfdata/tfdata.h"
 #include "stages/export/tfdata/tfdata_export.h"
-#include "stages/export/tfdata/tfdata_info.h"
-#include "stages/shards/document_sink.h"
+#include "stages/shards/made_rows.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/shards/shard_ranges.h"
@@ -113,7 +113,7 @@ ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, 
   rules.form = [width = ids.width] { return std::make_unique<ElementForm>(width); };
   rules.object_name = [config = context.config, digest = facts.model_digest](
                           std::string_view split, std::uint32_t number, std::uint32_t count) {
-    const std::string directory = TfdataDirectoryOf(config, split, number, count);
+    const std::string directory = TfdataShardDirectory(config, split, number, count);
     return TfdataSnapshotName(directory, TfdataRunId(directory, digest));
   };
   TfdataInfo info;
@@ -130,10 +130,7 @@ ShardRules RulesOf(const StageContext& context, const ArtifactInput& tokenizer, 
 }
 
 bool IsOwnDirectory(const Json& config, const std::vector<std::string>& splits, std::string_view directory) {
-  return IsShardName(directory, splits,
-                     [&config](std::string_view split, std::uint32_t number, std::uint32_t count) {
-                       return TfdataDirectoryOf(config, split, number, count);
-                     });
+  return IsShardName(directory, splits, std::bind_front(TfdataShardDirectory, std::cref(config)));
 }
 
 bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
@@ -255,8 +252,8 @@ Status Check(const Json& config, Schema& schema) {
   }
   std::set<std::string> directories = {std::string(kTfdataInfoFile), std::string(kTfdataModelFile)};
   for (const std::string& split : schema.splits)
-    if (!directories.insert(TfdataDirectoryOf(config, split, 0, 1)).second)
-      return Wrong(StrCat("names: '", TfdataDirectoryOf(config, split, 0, 1), "' is used twice"));
+    if (!directories.insert(TfdataShardDirectory(config, split, 0, 1)).second)
+      return Wrong(StrCat("names: '", TfdataShardDirectory(config, split, 0, 1), "' is used twice"));
   if (config["eval_ids"].AsInt() < 0) return Wrong("eval_ids: must be 0 or more");
   if (!config[kShuffleKey].is_object())
     return Wrong(
@@ -272,8 +269,8 @@ std::uint64_t PublishedBytes(const Json&, std::uint64_t text_bytes) {
 
 }  // namespace
 
-std::string TfdataDirectoryOf(const Json& config, std::string_view split, std::uint32_t number,
-                              std::uint32_t count) {
+std::string TfdataShardDirectory(const Json& config, std::string_view split, std::uint32_t number,
+                                 std::uint32_t count) {
   if (split != kTrainSplit) return std::string(config["names"][split].AsString(split));
   return TfdataDirectoryName(config["name"].AsString(), number, count);
 }

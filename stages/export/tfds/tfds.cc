@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/words.h"
-#include "stages/export/tfds/tfds_public_names.h"
 
 namespace pipeline {
 
@@ -169,11 +168,6 @@ std::string TfdsShardName(std::string_view dataset, std::string_view split, std:
   const int digits = std::max(5, static_cast<int>(std::to_string(shards).size()));
   return StrCat(dataset, "-", split, ".", kFileFormat, "-", ZeroPadded(shard, digits), "-of-",
                 ZeroPadded(shards, digits));
-}
-
-bool IsPublicTfdsName(std::string_view name) {
-  const auto names = PublicTfdsNames();
-  return std::binary_search(names.begin(), names.end(), name);
 }
 
 Status CheckTfdsName(std::string_view name) {

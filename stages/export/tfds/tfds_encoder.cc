@@ -8,7 +8,7 @@
 #include "formats/tf_example.h"
 #include "formats/tfrecord.h"
 #include "stages/export/tfds/tfds.h"
-#include "stages/lines/label_numbers.h"
+#include "stages/lines/labels.h"
 #include "text/sentencepiece/token_cutter.h"
 
 namespace pipeline {

@@ -22,7 +22,6 @@ struct TfdsBeside {
 /// The rules that make shards from the stage's payloads, with the names and metadata of TFDS.
 ShardRules TfdsShardRules(const StageContext& context, const TfdsBeside& beside = {});
 
-std::unique_ptr<const ExportCheck> MakeTfdsCheck(const ExportLocation& artifact);
 ExportFormat TfdsExport();
 
 }  // namespace pipeline

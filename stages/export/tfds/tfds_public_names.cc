@@ -1,13 +1,16 @@
 // budget: flat table
 // The data sets that TensorFlow Datasets 4.9.9 lists (tfds.list_builders()), which are those of its public
 // bucket.
-#include "stages/export/tfds/tfds_public_names.h"
+#include <algorithm>
+
+#include "stages/export/tfds/tfds.h"
 
 namespace pipeline {
 
 namespace {
 
 constexpr std::string_view kNames[] = {
+    // sorted
     "abstract_reasoning",
     "accentdb",
     "aeslc",
@@ -451,6 +454,8 @@ constexpr std::string_view kNames[] = {
 
 }  // namespace
 
-std::span<const std::string_view> PublicTfdsNames() { return kNames; }
+bool IsPublicTfdsName(std::string_view name) {
+  return std::binary_search(std::begin(kNames), std::end(kNames), name);
+}
 
 }  // namespace pipeline

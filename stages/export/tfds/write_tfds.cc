@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,8 +12,7 @@
 #include "stages/export/tfds/tfds.h"
 #include "stages/export/tfds/tfds_encoder.h"
 #include "stages/export/tfds/tfds_export.h"
-#include "stages/lines/label_names.h"
-#include "stages/lines/label_numbers.h"
+#include "stages/lines/labels.h"
 #include "stages/shards/shard_keys.h"
 #include "stages/shards/shard_name.h"
 #include "stages/tokenizer/tokenizer_facts.h"
@@ -176,12 +176,8 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context) {
 }
 
 bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
-  const auto shard = [name = config["name"].AsString()](std::string_view split, std::uint32_t number,
-                                                        std::uint32_t count) {
-    return TfdsShardName(name, split, number, count);
-  };
   return IsOneOf(object, {kTfdsInfoFile, kTfdsFeaturesFile, kTfdsTokenizerFile, kTfdsLabelsFile}) ||
-         IsShardName(object, splits, shard);
+         IsShardName(object, splits, std::bind_front(TfdsShardName, config["name"].AsString()));
 }
 
 bool IsReadName(const Json& config, const std::vector<std::string>&, std::string_view object) {
@@ -199,9 +195,7 @@ ShardRules TfdsShardRules(const StageContext& context, const TfdsBeside& beside)
   info.description = config["description"].AsString();
 
   ShardRules rules = ShardRulesOf(config, context.schema.splits);
-  rules.object_name = [name = info.name](std::string_view split, std::uint32_t number, std::uint32_t count) {
-    return TfdsShardName(name, split, number, count);
-  };
+  rules.object_name = std::bind_front(TfdsShardName, info.name);
   rules.describe = [info, beside, texts = TextFeatures(config, context.schema)](
                        const std::vector<Shard>& shards, const std::vector<ShardOutput>& outputs,
                        const std::vector<std::uint64_t>&) {

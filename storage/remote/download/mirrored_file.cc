@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/mutex.h"
-#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/download/paced_file.h"
 #include "storage/remote/http/http_facts.h"

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/mutex.h"
-#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/compared_bytes.h"
 
 namespace pipeline {
 
-Result<std::unique_ptr<ServerGate::Place>> ServerGate::Enter(const std::string& server, int most,
-                                                             std::stop_token stop) {
+Result<ServerGate::Place> ServerGate::Enter(const std::string& server, int most, std::stop_token stop) {
   Lock lock(mutex_);
   const auto has_room = [&]() REQUIRES(mutex_) {
     const auto found = under_way_.find(server);
@@ -20,7 +19,7 @@ Result<std::unique_ptr<ServerGate::Place>> ServerGate::Enter(const std::string& 
   if (!left_.Wait(lock, stop, has_room))
     return Status(Code::kCancelled, StrCat(server, ": was stopped before its turn came"));
   ++under_way_[server];
-  return std::make_unique<Place>(*this, server);
+  return Place(this, [this, server](const void*) { Leave(server); });
 }
 
 void ServerGate::Leave(const std::string& server) {
@@ -96,11 +95,11 @@ class PacedFile::Reader final : public RepeatingReader {
   std::uint64_t at_;
   const std::uint64_t end_;
   const std::stop_token stop_;
-  std::unique_ptr<ServerGate::Place> place_;  // null: before the first read and after the last
-  std::unique_ptr<ByteReader> reader_;        // null: there is no place, or between two transfers
-  std::chrono::nanoseconds waited_{0};        // for the bytes of this period
-  LastBytes last_;                            // before `at_`, of this reader
-  std::uint64_t came_ = 0;                    // bytes of this period
+  ServerGate::Place place_;             // null: before the first read and after the last
+  std::unique_ptr<ByteReader> reader_;  // null: there is no place, or between two transfers
+  std::chrono::nanoseconds waited_{0};  // for the bytes of this period
+  LastBytes last_;                      // before `at_`, of this reader
+  std::uint64_t came_ = 0;              // bytes of this period
   bool has_reconnected_ = false;
   bool ended_ = false;
 };

@@ -22,21 +22,11 @@ namespace pipeline {
 /// Counts the transfers per server. Safe from any thread; outlives its `Place` objects.
 class ServerGate {
  public:
-  /// The right to one transfer, until it is destroyed.
-  class Place {
-   public:
-    Place(ServerGate& gate, std::string server) : gate_(gate), server_(std::move(server)) {}
-    ~Place() { gate_.Leave(server_); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-
-   private:
-    ServerGate& gate_;
-    const std::string server_;
-  };
+  /// The right to one transfer, until the last copy is destroyed.
+  using Place = std::shared_ptr<const void>;
 
   /// Waits until fewer than `most` transfers from `server` are running; kCancelled.
-  Result<std::unique_ptr<Place>> Enter(const std::string& server, int most, std::stop_token stop);
+  Result<Place> Enter(const std::string& server, int most, std::stop_token stop);
 
  private:
   void Leave(const std::string& server);

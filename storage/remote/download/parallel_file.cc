@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_reader.h"
 #include "base/mutex.h"
-#include "base/repeating_reader.h"
+#include "base/wait.h"
 #include "storage/remote/http/compared_bytes.h"
 
 namespace pipeline {
@@ -48,7 +49,6 @@ class ParallelReader final : public RepeatingReader {
 
   Status Begin() {
     if (file_.size() - at_ <= part_bytes_ || connections_ < 2) return GoOnAlone();
-    stops_.emplace(outer_, [this] { stop_.request_stop(); });
     for (int i = 0; i < connections_; ++i) threads_.emplace_back([this] { Fetch(); });
     return {};
   }
@@ -113,14 +113,14 @@ class ParallelReader final : public RepeatingReader {
   Part FetchPart(std::uint64_t begin, std::uint64_t end) const {
     Part part;
     part.bytes.resize(static_cast<std::size_t>(end - begin));
-    Result<std::unique_ptr<ByteReader>> reader = file_.OpenRange(begin, end, stop_.get_token());
+    Result<std::unique_ptr<ByteReader>> reader = file_.OpenRange(begin, end, stop_.token());
     part.failure = reader.ok() ? ReadExactly(**reader, part.bytes) : reader.status();
     if (!part.failure.ok()) part.bytes.clear();
     return part;
   }
 
   void EndThreads() {
-    stop_.request_stop();
+    stop_.Stop();
     {
       const Lock lock(mutex_);
       is_ending_ = true;
@@ -128,7 +128,6 @@ class ParallelReader final : public RepeatingReader {
     changed_.NotifyAll();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
-    stops_.reset();
     const Lock lock(mutex_);
     parts_.clear();
   }
@@ -150,8 +149,7 @@ class ParallelReader final : public RepeatingReader {
   bool is_ending_ GUARDED_BY(mutex_) = false;
 
   const std::stop_token outer_;
-  std::stop_source stop_;  // requested by the caller's stop and by the end of this reader
-  std::optional<std::stop_callback<std::function<void()>>> stops_;
+  EitherStop stop_{outer_, {}};  // requested by the caller's stop and by the end of this reader
   std::vector<std::thread> threads_;
 };
 

@@ -81,8 +81,8 @@ class EncodedRemote final : public RangedFile {
 /// An encoded body that counts as one of the transfers from its server, and keeps a rate.
 class RateLimitedBody final : public ByteReader {
  public:
-  RateLimitedBody(std::unique_ptr<ByteReader> body, std::unique_ptr<ServerGate::Place> place,
-                  std::shared_ptr<RateLimit> rate, std::stop_token stop)
+  RateLimitedBody(std::unique_ptr<ByteReader> body, ServerGate::Place place, std::shared_ptr<RateLimit> rate,
+                  std::stop_token stop)
       : place_(std::move(place)), body_(std::move(body)), rate_(std::move(rate)), stop_(std::move(stop)) {}
   Result<std::size_t> Read(std::span<char> out) override {
     if (!rate_) return body_->Read(out);
@@ -93,7 +93,7 @@ class RateLimitedBody final : public ByteReader {
   }
 
  private:
-  const std::unique_ptr<ServerGate::Place> place_;
+  const ServerGate::Place place_;
   const std::unique_ptr<ByteReader> body_;
   const std::shared_ptr<RateLimit> rate_;  // null: no limit
   const std::stop_token stop_;
@@ -288,15 +288,15 @@ std::unique_ptr<EncodedFile> SourceDownload::Decoded(std::vector<std::string> ur
   const RemoteAsk ask = AskOf(input_, Patience::kRun);
   const auto open = [self = shared_from_this(), ask, wanted = std::move(wanted)](
                         const std::string& url, std::stop_token stop) -> Result<EncodedTransfer> {
-    ASSIGN_OR_RETURN(std::unique_ptr<ServerGate::Place> place,
+    ASSIGN_OR_RETURN(ServerGate::Place place,
                      self->shared_.gate->Enter(ServerOf(url), ConnectionsOf(self->input_, url), stop));
     ASSIGN_OR_RETURN(EncodedTransfer transfer, OpenEncoded(url, ask, wanted ? &*wanted : nullptr, stop));
     transfer.sent = std::make_unique<RateLimitedBody>(std::move(transfer.sent), std::move(place), self->rate_,
                                                       std::move(stop));
     return transfer;
   };
-  EncodedFile::Means means{open, shared_.undo, shared_.note, {.policy = PolicyOf(ask)}};
-  return std::make_unique<EncodedFile>(std::move(urls), std::move(means));
+  return std::make_unique<EncodedFile>(
+      EncodedFile{std::move(urls), open, shared_.undo, shared_.note, {.policy = PolicyOf(ask)}});
 }
 
 Status SourceDownload::DropDamaged(const Status& why, const std::function<void()>& before) {

@@ -29,7 +29,7 @@ struct SharedDownloads {
   /// As Download::progress, of the source file `name`.
   const std::function<void(const std::string& name, std::uint64_t here, std::uint64_t of, bool ended)>
       arriving;
-  const EncodedFile::UndoCoding undo;  // as EncodedFile::Means has it
+  const EncodedFile::UndoCoding undo;  // as EncodedFile has it
 
   const std::shared_ptr<ServerGate> gate = std::make_shared<ServerGate>();
   Mutex mutex{};

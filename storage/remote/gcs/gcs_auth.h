@@ -1,4 +1,6 @@
 // Finds the endpoint of Google Cloud Storage and Application Default Credentials, and caches access tokens.
+// The credentials are parsed from the files that gcloud and the console write (gcs_credentials.cc); a token
+// is fetched for each kind of them (gcs_token.cc).
 #pragma once
 
 #include <chrono>
@@ -7,15 +9,100 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "storage/remote/gcs/gcs_credentials.h"
-#include "storage/remote/gcs/gcs_token.h"
 #include "storage/remote/http/environment.h"
+#include "storage/remote/http/http_client.h"
+#include "storage/remote/http/retry.h"
 #include "storage/remote/http/secret.h"
 
 namespace pipeline {
+
+struct AnonymousAccess {};
+
+/// The service account of this machine.
+struct MetadataAccount {
+  std::string host;  // "metadata.google.internal", or as the environment says
+};
+
+struct ServiceAccountKey {
+  std::string email;
+  std::string key_id;
+  Secret private_key;  // PEM
+};
+
+/// A user, from `gcloud auth application-default login`.
+struct AuthorizedUser {
+  std::string client_id;
+  Secret client_secret;
+  Secret refresh_token;
+};
+
+/// A token of another identity provider, exchanged by Google (workload identity federation).
+struct ExternalAccount {
+  std::string audience;
+  std::string subject_token_type;
+  std::string token_url;
+  std::string source_file;  // read at every exchange; or
+  std::string source_url;   // requested at every exchange
+  std::vector<std::pair<std::string, Secret>> source_headers;
+  std::string token_field;        // member of the JSON answer; empty: the whole answer is the token
+  std::string impersonation_url;  // empty: no impersonation
+  std::chrono::seconds lifetime{3600};
+};
+
+struct GcsCredentials;
+
+struct ImpersonatedAccount {
+  std::shared_ptr<const GcsCredentials> source;  // shared by copies; immutable
+  std::string impersonation_url;
+  std::vector<std::string> delegates;
+  std::chrono::seconds lifetime{3600};
+};
+
+struct GcsCredentials {
+  std::variant<AnonymousAccess, MetadataAccount, ServiceAccountKey, AuthorizedUser, ExternalAccount,
+               ImpersonatedAccount>
+      kind;
+  std::string origin;  // for messages: the file or the kind
+};
+
+/// Parses a credentials file. kInvalidArgument with the command that makes a good one; the message has
+/// names of members and never their values.
+Result<GcsCredentials> ParseGcsCredentials(std::string_view text, std::string_view origin);
+
+/// True if secrets may be sent to `url`: https, a host of googleapis.com, no user and no port.
+bool IsGoogleUrl(std::string_view url);
+
+struct GcsToken {
+  Secret text;
+  std::chrono::nanoseconds expires{0};  // on the monotonic clock
+};
+
+/// The tools that fetch tokens. Pointers in it outlive its users.
+struct GcsTokenTools {
+  std::shared_ptr<HttpClient> client;           // shared with all who send requests
+  std::shared_ptr<HttpClient> metadata_client;  // gives up sooner
+  /// For every token request.
+  RetryMeans means = {{std::chrono::milliseconds(1'000), std::chrono::milliseconds(4'000), 3,
+                       std::chrono::milliseconds(15'000)}};
+};
+
+/// Not for anonymous access. kUnavailable if the failure may be temporary; kPermissionDenied, with the
+/// command to run, if the credentials are no longer valid. `clock_ahead`: how far the servers' clock is
+/// ahead of ours.
+Result<GcsToken> FetchGcsToken(const GcsCredentials& credentials, const GcsTokenTools& tools,
+                               std::chrono::seconds clock_ahead, std::stop_token stop);
+
+/// A request for the value at `path` of the metadata server `host`.
+HttpRequest MetadataRequest(std::string_view host, std::string_view path);
+/// True if a metadata server answers at `host`.
+bool FindMetadataServer(const GcsTokenTools& tools, std::string_view host, std::stop_token stop);
 
 /// The variable that names the project billed for requests to requester-pays buckets.
 inline constexpr const char* kUserProjectName = "PIPE_USER_PROJECT";

@@ -108,11 +108,10 @@ Result<Answers> SendBatch(GcsClient& client, const std::string& bucket,
     urls.push_back(client.ObjectUrl(bucket, object.name, StrCat("ifGenerationMatch=", object.generation))
                        .substr(client.settings().endpoint.url.size()));
   GcsBatch batch = EncodeGcsRemovals(urls);
-  HttpRequest request;
-  request.method = "POST";
-  request.url = client.BatchUrl();
-  request.headers = {{"Content-Type", std::move(batch.content_type)}};
-  request.body = std::move(batch.body);
+  const HttpRequest request = {.method = "POST",
+                               .url = client.BatchUrl(),
+                               .headers = {{"Content-Type", std::move(batch.content_type)}},
+                               .body = std::move(batch.body)};
   GcsOperation operation(client, StrCat("gs://", bucket, "/", objects.front().name), stop);
   ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
   if (answer.status == 404 || answer.status == 405 || answer.status == 501) client.LeaveBatches();

@@ -4,14 +4,13 @@
 
 #include "base/str.h"
 #include "storage/percent.h"
-#include "storage/remote/http/http_error.h"
+#include "storage/remote/http/http_client.h"
 #include "storage/remote/http/http_text.h"
 
 namespace pipeline {
 
 namespace {
 
-constexpr std::size_t kMaxBody = 16 << 20;
 constexpr std::size_t kMaxErrorBody = 64 << 10;
 
 /// Reads the body, or its first `most` bytes.
@@ -126,21 +125,21 @@ Status GcsOperation::Again(Status failure) {
   return retry_.Again(std::move(failure), std::exchange(asked_, std::nullopt), stop_);
 }
 
+Result<GcsOperation::Answer> GcsOperation::SendOnce(const HttpRequest& request, std::size_t most) {
+  ASSIGN_OR_RETURN(GcsReply reply, Start(request));
+  Answer answer{reply.status(), std::move(reply.response), {}, std::move(reply.error)};
+  if (!reply.exchange) return answer;
+  Result<std::string> body = ReadBody(*reply.exchange, most);
+  if (!body.ok()) return std::move(body).status().Annotate(where_);
+  answer.body = std::move(body).value();
+  return answer;
+}
+
 Result<GcsOperation::Answer> GcsOperation::Send(const HttpRequest& request) {
   for (;;) {
-    Result<GcsReply> reply = Start(request);
-    Status failure = reply.ok() ? Status() : std::move(reply).status();
-    if (failure.ok()) {
-      Answer answer{reply->status(), std::move(reply->response), {}, std::move(reply->error)};
-      if (!reply->exchange) return answer;
-      Result<std::string> body = ReadBody(*reply->exchange, kMaxBody);
-      if (body.ok()) {
-        answer.body = std::move(body).value();
-        return answer;
-      }
-      failure = std::move(body).status().Annotate(where_);
-    }
-    RETURN_IF_ERROR(Again(std::move(failure)));
+    Result<Answer> answer = SendOnce(request);
+    if (answer.ok()) return answer;
+    RETURN_IF_ERROR(Again(std::move(answer).status()));
   }
 }
 

@@ -76,13 +76,15 @@ class GcsOperation {
   /// As Retry::Again.
   Status Again(Status failure);
   void Progress() { retry_.Progress(); }
-  /// Retries until there is an answer; returns its whole body (at most 16 MiB).
   struct Answer {
     int status = 0;
     HttpResponse response;
     std::string body;  // empty for an error
     GcsError error;
   };
+  /// As Start, with the body of the answer: at most `most` bytes of it, or a few more.
+  Result<Answer> SendOnce(const HttpRequest& request, std::size_t most = 16 << 20);
+  /// Retries until there is an answer.
   Result<Answer> Send(const HttpRequest& request);
   /// The Status for an error response, with advice.
   Status Failure(const GcsError& error) const;

@@ -1,17 +1,15 @@
-#include "storage/remote/gcs/gcs_compose.h"
-
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/in_parallel.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "storage/local_names.h"
-#include "storage/object_name.h"
 #include "storage/percent.h"
+#include "storage/remote/gcs/gcs_upload.h"
+#include "storage/store.h"
 
 namespace pipeline {
 
@@ -27,7 +25,6 @@ struct Part {
   std::string name;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  Status failed;
   std::optional<GcsObject> made;
 };
 
@@ -39,7 +36,6 @@ std::vector<Part> Divide(const GcsLocation& location, std::uint64_t size, std::u
     parts.push_back({StrCat(location.name.substr(0, slash), NewTemporaryName(location.name.substr(slash))),
                      offset,
                      std::min(bytes, size - offset),
-                     {},
                      {}});
   return parts;
 }
@@ -59,23 +55,22 @@ Result<std::uint32_t> CrcOf(const ByteFile& file, const Part& part, const std::s
 }
 
 /// No other program uses the name of a part, so an object with this name is our own earlier attempt.
-Result<std::optional<GcsObject>> UploadPart(const GcsLocation& location, const GcsUpload& upload,
-                                            Spool& spool, const ByteFile& file, const Part& part,
-                                            const std::stop_token& stop) {
+Result<std::optional<GcsObject>> UploadPart(const GcsUpload& upload, Spool& spool, const ByteFile& file,
+                                            const Part& part, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(file, part, stop));
   GcsUpload own = upload;
-  own.name = part.name;
+  own.location.name = part.name;
   own.generation = "0";
   own.key = {};  // the next process uploads parts of its own
   ASSIGN_OR_RETURN(std::optional<GcsObject> made,
                    UploadGcsObject(own, {spool, part.offset, part.size, crc}, stop));
   if (made) return made;
-  return StatGcsObject({location.client, location.bucket, part.name}, stop);
+  return StatGcsObject(own.location, stop);
 }
 
-Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsUpload& upload,
-                                         const Spool& spool, const std::vector<Part>& parts,
-                                         const std::stop_token& stop) {
+Result<std::optional<GcsObject>> Compose(const GcsUpload& upload, const Spool& spool,
+                                         const std::vector<Part>& parts, const std::stop_token& stop) {
+  const GcsLocation& location = upload.location;
   Json body;
   for (const Part& part : parts) {
     Json source;
@@ -88,14 +83,14 @@ Result<std::optional<GcsObject>> Compose(const GcsLocation& location, const GcsU
   body["destination"]["crc32c"] = FormatGcsCrc(spool.crc32c().value());
   body["destination"]["metadata"][kUploadMark] = upload.mark;
   GcsOperation operation(*location.client, location.Where(), stop);
-  HttpRequest request;
-  request.method = "POST";
-  request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
-  request.url = location.client->ObjectUrl(
+  std::string url = location.client->ObjectUrl(
       location.bucket, location.name,
       StrCat("ifGenerationMatch=", upload.generation, "&fields=", PercentEncode(kObjectFields)));
-  request.url.insert(request.url.find('?'), "/compose");
-  request.body = body.Dump();
+  url.insert(url.find('?'), "/compose");
+  const HttpRequest request = {.method = "POST",
+                               .url = std::move(url),
+                               .headers = {{"Content-Type", "application/json; charset=UTF-8"}},
+                               .body = body.Dump()};
   ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
   if (answer.status == 412) return std::nullopt;
   if (answer.status >= 300) return operation.Failure(answer.error);
@@ -115,11 +110,10 @@ Result<bool> CanCompose(const GcsLocation& location) {
   if (above + NewTemporaryName(std::string_view(location.name).substr(above)).size() + kRoom > kMaxNameBytes)
     return false;
   GcsOperation operation(*location.client, StrCat("gs://", location.bucket), {});
-  HttpRequest request;
-  request.url = location.client->BucketUrl(
+  const std::string url = location.client->BucketUrl(
       location.bucket, StrCat("fields=", PercentEncode("storageClass,softDeletePolicy,retentionPolicy,"
                                                        "defaultEventBasedHold")));
-  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send({.url = url}));
   if (answer.status >= 300) return false;
   const Result<Json> bucket = Json::Parse(answer.body);
   if (!bucket.ok()) return false;
@@ -131,9 +125,9 @@ Result<bool> CanCompose(const GcsLocation& location) {
          !(*bucket)["defaultEventBasedHold"].AsBool();
 }
 
-Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, const GcsUpload& upload,
-                                                  Spool& spool, std::uint64_t part_bytes,
-                                                  std::stop_token stop) {
+Result<std::optional<GcsObject>> ComposeGcsObject(const GcsUpload& upload, Spool& spool,
+                                                  std::uint64_t part_bytes, std::stop_token stop) {
+  const GcsLocation& location = upload.location;
   for (int turn = 0;; ++turn) {
     RETURN_IF_ERROR(spool.Checksum(stop).status());  // once, before several threads read it
     ASSIGN_OR_RETURN(const bool is_of_one_state, spool.Settle(stop));
@@ -142,31 +136,16 @@ Result<std::optional<GcsObject>> ComposeGcsObject(const GcsLocation& location, c
   }
   std::vector<Part> parts = Divide(location, spool.size(), part_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, spool.Open());
-  std::atomic<std::size_t> next = 0;
-  std::atomic<bool> failed = false;
-  const auto work = [&] {
-    for (std::size_t at = next++; at < parts.size() && !failed; at = next++) {
-      Result<std::optional<GcsObject>> made = UploadPart(location, upload, spool, *file, parts[at], stop);
-      if (made.ok()) {
-        parts[at].made = std::move(made).value();
-      } else {
-        parts[at].failed = std::move(made).status();
-        failed = true;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kUploads; ++i) threads.emplace_back(work);
-  }
+  const Status uploaded = InParallel(parts.size(), kUploads, [&](std::size_t at) -> Status {
+    ASSIGN_OR_RETURN(parts[at].made, UploadPart(upload, spool, *file, parts[at], stop));
+    if (parts[at].made) return {};
+    return Status(Code::kUnavailable, StrCat(location.Where(), ": a part of it disappeared; write it again"));
+  });
   Result<std::optional<GcsObject>> object = std::optional<GcsObject>();
-  for (const Part& part : parts) {
-    if (!part.failed.ok() && object.ok()) object = part.failed;
-    if (part.failed.ok() && !part.made && object.ok())
-      object =
-          Status(Code::kUnavailable, StrCat(location.Where(), ": a part of it disappeared; write it again"));
-  }
-  if (object.ok()) object = Compose(location, upload, spool, parts, stop);
+  if (uploaded.ok())
+    object = Compose(upload, spool, parts, stop);
+  else
+    object = uploaded;
   for (const Part& part : parts) {
     const Status removed = RemoveGcsObject({location.client, location.bucket, part.name}, {});
     if (!removed.ok()) LogWarning(StrCat(removed.message(), "; the next run over this place removes it"));

@@ -1,10 +1,9 @@
-#include "storage/remote/gcs/gcs_credentials.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/str.h"
+#include "storage/remote/gcs/gcs_auth.h"
 
 namespace pipeline {
 

@@ -12,18 +12,16 @@ namespace {
 
 constexpr int kObjectTurns = 20;  // attempts while others keep replacing the object
 
-std::string Fields(std::string_view more) { return StrCat("fields=", PercentEncode(kObjectFields), more); }
+std::string Fields() { return StrCat("fields=", PercentEncode(kObjectFields)); }
 
 /// False: there is an object of another generation.
 Result<bool> Delete(const GcsLocation& location, const std::string& generation, const std::stop_token& stop) {
   // Without the generation, a repeated request could remove an object that another writer created in
   // between.
   GcsOperation operation(*location.client, location.Where(), stop);
-  HttpRequest request;
-  request.method = "DELETE";
-  request.url =
+  const std::string url =
       location.client->ObjectUrl(location.bucket, location.name, StrCat("ifGenerationMatch=", generation));
-  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+  ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send({.method = "DELETE", .url = url}));
   if (answer.status < 300 || (answer.status == 404 && !IsMissingBucket(answer.error))) return true;
   if (answer.status != 412) return operation.Failure(answer.error);
   return false;
@@ -35,10 +33,9 @@ std::string GcsLocation::Where() const { return StrCat("gs://", bucket, "/", nam
 
 Result<std::optional<GcsObject>> StatGcsObject(const GcsLocation& location, std::stop_token stop) {
   GcsOperation operation(*location.client, location.Where(), std::move(stop));
-  HttpRequest request;
-  request.url = location.client->ObjectUrl(location.bucket, location.name, Fields(""));
+  const std::string url = location.client->ObjectUrl(location.bucket, location.name, Fields());
   for (;;) {
-    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send({.url = url}));
     if (answer.status == 404 && !IsMissingBucket(answer.error)) return std::nullopt;
     if (answer.status >= 300) return operation.Failure(answer.error);
     Result<GcsObject> object = ParseGcsObject(answer.body);
@@ -77,13 +74,12 @@ Status ListGcsPages(const std::shared_ptr<GcsClient>& client, const std::string&
   GcsOperation operation(*client, StrCat("gs://", bucket, "/", prefix), std::move(stop));
   std::string next;
   do {
-    HttpRequest request;
-    request.url = client->ObjectUrl(
+    const std::string url = client->ObjectUrl(
         bucket, "",
         StrCat("maxResults=1000&prefix=", PercentEncode(prefix), by_level ? "&delimiter=%2F" : "",
                next.empty() ? "" : "&pageToken=", PercentEncode(next),
                "&fields=", PercentEncode(StrCat("nextPageToken,prefixes,items(", kObjectFields, ")"))));
-    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send(request));
+    ASSIGN_OR_RETURN(const GcsOperation::Answer answer, operation.Send({.url = url}));
     if (answer.status >= 300) return operation.Failure(answer.error);
     Result<GcsPage> page = ParseGcsPage(answer.body);
     if (!page.ok()) {
@@ -101,14 +97,14 @@ Result<std::optional<GcsObject>> RewriteGcsObject(const GcsLocation& from, const
                                                   const GcsLocation& to, const std::string& generation,
                                                   const std::string& mark, std::stop_token stop) {
   GcsOperation operation(*to.client, to.Where(), std::move(stop));
-  HttpRequest request;
-  request.method = "POST";
-  request.headers = {{"Content-Type", "application/json; charset=UTF-8"}};
   Json resource;
   resource["contentType"] = source.content_type;
   if (!source.content_encoding.empty()) resource["contentEncoding"] = source.content_encoding;
   resource["metadata"][kUploadMark] = mark;
-  request.body = resource.Dump();
+  HttpRequest request = {.method = "POST",
+                         .url = {},
+                         .headers = {{"Content-Type", "application/json; charset=UTF-8"}},
+                         .body = resource.Dump()};
   // The path names both objects; ObjectUrl makes its first half.
   const std::string query =
       StrCat("ifGenerationMatch=", generation, "&sourceGeneration=", source.generation,

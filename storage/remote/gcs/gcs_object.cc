@@ -6,8 +6,8 @@
 #include "base/base64.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "storage/object_name.h"
 #include "storage/remote/http/http_text.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

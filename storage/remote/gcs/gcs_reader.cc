@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/byte_reader.h"
 #include "base/crc32c.h"
-#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/store.h"

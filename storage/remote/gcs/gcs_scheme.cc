@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "storage/own_directory.h"
+#include "storage/directory.h"
 #include "storage/remote/gcs/gcs_auth.h"
 #include "storage/remote/gcs/gcs_checkup.h"
 #include "storage/remote/gcs/gcs_client.h"
@@ -45,7 +45,7 @@ class GcsOpener final : public RemoteOpener {
 
   Result<std::unique_ptr<Store>> OpenStore(const Uri& location) override {
     ASSIGN_OR_RETURN(std::shared_ptr<GcsClient> client, Client());
-    return std::make_unique<GcsStore>(std::move(client), location.authority, location.path, Writing());
+    return NewGcsStore(std::move(client), location.authority, location.path, Writing());
   }
 
   Status CheckName(std::string_view name) const override { return CheckGcsName(name); }
@@ -120,15 +120,13 @@ std::unique_ptr<RemoteOpener> Open(const StoreOptions& options) {
   return std::make_unique<GcsOpener>(options);
 }
 
-std::unique_ptr<Checkup> Check(CheckTeller tell, std::stop_token stop) {
-  return std::make_unique<GcsCheckup>(ProcessEnvironment(), OwnSpool(ProcessEnvironment()), std::move(tell),
-                                      std::move(stop));
-}
-
 }  // namespace
 
 // A bucket is made for several transfers at once.
-constinit const RemoteScheme kGcsScheme{
-    {"gs", Scheme::Form::kBucket, true, true, 4}, Open, Check, "gcloud storage ls", "gcloud storage mv"};
+constinit const RemoteScheme kGcsScheme{{"gs", Scheme::Form::kBucket, true, true, 4},
+                                        Open,
+                                        NewGcsCheckup,
+                                        "gcloud storage ls",
+                                        "gcloud storage mv"};
 
 }  // namespace pipeline

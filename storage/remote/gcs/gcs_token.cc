@@ -1,5 +1,3 @@
-#include "storage/remote/gcs/gcs_token.h"
-
 #include <optional>
 #include <utility>
 
@@ -7,8 +5,9 @@
 #include "base/str.h"
 #include "storage/local_file.h"
 #include "storage/percent.h"
+#include "storage/remote/gcs/gcs_auth.h"
 #include "storage/remote/gcs/jwt.h"
-#include "storage/remote/http/http_error.h"
+#include "storage/remote/http/http_client.h"
 
 namespace pipeline {
 
@@ -44,12 +43,10 @@ Result<HttpAnswer> Ask(const HttpRequest& request, HttpClient& client, const Gcs
 }
 
 HttpRequest Post(std::string_view url, std::string_view type, std::string body) {
-  HttpRequest request;
-  request.method = "POST";
-  request.url = url;
-  request.headers = {{"Content-Type", std::string(type)}, {"Accept", "application/json"}};
-  request.body = std::move(body);
-  return request;
+  return {.method = "POST",
+          .url = std::string(url),
+          .headers = {{"Content-Type", std::string(type)}, {"Accept", "application/json"}},
+          .body = std::move(body)};
 }
 
 constexpr std::string_view kForm = "application/x-www-form-urlencoded";
@@ -78,12 +75,9 @@ Result<GcsToken> TokenOf(const Result<HttpAnswer>& answer, const GcsTokenTools& 
 Result<GcsToken> FromMetadata(const MetadataAccount& account, const GcsTokenTools& tools,
                               const std::stop_token& stop) {
   const std::string who = StrCat("metadata server ", account.host);
-  HttpRequest request;
-  request.url =
-      StrCat("http://", account.host,
-             "/computeMetadata/v1/instance/service-accounts/default/token?scopes=", PercentEncode(kScope));
-  request.headers = {{"Metadata-Flavor", "Google"}};
-  request.through_proxy = false;
+  const HttpRequest request = MetadataRequest(
+      account.host,
+      StrCat("computeMetadata/v1/instance/service-accounts/default/token?scopes=", PercentEncode(kScope)));
   const Result<HttpAnswer> answer = Ask(request, *tools.metadata_client, tools, who, stop);
   if (answer.ok() && answer->response.status == 404)
     return Status(Code::kPermissionDenied,
@@ -165,9 +159,8 @@ Result<Secret> SubjectToken(const ExternalAccount& account, const GcsTokenTools&
       return Status(Code::kInvalidArgument, StrCat(account.source_file, ": is no token: it is too large"));
     ASSIGN_OR_RETURN(text, ReadBytes(*file, 0, file->size(), stop));
   } else {
-    HttpRequest request;
-    request.url = account.source_url;
-    request.through_proxy = false;  // the server belongs to this machine
+    // The server belongs to this machine.
+    HttpRequest request = {.url = account.source_url, .through_proxy = false};
     for (const auto& [name, value] : account.source_headers)
       request.headers.push_back({name, value.Reveal()});
     const std::string who = StrCat("credential_source of ", origin);
@@ -226,11 +219,14 @@ Result<GcsToken> FetchGcsToken(const GcsCredentials& credentials, const GcsToken
   return Status(Code::kInternal, "anonymous access has no token");
 }
 
+HttpRequest MetadataRequest(std::string_view host, std::string_view path) {
+  return {.url = StrCat("http://", host, "/", path),
+          .headers = {{"Metadata-Flavor", "Google"}},
+          .through_proxy = false};
+}
+
 bool FindMetadataServer(const GcsTokenTools& tools, std::string_view host, std::stop_token stop) {
-  HttpRequest request;
-  request.url = StrCat("http://", host, "/");
-  request.headers = {{"Metadata-Flavor", "Google"}};
-  request.through_proxy = false;
+  const HttpRequest request = MetadataRequest(host, "");
   GcsTokenTools brief = tools;  // most machines have no such server, and their users wait for this answer
   brief.means.policy = {std::chrono::milliseconds(100), std::chrono::milliseconds(200), 3,
                         std::chrono::milliseconds(0)};

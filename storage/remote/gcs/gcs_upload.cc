@@ -25,8 +25,6 @@ constexpr std::uint64_t kQuantum = 256 << 10;
 constexpr std::uint64_t kNoteEvery = 8 << 20;
 constexpr std::size_t kMaxNotes = 16;
 
-std::string Where(const GcsUpload& upload) { return StrCat("gs://", upload.bucket, "/", upload.name); }
-
 std::string Query(const GcsUpload& upload, std::string_view type) {
   return StrCat("uploadType=", type, "&ifGenerationMatch=", upload.generation,
                 "&fields=", PercentEncode(kObjectFields));
@@ -45,7 +43,7 @@ Result<std::uint32_t> CrcOf(const GcsUploadBytes& bytes, const std::stop_token& 
 /// Returns the resource that describes the future object.
 std::string Resource(const GcsUpload& upload, const GcsUploadBytes& bytes) {
   Json resource;
-  resource["name"] = upload.name;
+  resource["name"] = upload.location.name;
   resource["contentType"] = upload.content_type;
   if (const auto crc = KnownCrc(bytes)) resource["crc32c"] = FormatGcsCrc(*crc);
   resource["metadata"][kUploadMark] = upload.mark;
@@ -74,10 +72,9 @@ Result<std::optional<GcsObject>> Compare(const GcsUpload& upload, const GcsUploa
   if (object->size == bytes.size && object->crc32c.value_or(crc) == crc)
     return std::optional(std::move(object).value());
   // Nobody may find the object. If it cannot be removed, the message below says so.
-  HttpRequest remove;
-  remove.method = "DELETE";
-  remove.url = upload.client.ObjectUrl(upload.bucket, upload.name, StrCat("generation=", object->generation));
-  const Result<GcsOperation::Answer> removed = operation.Send(remove);
+  const std::string url = upload.location.client->ObjectUrl(upload.location.bucket, upload.location.name,
+                                                            StrCat("generation=", object->generation));
+  const Result<GcsOperation::Answer> removed = operation.Send({.method = "DELETE", .url = url});
   return Status(Code::kDataLoss,
                 StrCat(operation.where(), ": the bucket took other bytes than were sent, ",
                        removed.ok() && removed->status < 300 ? "they were removed" : "remove them",
@@ -86,12 +83,12 @@ Result<std::optional<GcsObject>> Compare(const GcsUpload& upload, const GcsUploa
 
 Result<std::optional<GcsObject>> UploadWhole(const GcsUpload& upload, const GcsUploadBytes& bytes,
                                              const std::stop_token& stop) {
-  GcsOperation operation(upload.client, Where(upload), stop);
+  GcsOperation operation(*upload.location.client, upload.location.Where(), stop);
   const std::string border = StrCat("pipe-", upload.mark);
-  HttpRequest request;
-  request.method = "POST";
-  request.url = upload.client.UploadUrl(upload.bucket, Query(upload, "multipart"));
-  request.headers = {{"Content-Type", StrCat("multipart/related; boundary=", border)}};
+  HttpRequest request = {
+      .method = "POST",
+      .url = upload.location.client->UploadUrl(upload.location.bucket, Query(upload, "multipart")),
+      .headers = {{"Content-Type", StrCat("multipart/related; boundary=", border)}}};
   request.body = StrCat("--", border, "\r\nContent-Type: ", kJsonType, "\r\n\r\n", Resource(upload, bytes),
                         "\r\n--", border, "\r\nContent-Type: ", upload.content_type, "\r\n\r\n");
   const std::size_t head = request.body.size();
@@ -121,7 +118,9 @@ Result<std::optional<GcsObject>> UploadWhole(const GcsUpload& upload, const GcsU
 class SessionUpload {
  public:
   SessionUpload(const GcsUpload& upload, const GcsUploadBytes& bytes, std::stop_token stop)
-      : upload_(upload), bytes_(bytes), operation_(upload.client, Where(upload), std::move(stop)) {
+      : upload_(upload),
+        bytes_(bytes),
+        operation_(*upload.location.client, upload.location.Where(), std::move(stop)) {
     if (!upload_.key.empty() && bytes_.spool.is_remote())
       bytes_.spool.Watch(kNoteEvery, [this](const SpoolSum& sum) { Note(sum); });
   }
@@ -154,9 +153,7 @@ class SessionUpload {
       ASSIGN_OR_RETURN(const bool started, StartSession());
       if (!started) return std::nullopt;
     }
-    HttpRequest request;
-    request.method = "PUT";
-    request.url = session_.Reveal();
+    HttpRequest request = {.method = "PUT", .url = session_.Reveal()};
     const std::uint64_t size = bytes_.size;
     // While the checksum is unknown, all bytes except a rest are sent; the request with the rest has the
     // checksum.
@@ -209,17 +206,10 @@ class SessionUpload {
 
   /// Makes a single attempt with the body; the outcome decides the next step.
   Result<GcsOperation::Answer> SendOnce(const HttpRequest& request) {
-    ASSIGN_OR_RETURN(GcsReply reply, operation_.Start(request));
-    GcsOperation::Answer answer{reply.status(), std::move(reply.response), {}, std::move(reply.error)};
-    if (!reply.exchange) return answer;
-    std::string piece(16 << 10, '\0');
-    for (;;) {
-      Result<std::size_t> got = reply.exchange->Read(piece);
-      if (!got.ok()) return std::move(got).status().Annotate(operation_.where());
-      if (*got == 0) return answer;
-      answer.body.append(piece, 0, *got);
-      if (answer.body.size() > (1 << 20)) return operation_.Unavailable("the answer is too long");
-    }
+    constexpr std::size_t kMost = 1 << 20;
+    ASSIGN_OR_RETURN(GcsOperation::Answer answer, operation_.SendOnce(request, kMost + 1));
+    if (answer.body.size() > kMost) return operation_.Unavailable("the answer is too long");
+    return answer;
   }
 
   /// Takes over the session of an ended process; cancels sessions that would bring another source to this
@@ -229,7 +219,7 @@ class SessionUpload {
     std::vector<Secret> others;
     ASSIGN_OR_RETURN(std::optional<TakenSession> taken, upload_.sessions.TakeOver(upload_.key, others));
     for (const Secret& other : others)
-      if (!CancelGcsSession(upload_.client, other).ok()) break;  // the server ends it
+      if (!CancelGcsSession(*upload_.location.client, other).ok()) break;  // the server ends it
     if (!taken) return {};
     session_ = std::move(taken->uri);
     id_ = std::move(taken->id);
@@ -259,14 +249,15 @@ class SessionUpload {
       return Status(Code::kResourceExhausted,
                     StrCat(operation_.where(), ": the bucket lost the upload session ", kMaxSessions,
                            " times; look at https://status.cloud.google.com and run it again"));
-    HttpRequest request;
-    request.method = "POST";
-    request.url = upload_.client.UploadUrl(
-        upload_.bucket, StrCat(Query(upload_, "resumable"), "&name=", PercentEncode(upload_.name)));
-    request.headers = {{"Content-Type", std::string(kJsonType)},
-                       {"X-Upload-Content-Type", upload_.content_type},
-                       {"X-Upload-Content-Length", std::to_string(bytes_.size)}};
-    request.body = Resource(upload_, bytes_);
+    const HttpRequest request = {
+        .method = "POST",
+        .url = upload_.location.client->UploadUrl(
+            upload_.location.bucket,
+            StrCat(Query(upload_, "resumable"), "&name=", PercentEncode(upload_.location.name))),
+        .headers = {{"Content-Type", std::string(kJsonType)},
+                    {"X-Upload-Content-Type", upload_.content_type},
+                    {"X-Upload-Content-Length", std::to_string(bytes_.size)}},
+        .body = Resource(upload_, bytes_)};
     ASSIGN_OR_RETURN(const GcsOperation::Answer answer, SendOnce(request));
     finished_ = answer.status == 412;
     if (finished_) return false;
@@ -283,7 +274,7 @@ class SessionUpload {
   /// Replaces the address of an emulator in a container, which names the address at which it listens.
   std::string Reachable(std::string location) const {
     constexpr std::string_view kAnywhere = "http://0.0.0.0";
-    const GcsEndpoint& endpoint = upload_.client.settings().endpoint;
+    const GcsEndpoint& endpoint = upload_.location.client->settings().endpoint;
     if (location.substr(0, kAnywhere.size()) != kAnywhere) return location;
     const std::size_t path = location.find('/', kAnywhere.size());
     return StrCat(endpoint.url, path == std::string::npos ? "" : std::string_view(location).substr(path));
@@ -347,7 +338,7 @@ class SessionUpload {
   /// after a week; until then it stays recorded, so that Sweep cancels it.
   void Cancel() {
     if (session_.empty()) return;
-    if (CancelGcsSession(upload_.client, session_).ok() && !Leave().ok()) id_.clear();
+    if (CancelGcsSession(*upload_.location.client, session_).ok() && !Leave().ok()) id_.clear();
   }
 
   const GcsUpload& upload_;
@@ -376,10 +367,8 @@ Result<std::optional<GcsObject>> UploadGcsObject(const GcsUpload& upload, const 
 
 Status CancelGcsSession(GcsClient& client, const Secret& uri) {
   GcsOperation operation(client, "gs: an upload session", {});
-  HttpRequest request;
-  request.method = "DELETE";
   // The URI has the generation of the upload, and the server would apply it to the DELETE.
-  request.url = uri.Reveal();
+  HttpRequest request = {.method = "DELETE", .url = uri.Reveal()};
   for (const std::string_view part : {"&ifGenerationMatch=", "?ifGenerationMatch="}) {
     const std::size_t at = request.url.find(part);
     if (at == std::string::npos) continue;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -15,7 +16,7 @@
 #include "base/file_lock.h"
 #include "base/mutex.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
+#include "base/whole_file.h"
 #include "base/words.h"
 #include "storage/directory.h"
 #include "storage/kept_part.h"
@@ -81,10 +82,7 @@ std::optional<Line> ParseLine(std::string_view text) {
 
 /// Opens the file, locked against other processes until the descriptor is closed.
 Result<FileDescriptor> OpenLocked(const std::string& path, bool make) {
-  const auto open_it = [&] {
-    return FileDescriptor(Uninterrupted(
-        [&] { return open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600); }));
-  };
+  const auto open_it = [&] { return OpenPath(path, O_RDWR | O_NOFOLLOW | (make ? O_CREAT : 0), 0600); };
   FileDescriptor file = open_it();
   if (!file.is_open() && errno == ENOENT && make) {
     RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
@@ -101,13 +99,9 @@ Result<std::vector<Line>> ReadLines(const FileDescriptor& file, const std::strin
   if (fstat(file.get(), &found) != 0) return LocalError(path, "cannot look at it", errno);
   std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(found.st_size), kMaxSessionBytes),
                    '\0');
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t got = pread(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return LocalError(path, "cannot read", errno);
-    if (got == 0) text.resize(at);
-    at += static_cast<std::size_t>(got);
-  }
+  const ssize_t got = ReadFullyAt(file.get(), 0, text);
+  if (got < 0) return LocalError(path, "cannot read", errno);
+  text.resize(static_cast<std::size_t>(got));
   std::vector<Line> lines;
   for (std::string_view left = text; !left.empty();) {
     const std::size_t end = left.find('\n');
@@ -127,106 +121,105 @@ Status WriteLines(const FileDescriptor& file, const std::string& path, const std
       text += StrCat(" ", line.key.target, " ", line.key.source, " ", line.started, FormatSums(line.sums));
     text.append("\n");
   }
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t written = pwrite(file.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return LocalError(path, "cannot write", errno);
-    at += static_cast<std::size_t>(written);
-  }
+  if (!WriteFullyAt(file.get(), 0, text)) return LocalError(path, "cannot write", errno);
   if (Uninterrupted([&] { return ftruncate(file.get(), static_cast<off_t>(text.size())); }) != 0)
     return LocalError(path, "cannot cut", errno);
   return {};
 }
 
+/// Locks the file, reads its lines, and writes them again if `change` returns true. Without `make`, nothing
+/// is done if there is no file.
+Status Edit(const std::string& path, Mutex& mutex, bool make,
+            const std::function<bool(std::vector<Line>& lines)>& change) {
+  const Lock lock(mutex);
+  const Result<FileDescriptor> file = OpenLocked(path, make);
+  if (!make && file.status().code() == Code::kNotFound) return {};
+  RETURN_IF_ERROR(file.status());
+  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path));
+  return change(lines) ? WriteLines(*file, path, lines) : Status();
+}
+
 }  // namespace
 
 Result<std::string> UploadSessions::Begin(const Secret& uri, const UploadKey& key) {
-  const Lock lock(mutex_);
-  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
-  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
   std::string id = NewTemporaryName(kSession);
-  lines.push_back({id, uri, key, Now(), {}});
-  RETURN_IF_ERROR(WriteLines(file, path_, lines));
+  RETURN_IF_ERROR(Edit(path_, mutex_, true, [&](std::vector<Line>& lines) {
+    lines.push_back({id, uri, key, Now(), {}});
+    return true;
+  }));
   return id;
 }
 
 Status UploadSessions::Note(std::string_view id, const std::vector<SpoolSum>& sums) {
-  const Lock lock(mutex_);
-  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
-  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
-  for (Line& line : lines)
-    if (line.id == id) line.sums = sums;
-  return WriteLines(file, path_, lines);
+  return Edit(path_, mutex_, true, [&](std::vector<Line>& lines) {
+    for (Line& line : lines)
+      if (line.id == id) line.sums = sums;
+    return true;
+  });
 }
 
 Status UploadSessions::End(std::string_view id) {
-  const Lock lock(mutex_);
-  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
-  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
-  std::erase_if(lines, [&](const Line& line) { return line.id == id; });
-  return WriteLines(file, path_, lines);
+  return Edit(path_, mutex_, true, [&](std::vector<Line>& lines) {
+    std::erase_if(lines, [&](const Line& line) { return line.id == id; });
+    return true;
+  });
 }
 
 Status UploadSessions::Leave(std::string_view id) {
-  const Lock lock(mutex_);
-  ASSIGN_OR_RETURN(const FileDescriptor file, OpenLocked(path_, true));
-  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(file, path_));
-  for (Line& line : lines)
-    if (line.id == id) line.id = StrCat(kNobody, lines.size());
-  return WriteLines(file, path_, lines);
+  return Edit(path_, mutex_, true, [&](std::vector<Line>& lines) {
+    for (Line& line : lines)
+      if (line.id == id) line.id = StrCat(kNobody, lines.size());
+    return true;
+  });
 }
 
 Result<std::optional<TakenSession>> UploadSessions::TakeOver(const UploadKey& key,
                                                              std::vector<Secret>& others) {
-  const Lock lock(mutex_);
   std::optional<TakenSession> taken;
-  Result<FileDescriptor> file = OpenLocked(path_, false);
-  if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
-  if (!file.ok()) return std::move(file).status();
-  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
-  std::vector<Line> kept;
-  for (Line& line : lines) {
-    const bool is_to_it = !line.key.empty() && line.key.target == key.target && IsLeft(line);
-    if (is_to_it && (taken || line.key.source != key.source || line.started + kKeptSeconds < Now())) {
-      others.push_back(std::move(line.uri));
-      continue;
+  RETURN_IF_ERROR(Edit(path_, mutex_, false, [&](std::vector<Line>& lines) {
+    std::vector<Line> kept;
+    for (Line& line : lines) {
+      const bool is_to_it = !line.key.empty() && line.key.target == key.target && IsLeft(line);
+      if (is_to_it && (taken || line.key.source != key.source || line.started + kKeptSeconds < Now())) {
+        others.push_back(std::move(line.uri));
+        continue;
+      }
+      if (is_to_it) {
+        line.id = NewTemporaryName(kSession);
+        taken = TakenSession{line.id, line.uri, line.sums};
+      }
+      kept.push_back(std::move(line));
     }
-    if (is_to_it) {
-      line.id = NewTemporaryName(kSession);
-      taken = TakenSession{line.id, line.uri, line.sums};
-    }
-    kept.push_back(std::move(line));
-  }
-  if (taken || kept.size() < lines.size()) RETURN_IF_ERROR(WriteLines(*file, path_, kept));
+    lines.swap(kept);
+    return taken || lines.size() < kept.size();
+  }));
   return taken;
 }
 
 Result<bool> UploadSessions::HasAny() {
-  const Lock lock(mutex_);
-  const Result<FileDescriptor> file = OpenLocked(path_, false);
-  if (!file.ok() && file.status().code() == Code::kNotFound) return false;
-  if (!file.ok()) return file.status();
-  ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(*file, path_));
-  return !lines.empty();
+  bool any = false;
+  RETURN_IF_ERROR(Edit(path_, mutex_, false, [&any](const std::vector<Line>& lines) {
+    any = !lines.empty();
+    return false;
+  }));
+  return any;
 }
 
 Result<std::vector<Secret>> UploadSessions::TakeAbandoned() {
-  const Lock lock(mutex_);
   std::vector<Secret> taken;
-  Result<FileDescriptor> file = OpenLocked(path_, false);
-  if (!file.ok() && file.status().code() == Code::kNotFound) return taken;
-  if (!file.ok()) return std::move(file).status();
-  ASSIGN_OR_RETURN(std::vector<Line> lines, ReadLines(*file, path_));
-  std::vector<Line> kept;
-  for (Line& line : lines) {
-    const bool is_of_use = !line.key.empty() && Now() <= line.started + kKeptSeconds;
-    if (!is_of_use && IsLeft(line)) {
-      taken.push_back(std::move(line.uri));
-    } else {
-      kept.push_back(std::move(line));
+  RETURN_IF_ERROR(Edit(path_, mutex_, false, [&taken](std::vector<Line>& lines) {
+    std::vector<Line> kept;
+    for (Line& line : lines) {
+      const bool is_of_use = !line.key.empty() && Now() <= line.started + kKeptSeconds;
+      if (!is_of_use && IsLeft(line)) {
+        taken.push_back(std::move(line.uri));
+      } else {
+        kept.push_back(std::move(line));
+      }
     }
-  }
-  if (!taken.empty()) RETURN_IF_ERROR(WriteLines(*file, path_, kept));
+    lines = std::move(kept);
+    return !taken.empty();
+  }));
   return taken;
 }
 

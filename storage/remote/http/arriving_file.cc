@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "base/repeating_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/compared_bytes.h"
 #include "storage/remote/http/http_facts.h"
@@ -215,7 +215,7 @@ std::unique_ptr<EncodedFile> ArrivingFile::Otherwise(const Status& failure) cons
   return sized_ ? nullptr : download_.decoded(failure);
 }
 
-Status ArrivingFile::FetchDecoded(EncodedFile& encoded, const std::stop_token& stop) {
+Status ArrivingFile::FetchDecoded(const EncodedFile& encoded, const std::stop_token& stop) {
   {
     const Lock lock(mutex_);
     here_ = 0;
@@ -242,12 +242,8 @@ Result<std::uint32_t> ArrivingFile::HashWhatIsHere(ChecksumHasher* hasher,
 Result<std::unique_ptr<ByteReader>> ArrivingFile::OpenRest(std::stop_token stop) {
   const std::uint64_t end = std::min(std::exchange(unproved_, 0), part_->state().bytes);
   std::string last(static_cast<std::size_t>(std::min<std::uint64_t>(end, kComparedBytes)), '\0');
-  for (std::size_t filled = 0; filled < last.size();) {
-    ASSIGN_OR_RETURN(const std::size_t got,
-                     part_->ReadAt(end - last.size() + filled, std::span(last).subspan(filled)));
-    if (got == 0) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends early; run again"));
-    filled += got;
-  }
+  ASSIGN_OR_RETURN(const std::size_t got, part_->ReadAt(end - last.size(), last));
+  if (got < last.size()) return Status(Code::kDataLoss, StrCat(part_->path(), ": ends early; run again"));
   ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader,
                    remote_->Open(part_->state().bytes - last.size(), stop));
   Status same = CompareBytes(*reader, last, download_.name, end);

@@ -83,7 +83,7 @@ class ArrivingFile final : public ByteFile {
   Status FetchWhole(std::stop_token stop);
   Status FetchRest(std::optional<ChecksumHasher>& hasher, std::stop_token stop);
   /// Downloads the whole file through `encoded`, after dropping the bytes that are here.
-  Status FetchDecoded(EncodedFile& encoded, const std::stop_token& stop);
+  Status FetchDecoded(const EncodedFile& encoded, const std::stop_token& stop);
   std::unique_ptr<EncodedFile> Otherwise(const Status& failure) const;
   /// Returns the crc32c of the bytes that are here; also feeds them to `hasher` unless it is null.
   Result<std::uint32_t> HashWhatIsHere(ChecksumHasher* hasher, const std::stop_token& stop) const;

@@ -36,25 +36,25 @@ bool IsUnknownName(const std::string& host) {
   return answer == EAI_NONAME;
 }
 
-}  // namespace
-
-class AttendedRequest::Silence::Watch {
+/// Looks at the clock while there is no answer. `either` stops the request.
+class Watch {
  public:
-  Watch(AttendedRequest& request, std::string server, std::string shown)
-      : request_(request),
-        server_(std::move(server)),
-        shown_(std::move(shown)),
+  Watch(AttendedWait& wait, EitherStop& either, const std::string& server, const std::string& shown)
+      : wait_(wait),
+        either_(either),
+        server_(server),
+        shown_(shown),
         begun_(SystemClock().Monotonic()),
         thread_([this](const std::stop_token& done) { Loop(done); }) {}
 
   Status Explain(Status begun) {
     thread_.request_stop();
     thread_.join();
-    if (begun.ok()) request_.wait_->Answers(server_);
+    if (begun.ok()) wait_.Answers(server_);
     const auto spent = SystemClock().Monotonic() - begun_;
     if (begun.code() == Code::kCancelled && is_over_)
       begun = Status(Code::kUnavailable, StrCat(shown_, ": gives no answer"));
-    if (begun.code() == Code::kUnavailable && !request_.wait_->Silent(server_, shown_, begun_))
+    if (begun.code() == Code::kUnavailable && !wait_.Silent(server_, shown_, begun_))
       return std::move(begun).With(std::make_shared<SameAnswer>(1));
     if (begun.Detail<NoAddress>() == nullptr || spent >= kSoon || !IsUnknownName(HostOf(server_)))
       return begun;
@@ -65,31 +65,35 @@ class AttendedRequest::Silence::Watch {
  private:
   void Loop(const std::stop_token& done) {
     for (;;) {
-      const auto next = request_.wait_->Silent(server_, shown_, begun_);
+      const auto next = wait_.Silent(server_, shown_, begun_);
       if (!next) {
         is_over_ = true;
-        request_.either_->Stop();
+        either_.Stop();
         return;
       }
       if (!WaitFor(*next, done)) return;
     }
   }
 
-  AttendedRequest& request_;
-  const std::string server_, shown_;
+  AttendedWait& wait_;
+  EitherStop& either_;
+  const std::string &server_, &shown_;
   const std::chrono::nanoseconds begun_;
   std::atomic<bool> is_over_{false};
   std::jthread thread_;  // last: it uses the members above
 };
 
-AttendedRequest::Silence::Silence(AttendedRequest& request, const std::string& server,
-                                  const std::string& shown)
-    : watch_(std::make_unique<Watch>(request, server, shown)) {}
-AttendedRequest::Silence::~Silence() = default;
-Status AttendedRequest::Silence::Explain(Status begun) const { return watch_->Explain(std::move(begun)); }
+}  // namespace
 
 AttendedRequest::AttendedRequest(std::stop_token stop) : wait_(PresentWait()), stop_(std::move(stop)) {
   if (wait_) either_.emplace(stop_, wait_->stop());
+}
+
+Status AttendedRequest::Await(const std::string& server, const std::string& shown,
+                              const std::function<Status()>& begin) {
+  if (!wait_) return begin();
+  Watch watch(*wait_, *either_, server, shown);
+  return watch.Explain(begin());
 }
 
 }  // namespace pipeline

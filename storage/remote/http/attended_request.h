@@ -2,6 +2,7 @@
 // no name server knows is no reason to ask again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -26,28 +27,9 @@ class AttendedRequest {
   std::stop_token stop() const { return either_ ? either_->token() : stop_; }
   /// Runs `begin`, which asks `server` (as HttpServerOf) and returns at the beginning of its answer; `shown`
   /// names the request. kUnavailable with SameAnswer: the patience with this server is over.
-  template <class Begin>
-  Status Await(const std::string& server, const std::string& shown, const Begin& begin) {
-    if (!wait_) return begin();
-    const Silence silence(*this, server, shown);
-    return silence.Explain(begin());
-  }
+  Status Await(const std::string& server, const std::string& shown, const std::function<Status()>& begin);
 
  private:
-  /// Looks at the clock while there is no answer.
-  class Silence {
-   public:
-    Silence(AttendedRequest& request, const std::string& server, const std::string& shown);
-    ~Silence();
-    Silence(const Silence&) = delete;
-    Silence& operator=(const Silence&) = delete;
-    Status Explain(Status begun) const;
-
-   private:
-    class Watch;
-    const std::unique_ptr<Watch> watch_;
-  };
-
   const std::shared_ptr<AttendedWait> wait_;  // null: nobody waits
   const std::stop_token stop_;
   std::optional<EitherStop> either_;  // absent: nobody waits

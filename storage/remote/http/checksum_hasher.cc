@@ -7,21 +7,11 @@
 #include <cstdint>
 #include <string>
 
+#include "base/base64.h"
 #include "base/crc32c.h"
 #include "base/str.h"
 
 namespace pipeline {
-
-namespace {
-
-std::string Hex(const unsigned char* bytes, std::size_t count) {
-  std::string hex;
-  for (std::size_t i = 0; i < count; ++i)
-    hex += {"0123456789abcdef"[bytes[i] >> 4], "0123456789abcdef"[bytes[i] & 15]};
-  return hex;
-}
-
-}  // namespace
 
 struct ChecksumHasher::State {
   struct Free {
@@ -62,7 +52,7 @@ Result<Checksum> ChecksumHasher::Finish() {
     return Status(Code::kUnimplemented, StrCat("the OpenSSL of this machine computes no ",
                                                state_->kind == Checksum::Kind::kMd5 ? "md5" : "sha256",
                                                "; pin the file by another checksum"));
-  return Checksum{state_->kind, Hex(bytes.data(), count)};
+  return Checksum{state_->kind, ToHex({reinterpret_cast<const char*>(bytes.data()), count})};
 }
 
 }  // namespace pipeline

@@ -16,12 +16,8 @@ Status HasOtherBytes(std::string_view name, std::uint64_t at) {
 
 Status CompareBytes(ByteReader& reader, std::string_view earlier, std::string_view name, std::uint64_t at) {
   std::string now(earlier.size(), '\0');
-  for (std::size_t filled = 0; filled < now.size();) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(std::span(now).subspan(filled)));
-    if (got == 0) return HasOtherBytes(name, at);
-    filled += got;
-  }
-  return now == earlier ? Status() : HasOtherBytes(name, at);
+  ASSIGN_OR_RETURN(const std::size_t filled, ReadFully(reader, now));
+  return filled == now.size() && now == earlier ? Status() : HasOtherBytes(name, at);
 }
 
 void LastBytes::Add(std::string_view came) {

@@ -1,4 +1,4 @@
-#include "storage/remote/http/content_type.h"
+#include "storage/remote/http/http_text.h"
 
 namespace pipeline {
 

@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 #include "storage/directory.h"
-#include "storage/disk.h"
 #include "storage/remote/http/checksum_hasher.h"
 #include "storage/uri.h"
 
@@ -15,6 +14,11 @@ namespace {
 constexpr std::size_t kDecodedPiece = std::size_t{1} << 20;
 constexpr std::uint64_t kLookAtDisk = std::uint64_t{64} << 20;  // between two checks of the free space
 constexpr std::size_t kMaxCodings = 3;
+/// Limit of the decoded size: kMaxRatio times the sent size, plus kFree bytes. No text compresses better than
+/// that.
+constexpr std::uint64_t kMaxRatio = 1000, kFree = std::uint64_t{64} << 20;
+/// Bytes that stay free on the disk, so that a malicious file cannot fill it.
+constexpr std::uint64_t kLeftFree = std::uint64_t{256} << 20;
 constexpr int kAttempts = 2;  // to download bytes that can be decoded
 
 /// The sums over the bytes that passed a reader.
@@ -49,36 +53,8 @@ class Watched final : public ByteReader {
   Passed& passed_;
 };
 
-}  // namespace
-
-Status EncodedFile::FetchInto(PartFile& part, const std::optional<Checksum>& pin,
-                              const std::function<void(std::uint64_t bytes)>& came,
-                              const std::stop_token& stop) {
-  Status first;
-  for (const std::string& url : urls_) {
-    Retry retry(means_.retry);
-    int undecodable = 0;
-    Status fetched;
-    do {
-      RETURN_IF_ERROR(part.Empty());
-      fetched = FetchFrom(url, part, pin, came, stop);
-      if (fetched.ok()) return part.Resize(part.state().bytes);
-      RETURN_IF_ERROR(part.Empty());  // also if the part filled the disk
-      // The bytes may have been damaged on the way.
-      if (fetched.code() == Code::kDataLoss && ++undecodable < kAttempts)
-        fetched = {};
-      else
-        fetched = retry.Again(std::move(fetched), {}, stop);
-    } while (fetched.ok());
-    if (fetched.code() == Code::kCancelled || fetched.code() == Code::kResourceExhausted) return fetched;
-    if (urls_.size() > 1) means_.note(fetched.message());
-    if (first.ok()) first = std::move(fetched);
-  }
-  return first;
-}
-
-Result<std::unique_ptr<ByteReader>> EncodedFile::Undo(const std::string& url, std::string_view coding,
-                                                      std::unique_ptr<ByteReader> sent) const {
+Result<std::unique_ptr<ByteReader>> Undo(const EncodedFile& file, const std::string& url,
+                                         std::string_view coding, std::unique_ptr<ByteReader> sent) {
   std::size_t count = 0;
   while (!coding.empty()) {
     const std::size_t comma = coding.rfind(", ");
@@ -87,7 +63,7 @@ Result<std::unique_ptr<ByteReader>> EncodedFile::Undo(const std::string& url, st
       return Status(Code::kUnimplemented,
                     StrCat(ShownUrl(url), ": the server sends it encoded more than ", kMaxCodings,
                            " times over, which is not undone; download it"));
-    Result<std::unique_ptr<ByteReader>> undone = means_.undo(last, std::move(sent));
+    Result<std::unique_ptr<ByteReader>> undone = file.undo(last, std::move(sent));
     if (!undone.ok())
       return Status(undone.status().code(),
                     StrCat(ShownUrl(url), ": the server sends it encoded: ", undone.status().message()));
@@ -97,13 +73,14 @@ Result<std::unique_ptr<ByteReader>> EncodedFile::Undo(const std::string& url, st
   return sent;
 }
 
-Status EncodedFile::FetchFrom(const std::string& url, PartFile& part, const std::optional<Checksum>& pin,
-                              const std::function<void(std::uint64_t bytes)>& came,
-                              const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(EncodedTransfer transfer, means_.open(url, stop));
+Status FetchFrom(const EncodedFile& file, const std::string& url, PartFile& part,
+                 const std::optional<Checksum>& pin, const std::function<void(std::uint64_t bytes)>& came,
+                 const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(EncodedTransfer transfer, file.open(url, stop));
   Passed sent(pin), decoded(pin);
-  ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader,
-                   Undo(url, transfer.coding, std::make_unique<Watched>(std::move(transfer.sent), sent)));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<ByteReader> reader,
+      Undo(file, url, transfer.coding, std::make_unique<Watched>(std::move(transfer.sent), sent)));
   std::string piece(kDecodedPiece, '\0');
   for (std::uint64_t looked = 0;;) {
     if (stop.stop_requested())
@@ -147,9 +124,37 @@ Status EncodedFile::FetchFrom(const std::string& url, PartFile& part, const std:
         StrCat("; its checksum is that of the bytes as they are ", of_decoded == *pin ? "decoded" : "sent");
   }
   if (!transfer.coding.empty())
-    means_.note(StrCat(ShownUrl(url), ": the server sends it encoded (", transfer.coding, "), ",
-                       HumanBytes(sent.bytes), "; it is decoded to ", HumanBytes(decoded.bytes), held));
+    file.note(StrCat(ShownUrl(url), ": the server sends it encoded (", transfer.coding, "), ",
+                     HumanBytes(sent.bytes), "; it is decoded to ", HumanBytes(decoded.bytes), held));
   return {};
+}
+
+}  // namespace
+
+Status EncodedFile::FetchInto(PartFile& part, const std::optional<Checksum>& pin,
+                              const std::function<void(std::uint64_t bytes)>& came,
+                              const std::stop_token& stop) const {
+  Status first;
+  for (const std::string& url : urls) {
+    Retry attempts(retry);
+    int undecodable = 0;
+    Status fetched;
+    do {
+      RETURN_IF_ERROR(part.Empty());
+      fetched = FetchFrom(*this, url, part, pin, came, stop);
+      if (fetched.ok()) return part.Resize(part.state().bytes);
+      RETURN_IF_ERROR(part.Empty());  // also if the part filled the disk
+      // The bytes may have been damaged on the way.
+      if (fetched.code() == Code::kDataLoss && ++undecodable < kAttempts)
+        fetched = {};
+      else
+        fetched = attempts.Again(std::move(fetched), {}, stop);
+    } while (fetched.ok());
+    if (fetched.code() == Code::kCancelled || fetched.code() == Code::kResourceExhausted) return fetched;
+    if (urls.size() > 1) note(fetched.message());
+    if (first.ok()) first = std::move(fetched);
+  }
+  return first;
 }
 
 }  // namespace pipeline

@@ -31,7 +31,7 @@ class Pool {
     const Lock lock(mutex_);
     const auto found =
         std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.server == server; });
-    if (found == idle_.rend()) return std::make_unique<HttpTransfer>(sessions_, limits_, rate_);
+    if (found == idle_.rend()) return NewHttpTransfer(sessions_, limits_, rate_);
     std::unique_ptr<HttpTransfer> taken = std::move(found->transfer);
     idle_.erase(std::next(found).base());
     return taken;
@@ -60,43 +60,28 @@ class Pool {
   std::vector<Idle> idle_ GUARDED_BY(mutex_);  // the last used one is at the end
 };
 
-/// A borrowed transfer; the destructor returns it to the pool.
-class Lease {
- public:
-  Lease(std::shared_ptr<Pool> pool, std::string server)
-      : pool_(std::move(pool)), server_(std::move(server)), transfer_(pool_->Take(server_)) {}
-  ~Lease() {
-    if (transfer_) pool_->GiveBack(std::move(server_), std::move(transfer_));
-  }
-  Lease(Lease&&) = default;
-  Lease& operator=(Lease&&) = delete;
-
-  HttpTransfer* operator->() const { return transfer_.get(); }
-
- private:
-  std::shared_ptr<Pool> pool_;  // shared by the client and its exchanges, which may outlive it
-  std::string server_;
-  std::unique_ptr<HttpTransfer> transfer_;
-};
+/// Borrows a transfer; its end returns it to the pool. The pool is shared by the client and its exchanges,
+/// which may outlive the client.
+std::shared_ptr<HttpTransfer> Borrow(const std::shared_ptr<Pool>& pool, const std::string& server) {
+  return {pool->Take(server).release(), [pool, server](HttpTransfer* borrowed) {
+            pool->GiveBack(server, std::unique_ptr<HttpTransfer>(borrowed));
+          }};
+}
 
 class Exchange final : public HttpExchange {
  public:
-  Exchange(std::unique_ptr<AttendedRequest> attended, Lease transfer)
+  Exchange(std::unique_ptr<AttendedRequest> attended, std::shared_ptr<HttpTransfer> transfer)
       : attended_(std::move(attended)), transfer_(std::move(transfer)) {}
   const HttpResponse& response() const override { return transfer_->response(); }
   Result<std::size_t> Read(std::span<char> out) override { return transfer_->ReadBody(out); }
 
  private:
   const std::unique_ptr<AttendedRequest> attended_;  // owns the stop token of the transfer
-  Lease transfer_;
+  const std::shared_ptr<HttpTransfer> transfer_;
 };
 
 bool IsRedirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
 }
 
 /// Returns the target of a redirect. kInvalidArgument: the redirect must not be followed.
@@ -104,8 +89,8 @@ Result<std::string> FollowedFrom(const std::string& url, std::string_view locati
   const std::optional<std::string> next = ResolveLocation(url, location);
   const std::string shown = ShownUrl(url);
   if (!next) return Status(Code::kInvalidArgument, StrCat(shown, ": redirects to an invalid address"));
-  const bool is_web = StartsWith(*next, "https://") || StartsWith(*next, "http://");
-  const bool is_lowered = StartsWith(url, "https://") && !StartsWith(*next, "https://");
+  const bool is_web = next->starts_with("https://") || next->starts_with("http://");
+  const bool is_lowered = url.starts_with("https://") && !next->starts_with("https://");
   if (is_web && !is_lowered) return *next;
   return Status(Code::kInvalidArgument,
                 StrCat(shown, ": redirects to ", ShownUrl(*next), ", which is not followed: ",
@@ -123,7 +108,7 @@ class Client final : public HttpClient {
     std::string url = request.url;
     for (int left = request.redirects;; --left) {
       ASSIGN_OR_RETURN(const std::string server, HttpServerOf(url));
-      Lease transfer(pool_, server);
+      std::shared_ptr<HttpTransfer> transfer = Borrow(pool_, server);
       RETURN_IF_ERROR(attended->Await(server, ShownUrl(url), [&] {
         return transfer->Begin(request, url, server == first, attended->stop());
       }));

@@ -1,5 +1,6 @@
 // HTTP requests, one attempt each; storage/remote/http/retry.h decides about retries. Implemented by
 // http_transfer, which moves the bytes, and http_address, which parses URLs: only these two include curl.
+// http_error.cc says what an unsuccessful answer means.
 #pragma once
 
 #include <chrono>
@@ -14,6 +15,7 @@
 
 #include "base/byte_reader.h"
 #include "base/result.h"
+#include "base/status.h"
 
 namespace pipeline {
 
@@ -92,5 +94,18 @@ struct HttpAnswer {
 };
 Result<HttpAnswer> Fetch(HttpClient& client, const HttpRequest& request, std::uint64_t max_bytes,
                          std::stop_token stop = {});
+
+/// The code of an unsuccessful response: kNotFound for 404 and 410, kUnavailable for temporary failures
+/// (408, 429, 5xx), kUnimplemented for 501 and 505, kPermissionDenied for 401, 403 and 407,
+/// kFailedPrecondition for 412, kInvalidArgument for the others.
+Code HttpCode(int status);
+
+/// "<url>: <what>: the server answers 403 (forbidden); <what to do>". `what` may be empty.
+Status HttpError(const HttpResponse& response, std::string_view url, std::string_view what);
+
+/// The pause that the server asks for (Retry-After); absent: none. `unix_millis_now`: for a server that names
+/// a date and does not say what time it has.
+std::optional<std::chrono::milliseconds> AskedPause(const HttpResponse& response,
+                                                    std::int64_t unix_millis_now);
 
 }  // namespace pipeline

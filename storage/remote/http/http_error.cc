@@ -1,9 +1,8 @@
-#include "storage/remote/http/http_error.h"
-
 #include <algorithm>
 #include <array>
 
 #include "base/str.h"
+#include "storage/remote/http/http_client.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/uri.h"
 

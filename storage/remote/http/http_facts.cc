@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/str.h"
-#include "storage/remote/http/http_error.h"
+#include "storage/remote/http/http_client.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/uri.h"
 
@@ -32,14 +32,12 @@ std::string CodingOf(const HttpResponse& response, const std::string& url) {
 }
 
 HttpFacts FactsOf(const HttpResponse& response, std::uint64_t size, const std::string& url) {
-  HttpFacts facts;
-  facts.size = size;
-  facts.etag = HeaderOf(response, "etag");
-  facts.last_modified = HeaderOf(response, "last-modified");
-  facts.final_url = response.url;
-  facts.takes_ranges = response.status == 206 || HeaderOf(response, "accept-ranges") == "bytes";
-  facts.coding = CodingOf(response, url);
-  return facts;
+  return {.size = size,
+          .etag = HeaderOf(response, "etag"),
+          .last_modified = HeaderOf(response, "last-modified"),
+          .final_url = response.url,
+          .takes_ranges = response.status == 206 || HeaderOf(response, "accept-ranges") == "bytes",
+          .coding = CodingOf(response, url)};
 }
 
 /// Returns whether the server refused the method HEAD and not the file: some servers know only GET, or signed

@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/repeating_reader.h"
+#include "base/byte_reader.h"
 #include "base/str.h"
 #include "storage/remote/http/compared_bytes.h"
-#include "storage/remote/http/http_error.h"
+#include "storage/remote/http/http_client.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/uri.h"
 

@@ -64,4 +64,9 @@ std::string MediaType(std::string_view content_type);
 /// the file: `x.gz` sent as gzip counts as stored.
 std::string ContentCoding(const std::vector<std::string_view>& values, std::string_view url);
 
+/// Returns the media type of an object by the end of its name; browsers and consoles use it.
+/// "application/octet-stream" for unknown names and for compressed files: so nothing decompresses them in
+/// transit, and offsets and checksums refer to the stored bytes.
+std::string_view ContentTypeOf(std::string_view name);
+
 }  // namespace pipeline

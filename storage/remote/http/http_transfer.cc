@@ -66,7 +66,9 @@ std::shared_ptr<HttpSessions> NewHttpSessions() {
   return std::make_shared<HttpSessions>();
 }
 
-class HttpTransfer::Handle {
+namespace {
+
+class Handle final : public HttpTransfer {
  public:
   Handle(std::shared_ptr<HttpSessions> sessions, const HttpLimits& limits, RateLimit& limit)
       : sessions_(std::move(sessions)),
@@ -77,8 +79,8 @@ class HttpTransfer::Handle {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxConnections);
     curl_easy_setopt(easy_, CURLOPT_SHARE, sessions_->share());
   }
-  ~Handle() {
-    End();
+  ~Handle() override {
+    Handle::End();
     curl_easy_cleanup(easy_);
     curl_multi_cleanup(multi_);
   }
@@ -86,7 +88,7 @@ class HttpTransfer::Handle {
   Handle& operator=(const Handle&) = delete;
 
   Status Begin(const HttpRequest& request, const std::string& url, bool with_credentials,
-               std::stop_token stop) {
+               std::stop_token stop) override {
     End();
     ASSIGN_OR_RETURN(const std::string server, HttpServerOf(url));
     transfer_.emplace(request, url);
@@ -113,9 +115,9 @@ class HttpTransfer::Handle {
     return {};
   }
 
-  const HttpResponse& response() const { return transfer_->response; }
+  const HttpResponse& response() const override { return transfer_->response; }
 
-  Result<std::size_t> ReadBody(std::span<char> out) {
+  Result<std::size_t> ReadBody(std::span<char> out) override {
     Transfer& transfer = *transfer_;
     if (transfer.stop.stop_requested()) return Fail(Code::kCancelled, "was stopped");
     const std::size_t waiting = transfer.waiting.size() - transfer.taken;
@@ -140,7 +142,7 @@ class HttpTransfer::Handle {
     return 0;
   }
 
-  void End() {
+  void End() override {
     if (!transfer_) return;
     Transfer& transfer = *transfer_;
     transfer.wakes.reset();
@@ -484,16 +486,11 @@ class HttpTransfer::Handle {
   std::optional<Transfer> transfer_;
 };
 
-HttpTransfer::HttpTransfer(std::shared_ptr<HttpSessions> sessions, const HttpLimits& limits, RateLimit& limit)
-    : handle_(std::make_unique<Handle>(std::move(sessions), limits, limit)) {}
-HttpTransfer::~HttpTransfer() = default;
+}  // namespace
 
-Status HttpTransfer::Begin(const HttpRequest& request, const std::string& url, bool with_credentials,
-                           std::stop_token stop) {
-  return handle_->Begin(request, url, with_credentials, std::move(stop));
+std::unique_ptr<HttpTransfer> NewHttpTransfer(std::shared_ptr<HttpSessions> sessions,
+                                              const HttpLimits& limits, RateLimit& limit) {
+  return std::make_unique<Handle>(std::move(sessions), limits, limit);
 }
-const HttpResponse& HttpTransfer::response() const { return handle_->response(); }
-Result<std::size_t> HttpTransfer::ReadBody(std::span<char> out) { return handle_->ReadBody(out); }
-void HttpTransfer::End() { handle_->End(); }
 
 }  // namespace pipeline

@@ -20,23 +20,19 @@ std::shared_ptr<HttpSessions> NewHttpSessions();
 /// One thread at a time. Bytes move only inside a call: an unread body waits at its server.
 class HttpTransfer {
  public:
-  /// `limit` outlives the transfer.
-  HttpTransfer(std::shared_ptr<HttpSessions> sessions, const HttpLimits& limits, RateLimit& limit);
-  ~HttpTransfer();
-
+  virtual ~HttpTransfer() = default;
   /// Sends `request` to `url` and waits for the response headers. Does not use the request's body or file
   /// after it returns.
-  Status Begin(const HttpRequest& request, const std::string& url, bool with_credentials,
-               std::stop_token stop);
-  const HttpResponse& response() const;
+  virtual Status Begin(const HttpRequest& request, const std::string& url, bool with_credentials,
+                       std::stop_token stop) = 0;
+  virtual const HttpResponse& response() const = 0;
   /// As ByteReader::Read.
-  Result<std::size_t> ReadBody(std::span<char> out);
+  virtual Result<std::size_t> ReadBody(std::span<char> out) = 0;
   /// Ends the transfer. Keeps the connection if little or nothing of the response is left.
-  void End();
-
- private:
-  class Handle;
-  std::unique_ptr<Handle> handle_;
+  virtual void End() = 0;
 };
+/// `limit` outlives the transfer.
+std::unique_ptr<HttpTransfer> NewHttpTransfer(std::shared_ptr<HttpSessions> sessions,
+                                              const HttpLimits& limits, RateLimit& limit);
 
 }  // namespace pipeline

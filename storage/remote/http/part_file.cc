@@ -9,10 +9,11 @@
 #include <optional>
 
 #include "base/crc32c.h"
+#include "base/file_descriptor.h"
 #include "base/file_lock.h"
 #include "base/json_fields.h"
 #include "base/str.h"
-#include "base/uninterrupted.h"
+#include "base/whole_file.h"
 #include "storage/directory.h"
 #include "storage/kept_part.h"
 #include "storage/local_error.h"
@@ -117,8 +118,7 @@ Status WriteDropNote(const std::string& path, const DropNote& note) {
 
 Result<std::unique_ptr<PartFile>> PartFile::Open(std::string path, std::string identity, std::uint64_t size) {
   RETURN_IF_ERROR(MakeDirectories(ParentDirectory(path)));
-  FileDescriptor file(
-      Uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
+  FileDescriptor file = OpenPath(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
   if (!file.is_open()) return LocalError(path, "cannot open", errno);
   // A part that is being closed in this process releases its lock at the very end, so this waits. If the file
   // system has no locks, only this wait is lost.
@@ -210,10 +210,7 @@ Status PartFile::CutTo(Front front) {
 }
 
 Result<std::size_t> PartFile::ReadAt(std::uint64_t offset, std::span<char> out) const {
-  ssize_t got = 0;
-  do {
-    got = pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = ReadFullyAt(file_.get(), offset, out);
   if (got < 0) return LocalError(path_, StrCat("cannot read at byte ", offset), errno);
   return static_cast<std::size_t>(got);
 }

@@ -73,7 +73,7 @@ class PartFile {
   /// Call after Sync failed because the disk is full: drops some MiB at the end and makes the rest durable,
   /// or drops all bytes that were not durable before.
   Status Shorten();
-  /// Reads some of the appended bytes at `offset`. Safe from any thread.
+  /// Reads the appended bytes at `offset`, as far as there are any. Safe from any thread.
   Result<std::size_t> ReadAt(std::uint64_t offset, std::span<char> out) const;
   /// Returns the crc32c of the first `bytes` appended bytes, and calls `visit` with each piece of them; its
   /// error ends the reading.

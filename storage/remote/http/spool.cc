@@ -1,12 +1,12 @@
 #include "storage/remote/http/spool.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
+#include "base/byte_reader.h"
 #include "base/crc32c.h"
 #include "base/str.h"
+#include "base/whole_file.h"
 #include "storage/local_error.h"
 #include "storage/local_file.h"
 
@@ -17,51 +17,6 @@ namespace {
 constexpr std::size_t kWriteBytes = 1 << 20;
 // So many bytes stay in the cache of a core between reading and checking.
 constexpr std::size_t kCheckBytes = 256 << 10;
-
-Result<std::uint32_t> CrcOf(ByteReader& reader) {
-  std::string piece(kCheckBytes, '\0');
-  for (std::uint32_t crc = 0;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader.Read(piece));
-    if (got == 0) return crc;
-    crc = Crc32c(std::string_view(piece).substr(0, got), crc);
-  }
-}
-
-}  // namespace
-
-/// Adds bytes to the checksum when it passes them for the first time.
-class SummingReader final : public ByteReader {
- public:
-  SummingReader(std::unique_ptr<ByteReader> reader, std::uint64_t offset, Spool& spool)
-      : reader_(std::move(reader)), at_(offset), spool_(spool) {}
-  Result<std::size_t> Read(std::span<char> out) override {
-    ASSIGN_OR_RETURN(const std::size_t got, reader_->Read(out));
-    spool_.Sum(at_, std::string_view(out.data(), got));
-    at_ += got;
-    return got;
-  }
-
- private:
-  const std::unique_ptr<ByteReader> reader_;
-  std::uint64_t at_;
-  Spool& spool_;
-};
-
-namespace {
-
-class AdoptedFile final : public ByteFile {
- public:
-  AdoptedFile(const ByteFile& file, Spool& spool) : file_(file), spool_(spool) {}
-  std::uint64_t size() const override { return file_.size(); }
-  Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
-    ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> reader, file_.Open(offset, std::move(stop)));
-    return std::make_unique<SummingReader>(std::move(reader), offset, spool_);
-  }
-
- private:
-  const ByteFile& file_;
-  Spool& spool_;
-};
 
 }  // namespace
 
@@ -93,7 +48,7 @@ void Spool::Adopt(std::unique_ptr<LocalFile> file) {
 }
 
 void Spool::Adopt(const VersionedFile& file) {
-  remote_ = file;
+  remote_ = std::make_shared<const VersionedFile>(file);
   size_ = remote_->size();
   if (remote_->crc32c()) sum_ = {size_, *remote_->crc32c()};
 }
@@ -153,34 +108,29 @@ Result<std::uint32_t> Spool::Checksum(const std::stop_token& stop) {
   return sum_.crc32c;
 }
 
+std::shared_ptr<const ByteFile> Spool::Source() const {
+  return adopted_ ? std::shared_ptr<const ByteFile>(adopted_) : remote_;
+}
+
 Status Spool::Unadopt() {
-  const std::unique_ptr<LocalFile> local = std::move(adopted_);
-  const std::optional<VersionedFile> remote = std::exchange(remote_, std::nullopt);
-  const ByteFile* const file = remote ? static_cast<const ByteFile*>(&*remote) : local.get();
+  const std::shared_ptr<const ByteFile> file = Source();
+  adopted_.reset();
+  remote_.reset();
   size_ = 0;
   sum_ = {};
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
-  std::string piece(kWriteBytes, '\0');
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::size_t got, reader->Read(piece));
-    if (got == 0) return {};
-    RETURN_IF_ERROR(Append(std::string_view(piece).substr(0, got)));
-  }
+  return ReadPieces(*reader, kWriteBytes, [this](std::string_view piece) { return Append(piece); });
 }
 
 Status Spool::Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file_->descriptor(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return LocalError(file_->path(), "cannot write", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
+  if (WriteFully(file_->descriptor(), bytes)) return {};
+  return LocalError(file_->path(), "cannot write", errno);
 }
 
 Result<std::unique_ptr<ByteFile>> Spool::Open() {
-  if (adopted_) return std::make_unique<AdoptedFile>(*adopted_, *this);
-  if (remote_) return std::make_unique<AdoptedFile>(*remote_, *this);
+  if (std::shared_ptr<const ByteFile> source = Source())
+    return std::make_unique<CountingFile>(
+        std::move(source), [this](std::uint64_t offset, std::string_view bytes) { Sum(offset, bytes); });
   if (!file_) return std::make_unique<HeldFile>(bytes_);
   if (!bytes_.empty()) {
     RETURN_IF_ERROR(Write(bytes_));
@@ -203,7 +153,7 @@ Status Spool::Check(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::uint32_t known, Checksum(stop));
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteFile> file, Open());
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteReader> reader, file->Open(0, {}));
-  ASSIGN_OR_RETURN(const std::uint32_t crc, CrcOf(*reader));
+  ASSIGN_OR_RETURN(const std::uint32_t crc, ReadCrc32c(*reader));
   if (file->size() == size_ && crc == known) return {};
   return Status(Code::kDataLoss, StrCat(Where(), ": the copy for an upload is damaged; check the disk"));
 }

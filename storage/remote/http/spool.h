@@ -46,7 +46,7 @@ class Spool {
   /// As above for a remote file, which is read again each time its bytes are sent.
   void Adopt(const VersionedFile& file);
   /// True if reading again is expensive, because the bytes are not on this machine.
-  bool is_remote() const { return remote_.has_value(); }
+  bool is_remote() const { return remote_ != nullptr; }
   std::uint64_t size() const { return size_; }
   /// Absent until the whole adopted file was read.
   std::optional<std::uint32_t> crc32c() const {
@@ -78,16 +78,17 @@ class Spool {
   Status Check(const std::stop_token& stop = {});
 
  private:
-  friend class SummingReader;
   /// Adds `bytes`, read at `offset`, to the checksum.
   void Sum(std::uint64_t offset, std::string_view bytes);
+  /// The adopted file; null: the bytes are here.
+  std::shared_ptr<const ByteFile> Source() const;
   Status Unadopt();
   Status Write(std::string_view bytes);
 
   const std::string directory_;
-  std::unique_ptr<LocalFile> adopted_;   // not ours, and then the whole content; null: the members below
-  std::optional<VersionedFile> remote_;  // the same for a remote file
-  std::int64_t adopted_ctime_ = 0;       // its ctime when the bytes read were last known to be unchanged
+  std::shared_ptr<const LocalFile> adopted_;  // not ours, and then the whole content; null: the members below
+  std::shared_ptr<const VersionedFile> remote_;  // the same for a remote file
+  std::int64_t adopted_ctime_ = 0;  // its ctime when the bytes read were last known to be unchanged
   std::optional<TemporaryFile> file_;
   std::string bytes_;  // all bytes, or those not written yet
   std::uint64_t size_ = 0;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "storage/remote/http/retry.h"
 #include "storage/uri.h"
 
 namespace pipeline {
@@ -13,6 +14,13 @@ namespace pipeline {
 enum class CheckLevel : std::uint8_t { kOk, kWarning, kWrong };
 /// Called once per check, with "what: how it is[: why][; run: COMMAND]".
 using CheckTeller = std::function<void(CheckLevel level, std::string line)>;
+
+/// Somebody waits for every line.
+inline constexpr RetryPolicy kCheckupPolicy{.first = std::chrono::milliseconds(200),
+                                            .longest = std::chrono::milliseconds(1'000),
+                                            .attempts = 3,
+                                            .patience = std::chrono::milliseconds(3'000)};
+inline constexpr std::chrono::milliseconds kCheckupConnect{5'000}, kCheckupStall{15'000};
 
 /// A location, and what is done there.
 struct LocationUse {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/str.h"
-#include "storage/object_name.h"
+#include "storage/store.h"
 
 namespace pipeline {
 

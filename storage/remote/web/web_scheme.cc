@@ -6,7 +6,6 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "storage/remote/http/http_client.h"
-#include "storage/remote/http/http_error.h"
 #include "storage/remote/http/http_file.h"
 #include "storage/remote/http/http_text.h"
 #include "storage/remote/web/http_store.h"
@@ -18,7 +17,7 @@ namespace {
 class WebOpener final : public RemoteOpener {
  public:
   Result<std::unique_ptr<Store>> OpenStore(const Uri& location) override {
-    return std::make_unique<HttpStore>(SharedHttpClient(), location);
+    return NewHttpStore(SharedHttpClient(), location);
   }
 
   Result<RemoteFile> OpenFile(const Uri& location, const RemoteAsk& ask, std::stop_token stop) override {
@@ -62,14 +61,10 @@ class WebCheckup final : public Checkup {
 
   void Check(const LocationUse& use) override {
     const std::string url = use.location.ToString();
-    RetryMeans means;
-    means.policy = {.first = std::chrono::milliseconds(200),
-                    .longest = std::chrono::milliseconds(1'000),
-                    .attempts = 3,
-                    .patience = std::chrono::milliseconds(3'000)};
+    const RetryMeans means{.policy = kCheckupPolicy};
     const Result<std::unique_ptr<HttpFile>> file =
-        HttpFile::Open(NewHttpClient({.connect = std::chrono::milliseconds(5'000),
-                                      .stall = std::chrono::milliseconds(15'000),
+        HttpFile::Open(NewHttpClient({.connect = kCheckupConnect,
+                                      .stall = kCheckupStall,
                                       .ca_file = FindCaFile(ProcessEnvironment())}),
                        url, {means}, stop_);
     if (file.ok())

@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"

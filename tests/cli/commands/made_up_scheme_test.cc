@@ -11,7 +11,6 @@
 #include "base/crc32c.h"
 #include "base/str.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/version_text.h"
 #include "cli/terminal/args.h"
 #include "cli/terminal/command_line.h"
 #include "cli/workspace/source_files.h"

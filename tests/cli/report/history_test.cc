@@ -3,10 +3,9 @@
 #include <string>
 
 #include "base/str.h"
-#include "cli/report/hidden_text.h"
 #include "cli/report/report_page.h"
-#include "cli/report/report_recipes.h"
-#include "cli/report/stage_state.h"
+#include "cli/report/run_facts.h"
+#include "cli/report/run_record.h"
 #include "cli/report/write_report.h"
 
 namespace pipeline {

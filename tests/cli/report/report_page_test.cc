@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "cli/report/html.h"
-#include "cli/report/report_text.h"
 
 namespace pipeline {
 namespace {

@@ -1,8 +1,8 @@
-#include "cli/report/training_quality.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "cli/report/training_record.h"
 
 namespace pipeline {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/str.h"
-#include "cli/report/report_training.h"
+#include "cli/report/report_page.h"
 
 namespace pipeline {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "cli/report/report_page.h"
-#include "cli/report/stage_state.h"
+#include "cli/report/run_record.h"
 
 namespace pipeline {
 namespace {

@@ -1,9 +1,9 @@
-#include "cli/submission/submission_watch.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "cli/submission/submission_run.h"
 
 namespace pipeline {
 namespace {

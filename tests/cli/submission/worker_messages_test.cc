@@ -1,10 +1,9 @@
-#include "cli/submission/worker_messages.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cli/submission/submission_run.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

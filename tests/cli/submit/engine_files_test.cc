@@ -5,9 +5,8 @@
 #include <filesystem>
 
 #include "cli/submit/cloud_job.h"
+#include "cli/submit/engine.h"
 #include "cli/submit/engine_tool.h"
-#include "cli/submit/kept_engine.h"
-#include "cli/submit/slurm_engine.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,4 @@
 // The engine with programs of its own in the place of those of Slurm.
-#include "cli/submit/slurm_engine.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/submit/engine.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

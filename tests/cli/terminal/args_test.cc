@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "cli/terminal/command_help.h"
 #include "cli/terminal/command_table.h"
 
 namespace pipeline {

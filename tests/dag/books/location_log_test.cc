@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/memory_store.h"
+#include "tests/support/fake_clock.h"
 
 namespace pipeline {
 namespace {

@@ -1,5 +1,3 @@
-#include "dag/books/lock.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "dag/books/work_dir.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {

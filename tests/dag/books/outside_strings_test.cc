@@ -10,7 +10,6 @@
 
 #include "base/str.h"
 #include "dag/books/location_log.h"
-#include "dag/books/lock.h"
 #include "dag/books/manifest.h"
 #include "dag/books/quarantine.h"
 #include "dag/books/run_log.h"

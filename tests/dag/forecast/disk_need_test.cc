@@ -1,8 +1,8 @@
-#include "dag/forecast/disk_need.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "dag/forecast/forecast.h"
 
 namespace pipeline {
 namespace {

@@ -1,8 +1,8 @@
-#include "dag/forecast/peak_disk.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
+
+#include "dag/forecast/forecast.h"
 
 namespace pipeline {
 namespace {

@@ -1,4 +1,3 @@
-#include "dag/location/empty_location.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +7,8 @@
 
 #include "base/str.h"
 #include "dag/location/location_lock.h"
-#include "dag/location/marker.h"
 #include "dag/location/numbered_lease.h"
+#include "dag/location/publishing.h"
 #include "storage/local_store.h"
 #include "tests/support/temp_dir.h"
 

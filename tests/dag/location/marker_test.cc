@@ -1,12 +1,11 @@
 // A run at the locations where it will publish, before anything runs.
-#include "dag/location/marker.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
 #include "dag/books/manifest.h"
+#include "dag/location/publishing.h"
 #include "dag/location/versioned_lease.h"
 #include "dag/run/prepare_segments.h"
 #include "storage/memory_store.h"

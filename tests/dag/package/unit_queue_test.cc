@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "dag/package/work_history.h"
-#include "dag/package/work_summary.h"
 #include "storage/forwarding_store.h"
 #include "storage/memory_store.h"
 #include "tests/support/counting_store.h"
+#include "tests/support/fake_clock.h"
 
 namespace pipeline {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/str.h"
 #include "dag/package/work_results.h"
-#include "dag/package/work_summary.h"
 #include "storage/memory_store.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
@@ -36,9 +36,13 @@ UnitRecord Record(std::string unit, std::string who, std::int64_t began, int too
   return record;
 }
 
+Result<std::vector<ObjectInfo>> ListHistory(Store& place) {
+  return place.List(StrCat(kHistoryPrefix, kRun, "/"));
+}
+
 /// Returns the history of the run as a reader finds it.
 WorkHistory Read(Store& place) {
-  const auto names = ListHistory(place, kRun);
+  const auto names = ListHistory(place);
   EXPECT_TRUE(names.ok());
   Lines unreadable;
   const auto history = ReadHistory(place, *names, unreadable, {});
@@ -99,7 +103,7 @@ TEST(WorkHistoryTest, APlannerThatIsKilledBetweenTheStepsLosesNothingAndCountsNo
       ASSERT_TRUE(RemoveResults(place, *taken).ok());
     }
   }
-  EXPECT_EQ(ListHistory(place, kRun)->size(), 2u) << "one object for each planning that found something new";
+  EXPECT_EQ(ListHistory(place)->size(), 2u) << "one object for each planning that found something new";
   const WorkSummary summary = Summarise(Read(place));
   ASSERT_EQ(summary.hosts.size(), 2u);
   EXPECT_EQ(summary.turns.size(), 3u);
@@ -114,14 +118,14 @@ TEST(WorkHistoryTest, AResultThatAnotherWorkerHasStoredIsOnlyInTheHistory) {
   const UnitRecord first = Record("text/0000-00000", "a, process 1", 1000, 10);
   ASSERT_TRUE(writer.Write(first).ok());
   ASSERT_TRUE(writer.Write(first).ok()) << "the answer to the first request was lost";
-  EXPECT_TRUE(ListHistory(place, kRun)->empty());
+  EXPECT_TRUE(ListHistory(place)->empty());
   ASSERT_TRUE(writer.Write(Record("text/0000-00001", "a, process 1", 1000, 20)).ok());
   ASSERT_TRUE(writer.Write(Record("text/0000-00000", "b, process 1", 1005, 10)).ok());
   ASSERT_TRUE(writer.Write(Record("text/0000-00001", "b, process 1", 1005, 20)).ok());
-  EXPECT_TRUE(ListHistory(place, kRun)->empty());
+  EXPECT_TRUE(ListHistory(place)->empty());
   writer.EndUnit();
   writer.EndUnit();
-  EXPECT_EQ(ListHistory(place, kRun)->size(), 1u) << "one object for a unit, whatever it stores";
+  EXPECT_EQ(ListHistory(place)->size(), 1u) << "one object for a unit, whatever it stores";
   Lines unreadable;
   ASSERT_TRUE(WriteHistory(place, kRun, HistoryOf(*ReadWorkResults(place, "", unreadable))).ok());
   const WorkSummary summary = Summarise(Read(place));
@@ -145,7 +149,7 @@ TEST(WorkHistoryTest, AnUnreadableObjectIsNamedAndTheOthersCount) {
   MemoryStore place;
   ASSERT_TRUE(WriteHistory(place, kRun, ExampleHistory()).ok());
   const ObjectInfo damaged = *WriteObject(place, "history/1-1/a.json", "{", Condition::CreateOnly());
-  const std::vector<ObjectInfo> objects = {ListHistory(place, kRun)->front(), damaged,
+  const std::vector<ObjectInfo> objects = {ListHistory(place)->front(), damaged,
                                            ObjectInfo{"history/1-1/gone.json", 1, "1", {}}};
   Lines unreadable;
   const auto history = ReadHistory(place, objects, unreadable, {});

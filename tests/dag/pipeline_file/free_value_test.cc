@@ -1,4 +1,3 @@
-#include "dag/pipeline_file/free_value.h"
 
 #include <gtest/gtest.h>
 

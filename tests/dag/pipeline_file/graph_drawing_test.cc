@@ -1,7 +1,6 @@
-#include "dag/pipeline_file/graph_drawing.h"
-
 #include <gtest/gtest.h>
 
+#include "dag/pipeline_file/graph.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "tests/support/fake_pipeline.h"
 

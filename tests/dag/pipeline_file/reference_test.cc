@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "tests/support/built_tree.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/str.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "tests/support/fake_pipeline.h"
 
 namespace pipeline {

@@ -1,10 +1,9 @@
-#include "dag/plan/vanished_source.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "dag/plan/inputs.h"
 #include "tests/support/toy_run.h"
 
 namespace pipeline {

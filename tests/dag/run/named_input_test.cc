@@ -3,7 +3,6 @@
 
 #include "dag/books/lineage.h"
 #include "dag/pipeline_file/graph.h"
-#include "dag/pipeline_file/graph_drawing.h"
 #include "dag/pipeline_file/stage_type.h"
 #include "tests/support/fake_pipeline.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/str.h"
-#include "plugins/train/checkpoint_part.h"
+#include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/fetch_files.h"
 #include "storage/memory_store.h"
 #include "tests/plugins/train/storage_call.h"

@@ -28,8 +28,7 @@ class BucketStageTest : public TrainStageTest, public GcsFixture {
       if (parsed.scheme->form != Scheme::Form::kBucket) return OpenStore(uri);
       GcsWriterOptions writing;
       writing.spool = spool / "s";
-      return std::unique_ptr<Store>(
-          std::make_unique<GcsStore>(Client(Settings()), parsed.authority, parsed.path, writing));
+      return std::unique_ptr<Store>(NewGcsStore(Client(Settings()), parsed.authority, parsed.path, writing));
     };
     WriteFile(root_ / "packed/train-00000-of-00001.tfrecord", std::string(5000, 't'));
     WriteFile(root_ / "packed/validation-00000-of-00001.tfrecord", std::string(700, 'v'));

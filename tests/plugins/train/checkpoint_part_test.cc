@@ -1,5 +1,3 @@
-#include "plugins/train/checkpoint_part.h"
-
 #include <gtest/gtest.h>
 
 #include "plugins/train/checkpoint_marker.h"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <thread>
 
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 #include "tests/plugins/train/train_stage_fixture.h"
 

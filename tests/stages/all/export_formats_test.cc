@@ -1,6 +1,4 @@
 // The table of export formats: each row has all that commands ask for.
-#include "stages/all/export_formats.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

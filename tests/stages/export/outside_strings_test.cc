@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "base/str.h"
-#include "stages/export/bert/bert_info.h"
+#include "stages/export/bert/bert.h"
 #include "stages/export/jsonl/jsonl.h"
 #include "stages/export/packed/packed_info.h"
 #include "stages/export/tfdata/tfdata.h"
-#include "stages/export/tfdata/tfdata_info.h"
 #include "stages/export/tfds/tfds.h"
 #include "stages/shards/spill_sink.h"
 #include "stages/tokenizer/tokenizer_layout.h"

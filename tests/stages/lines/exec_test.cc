@@ -8,7 +8,6 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "stages/lines/exec_line.h"
 #include "stages/lines/exec_source.h"
 #include "stages/lines/line_stages.h"
 #include "tests/stages/batches.h"

@@ -1,3 +1,5 @@
+#include "stages/lines/mix.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "base/str.h"
 #include "stages/lines/line_stages.h"
-#include "stages/lines/mix_source.h"
 #include "stages/lines/partition_file.h"
 #include "tests/support/map_store.h"
 

@@ -1,3 +1,5 @@
+#include "stages/lines/sample.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +11,6 @@
 #include "dag/records/partition_output.h"
 #include "stages/lines/line_stages.h"
 #include "stages/lines/partition_file.h"
-#include "stages/lines/sample_order.h"
-#include "stages/lines/sample_sink.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {

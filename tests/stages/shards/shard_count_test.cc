@@ -1,6 +1,6 @@
-#include "stages/shards/shard_count.h"
-
 #include <gtest/gtest.h>
+
+#include "stages/shards/shard_keys.h"
 
 namespace pipeline {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "stages/shards/sharded_stage.h"
-#include "stages/shards/shuffle_hash.h"
+#include "stages/shards/spill_sink.h"
 #include "tests/support/map_store.h"
 
 namespace pipeline {

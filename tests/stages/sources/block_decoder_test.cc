@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "base/counting_file.h"
+#include "base/byte_reader.h"
 #include "formats/line_rules.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_file.h"
@@ -59,7 +59,8 @@ TEST(BlockDecoderTest, BlocksBehindTheProbableEndAreNotReadAhead) {
   const std::string text = Text();
   const std::string bytes = XzCompress(text, 10'000);
   std::size_t read = 0;
-  const CountingFile file(std::make_shared<MemoryFile>(bytes), [&read](std::size_t more) { read += more; });
+  const CountingFile file(std::make_shared<MemoryFile>(bytes),
+                          [&read](std::uint64_t, std::string_view more) { read += more.size(); });
   const XzIndex index = *ReadXzIndex(file, {});
   for (const std::uint64_t probable_end : {std::uint64_t{15'000}, kNoLimit}) {
     read = 0;
@@ -76,7 +77,8 @@ TEST(BlockDecoderTest, OneThreadReadsNoMoreThanItGives) {
   const std::string text = NoiseText(3 << 18);
   const std::string bytes = XzCompress(text, 1 << 18);
   std::size_t read = 0;
-  const CountingFile file(std::make_shared<MemoryFile>(bytes), [&read](std::size_t more) { read += more; });
+  const CountingFile file(std::make_shared<MemoryFile>(bytes),
+                          [&read](std::uint64_t, std::string_view more) { read += more.size(); });
   const XzIndex index = *ReadXzIndex(file, {});
   ASSERT_EQ(index.blocks.size(), 3u);
   for (const std::size_t offset : {std::size_t{0}, std::size_t{1} << 18, std::size_t{3} << 17}) {
@@ -94,7 +96,7 @@ TEST(BlockDecoderTest, TheFirstTextWaitsForOneBlockAlone) {
   const std::string text = Text();
   std::size_t read = 0;
   const CountingFile file(std::make_shared<MemoryFile>(XzCompress(text, 10'000)),
-                          [&read](std::size_t more) { read += more; });
+                          [&read](std::uint64_t, std::string_view more) { read += more.size(); });
   const XzIndex index = *ReadXzIndex(file, {});
   read = 0;
   const auto reader = NewBlockDecoder(file, index, 0, kNoLimit, 4, {});

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/counting_file.h"
+#include "base/byte_reader.h"
 #include "dag/records/source.h"
 #include "stages/sources/source_stages.h"
 #include "tests/stages/sources.h"
@@ -472,8 +472,9 @@ TEST(DecompressTest, BlocksThatMemoryCannotHoldAreEnteredWhereverAPartitionBegin
   for (std::uint32_t done = 1; done < partitions; done += 6)
     for (const int threads : {1, 4}) {
       SourceRequest request = TextRequest(bytes);
-      request.input.file = std::make_shared<CountingFile>(std::move(request.input.file),
-                                                          [&read](std::size_t more) { read += more; });
+      request.input.file = std::make_shared<CountingFile>(
+          std::move(request.input.file),
+          [&read](std::uint64_t, std::string_view more) { read += more.size(); });
       request.decoder_threads = threads;
       request.decoder_memory = 1000;  // no block fits
       request.wanted = [done](std::uint32_t p) { return p >= done; };

@@ -163,7 +163,8 @@ TEST(ScanNoteTest, TheLineEndsStandBehindThePositions) {
 /// Counts the bytes that are read of a file.
 class CountedFile final : public ByteFile {
  public:
-  CountedFile(std::shared_ptr<ByteFile> file, std::uint64_t& read) : file_(std::move(file)), read_(read) {}
+  CountedFile(std::shared_ptr<const ByteFile> file, std::uint64_t& read)
+      : file_(std::move(file)), read_(read) {}
   std::uint64_t size() const override { return file_->size(); }
   Result<std::unique_ptr<ByteReader>> Open(std::uint64_t offset, std::stop_token stop) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, file_->Open(offset, std::move(stop)));
@@ -184,7 +185,7 @@ class CountedFile final : public ByteFile {
     const std::unique_ptr<ByteReader> input_;
     std::uint64_t& read_;
   };
-  const std::shared_ptr<ByteFile> file_;
+  const std::shared_ptr<const ByteFile> file_;
   std::uint64_t& read_;
 };
 

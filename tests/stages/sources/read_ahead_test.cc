@@ -1,5 +1,3 @@
-#include "stages/sources/read_ahead.h"
-
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -7,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "stages/sources/member_pieces.h"
 #include "tests/support/memory_file.h"
 
 namespace pipeline {
@@ -41,42 +40,42 @@ TEST(ReadAheadTest, GivesTheSameBytes) {
   while (text.size() < (9u << 20)) text += std::to_string(text.size());
   for (const std::size_t chunk : {100'003u, 4u << 20})
     for (const auto where : {ReadAhead::Where::kOwnThread, ReadAhead::Where::kCallersThread}) {
-      ReadAhead ahead(std::make_unique<MemoryReader>(text, chunk), std::stop_source(), where);
+      const auto ahead = ReadAhead::Open(std::make_unique<MemoryReader>(text, chunk), std::stop_source(), where);
       std::string all;
-      for (std::string_view bytes = *ahead.Next(); !bytes.empty(); bytes = *ahead.Next()) all.append(bytes);
+      for (std::string_view bytes = *ahead->Next(); !bytes.empty(); bytes = *ahead->Next()) all.append(bytes);
       EXPECT_TRUE(all == text);
-      EXPECT_EQ(*ahead.Next(), "");
+      EXPECT_EQ(*ahead->Next(), "");
     }
 }
 
 TEST(ReadAheadTest, ErrorComesAfterTheGoodBytesAndStays) {
   for (const auto where : {ReadAhead::Where::kOwnThread, ReadAhead::Where::kCallersThread}) {
-    ReadAhead ahead(
+    const auto ahead = ReadAhead::Open(
         std::make_unique<MemoryReader>("good", 1, std::stop_token(), Status(Code::kDataLoss, "bad")),
         std::stop_source(), where);
-    for (const char byte : std::string("good")) EXPECT_EQ(*ahead.Next(), std::string(1, byte));
-    EXPECT_EQ(ahead.Next().status().message(), "bad");
-    EXPECT_EQ(ahead.Next().status().code(), Code::kDataLoss);
+    for (const char byte : std::string("good")) EXPECT_EQ(*ahead->Next(), std::string(1, byte));
+    EXPECT_EQ(ahead->Next().status().message(), "bad");
+    EXPECT_EQ(ahead->Next().status().code(), Code::kDataLoss);
   }
 }
 
 TEST(ReadAheadTest, DestructionEndsABlockedRead) {
   std::stop_source stop;
-  ReadAhead ahead(std::make_unique<BlockingReader>(1, stop.get_token()), stop);
-  EXPECT_EQ(*ahead.Next(), "x");
+  const auto ahead = ReadAhead::Open(std::make_unique<BlockingReader>(1, stop.get_token()), stop);
+  EXPECT_EQ(*ahead->Next(), "x");
 }
 
 TEST(ReadAheadTest, DestructionEndsAThreadWithAFullRing) {
   std::stop_source stop;
-  ReadAhead ahead(std::make_unique<BlockingReader>(100u << 20, stop.get_token()), stop);
-  EXPECT_FALSE(ahead.Next()->empty());
+  const auto ahead = ReadAhead::Open(std::make_unique<BlockingReader>(100u << 20, stop.get_token()), stop);
+  EXPECT_FALSE(ahead->Next()->empty());
 }
 
 TEST(ReadAheadTest, StopTokenEndsAWaitingCaller) {
   std::stop_source stop;
-  ReadAhead ahead(std::make_unique<BlockingReader>(0, stop.get_token()), stop);
+  const auto ahead = ReadAhead::Open(std::make_unique<BlockingReader>(0, stop.get_token()), stop);
   const std::jthread other([&stop] { stop.request_stop(); });
-  EXPECT_EQ(ahead.Next().status().code(), Code::kCancelled);
+  EXPECT_EQ(ahead->Next().status().code(), Code::kCancelled);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include "stages/tokenizer/morpheme_sentences.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "stages/tokenizer/library_training.h"
 #include "text/unigram/pre_tokens.h"
 
 namespace pipeline {

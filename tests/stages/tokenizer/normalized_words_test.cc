@@ -1,11 +1,10 @@
-#include "stages/tokenizer/normalized_words.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "stages/tokenizer/unigram_training.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
 
 namespace pipeline {

@@ -1,10 +1,9 @@
-#include "stages/tokenizer/word_tally.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "base/str.h"
+#include "stages/tokenizer/unigram_training.h"
 
 namespace pipeline {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "stages/all/builtin_tables.h"
+#include "stages/all/builtin.h"
 #include "stages/verify/verify_artifact.h"
 #include "storage/local_store.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dag/books/manifest.h"
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "tests/stages/batches.h"
 #include "tests/stages/export/packed/packed_corpus.h"
 #include "tests/stages/shards/shuffle_fixture.h"

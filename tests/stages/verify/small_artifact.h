@@ -13,7 +13,7 @@
 
 #include "base/crc32c.h"
 #include "dag/books/manifest.h"
-#include "dag/location/marker.h"
+#include "dag/location/publishing.h"
 #include "dag/records/partition_output.h"
 #include "formats/label_names.h"
 #include "formats/partition_file.h"

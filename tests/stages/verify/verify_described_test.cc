@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "stages/export/bert/bert.h"
-#include "stages/export/bert/bert_info.h"
 #include "stages/export/tfdata/tfdata.h"
-#include "stages/export/tfdata/tfdata_info.h"
 #include "tests/stages/verify/found.h"
 #include "tests/stages/verify/published_kinds.h"
 

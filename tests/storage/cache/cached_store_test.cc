@@ -21,13 +21,13 @@ namespace pipeline {
 class CachedBackend {
  public:
   static constexpr bool kKeepsStates = true;
-  CachedBackend() : store_(std::make_shared<MemoryStore>(), "gs://b/home", *cache_) {}
-  Store& store() { return store_; }
+  Store& store() { return *store_; }
 
  private:
   TempDir dir_;
   std::unique_ptr<ObjectCache> cache_ = ObjectCache::Open(dir_ / "cache", std::nullopt).value();
-  CachedStore store_;
+  const std::unique_ptr<Store> store_ =
+      NewCachedStore(std::make_shared<MemoryStore>(), "gs://b/home", *cache_);
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Cached, StoreReading, CachedBackend);
 INSTANTIATE_TYPED_TEST_SUITE_P(Cached, StoreConformance, CachedBackend);
@@ -67,7 +67,7 @@ class CachedStoreTest : public testing::Test {
 
   void OpenCache(std::optional<std::uint64_t> most = std::nullopt) {
     cache_ = ObjectCache::Open(dir_ / "cache", most).value();
-    store_ = std::make_unique<CachedStore>(far_, "gs://b/home", *cache_);
+    store_ = NewCachedStore(far_, "gs://b/home", *cache_);
   }
   void SetUp() override { OpenCache(); }
 
@@ -91,7 +91,7 @@ class CachedStoreTest : public testing::Test {
   MemoryStore memory_;
   std::shared_ptr<FaultStore> far_ = std::make_shared<FaultStore>(memory_);
   std::unique_ptr<ObjectCache> cache_;
-  std::unique_ptr<CachedStore> store_;
+  std::unique_ptr<Store> store_;
 };
 
 TEST_F(CachedStoreTest, EachBlockArrivesOnce) {
@@ -125,11 +125,12 @@ TEST_F(CachedStoreTest, AnotherProcessUsesTheSameCopies) {
   EXPECT_EQ(Read("a", 0, bytes.size()), bytes);
   const int all = Reads();
   const auto other_cache = ObjectCache::Open(dir_ / "cache", std::nullopt).value();
-  CachedStore other(far_, "gs://b/home", *other_cache), elsewhere(far_, "gs://b/other", *other_cache);
+  const std::unique_ptr<Store> other = NewCachedStore(far_, "gs://b/home", *other_cache);
+  const std::unique_ptr<Store> elsewhere = NewCachedStore(far_, "gs://b/other", *other_cache);
   const auto read = [](Store& store) { return ReadObject(store, "a", 1 << 30).value(); };
-  EXPECT_EQ(read(other), bytes);
+  EXPECT_EQ(read(*other), bytes);
   EXPECT_EQ(Reads(), all);
-  EXPECT_EQ(read(elsewhere), bytes);
+  EXPECT_EQ(read(*elsewhere), bytes);
   EXPECT_GT(Reads(), all) << "copies of another location were used";
 }
 
@@ -249,9 +250,10 @@ TEST_F(CachedStoreTest, ManyThreadsAndCachesReadTheSame) {
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 6; ++thread)
     threads.emplace_back([&, thread] {
-      CachedStore store(far_, "gs://b/home", *caches[static_cast<std::size_t>(thread % 2)]);
+      const std::unique_ptr<Store> store =
+          NewCachedStore(far_, "gs://b/home", *caches[static_cast<std::size_t>(thread % 2)]);
       for (int turn = 0; turn < 5; ++turn) {
-        const Result<std::string> read = ReadObject(store, "a", 1 << 30);
+        const Result<std::string> read = ReadObject(*store, "a", 1 << 30);
         ASSERT_TRUE(read.ok()) << read.status().message();
         EXPECT_EQ(*read == bytes, true);
       }
@@ -265,8 +267,8 @@ TEST(CachedBucketTest, ARangeIsNoWholeObject) {
   const std::string bytes = BytesOf(64 * kBlock);
   const std::shared_ptr<Store> bucket = fixture.Open();
   ASSERT_TRUE(WriteObject(*bucket, "spill", bytes, {}).ok());
-  CachedStore store(bucket, "gs://bucket/out", *cache);
-  const auto file = store.Open("spill");
+  const std::unique_ptr<Store> store = NewCachedStore(bucket, "gs://bucket/out", *cache);
+  const auto file = store->Open("spill");
   ASSERT_TRUE(file.ok());
   for (const std::size_t at : {5 * kBlock + 3, 40 * kBlock, std::size_t{0}}) {
     std::string piece(1000, '\0');
@@ -277,7 +279,7 @@ TEST(CachedBucketTest, ARangeIsNoWholeObject) {
   EXPECT_EQ(BytesFrom(**file, 0) == bytes, true);
   // A copy to another name is made by the servers.
   const int before = fixture.fake.requests("storage.objects.rewrite");
-  const auto writer = store.Create("copy", {});
+  const auto writer = store->Create("copy", {});
   ASSERT_TRUE((*writer)->AppendFile(**file, {}).ok());
   ASSERT_TRUE((*writer)->Commit({}).ok());
   EXPECT_EQ(fixture.fake.requests("storage.objects.rewrite"), before + 1);

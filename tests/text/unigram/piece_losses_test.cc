@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tests/text/unigram/small_lattice.h"
-#include "text/unigram/best_path.h"
 #include "text/unigram/expected_counts.h"
 
 namespace pipeline {

@@ -17,8 +17,8 @@
 #include "formats/sentencepiece_model.h"
 #include "tests/text/unigram/small_lattice.h"
 #include "text/sentencepiece/sentencepiece_handle.h"
-#include "text/unigram/best_path.h"
 #include "text/unigram/expected_counts.h"
+#include "text/unigram/piece_losses.h"
 
 namespace pipeline {
 namespace {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "plugins/train/hosts/attempt_record.h"
 #include "plugins/train/hosts/host_card.h"
 
 namespace pipeline {

@@ -1,4 +1,3 @@
-#include "plugins/train/hosts/node_list.h"
 
 #include <gtest/gtest.h>
 

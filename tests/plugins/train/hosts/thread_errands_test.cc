@@ -1,5 +1,3 @@
-#include "plugins/train/hosts/thread_errands.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "plugins/train/hosts/errands.h"
 #include "plugins/train/hosts/slice_loop.h"
 
 namespace pipeline {

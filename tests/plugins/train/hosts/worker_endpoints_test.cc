@@ -1,6 +1,6 @@
-#include "plugins/train/hosts/worker_endpoints.h"
-
 #include <gtest/gtest.h>
+
+#include "plugins/train/hosts/slice_attributes.h"
 
 namespace pipeline {
 namespace {

@@ -1,6 +1,6 @@
-#include "plugins/train/slice/host_keys.h"
-
 #include <gtest/gtest.h>
+
+#include "plugins/train/slice/find_position.h"
 
 namespace pipeline {
 namespace {

@@ -15,7 +15,6 @@
 #include "stages/export/bert/bert.h"
 #include "stages/export/bert/bert_documents.h"
 #include "stages/export/bert/bert_export.h"
-#include "stages/export/bert/bert_info.h"
 #include "stages/export/bert/bert_instances.h"
 #include "tests/stages/shards/shuffle_fixture.h"
 #include "tests/support/map_store.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "stages/export/packed/target_weights.h"
+#include "stages/export/packed/row_packer.h"
 
 namespace pipeline {
 

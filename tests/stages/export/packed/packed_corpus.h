@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "dag/pipeline_file/registry.h"
+#include "dag/pipeline_file/stage_type.h"
 #include "dag/records/sink.h"
 #include "stages/export/packed/packed_export.h"
 #include "stages/tokenizer/tokenizer_facts.h"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "stages/export/packed/best_fit_packer.h"
 #include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/packer_rows.h"
 

@@ -5,7 +5,6 @@
 #include "formats/tfrecord.h"
 #include "stages/export/tfdata/tfdata.h"
 #include "stages/export/tfdata/tfdata_export.h"
-#include "stages/export/tfdata/tfdata_info.h"
 #include "tests/stages/export/tfdata/tfdata_artifact.h"
 
 namespace pipeline {

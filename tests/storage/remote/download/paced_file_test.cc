@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/fake_clock.h"
 #include "tests/support/memory_file.h"
 
 namespace pipeline {

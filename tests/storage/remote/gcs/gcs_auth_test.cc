@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "storage/percent.h"
 #include "storage/remote/gcs/jwt.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/fake_tokens.h"
 #include "tests/support/no_pause.h"
 #include "tests/support/temp_dir.h"

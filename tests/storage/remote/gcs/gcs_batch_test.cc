@@ -154,8 +154,9 @@ TEST_F(GcsBatchTest, WhatIsDeniedAndAMissingBucketAreToldAsOfASingleRequest) {
   const Status denied = RemoveAll(*store, objects);
   EXPECT_EQ(denied.code(), Code::kPermissionDenied);
   EXPECT_NE(denied.message().find("gs://bucket/out/done/a b/1000: permission denied"), std::string::npos);
-  GcsStore elsewhere(Client(Settings()), "no-such-bucket", "out", GcsWriterOptions{.spool = spool / "s"});
-  const Status missing = RemoveAll(elsewhere, objects);
+  const auto elsewhere =
+      NewGcsStore(Client(Settings()), "no-such-bucket", "out", GcsWriterOptions{.spool = spool / "s"});
+  const Status missing = RemoveAll(*elsewhere, objects);
   EXPECT_EQ(missing.code(), Code::kNotFound);
   EXPECT_NE(missing.message().find("gcloud storage buckets create"), std::string::npos);
 }

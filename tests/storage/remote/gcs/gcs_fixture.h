@@ -35,7 +35,7 @@ class WaitedClock final : public Clock, public Pause {
 
 inline constexpr const char* kFakeBucket = "bucket";
 
-/// Everything that a GcsStore needs; `prefix` is "out".
+/// Everything that a store of a bucket needs; `prefix` is "out".
 struct GcsFixture {
   explicit GcsFixture(const FakeGcsOptions& options = {}) : fake(options) {
     fake.objects().SetBucket(kFakeBucket, {});
@@ -53,14 +53,14 @@ struct GcsFixture {
       auth = std::make_shared<GcsAuth>(GcsCredentials{AnonymousAccess{}, "anonymous"}, GcsTokenTools{});
     return std::make_shared<GcsClient>(settings, NewHttpClient(limits), std::move(auth));
   }
-  std::unique_ptr<GcsStore> Open(const GcsSettings& settings, std::shared_ptr<GcsAuth> auth = nullptr) {
+  std::unique_ptr<Store> Open(const GcsSettings& settings, std::shared_ptr<GcsAuth> auth = nullptr) {
     GcsWriterOptions writing;
     writing.spool = spool / "s";
     writing.compose_above = compose_above;
     writing.part_bytes = part_bytes;
-    return std::make_unique<GcsStore>(Client(settings, std::move(auth)), kFakeBucket, "out", writing);
+    return NewGcsStore(Client(settings, std::move(auth)), kFakeBucket, "out", writing);
   }
-  std::unique_ptr<GcsStore> Open() { return Open(Settings()); }
+  std::unique_ptr<Store> Open() { return Open(Settings()); }
 
   /// Names of all objects in the bucket, with the prefix.
   std::vector<std::string> Everything() {

@@ -51,7 +51,7 @@ class GcsScenarioTest : public testing::Test, public GcsFixture {
     fake.Put(kFakeBucket, StrCat("out/", name), bytes, given);
   }
 
-  std::unique_ptr<GcsStore> store_ = Open();
+  std::unique_ptr<Store> store_ = Open();
 };
 
 TEST_F(GcsScenarioTest, A_AChunkThatIsKeptInPartIsSentFromThere) {

@@ -25,7 +25,7 @@ class GcsBackend {
 
  private:
   GcsFixture fixture_;
-  std::unique_ptr<GcsStore> store_ = fixture_.Open();
+  std::unique_ptr<Store> store_ = fixture_.Open();
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Gcs, StoreReading, GcsBackend);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gcs, StoreConformance, GcsBackend);
@@ -135,10 +135,10 @@ TEST_F(GcsStoreTest, ReplacesWhateverIsThereAlsoWhileOthersDo) {
 }
 
 TEST_F(GcsStoreTest, AMissingBucketIsNoMissingObject) {
-  GcsStore store(Client(Settings()), "absent", "", {spool / "s"});
+  const std::unique_ptr<Store> store = NewGcsStore(Client(Settings()), "absent", "", {spool / "s"});
   for (const Status& status :
-       {store.Stat("a").status(), store.Open("a").status(), store.List("").status(), store.Remove("a"),
-        WriteObject(store, "a", "x", Condition::CreateOnly()).status()}) {
+       {store->Stat("a").status(), store->Open("a").status(), store->List("").status(), store->Remove("a"),
+        WriteObject(*store, "a", "x", Condition::CreateOnly()).status()}) {
     EXPECT_EQ(status.code(), Code::kNotFound);
     EXPECT_EQ(status.message(),
               "gs://absent: no such bucket; make it with: gcloud storage buckets create gs://absent");

@@ -1,6 +1,6 @@
-#include "storage/remote/http/content_type.h"
-
 #include <gtest/gtest.h>
+
+#include "storage/remote/http/http_text.h"
 
 namespace pipeline {
 namespace {

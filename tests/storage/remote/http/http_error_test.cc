@@ -1,6 +1,6 @@
-#include "storage/remote/http/http_error.h"
-
 #include <gtest/gtest.h>
+
+#include "storage/remote/http/http_client.h"
 
 namespace pipeline {
 namespace {

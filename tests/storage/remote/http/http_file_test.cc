@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "storage/remote/http/compared_bytes.h"
-#include "storage/remote/http/http_error.h"
+#include "storage/remote/http/http_client.h"
 #include "tests/storage/store_reading.h"
 #include "tests/support/counted_pause.h"
 #include "tests/support/http_server.h"

@@ -60,22 +60,24 @@ class Shelf {
 class HttpBackend {
  public:
   Store& origin() { return shelf_.origin(); }
-  Store& store() { return store_; }
+  Store& store() { return *store_; }
 
  private:
   Shelf shelf_;
-  HttpStore store_{NewHttpClient(), UriOf(shelf_.url() + "/base?sig=hush#hush")};
+  const std::unique_ptr<Store> store_ =
+      NewHttpStore(NewHttpClient(), UriOf(shelf_.url() + "/base?sig=hush#hush"));
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Http, StoreReading, HttpBackend);
 
 TEST(HttpStoreTest, SaysThatItCannotBeWrittenToOrListed) {
-  HttpStore store(NewHttpClient(), UriOf("http://u:hush@127.0.0.1:1/base/?sig=hush"));
+  const std::unique_ptr<Store> store =
+      NewHttpStore(NewHttpClient(), UriOf("http://u:hush@127.0.0.1:1/base/?sig=hush"));
   for (const Status& refused :
-       {WriteObject(store, "a", "1", {}).status(), store.Remove("a"), store.Sweep("")}) {
+       {WriteObject(*store, "a", "1", {}).status(), store->Remove("a"), store->Sweep("")}) {
     EXPECT_EQ(refused.code(), Code::kInvalidArgument);
     EXPECT_EQ(refused.message(), "http://127.0.0.1:1/base/: cannot be written to; name a directory");
   }
-  const Status listed = store.List("").status();
+  const Status listed = store->List("").status();
   EXPECT_EQ(listed.code(), Code::kInvalidArgument);
   EXPECT_EQ(listed.message().find("http://127.0.0.1:1/base/: the files below it cannot be listed"), 0u);
 }
@@ -83,7 +85,7 @@ TEST(HttpStoreTest, SaysThatItCannotBeWrittenToOrListed) {
 TEST(HttpStoreTest, FilesOutliveTheStore) {
   Shelf shelf;
   ASSERT_TRUE(WriteObject(shelf.origin(), "a", "bytes", {}).ok());
-  auto store = std::make_unique<HttpStore>(NewHttpClient(), UriOf(shelf.url() + "/base/?sig=hush"));
+  auto store = NewHttpStore(NewHttpClient(), UriOf(shelf.url() + "/base/?sig=hush"));
   const auto file = store->Open("a");
   ASSERT_TRUE(file.ok()) << file.status().message();
   store.reset();
@@ -95,12 +97,13 @@ TEST(HttpStoreTest, WhatTheServerKeepsFromUsIsNoAbsence) {
   CountedPause pause(&clock);
   int status = 403;
   const auto server = HttpServer::Start([&](ServedExchange& exchange) { exchange.Answer(status, {}, ""); });
-  HttpStore store(NewHttpClient(), UriOf(server->url()), {.policy = {}, .clock = &clock, .pause = &pause});
-  EXPECT_EQ(store.Stat("a").status().code(), Code::kPermissionDenied);
+  const std::unique_ptr<Store> store =
+      NewHttpStore(NewHttpClient(), UriOf(server->url()), {.policy = {}, .clock = &clock, .pause = &pause});
+  EXPECT_EQ(store->Stat("a").status().code(), Code::kPermissionDenied);
   status = 500;
-  EXPECT_EQ(store.Stat("a").status().code(), Code::kUnavailable);
+  EXPECT_EQ(store->Stat("a").status().code(), Code::kUnavailable);
   status = 410;
-  EXPECT_TRUE(store.Stat("a").ok());
+  EXPECT_TRUE(store->Stat("a").ok());
 }
 
 }  // namespace
