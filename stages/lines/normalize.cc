@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "dag/records/transform.h"
 #include "stages/lines/line_stages.h"
+#include "text/text_normalizer.h"
 #include "text/unicode.h"
-#include "text/white_space.h"
 
 namespace pipeline {
 
@@ -17,123 +17,9 @@ namespace {
 
 constexpr std::string_view kKeepJamo = "keep_jamo";
 
-LetterCase CaseNamed(std::string_view name) {
-  if (name == "lower") return LetterCase::kLower;
-  if (name == "lower_ascii") return LetterCase::kLowerAscii;
-  return LetterCase::kKeep;
-}
-
-NormalForm FormNamed(std::string_view name) {
-  if (name == "nfc") return NormalForm::kNfc;
-  if (name == "nfkc") return NormalForm::kNfkc;
-  if (name == "nmt_nfkc") return NormalForm::kNmtNfkc;
-  return NormalForm::kNone;
-}
-
-/// Normalizes one line. Immutable: shared by all workers.
-class LineRule {
- public:
-  LineRule(NormalForm form, Jamo jamo, LetterCase letter_case, bool collapse)
-      : form_(form),
-        jamo_(jamo),
-        case_(letter_case),
-        collapse_(collapse),
-        stable_(StableCodePoints(form, letter_case, jamo)) {
-    if (!collapse) return;
-    for (char32_t c = 0; c < 0x10000; ++c)
-      if (IsWhiteSpace(c) && c != ' ') stable_.Remove(c);
-  }
-
-  /// Appends the normalized `whole`, which may be empty. Returns whether it differs from `whole`.
-  Result<bool> Append(std::string_view whole, std::string& out) const {
-    const std::string_view line = collapse_ ? StripWhiteSpace(whole) : whole;
-    const std::size_t begin = out.size();
-    for (std::size_t at = 0; at < line.size();) {
-      const StableRun run = StableRunAt(line, at);
-      if (run.stop == line.size()) {
-        out.append(line.substr(at));
-        if (at == 0) return line.size() != whole.size();
-        break;
-      }
-      out.append(line.substr(at, run.joins - at));
-      at = case_ == LetterCase::kKeep ? WorthCopyingAt(line, run.stop) : line.size();
-      const std::size_t looked_at = out.size();
-      RETURN_IF_ERROR(AppendNormalForm(form_, line.substr(run.joins, at - run.joins), out, jamo_));
-      if (case_ != LetterCase::kKeep) RETURN_IF_ERROR(Lower(out, begin));
-      if (collapse_) CollapseWhiteSpace(out, looked_at);
-    }
-    if (collapse_) StripSpaces(out, begin);
-    return std::string_view(out).substr(begin) != whole;
-  }
-
- private:
-  // Fewer stable bytes are normalised together with the text around them, because each call of ICU has its
-  // price.
-  static constexpr std::size_t kWorthCopying = 16;
-
-  // The word around a capital, stable characters included, decides about its small letter. A small letter may
-  // compose with the marks behind it although the capital does not.
-  Status Lower(std::string& out, std::size_t begin) const {
-    RETURN_IF_ERROR(MakeLowerCase(case_, out, begin));
-    if (form_ == NormalForm::kNone) return {};
-    std::string composed;
-    RETURN_IF_ERROR(AppendNormalForm(NormalForm::kNfc, std::string_view(out).substr(begin), composed));
-    out.replace(begin, std::string::npos, composed);
-    return {};
-  }
-
-  /// Bytes that stay as they are.
-  struct StableRun {
-    std::size_t joins;  // the last character, because the text behind may join it; `stop` if there is none
-    std::size_t stop;   // their end: the end of the line, or the first character that may change
-  };
-
-  /// Single spaces inside the line are stable.
-  StableRun StableRunAt(std::string_view line, std::size_t at) const {
-    std::size_t last = at;
-    while (at < line.size()) {
-      if (const std::size_t run = stable_.ThreeByteRunAt(line, at); run > 0) {
-        at += run;
-        last = at - 3;
-        continue;
-      }
-      const std::size_t size = stable_.MatchAt(line, at);
-      if (size == 0 || (collapse_ && line[at] == ' ' && line.substr(at + 1, 1) == " ")) return {last, at};
-      last = at;
-      at += size;
-    }
-    return {last, at};
-  }
-
-  /// Returns the next run that is worth copying, behind the character at `stop`, or the end of the line. The
-  /// run joins no text before it, and does not begin with a space, which may be one of several.
-  std::size_t WorthCopyingAt(std::string_view line, std::size_t stop) const {
-    std::size_t at = stop + Utf8Size(line[stop]);
-    for (std::size_t begin = at; at < line.size();) {
-      const std::size_t size = stable_.MatchAt(line, at);
-      const bool stays = size > 0 && !(collapse_ && begin == at && line[at] == ' ');
-      at += stays ? size : Utf8Size(line[at]);
-      if (!stays) begin = at;
-      if (at - begin >= kWorthCopying) return begin;
-    }
-    return line.size();
-  }
-
-  static void StripSpaces(std::string& out, std::size_t begin) {
-    if (out.size() > begin && out.back() == ' ') out.pop_back();
-    if (out.size() > begin && out[begin] == ' ') out.erase(begin, 1);
-  }
-
-  NormalForm form_;
-  Jamo jamo_;
-  LetterCase case_;
-  bool collapse_;
-  CodePointSet stable_;
-};
-
 class NormalizeWorker final : public Worker {
  public:
-  NormalizeWorker(const LineRule& rule, bool drop_empty) : rule_(rule), drop_empty_(drop_empty) {}
+  NormalizeWorker(const TextNormalizer& rule, bool drop_empty) : rule_(rule), drop_empty_(drop_empty) {}
 
   Status Apply(Batch& batch, std::uint32_t stage, StageCounts& counts) override {
     text_.Clear(), fields_.Clear(), kept_.clear();
@@ -172,7 +58,7 @@ class NormalizeWorker final : public Worker {
   }
 
  private:
-  // Treats each field as a line; returns the same as LineRule::Append.
+  // Treats each field as a line; returns the same as TextNormalizer::Append.
   Result<bool> AppendFields(std::string_view text, std::span<const std::uint32_t> ends, std::string& out) {
     const std::size_t row_begin = out.size();
     std::size_t begin = 0;
@@ -190,7 +76,7 @@ class NormalizeWorker final : public Worker {
     return changed;
   }
 
-  const LineRule& rule_;
+  const TextNormalizer& rule_;
   bool drop_empty_;
   bool empty_field_ = false;  // in the last row with fields
   U32ListColumn fields_;
@@ -200,14 +86,14 @@ class NormalizeWorker final : public Worker {
 
 class Normalize final : public Transform {
  public:
-  Normalize(LineRule rule, bool drop_empty) : rule_(std::move(rule)), drop_empty_(drop_empty) {}
+  Normalize(TextNormalizer rule, bool drop_empty) : rule_(std::move(rule)), drop_empty_(drop_empty) {}
 
   Result<std::unique_ptr<Worker>> NewWorker() const override {
     return std::make_unique<NormalizeWorker>(rule_, drop_empty_);
   }
 
  private:
-  LineRule rule_;
+  TextNormalizer rule_;
   bool drop_empty_;
 };
 
@@ -249,9 +135,10 @@ StageType NormalizeType() {
   };
   type.kind = TransformKind{.make = [](const StageContext& context) -> Result<std::unique_ptr<Transform>> {
     const Json& config = context.config;
-    LineRule rule(FormNamed(config["form"].AsString()),
-                  config[kKeepJamo].AsBool() ? Jamo::kKeep : Jamo::kCompose,
-                  CaseNamed(config["case"].AsString()), config["whitespace"].AsString() == "collapse");
+    TextNormalizer rule({.form = FormNamed(config["form"].AsString()),
+                         .jamo = config[kKeepJamo].AsBool() ? Jamo::kKeep : Jamo::kCompose,
+                         .letter_case = CaseNamed(config["case"].AsString()),
+                         .collapse = config["whitespace"].AsString() == "collapse"});
     return std::make_unique<Normalize>(std::move(rule), config["drop_empty"].AsBool(true));
   }};
   return type;

@@ -19,7 +19,7 @@ import sentencepiece  # noqa: E402
 import tiny_tokenizer  # noqa: E402
 from pipe_trainer import config as configs  # noqa: E402
 from pipe_trainer.data import sentencepiece_model  # noqa: E402
-from pipe_trainer.data.text import Text  # noqa: E402
+from pipe_trainer.data.text import Text, rules_of  # noqa: E402
 from pipe_trainer.export import export, gguf_tokenizer  # noqa: E402
 from pipe_trainer.model import model  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
@@ -51,7 +51,7 @@ class Exported(unittest.TestCase):
         info = {**tiny_tokenizer.INFO, "vocab_size": size}
         lineage = {"data": {"lineage": [{"type": "normalize", "config": {"form": form.lower()}}] if form else []}}
         export.write(params, config, {**info, "path": path}, {"lineage": lineage}, self.root / "export")
-        theirs, ours = AutoTokenizer.from_pretrained(self.root / "export"), Text(path, info, form)
+        theirs, ours = AutoTokenizer.from_pretrained(self.root / "export"), Text(path, info, rules_of(lineage))
         make = random.Random(1)
         made = ["".join(make.choice(CHARACTERS) for _ in range(make.randint(1, 30))) for _ in range(300)]
         for text in [*CHANGED, *made]:
@@ -82,7 +82,7 @@ class Exported(unittest.TestCase):
             self.assertIsNone(gguf_tokenizer.refusal(model))
             metadata = gguf_tokenizer.metadata_of(model, tiny_tokenizer.INFO, len(model.pieces) + 5)
             reader = gguf_ids.Reader({key.removeprefix("tokenizer.ggml."): value for key, (_, value) in metadata.items()})
-            ours, lost = Text(path, tiny_tokenizer.INFO, None), set(gguf_tokenizer.bytes_of(model))
+            ours, lost = Text(path, tiny_tokenizer.INFO), set(gguf_tokenizer.bytes_of(model))
             for text in [*CHANGED, *made]:
                 if kind == "unigram" and model.dummy_prefix and not model.squeeze and not all(
                         line == "" or line.strip(" ") for line in text.split("\n")):

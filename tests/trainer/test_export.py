@@ -15,6 +15,7 @@ import tensor_files
 import tiny_tokenizer
 from pipe_trainer import config as configs
 from pipe_trainer.data import sentencepiece_model
+from pipe_trainer.data.text import Rule
 from pipe_trainer.export import export, model_card, safetensors
 from pipe_trainer.model import model
 from pipe_trainer.objectives import registry
@@ -82,7 +83,7 @@ class ExportTest(unittest.TestCase):
         params = self.write(config)
         back, config_back, facts = export.read(self.place)
         self.assertEqual(config_back, config)
-        self.assertEqual(facts["form"], "NFKC")
+        self.assertEqual(facts["normalize"], [Rule("nfkc")._asdict()])
         self.assertEqual(facts["tokenizer"]["newline_id"], 4)
         for name in ("embed", "final_norm", "head"):
             ours = params[name]
@@ -114,12 +115,13 @@ class ExportTest(unittest.TestCase):
         """tests/oracle/export_tokenizer_test.py checks that transformers makes our ids with it."""
         self.write(config_of())
         whole = json.loads((self.place / "tokenizer.json").read_text(encoding="utf-8"))
-        self.assertEqual([step["type"] for step in whole["normalizer"]["normalizers"]], ["NFKC", "Replace"])
+        self.assertEqual([step["type"] for step in whole["normalizer"]["normalizers"]], ["NFKC", "Replace", "Strip", "Replace"])
         self.assertEqual((whole["model"]["type"], whole["model"]["byte_fallback"], whole["model"]["unk_id"]),
                          ("Unigram", True, 3))
         self.assertEqual([(token["content"], token["special"]) for token in whole["added_tokens"]],
                          [("<pad>", True), ("<s>", True), ("</s>", True), ("<unk>", True), ("\n", False)])
-        self.assertIn("brings a prompt to NFKC", (self.place / "README.md").read_text(encoding="utf-8"))
+        self.assertIn("brings a prompt to the form of the corpus (NFKC, single spaces)",
+                      (self.place / "README.md").read_text(encoding="utf-8"))
 
     def test_damaged_tokenizers_never_crash(self):
         whole, make = tiny_tokenizer.path().read_bytes(), np.random.default_rng(0)
@@ -133,8 +135,8 @@ class ExportTest(unittest.TestCase):
                 pass
 
     def test_a_card_names_who_normalises_where_there_is_no_tokenizer_json(self):
-        card = model_card.text(config_of(), tiny_tokenizer.INFO, {"form": "NFKC", "tokenizer_json": False})
-        self.assertIn("Bring a prompt to NFKC first", card)
+        card = model_card.text(config_of(), tiny_tokenizer.INFO, {"rules": (Rule("nfkc"),), "tokenizer_json": False})
+        self.assertIn("Bring a prompt to the form of the corpus first (NFKC, single spaces)", card)
         few = [{**FACTS["baselines"][0], "train_targets": 10, "train_targets_of": 2000}]
         self.assertIn("counted on 10 of 2,000 training targets",
                       model_card.text(config_of(), tiny_tokenizer.INFO, {**FACTS, "baselines": few}))

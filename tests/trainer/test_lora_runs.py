@@ -9,7 +9,7 @@ import session  # noqa: F401
 from test_initial import write_export
 from test_two_processes import free_port
 
-from pipe_trainer.data.text import Text
+from pipe_trainer.data.text import Text, rules_of_export
 from pipe_trainer.eval.generation import continuation
 from pipe_trainer.export import export
 
@@ -35,7 +35,7 @@ class WholeRuns(runs.WithTokenizer):
         # The export is the model that was evaluated and sampled from: without a rate it stays.
         told = whole.result()["samples"][0]
         params, shape, facts = export.read(whole.run_dir / "export")
-        text = Text(whole.run_dir / "export/tokenizer.model", facts["tokenizer"], facts.get("form"))
+        text = Text(whole.run_dir / "export/tokenizer.model", facts["tokenizer"], rules_of_export(facts))
         self.assertEqual(continuation(params, shape, text, told["prompt"], 64, temperature=0.0), told["text"])
         third = self.run_here("third", steps=1, init_from=str(whole.run_dir), export=True, config={
             **plain, "optimizer": {"lr": 1e-12}, "lora": {"rank": 2}, "export": {"int8": True}})

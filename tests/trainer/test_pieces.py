@@ -13,6 +13,7 @@ import piece_models
 import tiny_tokenizer
 from pipe_trainer import exits
 from pipe_trainer.data import pieces, sentencepiece_model
+from pipe_trainer.data.text import Rule
 
 
 class PiecesTest(unittest.TestCase):
@@ -30,6 +31,15 @@ class PiecesTest(unittest.TestCase):
         for line in ("", "猫が鳴く。", "  two  spaces ", "Ω\u3000\0x", "🐈" * 3000):
             self.assertEqual(tokenizer.decode(tokenizer.encode(line)), line)
         self.assertEqual(tokenizer.encode("Ω"), [5 + byte for byte in "Ω".encode()])
+
+    def test_lines_change_by_the_rules_one_after_the_other(self):
+        plain = pieces.Pieces(tiny_tokenizer.path())
+        for rules, line, becomes in (
+                ([Rule("nfkc")], "ｆｉｌｅ　 ①\x00", "file 1"), ([Rule("nfkc", whitespace="keep")], "ｆ　ｇ", "f g"),
+                ([Rule("nfkc", None, True)], "ㅋㅋㅠ", "ㅋㅋㅠ"), ([Rule("nfkc")], "ㅋㅠ", "큐"),
+                ([Rule("none", "lower_ascii")], "ÀNHK", "Ànhk"), ([Rule("none", "lower")], "ÀΑΣ", "àας"),
+                ([Rule("none", whitespace="keep"), Rule("nmt_nfkc", "lower")], "～\u200bＮＨＫ\x02", "～ nhk"), ([], "Ａ", "Ａ")):
+            self.assertEqual(pieces.Pieces(tiny_tokenizer.path(), rules).encode(line), plain.encode(becomes), (rules, line))
 
     def test_text_longer_than_foreseen_is_read_whole(self):
         letter = "x" * 3000  # one id with many bytes

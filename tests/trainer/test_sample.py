@@ -13,7 +13,7 @@ import places  # noqa: F401
 import tiny_tokenizer
 from pipe_trainer import config as configs
 from pipe_trainer import sample
-from pipe_trainer.data.text import Text, form_of
+from pipe_trainer.data.text import Rule, Text, rules_of, rules_of_export
 from pipe_trainer.eval import generation
 from pipe_trainer.eval.decoding import pick
 from pipe_trainer.export import export
@@ -123,10 +123,31 @@ class TextTest(unittest.TestCase):
         self.assertEqual(text.text_of(ids[1:]), "猫\n犬")
 
     def test_prompts_take_the_form_of_the_corpus(self):
-        lineage = {"data": {"lineage": [{"type": "normalize", "config": {"form": "nfkc"}}]}}
-        self.assertEqual((form_of(lineage), form_of({}), form_of(None)), ("NFKC", None, None))
-        text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO, form_of(lineage))
-        self.assertEqual(text.prompt_ids("ｆｉｌｅ"), text.prompt_ids("file"))
+        text = Text(tiny_tokenizer.path(), tiny_tokenizer.INFO, [Rule("nfkc", "lower_ascii"), Rule("nfc")])
+        self.assertEqual(text.prompt_ids("ｆＩle　 x"), text.prompt_ids("file x"))
+
+    def test_rules_are_those_of_the_stages_before_the_rows(self):
+        def of(*stages):
+            return rules_of({"data": {"lineage": list(stages)}})
+
+        def stage(**config):
+            return {"type": "normalize", "config": config}
+
+        def mix(*corpora):
+            return {"type": "mix", "ports": [{"name": str(at), "lineage": list(part)} for at, part in enumerate(corpora)]}
+        lower = stage(form="nmt_nfkc", case="lower_ascii", keep_jamo=True, whitespace="keep")
+        told = Rule("nmt_nfkc", "lower_ascii", True, "keep")
+        self.assertEqual((rules_of(None), rules_of({}), of({"type": "filter"})), ((), (), ()))
+        self.assertEqual(of(stage(), {"type": "filter", "config": {"form": "nfc"}}, lower), (Rule(), told))
+        self.assertEqual(of(mix([lower, {"type": "split"}], [lower]), stage(form="nfc")), (told, Rule("nfc")))
+        self.assertIsNone(of(mix([lower], [stage()]), stage(form="nfc")))
+        self.assertEqual(of({"type": "encode", "ports": [{"name": "tokenizer", "lineage": [lower]}]}), ())
+
+    def test_exports_of_earlier_versions_name_the_form_alone(self):
+        self.assertEqual(rules_of_export({"form": "NFKC"}), (Rule("nfkc", whitespace="keep"),))
+        self.assertEqual((rules_of_export({"form": None}), rules_of_export({})), ((), ()))
+        told = (Rule("nfc"), Rule("none", "lower"))
+        self.assertEqual(rules_of_export({"normalize": [rule._asdict() for rule in told]}), told)
 
 
 class CommandTest(unittest.TestCase):

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "text/sentencepiece/sentencepiece_handle.h"
+#include "text/text_normalizer.h"
 
 struct pipe_pieces {
+  std::vector<pipeline::TextNormalizer> rules;
   std::unique_ptr<const pipeline::SentencePieceEncoder> encoder;
 };
 
@@ -40,14 +42,24 @@ extern "C" {
 
 std::uint32_t pipe_pieces_abi(void) { return PIPE_PIECES_ABI; }
 
-pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, char* error, std::size_t error_bytes) {
+pipe_pieces* pipe_pieces_open(const char* model, std::size_t bytes, const pipe_pieces_rule* rules,
+                              std::size_t count, char* error, std::size_t error_bytes) {
   Say("memory is full", error, error_bytes);
   return Guarded<pipe_pieces*>(nullptr, [&]() -> pipe_pieces* {
     auto encoder = pipeline::SentencePieceEncoder::Load(
         {model, bytes}, pipeline::SentencePieceEncoder::Engine::kOwn, pipeline::SpaceMarks::kBytes);
-    if (encoder.ok()) return new pipe_pieces{std::move(encoder).value()};
-    Say(encoder.status().message(), error, error_bytes);
-    return nullptr;
+    if (!encoder.ok()) {
+      Say(encoder.status().message(), error, error_bytes);
+      return nullptr;
+    }
+    std::vector<pipeline::TextNormalizer> made;
+    for (const pipe_pieces_rule& rule : std::span(rules, count))
+      made.emplace_back(
+          pipeline::TextForm{.form = pipeline::FormNamed(rule.form),
+                             .jamo = rule.keep_jamo != 0 ? pipeline::Jamo::kKeep : pipeline::Jamo::kCompose,
+                             .letter_case = pipeline::CaseNamed(rule.letter_case),
+                             .collapse = rule.collapse != 0});
+    return new pipe_pieces{std::move(made), std::move(encoder).value()};
   });
 }
 
@@ -56,9 +68,15 @@ void pipe_pieces_close(pipe_pieces* pieces) { delete pieces; }
 std::int64_t pipe_pieces_encode(const pipe_pieces* pieces, const char* line, std::size_t bytes,
                                 std::uint32_t* ids, std::size_t room) {
   return Guarded(kRefused, [&] {
+    std::string text(line, bytes);
+    for (const pipeline::TextNormalizer& rule : pieces->rules) {
+      std::string changed;
+      if (!rule.Append(text, changed).ok()) return kRefused;
+      text = std::move(changed);
+    }
     pipeline::SentencePieceEncoder::Scratch scratch;
     std::vector<std::uint32_t> found, ends;
-    if (!pieces->encoder->Encode({line, bytes}, scratch, found, ends).ok()) return kRefused;
+    if (!pieces->encoder->Encode(text, scratch, found, ends).ok()) return kRefused;
     std::copy_n(found.begin(), std::min(room, found.size()), ids);
     return static_cast<std::int64_t>(found.size());
   });

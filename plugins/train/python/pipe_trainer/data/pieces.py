@@ -1,7 +1,7 @@
 """Converts text to ids and back: libpipe_pieces by ctypes (pieces/pipe_pieces.h).
 
-The library contains the SentencePiece of the stage `encode`. A wheel would not do: SentencePiece 0.1 has wheels only up
-to Python 3.11, and 0.2 decides otherwise between segmentations of equal score.
+The library contains the rules of the stage `normalize` and the SentencePiece of the stage `encode`. A wheel would not
+do: SentencePiece 0.1 has wheels only up to Python 3.11, and 0.2 decides otherwise between segmentations of equal score.
 """
 
 import ctypes
@@ -10,9 +10,15 @@ from pathlib import Path
 from ..exits import ENVIRONMENT, Ended
 from .libraries import beside
 
-ABI = 1
+ABI = 2
 LIBRARY = "libpipe_pieces.so"
 ERROR_BYTES = 512
+
+
+class NativeRule(ctypes.Structure):
+    """`pipe_pieces_rule`."""
+    _fields_ = [("form", ctypes.c_char_p), ("letter_case", ctypes.c_char_p), ("keep_jamo", ctypes.c_int32),
+                ("collapse", ctypes.c_int32)]
 
 
 def load():
@@ -27,7 +33,7 @@ def load():
     if found != ABI:
         raise Ended(ENVIRONMENT, f"{path}: has version {found}, and this trainer wants {ABI}; build pipe again")
     handle, size = ctypes.c_void_p, ctypes.c_size_t
-    library.pipe_pieces_open.argtypes = [ctypes.c_char_p, size, ctypes.c_char_p, size]
+    library.pipe_pieces_open.argtypes = [ctypes.c_char_p, size, ctypes.POINTER(NativeRule), size, ctypes.c_char_p, size]
     library.pipe_pieces_open.restype = handle
     library.pipe_pieces_close.argtypes = [handle]
     library.pipe_pieces_close.restype = None
@@ -38,12 +44,16 @@ def load():
 
 
 class Pieces:
-    """Converts text to ids and back. Raises RuntimeError for a model or an id that the library refuses."""
+    """Converts text to ids and back. Raises RuntimeError for a model or an id that the library refuses. `rules`: of
+    text.Rule, by which a line changes before it becomes ids."""
 
-    def __init__(self, model_path):
+    def __init__(self, model_path, rules=()):
         self._library = load()
         model, error = Path(model_path).read_bytes(), ctypes.create_string_buffer(ERROR_BYTES)
-        self._handle = self._library.pipe_pieces_open(model, len(model), error, ERROR_BYTES)
+        native = (NativeRule * len(rules))(*[
+            NativeRule(rule.form.encode(), (rule.case or "").encode(), rule.keep_jamo, rule.whitespace == "collapse")
+            for rule in rules])
+        self._handle = self._library.pipe_pieces_open(model, len(model), native, len(rules), error, ERROR_BYTES)
         if not self._handle:
             raise RuntimeError(f"{model_path}: {error.value.decode(errors='replace')}")
 

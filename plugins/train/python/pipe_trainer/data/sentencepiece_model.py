@@ -25,6 +25,7 @@ class Model:
     squeeze: bool    # removes spaces at the ends, and all but one in a row
     escape: bool     # writes a space as ▁
     suffix: bool = False  # writes it behind a word
+    rule: str = ""        # the name of its normaliser
 
 
 def read(data):
@@ -39,7 +40,7 @@ def read(data):
                 pieces.append((piece[1].decode("utf-8"), score, piece.get(3, NORMAL)))
         return Model(pieces, trainer.get(3, UNIGRAM), bool(trainer.get(35, 0)), normalizer.get(2, b""),
                      bool(normalizer.get(3, 1)), bool(normalizer.get(4, 1)), bool(normalizer.get(5, 1)),
-                     bool(trainer.get(24, 0)))
+                     bool(trainer.get(24, 0)), normalizer.get(1, b"").decode("utf-8", "replace"))
     except (IndexError, KeyError, ValueError, AttributeError, TypeError, struct.error) as error:
         raise BadModel(f"no model of SentencePiece: {error}") from None
 

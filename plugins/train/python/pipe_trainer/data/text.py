@@ -1,33 +1,62 @@
-"""Converts text to ids and back, as the pipeline does (stages/tokenizer/encode.md, stages/export/packed/packed.md)."""
+"""Converts text to ids and back, as the pipeline does (stages/lines/normalize.md, stages/tokenizer/encode.md,
+stages/export/packed/packed.md)."""
 
-import unicodedata
+from typing import NamedTuple
 
 from .pieces import Pieces
 
-FORMS = {"nfkc": "NFKC", "nfc": "NFC"}
+
+class Rule(NamedTuple):
+    """A stage `normalize` of the corpus, by the values of its keys: stages/lines/normalize.md."""
+    form: str = "nfkc"
+    case: str | None = None
+    keep_jamo: bool = False
+    whitespace: str = "collapse"
+
+    def said(self):
+        """Returns the rule in the words of a card."""
+        letters = {"lower": ", small letters", "lower_ascii": ", small letters for A to Z"}.get(self.case, "")
+        space = ", single spaces" if self.whitespace == "collapse" else ""
+        jamo = " that keeps compatibility jamo" if self.keep_jamo else ""
+        return ("the characters as they are" if self.form == "none" else self.form.upper()) + jamo + letters + space
 
 
-def form_of(lineage):
-    """Returns the Unicode form that the stage `normalize` gave the corpus; None if no such stage is known."""
-    stages = (lineage or {}).get("data", {}).get("lineage", [])
-    forms = [stage.get("config", {}).get("form", "nfkc") for stage in stages
-             if stage.get("type") == "normalize"]
-    return FORMS.get(forms[-1]) if forms else None
+def rules_of(lineage):
+    """Returns the Rules by which the lines became those of the rows, in their order. None: the corpora of a `mix` have
+    different ones."""
+    return rules_in((lineage or {}).get("data", {}).get("lineage", ()))
+
+
+def rules_in(stages):
+    rules = ()
+    for stage in stages:
+        config = stage.get("config", {})
+        if stage.get("type") == "mix":
+            found = {rules_in(port.get("lineage", ())) for port in stage.get("ports", ())}
+            rules = found.pop() if len(found) == 1 else None if found else ()
+        elif stage.get("type") == "normalize" and rules is not None:
+            rules += (Rule(**{key: config[key] for key in Rule._fields if config.get(key) is not None}),)
+    return rules
+
+
+def rules_of_export(facts):
+    """Returns the Rules of an export by its pipe.json; those of earlier versions name the form alone."""
+    if "normalize" in facts:
+        return tuple(Rule(**rule) for rule in facts["normalize"])
+    return (Rule(facts["form"].lower(), whitespace="keep"),) if facts.get("form") else ()
 
 
 class Text:
-    """`info`: the ids of packed.json (`eos_id`, `newline_id`, …); -1: the tokenizer lacks it."""
+    """`info`: the ids of packed.json (`eos_id`, `newline_id`, …); -1: the tokenizer lacks it. `rules`: Rules of the
+    corpus."""
 
-    def __init__(self, model_path, info, form=None):
-        self._model = Pieces(model_path)
-        self._form = form
+    def __init__(self, model_path, info, rules=()):
+        self._model = Pieces(model_path, rules)
         self.eos, self.newline = info["eos_id"], info["newline_id"]
 
     def prompt_ids(self, text):
         """Returns the ids of the beginning of a document: eos, then the lines, with a line end behind each but the
         last."""
-        if self._form:
-            text = unicodedata.normalize(self._form, text)
         ids = [self.eos]
         for number, line in enumerate(text.split("\n")):
             if number:

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..data.text import Text, form_of
+from ..data.text import Text, rules_of
 from .decoding import go_on
 
 
@@ -49,7 +49,7 @@ class Samples:
     def __init__(self, setup, events, fit):
         self._job, self._config, self._events, self._fit = setup.job, setup.config, events, fit
         self._compute = setup.compute
-        self._text = (Text(setup.rows.model_path, setup.rows.tokenizer, form_of(setup.job.lineage))
+        self._text = (Text(setup.rows.model_path, setup.rows.tokenizer, rules_of(setup.job.lineage) or ())
                       if self._job.prompts else None)
         self.latest = []
 

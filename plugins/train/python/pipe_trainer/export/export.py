@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 
 from ..data import sentencepiece_model
-from ..data.text import form_of
+from ..data.text import rules_of
 from ..model import families
 from . import leaner, model_card, safetensors, tokenizer_json
 from .bert_form import Bert
@@ -63,8 +63,8 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
     marks = [(number, pieces(number) if number < ids["vocab_size"] else name) for number, name in marks]
     mask = marks[0][1] if marks and config.family == "bert" else None
     settings, special = tokenizer_files(ids, pieces, config.seq_len, mask)
-    unicode_form = form_of(facts.get("lineage"))
-    whole = tokenizer_json.document(model_bytes, ids, unicode_form)
+    rules = rules_of(facts.get("lineage"))
+    whole = tokenizer_json.document(model_bytes, ids, rules or ())
     for number, name in marks if whole else ():
         tokenizer_json.add_special(whole, number, name)
     if whole is None:  # only SentencePiece itself reads it
@@ -75,7 +75,8 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
         **({"generation_config.json": generation} if families.of(config).causal else {}),
         "tokenizer_config.json": settings,
         "special_tokens_map.json": special,
-        FACTS: {"tokenizer": ids, "form": unicode_form, **({} if mask is None else {"mask_id": marks[0][0]}),
+        FACTS: {"tokenizer": ids, "normalize": [rule._asdict() for rule in rules or ()],
+                **({} if mask is None else {"mask_id": marks[0][0]}),
                 **({} if named is None else {"labels": named.facts()}),
                 **({} if "config" not in facts else {"objective": facts["config"]["objective"]})},
         **({"tokenizer.json": whole} if whole else {}),
@@ -90,7 +91,7 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
         leaner.write(part / file, kind, tensors, config, ids, model, facts.get("name", "model"))
     rows = [{**row, "bytes_of_file": (part / (row["file"] or WEIGHTS)).stat().st_size}
             for row in facts.get("leaner", ())]
-    card = model_card.text(config, ids, {**facts, "form": unicode_form, "tokenizer_json": bool(whole), "leaner": rows})
+    card = model_card.text(config, ids, {**facts, "rules": rules, "tokenizer_json": bool(whole), "leaner": rows})
     (part / "README.md").write_text(card, encoding="utf-8")
     replace(part, directory)
     return rows

@@ -18,7 +18,7 @@ def text(config, tokenizer, facts):
     (resolved), `evaluation` (from evaluate.score), `baselines` (from baselines.compute), `lineage` (from the job),
     `weights` (whether only targets of weight 1 were trained on), `init_from` (the end of the path of the model that the
     training began with), `adapters` (of resume.adapters_of, with the number of their `params`), `samples` (with
-    `prompt` and `text`), `form` (the Unicode form of the corpus), `tokenizer_json` (whether the export has one),
+    `prompt` and `text`), `rules` (of text.rules_of), `tokenizer_json` (whether the export has one),
     `leaner` (rows of costs.measured, with `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never
     makes of text)."""
     told = facts.get("config", {}).get("objective")
@@ -128,8 +128,8 @@ def leaner(answering, facts):
                  "`NAME.scale`, one for each of its rows; all other tensors are as in `model.safetensors`.")
     if any(str(row["file"]).endswith(".gguf") for row in rows):
         said += " The `.gguf` files are for llama.cpp: `llama-completion -m FILE -p \"...\"`."
-        if facts.get("form"):
-            said += f" Bring a prompt to {facts['form']} first: llama.cpp does not."
+        if facts.get("rules"):
+            said += f" Bring a prompt to the form of the corpus first ({form_of(facts)}): llama.cpp does not."
         if facts.get("bytes_of_rows") is not None:
             said += (f" Where a character has no piece, llama.cpp reads the unknown id, and training saw the bytes of "
                      f"the character: {facts['bytes_of_rows']:.2%} of the ids of the validation rows are such bytes.")
@@ -138,16 +138,24 @@ def leaner(answering, facts):
 
 def normalised(facts):
     """Returns the sentences about bringing a prompt to the form of the corpus."""
-    if facts.get("tokenizer_json"):
-        first = f"brings a prompt to {facts['form']}, the form of the corpus, and then" if facts.get("form") else ""
-        said = (f" `tokenizer.json` {first} makes the ids that training saw, but where two ways to cut a text are "
-                f"equally likely.")
-        other = " Who takes `tokenizer.model` instead brings the text to that form first." if first else ""
-        return said.replace("  ", " ") + other
-    if "tokenizer_json" in facts:
-        form = f"Bring a prompt to {facts['form']} first: nothing here does. " if facts.get("form") else ""
-        return f" {form}transformers does not know this kind of tokenizer: make ids with `sentencepiece`."
-    return ""
+    if "tokenizer_json" not in facts:
+        return ""
+    if facts.get("rules", ()) is None:
+        return (" The corpora of the mixture had different rules of `normalize`: bring a prompt to the form of its own "
+                "corpus first.")
+    form = form_of(facts)
+    if not facts["tokenizer_json"]:
+        first = f" Bring a prompt to the form of the corpus first ({form}): nothing here does." if form else ""
+        return f"{first} transformers does not know this kind of tokenizer: make ids with `sentencepiece`."
+    first = f" brings a prompt to the form of the corpus ({form}), and then" if form else ""
+    other = " Who takes `tokenizer.model` instead brings the text to that form first." if form else ""
+    return (f" `tokenizer.json`{first} makes the ids that training saw, but where two ways to cut a text are equally "
+            f"likely, and where a text has the character `▁`.{other}")
+
+
+def form_of(facts):
+    """Returns the rules of the corpus in words; "" where there are none."""
+    return "; then ".join(rule.said() for rule in facts.get("rules") or ())
 
 
 def use(learned, tokenizer, facts):

@@ -17,8 +17,8 @@ class Finished(NamedTuple):
     labels: object  # labels.Labels or number_labels.Numbers that the model answers with, or None
 
     def text(self):
-        from ..data.text import Text
-        return Text(self.place / "tokenizer.model", self.facts["tokenizer"], self.facts.get("form"))
+        from ..data.text import Text, rules_of_export
+        return Text(self.place / "tokenizer.model", self.facts["tokenizer"], rules_of_export(self.facts))
 
     def config(self):
         """Returns a config with the model and its objective. Exports of earlier versions do not name it."""

@@ -11,7 +11,7 @@ from ..checkpoints.resume import adapters_of
 from ..config import Export, as_dict
 from ..data import sentencepiece_model
 from ..data.blocks import Blocks
-from ..data.text import Text
+from ..data.text import Text, rules_of
 from ..eval.generation import Samples
 from ..eval.held_out import HeldOut
 from ..exits import Ended
@@ -39,6 +39,10 @@ def run(job, events, stop):
                 reader=setup.rows.reader, config=whole, fit=setup.fit)
     if setup.lack:
         events.emit("warn", text=setup.lack)
+    if (job.prompts or job.export) and rules_of(job.lineage) is None:
+        events.emit("warn", text="the corpora of the mix have different keys of `normalize`: prompts, `pipe sample`, "
+                                 "`predict` and the tokenizer of the export change no text; give them a text in the "
+                                 "form of its corpus")
     job.run_dir.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:
