@@ -8,6 +8,7 @@
 #include "base/enumeration.h"
 #include "base/str.h"
 #include "cli/report/run_facts.h"
+#include "cli/terminal/command_line.h"
 #include "cli/terminal/standard_output.h"
 #include "dag/books/manifest.h"
 #include "dag/pipeline_file/stage_type.h"
