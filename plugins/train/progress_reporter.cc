@@ -27,6 +27,11 @@ std::string Number(double value, int digits) {
   return text.data();
 }
 
+/// A loss; "nan" where the event has none.
+std::string Loss(const Json& value, int digits) {
+  return value.is_number() ? Number(value.AsDouble(), digits) : "nan";
+}
+
 /// A number of any size, in four figures.
 std::string Figures(double value) {
   std::array<char, 64> text = {};
@@ -150,16 +155,16 @@ void ProgressReporter::Move(std::int64_t step, std::string_view text) {
 void ProgressReporter::Priced(const Json& event) {
   std::string text =
       StrCat(Readable(event["file"].AsString(), 40), " (", Readable(event["weights"].AsString(), 80),
-             "): loss ", Number(event["loss"].AsDouble(), 4));
+             "): loss ", Loss(event["loss"], 4));
   if (event["bits_per_char"].is_number())
     text += StrCat(", ", Number(event["bits_per_char"].AsDouble(), 4), " bits per character");
-  Note(StrCat(text, "; as trained ", Number(event["trained"].AsDouble(), 4)));
+  Note(StrCat(text, "; as trained ", Loss(event["trained"], 4)));
 }
 
 void ProgressReporter::Evaluated(const Json& event) {
   std::string text =
       StrCat("step ", event["step"].AsInt(), ": ", Readable(event["split"].AsString("validation"), 40),
-             " loss ", Number(event["loss"].AsDouble(), 3));
+             " loss ", Loss(event["loss"], 3));
   if (event["bits_per_char"].is_number()) {
     text += StrCat(", ", Number(event["bits_per_char"].AsDouble(), 3), " bits per character");
     if (bigram_ > 0) text += StrCat(" (bigram ", Number(bigram_, 3), ")");

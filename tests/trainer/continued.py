@@ -70,8 +70,7 @@ def trained(job_, rows, losses=None, stop_at=None):
     try:
         loop.begin()
         loop.run()
-        if loop.evaluated is None:
-            loop.evaluate()
+        loop.settle()
     finally:
         loop.checkpoints.abandon()
     return loop

@@ -14,6 +14,10 @@ import numpy as np
 from pipe_trainer import exits
 from pipe_trainer.config import Guard
 from pipe_trainer.optim import guard, step
+from pipe_trainer.run import events as told
+from pipe_trainer.run.loop import Loop
+from pipe_trainer.run.setup import prepare
+from pipe_trainer.run.signals import Stop
 
 BAD = 60  # a row that begins with it is harmful
 GUARD = {"window": 8, "max_skips": 2, "max_rewinds": 1}
@@ -85,6 +89,53 @@ class Guards(unittest.TestCase):
             self.train(range(3, 40), float("nan"))
         self.assertEqual(ended.exception.code, exits.DIVERGED)
         self.assertIn("config.optimizer.lr", str(ended.exception))
+
+    def begun(self, place, config, **job):
+        """Returns a loop that has restored its newest checkpoint."""
+        setup = prepare(session.small_job(place, config, **job), rows_with([], 64), rows_with([], 64))
+        loop = Loop(setup, session.Recorder(), told.Clock(), Stop(), lambda params: {"loss": 0.0})
+        self.addCleanup(loop.checkpoints.close)
+        loop.begin()
+        return loop
+
+    def test_weights_that_are_not_finite_are_not_saved(self):
+        class Poisoned(Loop):
+            def _take(self, batch):
+                super()._take(batch)
+                if self.done == 7 and not self.rewinds:
+                    self.state = {**self.state, "params": jax.tree.map(lambda leaf: leaf * jnp.nan, self.state["params"])}
+
+        events, config = session.Recorder(), {"guard": GUARD}
+        job = session.small_job(self.place, config, steps=12, checkpoint_every=2)
+        loop = session.trained(job, rows_with([], 64), events, loop_type=Poisoned)
+        self.assertEqual([(event["from"], event["to"]) for event in events.of("rewind")], [(8, 6)])
+        self.assertEqual([event["text"] for event in events.of("warn") if "left out" not in event["text"]],
+                         ["step 8: its weights are not finite"])
+        self.assertEqual((loop.done, self.begun(self.place, config, steps=12).done), (12, 12))
+        self.assertTrue(np.isfinite(session.flat(loop.state)).all())
+
+    def test_while_updates_are_left_out_nothing_is_saved(self):
+        events = self.train([11, 12], float("nan"), checkpoint_every=2)[1]
+        saved = [event["step"] for event in events.of("ckpt_begin")]
+        self.assertEqual(saved, [2, 4, 6, 8, 10, 14, 16, 18, 20, 22, 24])
+
+    def test_a_checkpoint_from_which_no_update_is_taken_is_left(self):
+        """The rows behind step 10 are harmful whatever the checkpoint; those behind step 5 are only behind step 10."""
+        with self.assertRaises(exits.Ended):
+            self.train(range(11, 64), float("nan"), checkpoint_every=5)
+        kept, = self.place.glob("*/checkpoints")
+        self.assertEqual(sorted(int(path.name) for path in kept.iterdir() if path.name.isdecimal()), [5])
+
+    def test_a_checkpoint_of_an_earlier_version_with_broken_weights_is_passed_over(self):
+        place, config = self.place / "run", {"guard": GUARD}
+        loop = session.trained(session.small_job(place, config, steps=6, checkpoint_every=3), rows_with([], 64))
+        state = {**loop.state, "params": jax.tree.map(lambda leaf: leaf * jnp.nan, loop.state["params"])}
+        again = self.begun(place, config, steps=12)
+        again.checkpoints.save(9, state, again.checkpoints.facts(6), lambda step: None)
+        again.checkpoints.wait()
+        later = self.begun(place, config, steps=12)
+        self.assertEqual((later.done, [event["text"].split(": ")[1] for event in later.events.of("warn")]),
+                         (6, ["its weights are not finite; going back to the one before"]))
 
     def taken(self, clip, norms):
         """For each norm of a gradient: whether the step was taken, with a steady loss."""

@@ -34,9 +34,24 @@ class Best(Runs):
         self.assertEqual(kept(self.place / "run"), {10: []})
         self.assertEqual((loop.selection.best["step"], loop.take_best()), (2, 10))
 
-    def test_what_is_not_finite_is_never_the_best(self):
-        self.train(losses={2: float("nan"), 4: float("inf"), 6: 9, 8: float("nan"), 10: float("nan")}, **self.EVERY)
-        self.assertEqual(kept(self.place / "run"), {6: ["best"], 10: []})
+    def test_an_evaluation_that_is_no_number_sends_the_run_back(self):
+        class Once(dict):
+            def get(self, step, default):
+                return self.pop(step, default)
+        for bad in (float("nan"), float("inf")):
+            place = f"run-{bad}"
+            loop = self.train(place, losses=Once({6: bad}), **{**self.EVERY, "checkpoint_every": 2, "keep_checkpoints": 2})
+            self.assertEqual([(event["from"], event["to"]) for event in loop.events.of("rewind")], [(6, 4)])
+            self.assertIn(f"step 6: its validation loss is {bad}", [event["text"] for event in loop.events.of("warn")])
+            self.assertEqual((loop.done, loop.evaluated["loss"], loop.selection.best["step"]), (10, 10, 2))
+            self.assertNotIn("null", (self.place / place / "best.json").read_text())
+
+    def test_evaluations_that_stay_no_numbers_end_it_with_the_last_good_checkpoint(self):
+        with self.assertRaises(exits.Ended) as ended:
+            self.train(losses={step: float("nan") for step in (6, 8, 10)}, **{**self.EVERY, "checkpoint_every": 2, "keep_checkpoints": 2})
+        self.assertEqual(ended.exception.code, exits.DIVERGED)
+        self.assertIn("step 6: diverged: its validation loss is nan", str(ended.exception))
+        self.assertEqual(max(kept(self.place / "run")), 4)
 
     def test_a_damaged_best_is_not_taken(self):
         loop = self.train(losses={4: 1}, **self.EVERY)

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from .atomic import write_text
+from .atomic import finite, write_text
 from .data import sentencepiece_model
 from .exits import BAD_DATA, Ended
 from .run import finished
@@ -122,7 +122,7 @@ def main(argv):
     def work():
         scores = scores_of(options)
         if options.json:
-            write_text(options.json, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
+            write_text(options.json, json.dumps(finite(scores), indent=1, ensure_ascii=False) + "\n")
         sys.stdout.reconfigure(encoding="utf-8")
         print(text_of(scores))
     return finished.reported("pipe_trainer.score", work)

@@ -67,7 +67,8 @@ class Best:
         self.scores = read_json(path)
 
     def note(self, number, scores):
-        if self.scores is None or judged(scores, self._metric) < judged(self.scores, self._metric):
+        value = judged(scores, self._metric)
+        if math.isfinite(value) and (self.scores is None or not value >= judged(self.scores, self._metric)):
             self.write({"step": number, **scores})
 
     def write(self, scores):

@@ -18,6 +18,7 @@ from ..exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
 from ..model import model
 from ..model.regularizers import evaluated
 from ..optim import optim, step
+from ..processes import agreed
 from .programs import Programs
 from .throughput import Throughput, flops_per_token
 
@@ -48,7 +49,9 @@ class Loop:
         self.consumed = 0    # samples: the only state of the data
         self.rewinds, self.rate_scale = 0, 1.0
         self.evaluated = None  # the newest scores, with their step
-        self._diverging = False
+        self._diverging = ""   # why it goes back; empty: it does not
+        self._back_at = None   # step of the checkpoint to which it went back
+        self._updated = False  # whether an update was taken since the newest checkpoint
         self._saved = None   # step of the newest checkpoint
         self._save_by = math.inf  # time of the first checkpoint of this attempt
         self._unread = None  # the Report of the last step
@@ -120,8 +123,13 @@ class Loop:
             if earlier is not None:
                 passed.append(step)
             return earlier
-        return ckpt.latest_good(self.checkpoints, self.programs.like,
-                                lambda where, facts: check(self.setup, where, facts), self._warn, instead)
+        while found := ckpt.latest_good(self.checkpoints, self.programs.like,
+                                        lambda where, facts: check(self.setup, where, facts), self._warn, instead):
+            if self.position.hosts > 1 or self.programs.finite(found[1]):  # several hosts agreed on the step
+                break
+            self._warn(f"{self.checkpoints.path(found[0])}: its weights are not finite; going back to the one before")
+            self._forget(found[0])
+        return found
 
     def _warn(self, text):
         self.events.emit("warn", text=text)
@@ -138,6 +146,8 @@ class Loop:
             return
         if self.selection.missed(self.done, self._evaluates()) and self._saved == self.done:
             self.evaluate()
+            if self._diverging:
+                self._go_back()
             if self.over:
                 return
         if self.asked:
@@ -159,12 +169,13 @@ class Loop:
             if self._due() or self.asked or first:
                 wish = max(wish, self._observe(self._unread), STOP if self.asked else GO_ON)
                 self._unread = None
+            if not self._diverging:
+                if wish == STOP and self.done < self.job.steps:
+                    self._preempt()
+                elif self._due() or first:
+                    self._between(first)
             if self._diverging:
                 batch = self._rewind()
-            elif wish == STOP and self.done < self.job.steps:
-                self._preempt()
-            elif self._due() or first:
-                self._between(first)
         self.clock.become("init")
 
     def _wish(self):
@@ -202,7 +213,11 @@ class Loop:
         if values["skipped"]:
             self.events.emit("warn", text=f"step {number}: left out, its loss is {values['loss']:.4g} and its gradient "
                                           f"{values['grad_norm']:.4g}; {values['skips']:.0f} of late")
-            self._diverging = values["skips"] > self.config.guard.max_skips
+            limits = self.config.guard
+            if values["skips"] > limits.max_skips:
+                self._diverging = f"more than {limits.max_skips} of the last {limits.window} updates were left out"
+        else:
+            self._updated = True
         if number % self.job.log_every == 0 or number == self.job.steps:
             loss = values["loss"] if values["tokens"] else None  # no target of the step was scored
             self.events.emit("step", loss=loss, grad_norm=values["grad_norm"], lr=report.rate,
@@ -226,8 +241,12 @@ class Loop:
 
     def _between(self, first):
         """Does everything that is due between this step and the next. `first`: a checkpoint is, by time."""
+        if not self.programs.finite(self.state):
+            return self._diverges("its weights are not finite")
         last = self.done == self.job.steps
-        if last or first or self._comes(self.job.checkpoint_every) or self.continuation.keeps(self.done):
+        # While all updates are left out, another checkpoint of the same weights would push out a good one.
+        if last or self.continuation.keeps(self.done) or self._updated and (
+                first or self._comes(self.job.checkpoint_every)):
             self.save()
         if last or self._evaluates():
             self.evaluate()
@@ -244,8 +263,14 @@ class Loop:
             scores = self._evaluate(self._parameters())
         if scores is None:
             self._preempt()
+        if agreed(scores["loss"] is not None and not math.isfinite(scores["loss"])):
+            return self._diverges(f"its validation loss is {scores['loss']}")
         self.evaluated = {"step": self.done, **scores}
         self.selection.note(self.done, scores, self._keep_as_best)
+
+    def _diverges(self, why):
+        self._diverging = why
+        self._warn(f"step {self.done}: {why}")
 
     def price(self, params, score):
         """Returns the scores of other parameters, of numpy, after the last step. Gives up the state, because they need
@@ -297,28 +322,48 @@ class Loop:
                 pinned = (*pinned, BEFORE_DECAY)
             self.checkpoints.save(self.done, self.state, facts,
                                   lambda number: self.events.emit("ckpt_commit", path=path, step=number), pinned, best)
-            self._saved, self._save_by = self.done, math.inf
+            self._saved, self._updated, self._save_by = self.done, False, math.inf
 
     def _rewind(self):
-        """Goes back to the newest checkpoint, but continues with the samples behind the harmful ones. Returns the next
-        batch."""
-        self._diverging, self._unread = False, None
-        self.rewinds += 1
+        """Goes back. Returns the next batch."""
+        self._go_back()
+        return self._load()
+
+    def _go_back(self):
+        """Restores the newest good checkpoint, and goes on with the samples behind the harmful ones. A checkpoint is no
+        good one if it was evaluated to no number, or if going back to it before led to no update. Raises Ended(86) if
+        it went back too often."""
+        why, self._diverging, self._unread = self._diverging, "", None
         at, limits = self.done, self.config.guard
-        if self.rewinds > limits.max_rewinds:
-            raise Ended(DIVERGED, f"step {at}: diverged: more than {limits.max_skips} of the last {limits.window} "
-                                  f"updates were left out, after going back {self.rewinds - 1} times; try a smaller "
-                                  f"config.optimizer.lr")
+        self.rewinds += 1
         with self.clock.enter("lost"):
+            if self._saved is not None and (self._saved == at or self._back_at == self._saved and not self._updated):
+                self._forget(self._saved)
+            if self.rewinds > limits.max_rewinds:
+                raise Ended(DIVERGED, f"step {at}: diverged: {why}, after going back {self.rewinds - 1} times; try a "
+                                      f"smaller config.optimizer.lr")
             found = self._newest()
             self.done, self.state = found[:2] if found else (0, self.programs.fresh())
-            self._saved = self.done if found else None
+            self._saved = self._back_at = self.done if found else None
+            self._updated = False
             self.continuation.restore(self.done, found and found[2])
         self.state = self.programs.forgive(self.state)
         self.rate_scale *= limits.lr_factor
         self.events.emit("rewind", **{"from": at, "to": self.done})
         self.events.step = self.done
-        return self._load()
+
+    def _forget(self, step):
+        """Removes the checkpoint of this step, the newest one."""
+        self.selection.forget_beyond(step - 1)  # first: after a kill nothing else tells that it is to be done
+        self.checkpoints.drop_beyond(step - 1)
+
+    def settle(self):
+        """Evaluates, if an earlier attempt took every step."""
+        while self.evaluated is None:
+            self.evaluate()
+            if self._diverging:
+                self._go_back()
+                self.run()
 
     def _preempt(self):
         self._observe(self._unread)
@@ -328,6 +373,9 @@ class Loop:
         if not self.done:
             raise Ended(RESUMABLE, "stopped before the first step; the same command begins again")
         if self._saved != self.done:  # no look at the disk: another worker of this host may still move files there
+            if not self.programs.finite(self.state):
+                raise Ended(RESUMABLE, f"stopped at step {self.done}, whose weights are not finite; the same command "
+                                       f"goes on from the checkpoint before it")
             self.save()
             self.checkpoints.wait()
         raise Ended(RESUMABLE, f"stopped at step {self.done}: {self.checkpoints.path(self.done)} is committed, and the "

@@ -1,6 +1,7 @@
 """Programs of the devices, compiled for a mesh: a fresh state, a step, unsharded parameters."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..checkpoints import ckpt
@@ -33,6 +34,11 @@ def train_program(setup, layout, seed):
                    in_shardings=(layout, rows, copies, each, *base), out_shardings=(layout, copies), donate_argnums=0)
 
 
+def all_finite(tree):
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)
+                              if jnp.issubdtype(leaf.dtype, jnp.inexact)]))
+
+
 class Programs:
     def __init__(self, setup):
         self._setup, mesh = setup, setup.mesh
@@ -47,6 +53,7 @@ class Programs:
         self._around = jax.jit(lambda params: step.state_around(setup.config, params), out_shardings=layout,
                                donate_argnums=0)
         self._train = train_program(setup, layout, setup.job.seed)
+        self._finite = jax.jit(all_finite, out_shardings=sharding.copies(mesh))
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size
@@ -106,6 +113,10 @@ class Programs:
         """Takes a step. Returns (state, metrics) and consumes the given state. `wish`: of this process; the metric
         `stop` is the greatest of all processes."""
         return self._train(state, batch, self._scalar(rate), self._wishes[wish], *self.base())
+
+    def finite(self, state):
+        """Whether each number of the state is finite. All processes call it together."""
+        return bool(jax.device_get(self._finite(state)))
 
     def forgive(self, state):
         """Returns the state without the memory of skipped updates."""

@@ -78,8 +78,7 @@ def run(job, events, stop):
         events.emit("plan", **loop.plan())
         counted = held_out.baselines(job.run_dir / "baselines.json") if main else []
         loop.run()
-        if loop.evaluated is None:  # an earlier attempt took every step
-            loop.evaluate()
+        loop.settle()
         finish(loop, clock, counted, samples, held_out)
     except BaseException:
         loop.checkpoints.abandon()
