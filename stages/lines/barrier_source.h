@@ -48,7 +48,7 @@ class BarrierSource : public Source {
   std::unique_ptr<Source> output_;  // null between two partition outputs
   Batch read_;                      // of output_
   std::size_t row_ = 0;             // of read_
-  // Of the record at row_; absent: it was taken, or was not looked at yet.
+  // The document of the record at row_. If absent: the record was taken, or was not looked at yet.
   std::optional<std::uint64_t> next_document_;
   std::optional<std::uint64_t> document_;  // of the last record taken
   std::uint32_t partition_ = 0;

@@ -18,7 +18,7 @@
 
 namespace pipeline {
 
-/// What a trainer sees of an example that is made of ids.
+/// The facts of an example made of ids, as a trainer sees the example.
 struct SeenIds {
   std::uint64_t ids = 0;
   std::uint64_t characters = 0, bytes = 0;  // of their text; 0: not known

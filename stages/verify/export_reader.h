@@ -14,8 +14,8 @@
 
 namespace pipeline {
 
-/// Where a reader puts the records that it prints: a line for people, or a JSON object for programs. One
-/// thread at a time.
+/// The output of a reader that prints records: a line for people, or a JSON object for programs. One thread
+/// at a time.
 class RecordOutput {
  public:
   virtual ~RecordOutput() = default;
