@@ -97,7 +97,7 @@ class Host(machines.Machine):
 
 class Apart(Host):
     """A host that has no disk in common with others, beside the engine's own files. It can write below its disk, /tmp,
-    /dev/shm and these files alone."""
+    /var/tmp, /dev/shm and these files alone."""
 
     def _seen(self):
         if not self.root.is_relative_to("/tmp"):
@@ -105,4 +105,4 @@ class Apart(Host):
         return [self.disk, self.root / ENGINE, PROJECT]
 
     def _more_steps(self):
-        return ["mount -n -o remount,bind,ro /"]
+        return ["mount -t tmpfs -o mode=1777 tmp /var/tmp", "mount -n -o remount,bind,ro /"]
