@@ -19,6 +19,7 @@ std::string_view CodeName(Code code) {
     case Code::kResourceExhausted: return "resource_exhausted";
     case Code::kUnimplemented: return "unimplemented";
     case Code::kInternal: return "internal";
+    case Code::kPreempted: return "preempted";
   }
   return "unknown";
 }

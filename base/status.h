@@ -22,7 +22,8 @@ enum class Code : std::uint8_t {
   kUnavailable,         // a retry may succeed
   kResourceExhausted,   // disk or memory is full
   kUnimplemented,
-  kInternal,  // a bug in this program
+  kInternal,   // a bug in this program
+  kPreempted,  // this machine is about to be taken; the same command goes on, here or elsewhere
 };
 
 /// Name of `code` in logs and machine-readable output, e.g. "data_loss".

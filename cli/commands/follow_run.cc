@@ -136,7 +136,7 @@ class Following {
       return signals_.exit_code();
     }
     LogError(StrCat("stage '", stage, "': ", outcome.message()));
-    return kExitFailed;
+    return outcome.code() == Code::kPreempted ? kExitTryAgain : kExitFailed;
   }
 
   bool Stopped() const { return signals_.exit_code() != 0; }

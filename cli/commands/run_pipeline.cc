@@ -198,7 +198,11 @@ class RunExecution {
     else
       LogInfo(StrCat(kept_work, ", and `", command_line, "` fails again until this is changed:"));
     for (const std::string& change : to_change) LogError(change);
-    return cancelled ? signals.exit_code() : kExitFailed;
+    if (cancelled) return signals.exit_code();
+    const bool taken =
+        std::any_of(outcome.failures.begin(), outcome.failures.end(),
+                    [](const UnitFailure& failure) { return failure.why.code() == Code::kPreempted; });
+    return taken && to_change.empty() ? kExitTryAgain : kExitFailed;
   }
 
   const std::string& file_;

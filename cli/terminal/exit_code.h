@@ -18,7 +18,8 @@ enum ExitCode : int {
   kExitInterrupt = 130,  // SIGINT
   kExitTerminate = 143,  // SIGTERM
 
-  // For `pipe worker`: the codes of sysexits.h, which schedulers know.
+  // For `pipe worker`, and 75 for `pipe run` on a machine that is taken: the codes of sysexits.h, which
+  // schedulers know.
   kExitUsage = 64,       // the command is wrong, or the plan has no such unit
   kExitBadData = 65,     // data is damaged, or made a stage fail
   kExitNoInput = 66,     // an input is missing or damaged

@@ -37,12 +37,12 @@ int WaitForSignal(const sigset_t& set, const std::optional<Time::time_point>& en
 sigset_t Watched() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGQUIT}) {
     // The kernel would keep an ignored signal that is blocked, and sigwait would get it.
     struct sigaction now = {};
     if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
   }
-  sigaddset(&set, SIGUSR1);  // only the destructor sends it, to end the loop
+  sigaddset(&set, SIGRTMIN);  // only the destructor sends it, to end the loop
   return set;
 }
 
@@ -57,7 +57,7 @@ SignalWatch::SignalWatch(std::chrono::milliseconds most_ending) : most_ending_(m
 
 SignalWatch::~SignalWatch() {
   ending_ = true;
-  pthread_kill(thread_.native_handle(), SIGUSR1);
+  pthread_kill(thread_.native_handle(), SIGRTMIN);
   thread_.join();
 }
 
@@ -66,16 +66,17 @@ void SignalWatch::Loop() {
   Time::time_point first;
   std::optional<Time::time_point> end;  // of the program; absent: work is finished first, or no signal came
   while (true) {
-    const int signal = WaitForSignal(set, end);
+    int signal = WaitForSignal(set, end);
     if (signal == 0) {
       if (!end || Time::now() < *end) continue;
       LogInfo("ended while it waited; what was finished before is kept");
       _exit(exit_code_);
     }
-    if (signal == SIGUSR1) {
+    if (signal == SIGRTMIN) {
       if (ending_) return;
       continue;
     }
+    if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGQUIT) signal = SIGTERM;
     const int code = signal == SIGTERM ? kExitTerminate : signal == SIGHUP ? kExitHangup : kExitInterrupt;
     if (exit_code_ == code && Time::now() - first < OneSignal(signal)) continue;
     // Nothing unfinished counts, so an exit at once is safe; only work is lost.

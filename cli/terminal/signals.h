@@ -1,6 +1,7 @@
 // Turns Ctrl-C, SIGTERM and the end of the terminal (SIGHUP) into a stop token: the first signal stops the
 // run gracefully, the second ends the program at once. Two SIGTERM within a second are one signal, and two
-// others of one kind within half a second. While nothing runs that is worth finishing, the program ends a few
+// others of one kind within half a second. SIGUSR1, SIGUSR2 and SIGQUIT, which schedulers send before they
+// take a machine, count as SIGTERM. While nothing runs that is worth finishing, the program ends a few
 // seconds after the first signal, whatever it waits for.
 #pragma once
 

@@ -64,6 +64,7 @@ int WorkerExitOf(const Status& status) {
     case Code::kOk: return kExitDone;
     case Code::kCancelled:
     case Code::kUnavailable:
+    case Code::kPreempted:
     case Code::kResourceExhausted:
     case Code::kAlreadyExists:  // another worker was quicker: the next try finds its record
     case Code::kFailedPrecondition: return kExitTryAgain;

@@ -8,17 +8,21 @@ ACCOUNT = "trainer@project.iam.gserviceaccount.com"
 
 
 class MetadataServer:
-    """`host` is the value for GCE_METADATA_HOST."""
+    """`host` is the value for GCE_METADATA_HOST. `values` has more values by their paths, and a test may change them."""
 
-    def __init__(self, token="token-of-the-machine"):
+    def __init__(self, token="token-of-the-machine", values=None):
+        self.values = dict(values or {})
         account = "/computeMetadata/v1/instance/service-accounts/default"
         answers = {"/": "", "/computeMetadata/v1/instance/zone": "projects/1/zones/us-central1-a",
                    f"{account}/email": ACCOUNT,
                    f"{account}/token": json.dumps({"access_token": token, "expires_in": 3600})}
 
+        values = self.values
+
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                body = answers.get(self.path.split("?")[0])
+                path = self.path.split("?")[0]
+                body = answers.get(path, values.get(path.removeprefix("/computeMetadata/v1/")))
                 self.send_response(404 if body is None else 200)
                 self.send_header("Metadata-Flavor", "Google")
                 self.end_headers()

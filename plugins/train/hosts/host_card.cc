@@ -62,7 +62,7 @@ Json ToJson(const TrainingEnd& end) {
 
 /// The code of this name; a newer program may have others.
 Code CodeOf(std::string_view name) {
-  for (int code = 0; code <= static_cast<int>(Code::kInternal); ++code)
+  for (int code = 0; code <= static_cast<int>(Code::kPreempted); ++code)
     if (CodeName(static_cast<Code>(code)) == name) return static_cast<Code>(code);
   return Code::kInternal;
 }

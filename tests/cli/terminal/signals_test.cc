@@ -40,7 +40,9 @@ void Signal(const SignalWatch& signals, int number) {
 }
 
 TEST(SignalWatchTest, AProgramThatOnlyWaitsEndsSoonAfterTheFirstSignal) {
-  for (const auto& [number, code] : {std::pair(SIGINT, kExitInterrupt), std::pair(SIGTERM, kExitTerminate)})
+  for (const auto& [number, code] : {std::pair(SIGINT, kExitInterrupt), std::pair(SIGTERM, kExitTerminate),
+                                     std::pair(SIGUSR1, kExitTerminate), std::pair(SIGUSR2, kExitTerminate),
+                                     std::pair(SIGQUIT, kExitTerminate)})
     EXPECT_EQ(ExitOf([number = number](SignalWatch& signals) {
                 Signal(signals, number);
                 Block(milliseconds(20'000));  // a name lookup, which nothing ends

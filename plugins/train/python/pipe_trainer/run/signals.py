@@ -24,6 +24,9 @@ class Stop:
     def install(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._handle)
+        # A scheduler sends them to every process of a job. The stage takes them for SIGTERM, and sends that.
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
         # The plugin's watchdog sends SIGQUIT to a silent run, for the stacks of its threads.
         faulthandler.register(signal.SIGQUIT, file=sys.stderr, all_threads=True, chain=False)
 
