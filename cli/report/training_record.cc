@@ -102,6 +102,12 @@ RecordedTraining::Score ScoreOf(const Json& event, const char* name, const char*
 
 void Take(const Json& event, RecordedTraining& training) {
   const std::string_view kind = event["kind"].AsString();
+  // An attempt that restores nothing begins anew, or where its program knows.
+  const bool tells = kind == "step" || kind == "eval";
+  if (const std::int64_t attempt = event["attempt"].AsInt(); tells || kind == "restore") {
+    if (tells && attempt > training.attempt) GoBack(StepOf(event) - 1, training);
+    training.attempt = std::max(training.attempt, attempt);
+  }
   TakeLabels(event, training.labels);
   if (kind == "step") {
     training.steps.push_back({StepOf(event), NumberOf(event["loss"]), NumberOf(event["tokens_per_s"])});
@@ -117,6 +123,8 @@ void Take(const Json& event, RecordedTraining& training) {
   } else if (kind == "restore" && event["step"].is_int()) {
     if (training.steps.empty() && training.restored < 0) training.restored = StepOf(event);
     GoBack(StepOf(event), training);
+  } else if (kind == "rewind" && event["to"].is_int()) {
+    GoBack(event["to"].AsInt(), training);
   } else if (kind == "extend" && event["to"].is_int()) {
     const std::int64_t to = std::max<std::int64_t>(event["to"].AsInt(), 0);
     if (training.steps.empty()) training.restored = to;

@@ -78,6 +78,7 @@ struct RecordedTraining {
 
   std::string stage;
   std::string objective;       // name of what the model learns to predict; empty: unknown
+  std::int64_t attempt = 0;    // of the last step or evaluation
   std::int64_t restored = -1;  // step of the first checkpoint that it resumed from; -1: none
   std::vector<Step> steps;     // thinned out if there are many
   std::vector<Score> evaluations;

@@ -7,6 +7,8 @@
 
 #include "base/in_parallel.h"
 #include "base/str.h"
+#include "plugins/train/external/external_settings.h"
+#include "plugins/train/external/program_checkpoints.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/object_files.h"
 
@@ -68,7 +70,7 @@ Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json&
   ASSIGN_OR_RETURN(published.result, ReadJson(storage_, job_.run_uri + "/result.json"));
   ASSIGN_OR_RETURN(const Json before, ReadJson(storage_, job_.run_uri + "/job.json"));
   if (!ReachesSteps(published.result, job_.steps(),
-                    job_.stops_early() && before["steps"] == job_file["steps"]))
+                    job_.may_stop_early() && before["steps"] == job_file["steps"]))
     return none;
   if (!before.is_object() || WithoutExtent(before) != WithoutExtent(job_file)) return none;
   const bool exported = published.result["export"].is_string();
@@ -211,9 +213,22 @@ Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
   return steps;
 }
 
+Status BucketRun::BeginJournal() {
+  std::string curves = "tensorboard";
+  if (IsExternal(job_.settings)) {
+    const std::string_view of_program = job_.settings["recognise"]["tensorboard"]["directory"].AsString();
+    curves = of_program.empty() ? ""
+                                : StrCat(kProgramDirectory, of_program == "." ? "" : "/",
+                                         of_program == "." ? "" : of_program);
+  }
+  journal_ = std::make_unique<JournalMirror>(directory_, job_.run_uri, std::move(curves), call_);
+  return journal_->Begin();
+}
+
 Status BucketRun::BeginMirror() {
   ASSIGN_OR_RETURN(const std::vector<std::int64_t> pinned, UnsentPins());
-  mirror_ = std::make_unique<CheckpointMirror>(checkpoints_, directory_, call_, job_.grace());
+  mirror_ = std::make_unique<CheckpointMirror>(checkpoints_, directory_, call_, job_.grace(),
+                                               [this] { SendJournal(); });
   for (const std::int64_t step : pinned) mirror_->Committed(step);
   if (unsent_ && (pinned.empty() || pinned.back() != NewestLocal())) mirror_->Committed(NewestLocal());
   return {};

@@ -14,6 +14,7 @@
 #include "plugins/native/services.h"
 #include "plugins/train/bucket_checkpoints.h"
 #include "plugins/train/checkpoint_mirror.h"
+#include "plugins/train/journal_mirror.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/train_job.h"
 
@@ -39,7 +40,15 @@ class BucketRun {
   /// Downloads the newest usable checkpoint and the pinned ones.
   Status Restore();
 
-  /// From now on uploads each checkpoint that the trainer commits.
+  /// From now on uploads events, curves and logs: JournalMirror.
+  Status BeginJournal();
+  /// Sends what is there now, if BeginJournal has begun. Any thread.
+  void SendJournal() {
+    if (journal_) journal_->Send();
+  }
+  void FinishJournal() { journal_.reset(); }
+
+  /// After BeginJournal. From now on uploads each checkpoint that the trainer commits.
   Status BeginMirror();
   /// Obeys an event of the first worker.
   void Hear(const Json& event);
@@ -78,7 +87,8 @@ class BucketRun {
   BucketCheckpoints checkpoints_;
   std::vector<CheckpointName> candidates_;  // in the bucket, newest first
   bool unsent_ = false;                     // the newest local checkpoint is not in the bucket
-  std::unique_ptr<CheckpointMirror> mirror_;
+  std::unique_ptr<JournalMirror> journal_;
+  std::unique_ptr<CheckpointMirror> mirror_;  // behind journal_, which it uses
 };
 
 /// `job_file` as published: with the locations of the request, and no path of this machine.

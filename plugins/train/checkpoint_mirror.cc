@@ -41,12 +41,13 @@ std::int64_t StepOf(const std::string& path) {
 
 CheckpointMirror::CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory,
                                    const PluginServices& call, std::optional<std::chrono::nanoseconds> grace,
-                                   std::function<void(std::int64_t step)> sent)
+                                   std::function<void()> before, std::function<void(std::int64_t step)> sent)
     : checkpoints_(checkpoints),
       directory_(directory),
       call_(call),
       from_stop_(grace.has_value()),
       grace_(grace.value_or(kLeastGrace)),
+      before_(std::move(before)),
       sent_(std::move(sent)) {
   committed_ = directory_.Read(kBucketRecord)["committed"].AsString();
   (void)RemoveAll(directory_.Path(kOutgoing));
@@ -184,6 +185,7 @@ Status CheckpointMirror::Send(const Handed& handed) {
   Json record = Json::Object{{"committed", committed_}};
   if (newest) record["sending"] = path;
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
+  if (before_) before_();
   RETURN_IF_ERROR(checkpoints_.Commit(marker, handed.directory, [this] { return GivenUp(); }));
   if (handed.went_back) {
     ASSIGN_OR_RETURN(const CheckpointName left, checkpoints_.RemoveBeyond(handed.step));

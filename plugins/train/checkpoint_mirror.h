@@ -24,9 +24,10 @@ class CheckpointMirror {
  public:
   /// All arguments except `grace` outlive it; until Finish returns, only this object uses `checkpoints`.
   /// `grace`: how long it may continue after the run was stopped; absent: kLeastGrace after
-  /// Finish. `sent`: called on the thread with the step of each checkpoint that now has its marker.
+  /// Finish. Both are called on the thread: `before` before the marker of a checkpoint is written, `sent`
+  /// behind it with the step.
   CheckpointMirror(BucketCheckpoints& checkpoints, const RunDirectory& directory, const PluginServices& call,
-                   std::optional<std::chrono::nanoseconds> grace,
+                   std::optional<std::chrono::nanoseconds> grace, std::function<void()> before = {},
                    std::function<void(std::int64_t step)> sent = {});
   ~CheckpointMirror();
   CheckpointMirror(const CheckpointMirror&) = delete;
@@ -64,6 +65,7 @@ class CheckpointMirror {
   const PluginServices& call_;
   const bool from_stop_;  // `grace_` counts from the stop, not from Finish
   const std::chrono::nanoseconds grace_;
+  const std::function<void()> before_;
   const std::function<void(std::int64_t step)> sent_;
 
   Mutex mutex_;

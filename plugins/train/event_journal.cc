@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <utility>
 
 #include "base/status.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMostASecond = 2000;
 constexpr std::size_t kMostForHost = 60 << 10;  // the host takes 64 KiB
+constexpr std::streamoff kLastBytes = 64 << 10;
 /// Kinds of events that report progress and the reason of the end: they are kept in any flood.
 constexpr std::array<std::string_view, 7> kDeciding = {"phase",    "restore", "extend", "ckpt_commit",
                                                        "ckpt_pin", "error",   "bye"};
@@ -23,6 +25,21 @@ bool Decides(std::string_view kind) {
 }
 
 }  // namespace
+
+KeptEvents LastKept(const std::string& path) {
+  std::ifstream file(path, std::ios::ate | std::ios::binary);
+  const std::streamoff size = file.tellg();
+  if (size > kLastBytes) file.seekg(size - kLastBytes);
+  if (size <= kLastBytes) file.seekg(0);
+  KeptEvents kept;
+  for (std::string line; std::getline(file, line);) {
+    const Result<Json> event = Json::Parse(line);  // the first line may be torn
+    if (!event.ok()) continue;
+    kept.attempt = (*event)["attempt"].AsInt(kept.attempt);
+    if ((*event)["kind"].AsString() == "step") kept.step = (*event)["step"].AsInt(-1);
+  }
+  return kept;
+}
 
 EventJournal::EventJournal(std::string path, const PluginServices& call)
     : path_(std::move(path)), call_(call) {

@@ -11,6 +11,13 @@
 
 namespace pipeline {
 
+/// The end of the events in the file at `path`, by its last 64 KiB.
+struct KeptEvents {
+  std::int64_t step = -1;    // of the last event `step`; -1: there is none
+  std::int64_t attempt = 0;  // of the last event; 0: there is none
+};
+KeptEvents LastKept(const std::string& path);
+
 /// For one run of the stage. One thread. If a file cannot be written, it warns once and the training
 /// continues.
 class EventJournal {

@@ -1,6 +1,7 @@
 #include "plugins/train/file_facts.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/types.h>
 
@@ -85,6 +86,14 @@ Status CheckAsWritten(const std::vector<FileFacts>& written, const std::vector<F
       return Status(Code::kDataLoss, StrCat(place, "/", file.name, ": is not as the trainer wrote it, of ",
                                             file.bytes, " bytes and CRC-32C ", ShownCrc(file)));
   return {};
+}
+
+std::optional<std::string> LookOfFile(const std::string& path) {
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0) return {};
+  return StrCat(
+      static_cast<std::int64_t>(facts.st_size), " ", static_cast<std::int64_t>(facts.st_mtim.tv_sec), ".",
+      static_cast<std::int64_t>(facts.st_mtim.tv_nsec), " ", static_cast<std::uint64_t>(facts.st_ino));
 }
 
 std::vector<std::string> NamesIn(const std::string& directory) {

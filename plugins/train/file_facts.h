@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ Result<std::vector<FileFacts>> MeasureFiles(const std::string& directory,
 /// kDataLoss names a file of `written`, below `place`, that is not among `found` as it should be.
 Status CheckAsWritten(const std::vector<FileFacts>& written, const std::vector<FileFacts>& found,
                       const std::string& place);
+/// Length, time and number of a file, to see whether it was written since; absent: it cannot be looked at.
+std::optional<std::string> LookOfFile(const std::string& path);
 /// The names in `directory` itself; none if it cannot be read.
 std::vector<std::string> NamesIn(const std::string& directory);
 /// The names of all files below `directory`, sorted.

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "plugins/train/directory_lock.h"
+#include "plugins/train/event_journal.h"
 #include "plugins/train/file_facts.h"
 
 namespace pipeline {
@@ -47,7 +48,7 @@ Result<RunDirectory> RunDirectory::Open(const std::string& path) {
 }
 
 std::int64_t RunDirectory::NextAttempt() const {
-  std::int64_t last = 0;
+  std::int64_t last = LastKept(Path("events.jsonl")).attempt;  // maybe of another machine
   for (const std::string& log : NamesIn(Path("logs"))) last = std::max(last, AttemptOf(log));
   MakeRoom(last + 1);
   return last + 1;
@@ -86,8 +87,8 @@ Status RunDirectory::Remove(std::string_view name) const {
 
 Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
   Json answer = Json::Object{{"objects", Json::Array(objects.begin(), objects.end())}};
-  Json& facts = answer["facts"];
-  facts["steps"] = result["steps"];
+  Json& facts = answer["facts"] = Json(Json::Object{});
+  if (result["steps"].is_int()) facts["steps"] = result["steps"];
   if (result["tokens"].is_int()) facts["tokens"] = result["tokens"];
   if (result["stopped_early"]["step"].is_int()) facts["stopped_early"] = result["stopped_early"]["step"];
   for (const auto& [name, value] : result["final"].AsObject())
@@ -95,9 +96,13 @@ Json AnswerOf(const Json& result, const std::vector<std::string>& objects) {
   return answer;
 }
 
+const Json& StepsOf(const Json& result) {
+  return result.Has("steps") && result["steps"].is_null() ? result["asked_steps"] : result["steps"];
+}
+
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early) {
-  if (!result["steps"].is_int()) return false;
-  if (result["steps"].AsInt() >= steps) return true;
+  if (!StepsOf(result).is_int()) return false;
+  if (StepsOf(result).AsInt() >= steps) return true;
   const Json& stopped = result["stopped_early"];
   return may_stop_early && stopped["step"].is_int() && stopped["step"].AsInt() == result["steps"].AsInt() &&
          stopped["reason"].is_string();
@@ -110,9 +115,9 @@ Status RunDirectory::CheckResult(std::int64_t steps, bool may_stop_early) const 
   if (!fs::exists(path, error)) return wrong("is not there");
   const Json result = Read("result.json");
   if (!result.is_object()) return wrong("is no JSON object");
-  if (!result["steps"].is_int()) return wrong("has no whole number `steps`");
+  if (!StepsOf(result).is_int()) return wrong("has no whole number `steps`");
   if (!ReachesSteps(result, steps, may_stop_early))
-    return wrong(StrCat("says ", result["steps"].AsInt(), " steps, and ", steps, " were asked for"));
+    return wrong(StrCat("says ", StepsOf(result).AsInt(), " steps, and ", steps, " were asked for"));
   if (!Read("config.json").is_object())
     return Status(Code::kInternal, StrCat(Path("config.json"), ": is no JSON object, or not there"));
   const Json& exported = result["export"];

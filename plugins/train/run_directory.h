@@ -20,6 +20,9 @@ inline constexpr const char* kBucketRecord = "bucket.json";
 /// objects of the artifact.
 Json AnswerOf(const Json& result, const std::vector<std::string>& objects);
 
+/// The steps of a result.json: those that were reached, or those that were asked for where nobody saw any.
+const Json& StepsOf(const Json& result);
+
 /// True if a result.json belongs to a complete training: CONTRACT.md, section 8.
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 

@@ -55,6 +55,8 @@ struct TrainJob {
   bool stops_early() const {
     return settings["early_stop"].is_object() && !settings["early_stop"].AsObject().empty();
   }
+  /// A result with fewer steps may be whole.
+  bool may_stop_early() const { return stops_early() || settings["ends_early"].AsBool(); }
   std::string environment() const { return EnvironmentOf(settings); }
   int threads = 1;
 };

@@ -81,7 +81,7 @@ class Training {
   bool Stands() const {
     const Json before = directory_.Read("job.json"), now = JobFile(job_, inputs_);
     // With more or fewer steps it might have stopped elsewhere.
-    const bool may_stop_early = job_.stops_early() && before["steps"] == now["steps"];
+    const bool may_stop_early = job_.may_stop_early() && before["steps"] == now["steps"];
     return directory_.CheckResult(job_.steps(), may_stop_early).ok() &&
            WithoutExtent(before) == WithoutExtent(now);
   }
@@ -126,6 +126,7 @@ class Training {
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
       TellDirectory();
+      RETURN_IF_ERROR(bucket_->BeginJournal());
       RETURN_IF_ERROR(bucket_->BeginMirror());
     }
     reporter_.Hear(
@@ -135,6 +136,7 @@ class Training {
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();
+    bucket_->FinishJournal();
     return ran.ok() ? mirrored : ran;
   }
 
@@ -154,7 +156,7 @@ class Training {
         return {Code::kCancelled, "stopped"};
       // The machine is about to be taken; the checkpoint is complete.
       if (decision.kind == RestartDecision::Kind::kStopped)
-        return {Code::kUnavailable,
+        return {Code::kPreempted,
                 StrCat(notice.why(), "; the same command goes on from the last checkpoint")};
       if (decision.kind == RestartDecision::Kind::kFail) return Failure(decision, runner);
       const auto wait = milliseconds(

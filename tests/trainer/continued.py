@@ -66,7 +66,7 @@ def trained(job_, rows, losses=None, stop_at=None):
 
     with mock.patch("pipe_trainer.run.loop.Programs", Compiled.of):
         loop = Stopped(prepare(job_, rows, rows), events, told.Clock(), stop,
-                       lambda params: {"loss": float((losses or {}).get(loop.done, loop.done))})
+                       lambda params, told: {"loss": float((losses or {}).get(loop.done, loop.done))})
     try:
         loop.begin()
         loop.run()

@@ -103,7 +103,7 @@ def asked(module, *arguments, lines=None):
 
 
 class Run:
-    """A trainer process, and a thread that reads its events."""
+    """A trainer process, and a thread that reads its events and keeps them in events.jsonl, as the stage does."""
 
     def __init__(self, place, data, config=None, environ=None, sets=(), program=("-m", "pipe_trainer"), **members):
         place = Path(place)
@@ -130,8 +130,11 @@ class Run:
         self._reader.start()
 
     def _read(self, descriptor):
-        with open(descriptor, encoding="utf-8") as lines:
+        self.run_dir.mkdir(exist_ok=True)
+        with (open(descriptor, encoding="utf-8") as lines,
+              open(self.run_dir / "events.jsonl", "a", encoding="utf-8", buffering=1) as kept):
             for line in lines:
+                kept.write(line)
                 with self._seen:
                     self.events.append(json.loads(line) if line.endswith("\n") else {"kind": "torn"})
                     self._seen.notify_all()

@@ -144,7 +144,7 @@ def trained(job_, rows, events=None, stop=None, devices_=None, loop_type=None):
 
     events = events or Recorder()
     setup = prepare(job_, rows, rows, devices_)
-    loop = (loop_type or Loop)(setup, events, told.Clock(), stop or Stop(), lambda params: {"loss": 0.0})
+    loop = (loop_type or Loop)(setup, events, told.Clock(), stop or Stop(), lambda params, told: {"loss": 0.0})
     try:
         loop.begin()
         loop.run()

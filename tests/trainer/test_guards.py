@@ -93,7 +93,7 @@ class Guards(unittest.TestCase):
     def begun(self, place, config, **job):
         """Returns a loop that has restored its newest checkpoint."""
         setup = prepare(session.small_job(place, config, **job), rows_with([], 64), rows_with([], 64))
-        loop = Loop(setup, session.Recorder(), told.Clock(), Stop(), lambda params: {"loss": 0.0})
+        loop = Loop(setup, session.Recorder(), told.Clock(), Stop(), lambda params, told: {"loss": 0.0})
         self.addCleanup(loop.checkpoints.close)
         loop.begin()
         return loop

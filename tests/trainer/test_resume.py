@@ -54,6 +54,22 @@ class Resume(runs.WithRows):
         again = self.finishes_as_the_whole("killed")
         self.assertGreaterEqual(again.of("restore")[0]["step"], 4, f"killed at step {at}")
 
+    def test_an_evaluation_that_was_cut_off_is_made_by_the_next_attempt(self):
+        run = self.run_here("evaluated", eval_every=4)
+        run.wait_for("ckpt_commit", step=8)
+        run.wait_for("eval", step=8)
+        run.kill()
+        shutil.copytree(run.run_dir, self.place / "cut/run")
+        again = self.finishes_as_the_whole("evaluated", eval_every=4)
+        self.assertEqual([event["step"] for event in again.of("eval")], [12])
+        events = self.place / "cut/run/events.jsonl"  # as if the signal had come before the evaluation of step 8
+        lines = [line for line in events.read_text().splitlines(True) if '"kind":"eval"' not in line or '"step":4' in line]
+        events.write_text("".join(lines))
+        again = self.finishes_as_the_whole("cut", eval_every=4)
+        self.assertEqual([event["step"] for event in again.of("eval")], [8, 12])
+        for name in ("loss", "targets"):
+            self.assertEqual(again.of("eval")[0][name], run.of("eval")[1][name])
+
     def test_killed_during_a_save(self):
         """The kill comes after the files of a checkpoint are written and before it is committed."""
         run = self.run_here("saving", checkpoint_every=1)

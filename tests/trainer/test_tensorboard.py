@@ -58,8 +58,9 @@ class TensorBoardTest(unittest.TestCase):
 
     def test_scalars_are_read_back(self):
         scalars = [("loss", 1, 2.5), ("eval/bits_per_char", 1 << 40, -0.125), ("学習率", 300, 1e-3)]
-        first, *rest = self.write(scalars)
+        first, session, *rest = self.write(scalars)
         self.assertEqual(first[3], b"brain.Event:2")
+        self.assertEqual((session[2], dict(fields(session[7]))), (1, {1: 1}), "an attempt before it may have begun, too")
         self.assertEqual(len(rest), 3)
         for found, (tag, step, value) in zip(rest, scalars):
             self.assertEqual(found[2], step)
@@ -71,13 +72,13 @@ class TensorBoardTest(unittest.TestCase):
             self.assertEqual(entry[2], struct.pack("<f", value))
 
     def test_a_number_beyond_float32_is_infinite(self):
-        _, found = self.write([("evaluation/ppl", 1, 1e200)])
+        *_, found = self.write([("evaluation/ppl", 1, 1e200)])
         entry = dict(fields(dict(fields(found[5]))[1]))
         self.assertEqual(struct.unpack("<f", entry[2])[0], float("inf"))
 
     def test_a_resumed_run_says_where_it_goes_on(self):
-        _, session, scalar = self.write([("loss", 501, 2.0)], first_step=500)
-        self.assertEqual((session[2], dict(fields(session[7]))), (500, {1: 1}))
+        _, session, scalar = self.write([("loss", 501, 2.0)], first_step=501)
+        self.assertEqual((session[2], dict(fields(session[7]))), (501, {1: 1}))
         self.assertEqual(scalar[2], 501)
 
     def test_attempts_have_files_of_their_own(self):

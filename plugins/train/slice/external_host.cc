@@ -40,9 +40,9 @@ Result<ProgramStart> ExternalHost::Begin(const AttemptRecord& attempt) {
                   *training_.call.storage);
   // Other hosts may still bring it, however many are newer.
   bucket_->Protect({attempt.step}, std::numeric_limits<std::int64_t>::max());
-  mirror_ =
-      std::make_unique<CheckpointMirror>(*bucket_, training_.directory, training_.call, job_.grace_or_least(),
-                                         [this](std::int64_t step) { checkpoints_.Marked(step); });
+  mirror_ = std::make_unique<CheckpointMirror>(
+      *bucket_, training_.directory, training_.call, job_.grace_or_least(),
+      [this] { training_.bucket->SendJournal(); }, [this](std::int64_t step) { checkpoints_.Marked(step); });
   return start;
 }
 

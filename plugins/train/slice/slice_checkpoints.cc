@@ -38,11 +38,12 @@ bool IsChunk(const std::string& name) {
 }  // namespace
 
 SliceCheckpoints::SliceCheckpoints(const TrainJob& job, const PluginServices& call,
-                                   const RunDirectory& directory)
+                                   const RunDirectory& directory, std::function<void()> before_mark)
     : job_(job),
       call_(call),
       directory_(directory),
       storage_(*call.storage),
+      before_mark_(std::move(before_mark)),
       sender_(job.run_uri + "/checkpoints", directory, call),
       bucket_(job.run_uri + "/checkpoints", job.settings["keep_checkpoints"].AsInt(1), storage_) {
   Look();
@@ -135,6 +136,7 @@ Status SliceCheckpoints::MarkSent(const LocalCheckpoint& checkpoint) {
       if (part.step == checkpoint.step) marker.pinned = part.pins, marker.best = part.best;
   }
   if (!marker.best.is_object()) marker.best = directory_.Read("best.json");
+  if (before_mark_) before_mark_();
   const Lock lock(bucket_mutex_);
   RETURN_IF_ERROR(bucket_.MarkParts(marker));
   markers_[marker.step] = marker;

@@ -29,8 +29,9 @@ namespace pipeline {
 /// Every function may be called from any thread. On host 0 a thread writes the markers.
 class SliceCheckpoints {
  public:
-  /// All arguments outlive it.
-  SliceCheckpoints(const TrainJob& job, const PluginServices& call, const RunDirectory& directory);
+  /// All arguments outlive it. `before_mark`: called on host 0 before each marker is written.
+  SliceCheckpoints(const TrainJob& job, const PluginServices& call, const RunDirectory& directory,
+                   std::function<void()> before_mark = {});
   /// Both threads end at the same time; marks_, the last member, is joined first.
   ~SliceCheckpoints() { answers_.request_stop(); }
 
@@ -93,6 +94,7 @@ class SliceCheckpoints {
   const PluginServices& call_;
   const RunDirectory& directory_;
   const PluginStorage& storage_;
+  const std::function<void()> before_mark_;
   PartSender sender_;
 
   mutable Mutex mutex_;

@@ -122,7 +122,7 @@ Result<Json> AnswerOfEnd(const TrainingEnd& end, const PreparedTraining& trainin
                               : Json(Json::Object{});
     case TrainingOutcome::kStopped:
       if (training.call.stopped()) return Status(Code::kCancelled, "stopped");
-      return Status(Code::kUnavailable,
+      return Status(notice.noticed() ? Code::kPreempted : Code::kUnavailable,
                     StrCat(notice.noticed() ? notice.why() : std::string("host 0 was stopped"),
                            "; the same command on every host goes on from the last checkpoint"));
     case TrainingOutcome::kFailed: return Status(end.code, end.message);
@@ -143,7 +143,9 @@ Result<Json> TrainOnHosts(const PreparedTraining& training, const HostTiming& ti
   ASSIGN_OR_RETURN(HostCard card, CardOf(job, manifest));
   const Json job_file = JobFile(job, training.inputs);
   RowSupply* const rows = training.rows.get();
-  SliceCheckpoints checkpoints(job, call, training.directory);
+  if (training.leads()) RETURN_IF_ERROR(training.bucket->BeginJournal());
+  SliceCheckpoints checkpoints(job, call, training.directory,
+                               [bucket = training.bucket] { bucket->SendJournal(); });
   std::optional<ExternalHost> program;
   if (training.external) program.emplace(training, checkpoints);
   HostTrainer trainer({.training = training,
@@ -173,6 +175,7 @@ Result<Json> TrainOnHosts(const PreparedTraining& training, const HostTiming& ti
   const PreemptionNotice notice([&call](std::string_view path) { return call.Metadata(path); });
   const TrainingEnd end = RunLoop(std::move(card), timing, training, objects, trainer, notice);
   if (end.outcome != TrainingOutcome::kDone && !program) checkpoints.SendLast(job.grace_or_least());
+  training.bucket->FinishJournal();
   return AnswerOfEnd(end, training, trainer, notice);
 }
 

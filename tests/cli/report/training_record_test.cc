@@ -68,6 +68,20 @@ TEST(TrainingRecordTest, WhatATrainerWentBackBehindCountsOnce) {
   EXPECT_EQ(trainings[0].restored, -1) << "it began at the beginning";
 }
 
+TEST(TrainingRecordTest, AnAttemptThatBeginsAnewReplacesTheOneBefore) {
+  const auto of = [](int attempt, int step) {
+    return Line(StrCat(R"({"kind":"step","attempt":)", attempt, R"(,"step":)", step, R"(,"loss":1.5})"));
+  };
+  const auto back = [](std::string_view kind) {
+    return Line(StrCat(R"({"kind":")", kind, R"(","attempt":2,"step":20,"to":20})"));
+  };
+  EXPECT_EQ(StepsOf(Read(of(1, 10) + of(1, 20) + of(2, 10)).at(0)), (std::vector<std::int64_t>{10}));
+  EXPECT_EQ(StepsOf(Read(of(1, 10) + of(1, 20) + of(1, 30) + back("restore") + of(2, 30)).at(0)),
+            (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(StepsOf(Read(of(1, 10) + of(1, 20) + of(1, 30) + back("rewind") + of(1, 25)).at(0)),
+            (std::vector<std::int64_t>{10, 20, 25}));
+}
+
 TEST(TrainingRecordTest, ResumedTrainingHasWhatCameBefore) {
   auto first = Read(Line(R"({"kind":"baseline","name":"bigram_kn","nats_per_token":4.5})") + Step(10) +
                     Step(20) + Step(30));

@@ -86,7 +86,7 @@ class FollowerStageTest : public TrainStageTest {
 
 TEST_F(FollowerStageTest, ANoticeOfPreemptionSavesAndTellsTheOthers) {
   const Status ended = RunBesideLeader([this] { preempted_ = true; });
-  EXPECT_EQ(ended.code(), Code::kUnavailable);
+  EXPECT_EQ(ended.code(), Code::kPreempted);
   EXPECT_NE(ended.message().find("the provider takes this machine"), std::string::npos) << ended.message();
   ExpectSavedAndTold();
 }

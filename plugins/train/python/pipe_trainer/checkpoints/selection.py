@@ -102,11 +102,10 @@ class Selection:
         if self._main:
             self._best.forget_beyond(step)
 
-    def missed(self, step, due):
-        """Returns whether a kill or a stop cut off an evaluation at this step that decides something. `due`: whether
-        one was due there."""
+    def missed(self, step):
+        """Returns whether an evaluation at this step decides something, and the checkpoint does not know it."""
         decides = self._job.keep_best or bool(self._job.early_stop)
-        return decides and self._evaluated != step and step > 0 and due
+        return decides and self._evaluated != step
 
     def note(self, step, scores, keep):
         """Calls `keep(scores)`, on every process, if the checkpoint of this step is to be kept as the best."""

@@ -5,11 +5,13 @@ from . import tensorboard
 
 SCALARS = {"step": ("loss", "grad_norm", "lr", "tokens_per_s", "mfu", "balance", "router_z", "dropped"),
            "eval": ("loss", "ppl", "bits_per_byte", "bits_per_char", *METRICS)}
+MOST_PROMPT = 60  # characters in a name
 FOLDERS = {"step": "train", "eval": "evaluation"}
 
 
 class Board:
-    """Listens to Events. If its file cannot be written (disk full), the run continues without curves."""
+    """Listens to Events. If its file cannot be written (disk full), the run continues without curves. `first_step`: as
+    in tensorboard.Writer."""
 
     def __init__(self, directory, first_step, warn):
         self._warn, self._writer = warn, None
@@ -19,10 +21,16 @@ class Board:
             self._give_up(error)
 
     def __call__(self, event):
-        if self._writer is None or event["kind"] not in SCALARS:
+        if self._writer is None:
             return
         try:
-            for name in SCALARS[event["kind"]]:
+            if event["kind"] == "rewind":
+                self._writer.start(event["to"] + 1)
+            if event["kind"] == "sample":  # the page shows Markdown, in which four spaces keep a line as it is
+                lines = (event["prompt"] + event["text"]).splitlines()
+                self._writer.text(f"samples/{event['prompt'][:MOST_PROMPT]}", event["step"],
+                                  "\n".join(f"    {line}" for line in lines))
+            for name in SCALARS.get(event["kind"], ()):
                 if event.get(name) is not None:
                     self._writer.scalar(f"{FOLDERS[event['kind']]}/{name}", event["step"], event[name])
         except OSError as error:

@@ -16,9 +16,10 @@ from ..data import blocks
 from ..data.feed import Feed
 from ..exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
 from ..model import model
-from ..model.regularizers import evaluated
+from ..model.regularizers import evaluated as averaged
 from ..optim import optim, step
 from ..processes import agreed
+from .kept_events import evaluated
 from .programs import Programs
 from .throughput import Throughput, flops_per_token
 
@@ -34,7 +35,8 @@ class Report(NamedTuple):
 
 
 class Loop:
-    """`evaluate(params)` returns a dict of scores, or None if it was asked to stop."""
+    """`evaluate(params, told)` returns a dict of scores, or None if it was asked to stop. `told`: there are events of
+    this evaluation already."""
 
     def __init__(self, setup, events, clock, stop, evaluate):
         self.setup, self.job, self.config = setup, setup.job, setup.config
@@ -144,8 +146,10 @@ class Loop:
     def _run(self):
         if self.over:
             return
-        if self.selection.missed(self.done, self._evaluates()) and self._saved == self.done:
-            self.evaluate()
+        if self._saved == self.done and self.done and self._evaluates():
+            told = agreed(jax.process_index() == 0 and evaluated(self.job.run_dir / "events.jsonl", self.done))
+            if not told or self.selection.missed(self.done):
+                self.evaluate(told)
             if self._diverging:
                 self._go_back()
             if self.over:
@@ -257,10 +261,10 @@ class Loop:
         else:
             self._phase("step")
 
-    def evaluate(self):
+    def evaluate(self, told=False):
         self._phase("eval")
         with self.clock.enter("eval"):
-            scores = self._evaluate(self._parameters())
+            scores = self._evaluate(self._parameters(), told)
         if scores is None:
             self._preempt()
         if agreed(scores["loss"] is not None and not math.isfinite(scores["loss"])):
@@ -390,7 +394,7 @@ class Loop:
         return self.programs.whole(self._parameters())
 
     def _parameters(self):
-        return self.programs.parameters(evaluated(self.state))
+        return self.programs.parameters(averaged(self.state))
 
     def plan(self):
         causal, full = flops_per_token(self.config)

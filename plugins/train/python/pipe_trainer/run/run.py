@@ -55,10 +55,10 @@ def run(job, events, stop):
         events.emit("warn", text="no samples are written: one device cannot hold the whole model beside its part of "
                                  "the training; `pipe sample` writes them from the export")
 
-    def evaluate(params):
+    def evaluate(params, told):
         scores = held_out.score(params, lambda: loop.asked)
-        if scores is None:
-            return None
+        if scores is None or told:
+            return scores
         events.emit("eval", split=job.data["validation"], **scores)
         if text is not None:
             events.emit("mistakes", documents=held_out.mistakes(text))
@@ -74,7 +74,8 @@ def run(job, events, stop):
             loop.checkpoints.close()
             return
         if main:
-            events.listen(Board(job.run_dir / "tensorboard", loop.done, lambda text: events.emit("warn", text=text)))
+            events.listen(Board(job.run_dir / "tensorboard", loop.done + 1,
+                                lambda text: events.emit("warn", text=text)))
         events.emit("plan", **loop.plan())
         counted = held_out.baselines(job.run_dir / "baselines.json") if main else []
         loop.run()

@@ -40,27 +40,39 @@ def summary(tag, value):
         return sub(5, sub(1, sub(1, tag.encode()) + b"\x15" + np.array(value, "<f4").tobytes()))
 
 
+def text_summary(tag, text):
+    """Encodes Event.summary 5: Summary.value 1: tag 1, tensor 8: dtype 1, DT_STRING, a scalar's tensor_shape 2,
+    string_val 8; metadata 9: plugin_data 1: plugin_name 1, so that the page "Text" shows it."""
+    tensor = b"\x08\x07" + sub(2, b"") + sub(8, text.encode("utf-8", "replace"))
+    return sub(5, sub(1, sub(1, tag.encode("utf-8", "replace")) + sub(8, tensor) + sub(9, sub(1, sub(1, b"text")))))
+
+
 def frame(data):
     size = struct.pack("<Q", len(data))
     return size + struct.pack("<I", masked(size)) + data + struct.pack("<I", masked(data))
 
 
 class Writer:
-    """Writes a file of its own for each attempt. `first_step`: the step at which a resumed run continues; TensorBoard
-    then forgets later steps of earlier files. Threads may share it."""
+    """Writes a file of its own for each attempt. `first_step`: the first that it takes. Threads may share it."""
 
-    def __init__(self, directory, first_step=0):
+    def __init__(self, directory, first_step=1):
         Path(directory).mkdir(parents=True, exist_ok=True)
         now = time.time()
         unique = f"{int(now):010}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
         name = f"events.out.tfevents.{unique}"
         self._lock, self._file = threading.Lock(), open(Path(directory) / name, "xb", buffering=0)
         self._write(0, sub(3, VERSION), now)
-        if first_step:
-            self._write(first_step, sub(7, b"\x08" + varint(SESSION_START)))
+        self.start(first_step)
+
+    def start(self, step):
+        """TensorBoard forgets what was written before about this step and later ones."""
+        self._write(step, sub(7, b"\x08" + varint(SESSION_START)))
 
     def scalar(self, tag, step, value):
         self._write(step, summary(tag, value))
+
+    def text(self, tag, step, text):
+        self._write(step, text_summary(tag, text))
 
     def close(self):
         with self._lock:

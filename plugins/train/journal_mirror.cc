@@ -1,0 +1,271 @@
+#include "plugins/train/journal_mirror.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/file_descriptor.h"
+#include "base/str.h"
+#include "base/wait.h"
+#include "base/whole_file.h"
+#include "base/words.h"
+#include "formats/tfrecord.h"
+#include "plugins/train/file_facts.h"
+#include "plugins/train/object_files.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr const char* kRecord = "journal.json";
+constexpr const char* kEvents = "events.jsonl";
+constexpr const char* kLogs = "logs";
+constexpr std::string_view kLogEnd = ".log", kEventsEnd = ".jsonl", kCurvesBegin = "events.out.tfevents.";
+constexpr std::size_t kDigits = 10;
+constexpr std::int64_t kMostPart = 8 << 20;  // of a file in one segment
+constexpr std::int64_t kMostRecord = 64 << 20;
+constexpr std::size_t kLength = 8;  // bytes of the length of a record
+constexpr auto kPause = 200ms;      // between two looks at the clock
+
+std::string Digits(std::int64_t number) {
+  const std::string digits = StrCat(number);
+  return std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits;
+}
+
+/// The number in the name of an object; 0: it is none of ours.
+std::int64_t NumberOf(std::string_view name) {
+  for (const std::string_view end : {kLogEnd, kEventsEnd})
+    if (name.ends_with(end)) name.remove_suffix(end.size());
+  if (name.size() < kDigits) return 0;
+  const std::string_view before = name.substr(0, name.size() - kDigits);
+  if (!before.empty() && !before.ends_with('.')) return 0;
+  return ParseNumber<std::int64_t>(name.substr(name.size() - kDigits)).value_or(0);
+}
+
+Result<std::string> ReadRange(const std::string& path, std::int64_t from, std::int64_t to) {
+  const FileDescriptor file = OpenPath(path, O_RDONLY);
+  if (!file.is_open()) return SystemError(path, errno);
+  std::string bytes(static_cast<std::size_t>(to - from), '\0');
+  const ssize_t got = ReadFullyAt(file.get(), static_cast<std::uint64_t>(from), bytes);
+  if (got < 0) return SystemError(path, errno);
+  bytes.resize(static_cast<std::size_t>(got));
+  return bytes;
+}
+
+/// The length of the frame of a TensorBoard file at `at`, of which `size` bytes are there; 0: it is not
+/// whole.
+std::int64_t FrameAt(int file, std::int64_t at, std::int64_t size) {
+  std::string length(kLength, '\0');
+  if (at + static_cast<std::int64_t>(kTfRecordOverhead) > size) return 0;
+  if (ReadFullyAt(file, static_cast<std::uint64_t>(at), length) != static_cast<ssize_t>(kLength)) return 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t place = kLength; place-- > 0;)
+    bytes = bytes << 8 | static_cast<unsigned char>(length[place]);
+  if (bytes > static_cast<std::uint64_t>(kMostRecord)) return 0;
+  const auto frame = static_cast<std::int64_t>(bytes + kTfRecordOverhead);
+  return at + frame > size ? 0 : frame;
+}
+
+/// The end of the whole frames from `from` on: of one, or of those that `most` bytes hold.
+std::int64_t EndOfFrames(const std::string& path, std::int64_t from, std::int64_t size, std::int64_t most) {
+  const FileDescriptor file = OpenPath(path, O_RDONLY);
+  std::int64_t end = from;
+  while (const std::int64_t frame = file.is_open() ? FrameAt(file.get(), end, size) : 0) {
+    if (end > from && end + frame - from > most) break;
+    end += frame;
+  }
+  return end;
+}
+
+std::int64_t EndOfLines(const std::string& path, std::int64_t from, std::int64_t size) {
+  const Result<std::string> bytes = ReadRange(path, from, std::min(size, from + kMostPart));
+  const std::size_t last = bytes.ok() ? bytes->rfind('\n') : std::string::npos;
+  return last == std::string::npos ? from : from + static_cast<std::int64_t>(last) + 1;
+}
+
+}  // namespace
+
+JournalMirror::JournalMirror(const RunDirectory& directory, std::string run_uri, std::string curves,
+                             const PluginServices& call, std::chrono::nanoseconds every)
+    : directory_(directory),
+      run_uri_(std::move(run_uri)),
+      curves_(std::move(curves)),
+      call_(call),
+      every_(every) {}
+
+JournalMirror::~JournalMirror() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+  Send();
+}
+
+Status JournalMirror::Begin() {
+  std::int64_t newest = 0;
+  std::vector<std::string> events;
+  for (const char* folder : {"events", "tensorboard", kLogs}) {
+    ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects,
+                     call_.storage->List(StrCat(run_uri_, "/", folder)));
+    for (const PluginStorage::Object& object : objects) {
+      const std::int64_t number = NumberOf(object.name);
+      newest = std::max(newest, number);
+      if (number > 0 && object.name.ends_with(kEventsEnd))
+        events.push_back(StrCat(run_uri_, "/", folder, "/", object.name));
+    }
+  }
+  const Lock lock(mutex_);
+  if (!Continues(newest)) {
+    next_ = newest + 1;
+    at_.clear();
+    if (newest > 0) {
+      RETURN_IF_ERROR(BringEvents(events));
+      std::error_code error;
+      for (const std::string& file : Files())
+        at_[file] = static_cast<std::int64_t>(fs::file_size(directory_.Path(file), error));
+    }
+    RETURN_IF_ERROR(Keep());
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    auto sent = SystemClock().Monotonic();
+    while (WaitFor(kPause, stop)) {
+      if (SystemClock().Monotonic() - sent < every_) continue;
+      Send();
+      sent = SystemClock().Monotonic();
+    }
+  });
+  return {};
+}
+
+bool JournalMirror::Continues(std::int64_t newest) {
+  const Json record = directory_.Read(kRecord);
+  const std::int64_t next = record["next"].AsInt();
+  const Json& sending = record["sending"];
+  if (next < 1 || !(newest == next - 1 || (newest == next && sending.is_object()))) return false;
+  next_ = next;
+  at_.clear();
+  for (const auto& [file, offset] : record["at"].AsObject()) at_[file] = offset.AsInt();
+  pending_.clear();
+  for (const auto& [file, range] : sending.AsObject())
+    pending_[file] = {range["from"].AsInt(), range["to"].AsInt()};
+  return true;
+}
+
+Status JournalMirror::BringEvents(const std::vector<std::string>& objects) const {
+  const std::string path = directory_.Path(kEvents), part = path + ".part";
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  for (const std::string& object : objects)
+    RETURN_IF_ERROR(StreamObject(*call_.storage, object, [&](std::string_view piece) -> Status {
+      file << piece;
+      return {};
+    }));
+  file.close();
+  std::error_code error;
+  if (!file) return SystemError(part, errno);
+  fs::rename(part, path, error);
+  return error ? SystemError(path, error.value()) : Status();
+}
+
+std::vector<std::string> JournalMirror::Files() const {
+  std::vector<std::string> files;
+  std::error_code error;
+  if (fs::exists(directory_.Path(kEvents), error)) files.emplace_back(kEvents);
+  for (const std::string& log : NamesIn(directory_.Path(kLogs)))
+    if (log.ends_with(kLogEnd)) files.push_back(StrCat(kLogs, "/", log));
+  if (curves_.empty() || !fs::is_directory(directory_.Path(curves_), error)) return files;
+  if (const auto below = FilesBelow(directory_.Path(curves_)); below.ok())
+    for (const std::string& file : *below)
+      if (file.find("tfevents") != std::string::npos) files.push_back(StrCat(curves_, "/", file));
+  return files;
+}
+
+JournalMirror::Range JournalMirror::Next(const std::string& file) const {
+  const std::string path = directory_.Path(file);
+  const auto known = at_.find(file);
+  std::error_code error;
+  const auto size = static_cast<std::int64_t>(fs::file_size(path, error));
+  const std::int64_t from =
+      known == at_.end() || known->second > size ? 0 : known->second;  // a log begins anew
+  if (error || size == from) return {from, from};
+  if (file == kEvents) return {from, EndOfLines(path, from, size)};
+  if (file.ends_with(kLogEnd)) return {from, std::min(size, from + kMostPart)};
+  return {from, EndOfFrames(path, from, size, kMostPart)};
+}
+
+Result<std::map<std::string, std::string>> JournalMirror::Segment(const Ranges& ranges) const {
+  std::map<std::string, std::string> objects;
+  const std::string number = Digits(next_);
+  for (const auto& [file, range] : ranges) {
+    const std::string path = directory_.Path(file);
+    ASSIGN_OR_RETURN(const std::string bytes, ReadRange(path, range.from, range.to));
+    if (file == kEvents) {
+      objects[StrCat("events/", number, kEventsEnd)] = bytes;
+    } else if (file.ends_with(kLogEnd)) {
+      objects[StrCat(file.substr(0, file.size() - kLogEnd.size()), ".", number, kLogEnd)] = bytes;
+    } else {
+      const std::string below = file.substr(curves_.size());
+      std::string& object =
+          objects[StrCat("tensorboard", below.substr(0, below.rfind('/') + 1), kCurvesBegin, number)];
+      if (range.from > 0) {  // each file of TensorBoard begins with its version
+        ASSIGN_OR_RETURN(const std::string version, ReadRange(path, 0, EndOfFrames(path, 0, range.from, 1)));
+        object += version;
+      }
+      object += bytes;
+    }
+  }
+  return objects;
+}
+
+Status JournalMirror::SendSegment(const Ranges& ranges) {
+  using Objects = std::map<std::string, std::string>;
+  ASSIGN_OR_RETURN(const Objects objects, Segment(ranges));
+  pending_ = ranges;
+  RETURN_IF_ERROR(Keep());
+  for (const auto& [name, bytes] : objects) {
+    const Status put = PutText(*call_.storage, bytes, StrCat(run_uri_, "/", name), kCreateAlways);
+    if (!put.ok() && put.code() != Code::kAlreadyExists) return put;
+  }
+  for (const auto& [file, range] : ranges) at_[file] = range.to;
+  ++next_;
+  pending_.clear();
+  return Keep();
+}
+
+Status JournalMirror::Keep() const {
+  Json record;
+  record["next"] = next_;
+  record["at"] = Json(Json::Object{});
+  for (const auto& [file, offset] : at_) record["at"][file] = offset;
+  for (const auto& [file, range] : pending_)
+    record["sending"][file] = Json::Object{{"from", range.from}, {"to", range.to}};
+  return directory_.Write(kRecord, record);
+}
+
+Status JournalMirror::SendAll() {
+  // Objects of the segment may be there already, with these bytes.
+  if (const Ranges pending = pending_; !pending.empty()) RETURN_IF_ERROR(SendSegment(pending));
+  while (true) {
+    Ranges ranges;
+    for (const std::string& file : Files())
+      if (const Range range = Next(file); range.to > range.from) ranges[file] = range;
+    if (ranges.empty()) return {};
+    RETURN_IF_ERROR(SendSegment(ranges));
+  }
+}
+
+void JournalMirror::Send() {
+  const Lock lock(mutex_);
+  const Status sent = SendAll();
+  if (!sent.ok() && !failing_)
+    call_.log(Level::kWarning, StrCat("the newest events, curves and logs are on this machine alone, in ",
+                                      directory_.Path(""), ": ", sent.message()));
+  failing_ = !sent.ok();
+}
+
+}  // namespace pipeline
