@@ -40,6 +40,11 @@ const std::vector<ConfigKey>& Keys() {
        "Whether the directory of an external trainer on several hosts is one that all of them see; null: "
        "false.",
        Effect::kNone},
+      {"first_step", ValueType::kInteger, "~",
+       "The number that an external trainer gives its first step, 0 or 1; null: 1.", Effect::kContinue},
+      {"ends_early", ValueType::kBoolean, "~",
+       "Whether an external trainer that ends with 0 before `steps` has succeeded; null: false.",
+       Effect::kContinue},
       {"fatal", ValueType::kStrings, "~", "Exit codes after which an external trainer is not started again.",
        Effect::kNone},
       {"silence", ValueType::kInteger, "~",

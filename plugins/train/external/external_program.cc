@@ -89,10 +89,10 @@ void ExternalProgram::Poll(const Take& take) {
   }
   const OutputRecogniser::Heard heard = recogniser_.Take();
   step_ = heard.step;
+  losses_ = heard.losses;
   for (const OutputRecogniser::Step& step : heard.steps) {
     Json event = Event("step", step.step);
     event["loss"] = step.loss && std::isfinite(*step.loss) ? Json(*step.loss) : Json();
-    if (event["loss"].is_number()) loss_ = event["loss"];
     take(event);
   }
   const std::chrono::nanoseconds now = SystemClock().Monotonic();

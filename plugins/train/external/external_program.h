@@ -38,8 +38,7 @@ class ExternalProgram : public EventSource {
 
   /// The last step that was recognised; -1: none.
   std::int64_t step() const { return step_; }
-  /// The last loss that was recognised; null: none.
-  const Json& loss() const { return loss_; }
+  const OutputRecogniser::Losses& losses() const { return losses_; }
 
  private:
   void Watch(const std::stop_token& stop);
@@ -61,7 +60,7 @@ class ExternalProgram : public EventSource {
   std::chrono::nanoseconds beaten_{0};  // when the last sign of life was passed on
   bool lines_ = false;                  // there was output since
   std::int64_t step_ = -1;
-  Json loss_;
+  OutputRecogniser::Losses losses_;
 
   Mutex mutex_;
   std::vector<std::int64_t> taken_ GUARDED_BY(mutex_);  // steps of copies that Poll has not passed on

@@ -14,9 +14,9 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kOwn = {"command", "recognise", "success",   "variables",
-                                                   "files",   "fresh",     "directory", "shared",
-                                                   "fatal",   "silence",   "settle"};
+constexpr std::array<std::string_view, 13> kOwn = {
+    "command", "recognise", "success", "variables", "files",      "fresh",     "directory",
+    "shared",  "fatal",     "silence", "settle",    "first_step", "ends_early"};
 constexpr std::array<std::string_view, 7> kRecipe = {"command", "recognise", "success",  "variables",
                                                      "files",   "fresh",     "directory"};
 constexpr int kMostCode = 255;
@@ -37,8 +37,9 @@ Status OnlyThese(const Json& map, std::string_view key, const std::vector<std::s
   return {};
 }
 
-Result<LinePattern> PatternAt(const Json& map, std::string_view key, std::string_view name) {
-  Result<LinePattern> pattern = LinePattern::Compile(std::string(map[name].AsString()));
+Result<LinePattern> PatternAt(const Json& map, std::string_view key, std::string_view name,
+                              Result<LinePattern> (*compile)(const std::string&) = &LinePattern::Compile) {
+  Result<LinePattern> pattern = compile(std::string(map[name].AsString()));
   if (pattern.ok()) return pattern;
   return WrongSetting(StrCat(key, ".", name, ": ", pattern.status().message()));
 }
@@ -83,7 +84,7 @@ Status ParseRecognise(const Json& map, ExternalSettings& parsed) {
     ASSIGN_OR_RETURN(parsed.step, PatternAt(map, "recognise", "step"));
   }
   if (map.Has("loss")) {
-    ASSIGN_OR_RETURN(parsed.loss, PatternAt(map, "recognise", "loss"));
+    ASSIGN_OR_RETURN(parsed.loss, PatternAt(map, "recognise", "loss", &LinePattern::CompileNumber));
   }
   if (parsed.loss && !parsed.step)
     return WrongSetting("recognise.loss: needs `step`, so that a loss has a step");
@@ -202,6 +203,12 @@ Result<ExternalSettings> ParseExternal(const Json& settings) {
           StrCat("fatal: must have exit codes from 1 to 255, and has \"", code.AsString(), "\""));
     parsed.fatal.push_back(static_cast<int>(*number));
   }
+  parsed.first_step = settings["first_step"].AsInt(1);
+  if (parsed.first_step < 0 || parsed.first_step > 1)
+    return WrongSetting(StrCat("first_step: must be 0 or 1, and is ", parsed.first_step));
+  parsed.ends_early = settings["ends_early"].AsBool();
+  if (parsed.ends_early && !parsed.SeesSteps())
+    return WrongSetting("ends_early: without `recognise` nobody knows how far the program is; leave it out");
   ASSIGN_OR_RETURN(parsed.silence, SecondsAt(settings, "silence", parsed.silence.count()));
   ASSIGN_OR_RETURN(parsed.settle, SecondsAt(settings, "settle", parsed.settle.count()));
   return parsed;

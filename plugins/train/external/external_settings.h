@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,9 +42,14 @@ struct ExternalSettings {
   std::optional<EventsRule> events;              // absent: the lines of the output are read
   std::optional<CheckpointRule> checkpoint;
   std::vector<std::string> success;  // patterns of names; empty: a checkpoint at `steps` counts
+  std::int64_t first_step = 1;       // the number that the program gives its first step
+  bool ends_early = false;           // an end with 0 before `steps` is a success
   std::vector<int> fatal;            // exit codes
   std::chrono::seconds silence{1800};
   std::chrono::seconds settle{30};
+
+  /// False: nothing tells how far the program is.
+  bool SeesSteps() const { return step || events || checkpoint; }
 };
 
 /// True with `trainer: external` and with a preset.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -14,6 +15,8 @@
 #include "base/whole_file.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/environment_setup.h"
+#include "plugins/train/event_journal.h"
+#include "plugins/train/external/left_processes.h"
 #include "plugins/train/external/preset_expansion.h"
 #include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
@@ -31,6 +34,8 @@ constexpr const char* kExport = "export";
 constexpr const char* kNewExport = "export.part";
 constexpr const char* kEarlierExport = "export.earlier.json";
 constexpr std::uint64_t kMostResult = 64 << 20;
+// From SIGTERM to SIGKILL for a process whose trainer has ended.
+constexpr std::chrono::seconds kLeft{10}, kLeftAfterStop{2};
 
 std::string InheritedPath() {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
@@ -170,6 +175,7 @@ Result<std::int64_t> ExternalTraining::BeginCheckpoints(const JointAttempt* join
 
 Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAttempt* joint) {
   program_.reset();
+  RETURN_IF_ERROR(EndLeft());
   const std::string place = Place();
   std::error_code error;
   fs::create_directories(place, error);
@@ -181,6 +187,11 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   ASSIGN_OR_RETURN(const PlaceholderValues values, Values(place, joint != nullptr ? *joint : alone));
   RETURN_IF_ERROR(LayOut(place, values));
   ASSIGN_OR_RETURN(const std::int64_t restored, BeginCheckpoints(joint));
+  before_.clear();
+  if (!settings_.SeesSteps()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(place));
+    for (const std::string& file : files) before_[file] = LookOfFile(StrCat(place, "/", file)).value_or("");
+  }
   ProgramStart start;
   for (const std::string& word : settings_.command)
     start.command.argv.push_back(FillPlaceholders(word, values));
@@ -188,7 +199,8 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   start.command.directory = FillPlaceholders(settings_.directory, values);
   if (!start.command.directory.empty()) start.command.argv.front() = AbsolutePath(start.command.argv.front());
   start.command.set = {StrCat("PIPE_ATTEMPT=", attempt),
-                       StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()), "PYTHONUNBUFFERED=1"};
+                       StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()), "PYTHONUNBUFFERED=1",
+                       StrCat(kRunVariable, "=", directory_.Path(""))};
   if (!environment_.empty())
     start.command.set.push_back(StrCat("PATH=", BinOf(environment_), ":", InheritedPath()));
   for (const auto& [name, value] : settings_.variables)
@@ -249,7 +261,14 @@ Status ExternalTraining::LayOut(const std::string& place, const PlaceholderValue
   return {};
 }
 
+Status ExternalTraining::EndLeft() const {
+  const std::chrono::nanoseconds grace = call_.stopped() ? kLeftAfterStop : kLeft;
+  return EndLeftProcesses(directory_.Path(""),
+                          std::min<std::chrono::nanoseconds>(grace, job_.grace_or_least()), call_);
+}
+
 Result<TrainerEnd> ExternalTraining::Judge(TrainerEnd end) const {
+  RETURN_IF_ERROR(EndLeft());
   if (end.hung) return end;
   end.fatal = std::find(settings_.fatal.begin(), settings_.fatal.end(), end.code) != settings_.fatal.end();
   end.again = !end.fatal;
@@ -259,31 +278,77 @@ Result<TrainerEnd> ExternalTraining::Judge(TrainerEnd end) const {
     end.again = end.fatal = false;
     return end;
   }
+  ASSIGN_OR_RETURN(const std::int64_t done, StepsDone());
   Result<Output> output = FindOutput();
-  if (output.ok()) {
-    const Status kept = CopyOutput(*output);
-    if (kept.ok()) {
-      end.again = end.fatal = false;
-      RETURN_IF_ERROR(WriteResult());
-      return end;
-    }
-    output = kept;
+  Status success = output.ok() ? CheckDone(end, done, *output) : output.status();
+  if (success.ok()) success = CopyOutput(*output);
+  if (success.ok()) {
+    end.again = end.fatal = false;
+    TellLosses();
+    RETURN_IF_ERROR(WriteResult(done));
+    return end;
   }
-  if (output.status().code() != Code::kFailedPrecondition) return output.status();
+  if (success.code() != Code::kFailedPrecondition) return success;
   // A program that has done its steps would end in the same way again.
-  if (program_->step() >= job_.steps()) end.fatal = true, end.again = false;
-  end.cause = StrCat("the trainer ended with exit code 0, but ", output.status().message());
+  if (Counted(program_->step()) >= job_.steps()) end.fatal = true, end.again = false;
+  end.cause = StrCat("the trainer ended with exit code 0, but ", success.message());
   return end;
+}
+
+Result<std::int64_t> ExternalTraining::StepsDone() const {
+  if (!settings_.SeesSteps()) return -1;
+  std::int64_t last = -1;
+  if (checkpoints_) {
+    ASSIGN_OR_RETURN(const auto newest, checkpoints_->FindNewest());
+    if (newest) last = newest->step;
+  }
+  if (settings_.success.empty()) return Counted(last);  // a checkpoint is what is published
+  last = std::max(last, program_->step());
+  // A program that had no step left to do may print none.
+  return Counted(last >= 0 ? last : LastKept(directory_.Path("events.jsonl")).step);
+}
+
+Status ExternalTraining::CheckDone(const TrainerEnd& end, std::int64_t done, const Output& output) const {
+  std::string why;
+  if (!settings_.SeesSteps()) {
+    const bool written = std::any_of(output.files.begin(), output.files.end(), [&](const std::string& file) {
+      const auto before = before_.find(file);
+      return before == before_.end() || LookOfFile(StrCat(output.from, "/", file)) != before->second;
+    });
+    if (end.stopped)
+      why = "it was stopped, and without `recognise` nobody knows whether it was done";
+    else if (!written)
+      why = StrCat("the files of `success` are those of an earlier attempt; remove them from ", output.from,
+                   ", or tell by `recognise.step` how far it is");
+  } else if (done < job_.steps() && (end.stopped || !settings_.ends_early || done < 1)) {
+    why = settings_.success.empty() ? StrCat("the newest checkpoint is at step ", done)
+          : done < 0                ? std::string("no step of it was recognised")
+                                    : StrCat("it ended at step ", done);
+    why += StrCat(", and ", job_.steps(), " steps were asked for");
+    if (!end.stopped)
+      why += settings_.first_step == 1 && done + 1 == job_.steps()
+                 ? "; if it counts its steps from 0, add `first_step: 0`"
+                 : "; see `recognise`, or, if it may end before, add `ends_early: true`";
+  }
+  return why.empty() ? Status() : Status(Code::kFailedPrecondition, std::move(why));
+}
+
+void ExternalTraining::TellLosses() const {
+  const OutputRecogniser::Losses& losses = program_->losses();
+  if (losses.broken_since >= 0)
+    call_.log(Level::kWarning, StrCat(job_.stage, ": the loss is no finite number since step ",
+                                      losses.broken_since, "; what is published may be useless"));
+  else if (losses.at >= 0 && program_->step() - losses.at > 2 * losses.longest)
+    call_.log(Level::kWarning, StrCat(job_.stage, ": no loss was recognised after step ", losses.at,
+                                      ", and the last step is ", program_->step(), "; see `recognise.loss`"));
 }
 
 Result<ExternalTraining::Output> ExternalTraining::FindOutput() const {
   if (settings_.success.empty()) {
     ASSIGN_OR_RETURN(auto newest, checkpoints_->FindNewest());
-    if (!newest || newest->step < job_.steps())
-      return Status(Code::kFailedPrecondition,
-                    StrCat(!newest ? std::string("there is no checkpoint")
-                                   : StrCat("the newest checkpoint is at step ", newest->step),
-                           ", and ", job_.steps(), " steps were asked for; see `recognise.checkpoint`"));
+    if (!newest)
+      return Status(Code::kFailedPrecondition, StrCat("there is no checkpoint, and ", job_.steps(),
+                                                      " steps were asked for; see `recognise.checkpoint`"));
     return Output{std::move(newest->from), std::move(newest->files)};
   }
   Output output{Place(), {}};
@@ -316,7 +381,7 @@ Status ExternalTraining::RememberExport() const {
   if (!result["export"].is_string() || !fs::is_directory(place, error)) return {};
   ASSIGN_OR_RETURN(Json files, Measured(place));
   return directory_.Write(kEarlierExport,
-                          Json::Object{{"steps", result["steps"]}, {"files", std::move(files)}});
+                          Json::Object{{"steps", StepsOf(result)}, {"files", std::move(files)}});
 }
 
 Status ExternalTraining::CopyOutput(const Output& output) const {
@@ -343,19 +408,25 @@ Status ExternalTraining::CopyOutput(const Output& output) const {
   return error ? SystemError(part, error.value()) : Status();
 }
 
-Status ExternalTraining::WriteResult() const {
+Status ExternalTraining::WriteResult(std::int64_t done) const {
   std::optional<ProgramCheckpoints::Newest> newest;
   if (checkpoints_) {
     ASSIGN_OR_RETURN(newest, checkpoints_->FindNewest());
   }
   Json result;
-  result["steps"] = std::max(job_.steps(), newest ? newest->step : 0);
+  result["steps"] = settings_.SeesSteps() ? Json(done) : Json();
+  if (!settings_.SeesSteps())
+    result["asked_steps"] = job_.steps();
+  else if (done < job_.steps())
+    result["stopped_early"] = Json::Object{{"step", done}, {"reason", "the program ended with 0"}};
   // Without copies, it is the program's own.
   result["checkpoint"] = newest && !shared() ? Json(StrCat("checkpoints/", newest->step)) : Json();
   result["export"] = kExport;
   result["final"] = Json(Json::Object{});
-  if (program_->step() >= 0) result["final"]["step"] = program_->step();
-  if (!program_->loss().is_null()) result["final"]["loss"] = program_->loss();
+  const OutputRecogniser::Losses& losses = program_->losses();
+  const std::int64_t last = losses.at >= 0 ? losses.at : program_->step();
+  if (last >= 0) result["final"]["step"] = last;
+  if (losses.at >= 0) result["final"]["loss"] = losses.broken_since < 0 ? Json(losses.last) : Json();
   RETURN_IF_ERROR(directory_.Write("config.json", ExternalRecipe(job_.settings)));
   RETURN_IF_ERROR(directory_.Write("result.json", result));
   return directory_.Remove(kEarlierExport);

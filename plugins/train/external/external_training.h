@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,12 +62,16 @@ class ExternalTraining {
  private:
   ExternalTraining(const TrainJob& job, const RunDirectory& directory, const PluginServices& call,
                    ExternalSettings settings, std::string environment);
-  /// The files to publish, below `from`. kFailedPrecondition: the training is not done, and the reason.
+  /// The files to publish, below `from`. kFailedPrecondition: there are none, and the reason.
   struct Output {
     std::string from;
     std::vector<std::string> files;
   };
   Result<Output> FindOutput() const;
+  /// The steps that the training has done, as far as they were seen; -1: none were.
+  Result<std::int64_t> StepsDone() const;
+  /// kFailedPrecondition: an end with 0 at these steps is no success, and the reason.
+  Status CheckDone(const TrainerEnd& end, std::int64_t done, const Output& output) const;
   Result<PlaceholderValues> Values(const std::string& place, const JointAttempt& joint) const;
   /// The directory of the program.
   std::string Place() const;
@@ -74,11 +79,17 @@ class ExternalTraining {
   Result<std::int64_t> BeginCheckpoints(const JointAttempt* joint);
   /// Removes what no attempt may find, and copies the files that the program expects below `place`.
   Status LayOut(const std::string& place, const PlaceholderValues& values) const;
+  /// Ends the processes that earlier attempts have left.
+  Status EndLeft() const;
+  /// Says that the last loss was not finite, or not seen.
+  void TellLosses() const;
+  /// The steps done when the program counts `step`; -1: none.
+  std::int64_t Counted(std::int64_t step) const { return step < 0 ? -1 : step + 1 - settings_.first_step; }
   /// Keeps the digests of the export of a result that is about to be replaced.
   Status RememberExport() const;
   /// Makes `export/`, durably. kFailedPrecondition: nothing changed since the result with fewer steps.
   Status CopyOutput(const Output& output) const;
-  Status WriteResult() const;
+  Status WriteResult(std::int64_t done) const;
 
   const TrainJob& job_;
   const RunDirectory& directory_;
@@ -87,6 +98,7 @@ class ExternalTraining {
   const std::string environment_;                  // its directory; empty: the programs of this machine
   std::optional<ProgramCheckpoints> checkpoints_;  // absent: none are recognised
   std::unique_ptr<ExternalProgram> program_;       // of the attempt
+  std::map<std::string, std::string> before_;      // files of `success` before the attempt, with their looks
 };
 
 }  // namespace pipeline

@@ -55,6 +55,19 @@ std::size_t BehindBracket(std::string_view pattern, std::size_t at) {
   return std::min(at + 1, pattern.size());
 }
 
+/// A pattern with exactly one group, which takes the forms of a number, too.
+std::string WithNumbers(const std::string& pattern) {
+  std::size_t open = 0;
+  while (pattern[open] != '(')
+    open = pattern[open] == '[' ? BehindBracket(pattern, open) : open + (pattern[open] == '\\' ? 2 : 1);
+  std::size_t close = open;
+  while (pattern[close] != ')')
+    close = pattern[close] == '[' ? BehindBracket(pattern, close) : close + (pattern[close] == '\\' ? 2 : 1);
+  return StrCat(
+      pattern.substr(0, open), "((", pattern.substr(open + 1, close - open - 1), ")([eE][-+]?[0-9]+)?",
+      R"(|[-+]?\<[nN][aA][nN]\>|[-+]?\<[iI][nN][fF]([iI][nN][iI][tT][yY])?\>)", pattern.substr(close));
+}
+
 /// The C library makes a copy of an expression for each repetition of it, so repetitions of repetitions can
 /// fill the memory: a++++ as well as ((a{999}){999}).
 Status CheckRepetitions(std::string_view pattern) {
@@ -81,7 +94,7 @@ Status CheckRepetitions(std::string_view pattern) {
 }  // namespace
 
 struct LinePattern::Compiled {
-  regex_t find = {};   // as it is written: its group is 1
+  regex_t find = {};   // as it is written, or with the forms of a number: its group is 1
   regex_t whole = {};  // ^(…)$: the group is 2
   Compiled() = default;
   Compiled(const Compiled&) = delete;
@@ -105,7 +118,13 @@ struct LinePattern::Compiled {
   }
 };
 
-Result<LinePattern> LinePattern::Compile(const std::string& pattern) {
+Result<LinePattern> LinePattern::Compile(const std::string& pattern) { return CompileAs(pattern, false); }
+
+Result<LinePattern> LinePattern::CompileNumber(const std::string& pattern) {
+  return CompileAs(pattern, true);
+}
+
+Result<LinePattern> LinePattern::CompileAs(const std::string& pattern, bool number) {
   if (pattern.find('\0') != std::string::npos) return WrongPattern(pattern, "it has a zero byte");
   if (pattern.size() > kMostPattern)
     return WrongPattern(pattern.substr(0, 40) + "…", StrCat("it has more than ", kMostPattern, " bytes"));
@@ -124,6 +143,14 @@ Result<LinePattern> LinePattern::Compile(const std::string& pattern) {
   }
   if (compiled->find.re_nsub != 1)
     return WrongPattern(pattern, StrCat("it has ", compiled->find.re_nsub, " groups"));
+  if (number) {
+    regfree(&compiled->find);
+    compiled->find = {};
+    if (regcomp(&compiled->find, WithNumbers(pattern).c_str(), REG_EXTENDED) != 0) {
+      compiled->find = {};
+      return WrongPattern(pattern, "its group cannot take a number");
+    }
+  }
   return LinePattern(std::move(compiled));
 }
 

@@ -20,6 +20,9 @@ class LinePattern {
 
   /// kInvalidArgument, without the name of the key: the pattern is wrong or has not exactly one group.
   static Result<LinePattern> Compile(const std::string& pattern);
+  /// The same for the number that a program prints. Patterns are often written for plain numbers, such as
+  /// ([0-9.]+), so the group also takes an exponent that follows, and nan or inf in the place of the number.
+  static Result<LinePattern> CompileNumber(const std::string& pattern);
 
   /// The group of the first match; absent: no match. The caller gives at most kMostText bytes.
   std::optional<std::string> Find(std::string_view text) const;
@@ -28,6 +31,7 @@ class LinePattern {
 
  private:
   struct Compiled;
+  static Result<LinePattern> CompileAs(const std::string& pattern, bool number);
   explicit LinePattern(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
   std::shared_ptr<const Compiled> compiled_;
 };

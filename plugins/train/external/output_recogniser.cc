@@ -1,5 +1,7 @@
 #include "plugins/train/external/output_recogniser.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/words.h"
@@ -42,6 +44,14 @@ void OutputRecogniser::Line(std::string_view line, std::chrono::nanoseconds now)
 }
 
 void OutputRecogniser::Add(std::optional<double> loss, std::chrono::nanoseconds now) {
+  if (loss) {
+    Losses& losses = heard_.losses;
+    if (losses.at >= 0) losses.longest = std::max(losses.longest, heard_.step - losses.at);
+    if (std::isfinite(*loss) || losses.broken_since < 0)
+      losses.broken_since = std::isfinite(*loss) ? -1 : heard_.step;
+    losses.last = *loss;
+    losses.at = heard_.step;
+  }
   const Step step{heard_.step, loss};
   const bool too_early = told_ >= 0 && step.step >= told_ && step.step - told_ < log_every_ &&
                          now - told_at_ < std::chrono::seconds(1);
@@ -69,6 +79,7 @@ OutputRecogniser::Heard OutputRecogniser::Take() {
   Heard heard = std::move(heard_);
   heard_ = {};
   heard_.step = heard.step;
+  heard_.losses = heard.losses;
   return heard;
 }
 

@@ -33,9 +33,17 @@ class OutputRecogniser {
     std::int64_t step = 0;
     std::optional<double> loss;
   };
+  /// All losses so far, also those of steps that are left out.
+  struct Losses {
+    double last = 0;
+    std::int64_t at = -1;            // the step of `last`; -1: there was none
+    std::int64_t longest = 1;        // the most steps between two of them
+    std::int64_t broken_since = -1;  // the first step from which on none is finite; -1: `last` is
+  };
   struct Heard {
-    bool lines = false;       // the output moved since the last call
-    std::int64_t step = -1;   // the current one; -1: none was recognised
+    bool lines = false;      // the output moved since the last call
+    std::int64_t step = -1;  // the current one; -1: none was recognised
+    Losses losses;
     std::vector<Step> steps;  // at most kMostSteps, the newest last
   };
   static constexpr std::size_t kMostSteps = 256;

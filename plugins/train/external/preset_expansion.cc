@@ -15,8 +15,9 @@ namespace pipeline {
 namespace {
 
 /// Keys that a preset gives where the file does not.
-constexpr std::array<std::string_view, 8> kGiven = {"recognise", "success", "fatal",     "variables",
-                                                    "files",     "fresh",   "directory", "silence"};
+constexpr std::array<std::string_view, 10> kGiven = {"recognise",  "success",   "fatal",     "variables",
+                                                     "files",      "fresh",     "directory", "silence",
+                                                     "first_step", "ends_early"};
 
 Status WrongExpansion(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 

@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "files": {"sentencepiece_model": "{tokenizer}"},
   "recognise": {"tensorboard": {"directory": ".", "loss": "train_loss"},
                 "checkpoint": {"directory": ".", "step": "checkpoint_([0-9]+)"}},
-  "success": ["checkpoint_*", "sentencepiece_model"]
+  "success": ["checkpoint_*", "sentencepiece_model"],
+  "first_step": 0
 })json",
     R"json({
   "name": "bert",
@@ -83,7 +84,8 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "files": {"data/train.json": "{data_set}/train.json", "data/val.json": "{data_set}/val.json",
             "data/test.json": "{data_set}/test.json"},
   "recognise": {"step": "epoch=([0-9]+), eval_acc"},
-  "success": ["tmp/*/best_ck_at_*", "tmp/*/args.json"]
+  "success": ["tmp/*/best_ck_at_*", "tmp/*/args.json"],
+  "ends_early": true
 })json",
     R"json({
   "name": "kc-moe",
@@ -117,7 +119,8 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "variables": {"PYTHONPATH": "{checkout}/src"},
   "recognise": {"step": "completed step: ([0-9]+), ", "loss": " loss: ([0-9.]+)",
                 "checkpoint": {"directory": "run/checkpoints", "step": "([0-9]+)", "commit": "_CHECKPOINT_METADATA"}},
-  "success": ["run/checkpoints/*"]
+  "success": ["run/checkpoints/*"],
+  "first_step": 0
 })json",
     R"json({
   "name": "levanter",
@@ -135,7 +138,8 @@ constexpr std::array<std::string_view, 7> kPresets = {{
   "variables": {"PYTHONPATH": "{checkout}/src"},
   "recognise": {"step": "\"event\": \"log\", \"step\": ([0-9]+)", "loss": "\"train/loss\": ([0-9.e+-]+)",
                 "checkpoint": {"directory": "checkpoints", "step": "step-([0-9]+)", "commit": "metadata.json"}},
-  "success": ["hf/*"]
+  "success": ["hf/*"],
+  "first_step": 0
 })json",
 }};
 

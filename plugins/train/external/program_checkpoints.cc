@@ -1,7 +1,5 @@
 #include "plugins/train/external/program_checkpoints.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -251,13 +249,10 @@ std::optional<ProgramCheckpoints::Found> ProgramCheckpoints::Look(
   }
   std::sort(found.files.begin(), found.files.end());
   for (const std::string& file : found.files) {
-    struct stat facts = {};
-    if (stat(StrCat(place_, "/", file).c_str(), &facts) != 0) return {};
+    const std::optional<std::string> look = LookOfFile(StrCat(place_, "/", file));
+    if (!look) return {};
     if (file == rule_.beside) continue;  // the next checkpoint changes it
-    found.look += StrCat(file, " ", static_cast<std::int64_t>(facts.st_size), " ",
-                         static_cast<std::int64_t>(facts.st_mtim.tv_sec), ".",
-                         static_cast<std::int64_t>(facts.st_mtim.tv_nsec), " ",
-                         static_cast<std::uint64_t>(facts.st_ino), "\n");
+    found.look += StrCat(file, " ", *look, "\n");
   }
   if (found.files.empty()) return {};
   return found;

@@ -98,8 +98,9 @@ TEST_F(ExternalStageTest, EarlyEndWithCodeZeroIsNoSuccess) {
   config_.Remove("success");
   Does(R"([{"steps": 12}])");
   Fails(Code::kUnavailable,
-        "exit code 0, but the newest checkpoint is at step 10, and 20 steps were asked for; see "
-        "`recognise.checkpoint`: given up after 2 attempts in a row without a new checkpoint",
+        "exit code 0, but the newest checkpoint is at step 10, and 20 steps were asked for; see `recognise`, "
+        "or, if it may end before, add `ends_early: true`: given up after 2 attempts in a row without a new "
+        "checkpoint",
         3);
   EXPECT_FALSE(fs::exists(root_ / "run/result.json"));
 }
@@ -110,13 +111,132 @@ TEST_F(ExternalStageTest, EarlyEndWithCodeZeroGoesOnByTheBudget) {
   EXPECT_TRUE(Logged("exit code 0, but `success` names model.*")) << log_;
 }
 
+/// Models are often written with each checkpoint, so an early end leaves one.
+TEST_F(ExternalStageTest, AModelOfFewerStepsIsNoSuccess) {
+  Does(R"([{"steps": 12}, {}])");
+  Done(2);
+  EXPECT_TRUE(
+      Logged("it ended at step 12, and 20 steps were asked for; see `recognise`, or, if it may end "
+             "before, add `ends_early: true`"))
+      << log_;
+  EXPECT_EQ(ReadRun("export/model.bin"), "model at 20");
+}
+
+TEST_F(ExternalStageTest, AGracefulEndAfterAStopIsNoSuccess) {
+  for (const bool early : {false, true}) {
+    Does(R"([{"steps": 7, "stops": "well", "then": "wait"}])");
+    config_["ends_early"] = early;
+    config_["grace"] = 20;
+    stop_on_ = "ckpt_commit";
+    EXPECT_EQ(Run().status().code(), Code::kCancelled) << log_;
+    EXPECT_EQ(ReadRun("program/model.bin"), "model at 7");
+    EXPECT_FALSE(fs::exists(root_ / "run/result.json"));
+    stop_on_.clear();
+    Does("[{}]");
+    Done(2);
+    EXPECT_EQ(ReadRun("export/model.bin"), "model at 20");
+    fs::remove_all(root_ / "run");
+  }
+}
+
+TEST_F(ExternalStageTest, AnEarlyEndMayBeASuccess) {
+  config_["ends_early"] = true;
+  Does(R"([{"steps": 12}])");
+  ASSERT_TRUE(Run().ok()) << log_;
+  Json result = *Json::Parse(ReadRun("result.json"));
+  EXPECT_EQ(result["steps"], 12);
+  EXPECT_EQ(result["stopped_early"]["step"], 12);
+  EXPECT_EQ(ReadRun("export/model.bin"), "model at 12");
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Attempts(), 1) << "it is not trained again";
+  config_["ends_early"] = false;
+  Does("[{}]");
+  Done(2);
+  result = *Json::Parse(ReadRun("result.json"));
+  EXPECT_EQ(result["steps"], 20);
+  EXPECT_FALSE(result.Has("stopped_early"));
+  config_["ends_early"] = true;
+  config_["steps"] = 30;
+  config_["recognise"].Remove("checkpoint");
+  WriteFile(root_ / "nothing.sh", "#!/bin/sh\necho model > \"$1/model.bin\"\n");
+  fs::permissions(root_ / "nothing.sh", fs::perms::owner_all);
+  config_.Remove("command");
+  config_["command"].Append(root_ / "nothing.sh");
+  config_["command"].Append("{run_dir}");
+  fs::remove_all(root_ / "run");
+  Fails(Code::kUnavailable, "no step of it was recognised, and 30 steps were asked for", 2);
+}
+
+TEST_F(ExternalStageTest, WithoutPatternsFilesAreNewAndStepsUnknown) {
+  WriteFile(root_ / "does.sh",
+            "#!/bin/sh\n[ $PIPE_ATTEMPT = 1 ] && echo model > model.bin && exit 3\n"
+            "[ $PIPE_ATTEMPT = 4 ] && echo model > model.bin\nexit 0\n");
+  fs::permissions(root_ / "does.sh", fs::perms::owner_all);
+  config_.Remove("command"), config_.Remove("recognise");
+  config_["command"].Append(root_ / "does.sh");
+  config_["directory"] = "{run_dir}";
+  Fails(Code::kUnavailable, "the files of `success` are those of an earlier attempt; remove them from", 2);
+  config_["restarts"] = 2;
+  ASSERT_TRUE(Run().ok()) << log_;
+  const Json result = *Json::Parse(ReadRun("result.json"));
+  EXPECT_TRUE(result.Has("steps") && result["steps"].is_null()) << result.Dump();
+  EXPECT_EQ(result["asked_steps"], 20);
+  const int attempts = Attempts();
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(Attempts(), attempts) << "it is not trained again";
+}
+
+TEST_F(ExternalStageTest, AProgramMayCountFromZero) {
+  config_["recognise"].Remove("checkpoint");
+  Does(R"([{"first": 0}])");
+  Fails(Code::kUnavailable,
+        "it ended at step 19, and 20 steps were asked for; if it counts its steps from 0, add "
+        "`first_step: 0`",
+        2);
+  fs::remove_all(root_ / "run");
+  config_["first_step"] = 0;
+  ASSERT_TRUE(Run().ok()) << log_;
+  const Json result = *Json::Parse(ReadRun("result.json"));
+  EXPECT_EQ(result["steps"], 20);
+  EXPECT_EQ(result["final"]["step"], 19);
+}
+
+/// The attempt that had no step left prints none.
+TEST_F(ExternalStageTest, StepsOfTheAttemptBeforeCount) {
+  config_["recognise"].Remove("checkpoint");
+  Does(R"([{"save": false, "then": "exit", "code": 3}, {}])");
+  Done(2);
+  EXPECT_EQ((*Json::Parse(ReadRun("result.json")))["steps"], 20);
+}
+
+TEST_F(ExternalStageTest, TheLastLossBelongsToItsStep) {
+  Does(R"([{"loss": "nan"}])");
+  ASSERT_TRUE(Run().ok()) << log_;
+  Json last = (*Json::Parse(ReadRun("result.json")))["final"];
+  EXPECT_EQ(last.Dump(), R"({"loss":null,"step":20})");
+  EXPECT_TRUE(Logged("the loss is no finite number since step 9")) << log_;
+  fs::remove_all(root_ / "run");
+  Does(R"([{"loss": ""}])");
+  ASSERT_TRUE(Run().ok()) << log_;
+  last = (*Json::Parse(ReadRun("result.json")))["final"];
+  EXPECT_EQ(last.Dump(), R"({"loss":1.0,"step":8})");
+  EXPECT_TRUE(Logged("no loss was recognised after step 8, and the last step is 20")) << log_;
+}
+
+/// torchrun starts its ranks in sessions of their own.
+TEST_F(ExternalStageTest, ProcessesThatOutliveTheProgramAreEnded) {
+  Does(R"([{"steps": 7, "then": "kill"}, {}])");
+  Done(2);
+  EXPECT_TRUE(Logged("a process of an attempt outlived the trainer and is ended: sleep ")) << log_;
+}
+
 /// The model of 20 steps must not be published as one of 30.
 TEST_F(ExternalStageTest, OldFilesAreNoResultOfMoreSteps) {
   Done(1);
   EXPECT_EQ(ReadRun("export/model.bin"), "model at 20");
   config_["steps"] = 30;
   Does(R"([{"steps": 0, "save": false}])");
-  Fails(Code::kUnavailable, "exit code 0, but its files are those of the training of 20 steps", 3);
+  Fails(Code::kUnavailable, "exit code 0, but it ended at step 20, and 30 steps were asked for", 3);
   EXPECT_FALSE(fs::exists(root_ / "run/result.json"));
   Does("[{}]");
   Done(4);
@@ -194,7 +314,8 @@ TEST_F(ExternalStageTest, SurroundingsAreLaidOutForEachAttempt) {
   config_["checkout"] = root_ / "sources";
   config_["files"]["given"] = "{tokenizer}";
   config_["fresh"].Append("leftover");
-  Done(2);
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(Attempts(), 2);
   EXPECT_EQ(ReadRun("program/seen"),
             StrCat("given\nseen\n", kModel, root_ / "packed", ":", root_ / "sources", "\n"));
   config_["steps"] = 30;
@@ -241,9 +362,14 @@ TEST_F(ExternalStageTest, KeysAreCheckedByName) {
   refused("recognise",
           *Json::Parse(R"j({"checkpoint": {"directory": ".", "step": "(1)", "beside": "a/b"}})j"),
           "checkpoint.beside: must be a name in the directory");
+  refused("first_step", 2, "must be 0 or 1");
   refused("fatal", Json(Json::Array{Json("0")}), "must have exit codes from 1 to 255");
   refused("silence", 0, "must be 1 or more seconds");
   refused("settle", 0, "must be 1 or more seconds");
+  Json blind = config_;
+  blind.Remove("recognise");
+  blind["ends_early"] = true;
+  EXPECT_TRUE(type_->check(blind, schema).message().starts_with("ends_early: without `recognise`"));
   config_["fresh"].Append("left");
   refused("shared", true, "no host changes `{run_dir}` of all, and `fresh` would");
   config_.Remove("fresh");
@@ -291,7 +417,7 @@ TEST_F(ExternalBucketTest, AnotherMachineGoesOnFromTheCheckpointInTheBucket) {
   Elsewhere();
   WriteFile(root_ / "does.json", "[{}]");
   GoesOnFrom(10, 20);
-  EXPECT_NE(ReadFile(RunDir() + "/logs/attempt-1.log").find("continues from 10"), std::string::npos);
+  EXPECT_NE(ReadFile(RunDir() + "/logs/attempt-2.log").find("continues from 10"), std::string::npos);
   EXPECT_EQ(Object("export/model.bin"), "model at 20");
   for (const std::string& name : Everything())
     EXPECT_EQ(name.find("program/"), std::string::npos) << "it belongs to the program: " << name;

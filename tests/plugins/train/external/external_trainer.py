@@ -8,8 +8,12 @@ FILE has a JSON list: attempt N follows entry N, later attempts follow the last 
     steps: N     trains to this step (else to --steps), with a checkpoint every 5 steps
     when: GLOB   waits then until there is such a file
     then: WHAT   end (default) | exit (with `code`) | hang | flood | ignore_term | until it is stopped, wait | chat
+             | kill: starts a process in a session of its own, which lives on, and is killed
     save: false  the last step leaves no model
     events: true writes its steps as TensorBoard events, and no lines
+    loss: WORD   prints this from step 9 on; "" leaves the loss out
+    first: 0     counts its steps from 0
+    stops: well  after SIGTERM it saves a checkpoint and the model, and ends with 0
 
 It keeps its two newest checkpoints, DIR/checkpoints/checkpoint-N with a file `weights` and, last, a file COMMIT, and
 continues from the newest one. At the end it writes DIR/model.bin. `DIR/words.json` has its own words.
@@ -25,6 +29,7 @@ import os
 import shutil
 import signal
 import struct
+import subprocess
 import sys
 import time
 
@@ -95,10 +100,23 @@ def main():
                 open(os.path.join(entry, "COMMIT"), "w").close()
             wait_for(os.path.join(entry, "COMMIT"))
 
+    def save_model():
+        with open(os.path.join(run, "model.bin"), "w") as file:
+            file.write(f"model at {step}")
+
     def stopped(*_):
         print(f"stopped at {step}")
         save(step)
+        if does.get("stops") == "well":
+            save_model()
+            sys.exit(0)
         sys.exit(5)
+
+    left = os.path.join(run, "left")
+    if os.path.exists(left):
+        with open(left) as file:
+            if os.path.exists(f"/proc/{file.read()}/exe"):  # a process that has ended has none
+                sys.exit(9)
 
     step = (committed() or [0])[-1]
     if step:
@@ -106,7 +124,7 @@ def main():
             with open(os.path.join(place, f"checkpoint-{step}", name)) as file:
                 if file.read() != f"weights at {step}":
                     sys.exit(9)
-    if "--host" in words:
+    if "--host" in words or "stops" in does:
         signal.signal(signal.SIGTERM, stopped)
     print(f"continues from {step}")
     if "PIPE_EVENTS_FD" in os.environ:
@@ -117,7 +135,8 @@ def main():
         if writer:
             writer.scalar(step, 8 / step)
         else:
-            print(f"step {step} loss={8 / step:.4f}", end="\r" if step % 2 else "\n")
+            loss = does["loss"] if "loss" in does and step > 8 else f"{8 / step:.4f}"
+            print(f"step {step - 1 + does.get('first', 1)} {loss and 'loss='}{loss}", end="\r" if step % 2 else "\n")
         if step % 5 == 0:
             save(step)
             for old in committed()[:-2] if host == "0" else ():
@@ -139,11 +158,14 @@ def main():
         print("y" * (1 << 20))
         with open(os.path.join(run, "flooded"), "w"):
             pass
+    if then == "kill":
+        with open(left, "w") as file:
+            file.write(str(subprocess.Popen(["sleep", "60"], start_new_session=True).pid))
+        os.kill(os.getpid(), signal.SIGKILL)
     if then == "exit":
         sys.exit(does["code"])
     if does.get("save", True) and host == "0":
-        with open(os.path.join(run, "model.bin"), "w") as file:
-            file.write(f"model at {step}")
+        save_model()
 
 
 if __name__ == "__main__":
