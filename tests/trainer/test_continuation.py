@@ -93,6 +93,21 @@ class Extension(Runs):
             loop = self.train(name, steps=12, config=config)
             self.goes_on_as(self.train(f"{name}-whole", steps=12, config=config), loop, 11)
 
+    def test_a_warmup_that_is_a_share_stays_as_long_as_it_was(self):
+        for name, wanted in (("rsqrt", lambda step: (4 / step) ** 0.5), ("const", lambda step: 1), ("wsd", lambda step: 1)):
+            config = {"schedule": {"name": name, "warmup": 0.4, "decay": 0.25}}
+            for earlier in (False, True) if name != "wsd" else (False,):  # its checkpoints lost their pins
+                place = f"{name}-{earlier}"
+                self.train(place, config=config)
+                if earlier:
+                    without_members(self.place / place, "warmup")
+                for steps in (14, 20):
+                    loop = self.train(place, steps=steps, config=config)
+                    plateau = [event for event in loop.events.of("step") if name != "wsd" or event["step"] <= 0.75 * steps]
+                    self.assertTrue(plateau)
+                    for event in plateau:
+                        self.assertAlmostEqual(event["lr"] / loop.config.optimizer.lr, wanted(event["step"]))
+
     def test_a_damaged_pinned_checkpoint_is_not_gone_on_from(self):
         self.train()
         path = max((self.place / "run/checkpoints/6").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
@@ -102,7 +117,7 @@ class Extension(Runs):
 
     def test_checkpoints_of_the_version_before(self):
         """Such checkpoints say neither for how many steps they were made nor whether the rate had fallen."""
-        new = ("steps", "decayed", "evaluated", "early_stop")
+        new = ("steps", "decayed", "warmup", "evaluated", "early_stop")
         self.train(keep_checkpoints=2)
         without_members(self.place / "run", *new)
         self.assertEqual(kept(self.place / "run"), {6: [], 8: [], 10: []})

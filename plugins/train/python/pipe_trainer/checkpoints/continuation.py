@@ -9,10 +9,10 @@ from .digests import BEFORE_DECAY
 FALL_FROM_WARMUP = ("cosine", "linear")
 
 
-def decay_begins(schedule, steps):
+def decay_begins(schedule, steps, warmup=None):
     """Returns the number of updates of a run of `steps` before its learning rate may fall towards the end; None if it
-    never falls."""
-    warmup = math.ceil(optim.amount(schedule.warmup, steps))
+    never falls. `warmup`: in steps; None: as the schedule says."""
+    warmup = math.ceil(optim.amount(schedule.warmup, steps) if warmup is None else warmup)
     if schedule.final >= 1:
         return None
     if schedule.name in FALL_FROM_WARMUP:
@@ -25,14 +25,16 @@ def decay_begins(schedule, steps):
 
 
 class Continuation:
-    """Knows the steps that a run was for, and whether its learning rate has begun to fall."""
+    """Knows the steps that a run was for, its warm-up, and whether its learning rate has begun to fall. A warm-up that is
+    a share of the steps stays as long as it was when the training began: with more steps the rate would jump."""
 
     def __init__(self, job):
         self._job, self._schedule = job, job.config.schedule
-        self.begins = decay_begins(self._schedule, job.steps)
-        self.decayed = False
+        self.restore(0, None)
 
     def restore(self, step, facts):
+        self.warmup = self._warmup_of(facts)
+        self.begins = decay_begins(self._schedule, self._job.steps, self.warmup)
         self.decayed = facts is not None and self._has_decayed(step, facts)
 
     def takes(self, update):
@@ -40,7 +42,7 @@ class Continuation:
         self.decayed = self.decayed or (self.begins is not None and update >= self.begins)
 
     def facts(self):
-        return {"steps": self._job.steps, "decayed": self.decayed}
+        return {"steps": self._job.steps, "decayed": self.decayed, "warmup": self.warmup}
 
     def keeps(self, step):
         """Returns whether a checkpoint of this step is the last one from which more steps can start."""
@@ -66,6 +68,11 @@ class Continuation:
                              f"{before}, {why}: with steps: {self._job.steps} the rate would jump; put steps back to "
                              f"{before}, or train anew with another seed or out{instead}")
 
+    def _warmup_of(self, facts):
+        """In steps. Facts of earlier versions lack it: it follows from the steps."""
+        steps = self._job.steps if facts is None else self._steps_of(facts)
+        return (facts or {}).get("warmup", optim.amount(self._schedule.warmup, steps))
+
     def _steps_of(self, facts):
         return facts.get("steps") or self._job.steps_before or self._job.steps
 
@@ -73,5 +80,5 @@ class Continuation:
         """Facts of earlier versions lack `decayed`: it follows from the steps."""
         if "decayed" in facts:
             return facts["decayed"]
-        begins = decay_begins(self._schedule, self._steps_of(facts))
+        begins = decay_begins(self._schedule, self._steps_of(facts), self._warmup_of(facts))
         return begins is not None and step > begins

@@ -10,9 +10,10 @@ from . import adafactor, amos, momentum, muon
 UNDECAYED = ("norm", "bias")  # ends of the names of leaves
 
 
-def learning_rate(optimizer, schedule, step, steps):
-    """Returns the rate of the update numbered `step` from 0, in a run of `steps`. On the host, in double precision."""
-    warmup = amount(schedule.warmup, steps)
+def learning_rate(optimizer, schedule, step, steps, warmup=None):
+    """Returns the rate of the update numbered `step` from 0, in a run of `steps`. On the host, in double precision.
+    `warmup`: in steps; None: as the schedule says."""
+    warmup = amount(schedule.warmup, steps) if warmup is None else warmup
     rising = min((step + 1) / warmup, 1.0) if warmup else 1.0
     return optimizer.lr * rising * falling(schedule, step, steps, warmup)
 

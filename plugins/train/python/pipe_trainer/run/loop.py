@@ -190,7 +190,7 @@ class Loop:
     def _take(self, batch):
         """Starts the next step. Its metrics are read while the step after it runs."""
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
-                                                     self.job.steps)
+                                                     self.job.steps, self.continuation.warmup)
         self.continuation.takes(self.done)
         self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
         self.done += 1
