@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/str.h"
+#include "plugins/train/config/check_config.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/presets.h"
 #include "plugins/train/file_facts.h"
@@ -126,7 +128,18 @@ std::string TrainInputs::Describe() const {
                         : "";
   const std::string scored = train_scored ? StrCat(", ", Millions(*train_scored), " scored") : "";
   return StrCat(train_rows, " rows of ", seq_len, " ids (", Millions(train_targets), " targets", scored,
-                epoch, "), ", validation_rows, " held out, ", vocab_size, " pieces");
+                epoch, "), ", validation_rows, " held out, ", vocab_size, " pieces",
+                epochs.empty() ? "" : "; ", epochs);
+}
+
+void ResolveEpochs(TrainJob& job, TrainInputs& inputs) {
+  const double epochs = job.settings["epochs"].AsDouble();
+  if (!(epochs > 0) || inputs.rows_per_step == 0) return;
+  const double rows = epochs * static_cast<double>(inputs.train_rows);
+  const double steps = std::ceil(rows / static_cast<double>(inputs.rows_per_step));
+  job.settings["steps"] = static_cast<std::int64_t>(std::max(steps, 1.0));
+  inputs.epochs = StrCat(job.settings["epochs"].Dump(), epochs == 1 ? " epoch is " : " epochs are ",
+                         job.steps(), job.steps() == 1 ? " step" : " steps");
 }
 
 /// The value of a flag in a command; absent: it is not there, or no number.
@@ -259,7 +272,8 @@ Result<TrainInputs> CheckTrainInputs(const TrainJob& job, const ReadWhole& read)
     if (!manifest->empty()) {
       ASSIGN_OR_RETURN(*lineage, LineageOf(*manifest, read));
     }
-  const std::int64_t rows = job.settings["config"]["batch"]["rows"].AsInt();
+  const std::int64_t rows =
+      IsExternal(job.settings) ? 0 : CompleteTrainerConfig(job.settings["config"])["batch"]["rows"].AsInt();
   inputs.rows_per_step = static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 0));
   return inputs;
 }

@@ -17,7 +17,8 @@ struct TrainInputs {
   std::uint64_t train_targets = 0;
   std::optional<std::uint64_t> train_scored;  // absent: the loss counts each target
   std::uint64_t validation_rows = 0;
-  std::uint64_t rows_per_step = 0;  // 0: the trainer chooses it
+  std::uint64_t rows_per_step = 0;  // 0: an external trainer chooses it
+  std::string epochs;               // for people: `epochs` of the job in steps; empty: it has none
   std::int64_t seq_len = 0;
   std::int64_t vocab_size = 0;
   std::string tokenizer_digest;
@@ -29,6 +30,9 @@ struct TrainInputs {
   /// One line for people.
   std::string Describe() const;
 };
+
+/// Sets `steps` of a job with `epochs`, and tells it in `inputs`.
+void ResolveEpochs(TrainJob& job, TrainInputs& inputs);
 
 /// Checks the facts of the stages at `data` and `tokenizer` before they run: `makers` of plugins/ABI.md,
 /// section 7. kInvalidArgument if the trainer cannot use their output.

@@ -17,6 +17,7 @@ constexpr Least kLeast[] = {
     {"steps", 1},    {"log_every", 1}, {"eval_every", 0}, {"checkpoint_every", 1}, {"processes", 1},
     {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}, {"hosts_wait", 1}};
 constexpr std::int64_t kMostProcesses = 64;
+constexpr int kMostEpochs = 1'000'000;
 
 Status WrongJob(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -67,6 +68,19 @@ Status CheckEarlyStop(const Json& settings) {
   return {};
 }
 
+/// `steps`, or `epochs` in its place.
+Status CheckLength(const Json& settings) {
+  const Json &steps = settings["steps"], &epochs = settings["epochs"];
+  if (epochs.is_null())
+    return steps.is_null() ? WrongJob("steps: is missing; give it, or `epochs`: how often all rows are read")
+                           : Status();
+  if (!steps.is_null())
+    return WrongJob("epochs: stands beside `steps`, and one of both decides; leave one out");
+  if (!(epochs.AsDouble() > 0) || epochs.AsDouble() > kMostEpochs)
+    return WrongJob(StrCat("epochs: must be above 0, and at most ", kMostEpochs));
+  return {};
+}
+
 }  // namespace
 
 std::string EnvironmentOf(const Json& settings) {
@@ -78,8 +92,9 @@ bool IsElsewhere(std::string_view uri) { return uri.starts_with(kBucket); }
 
 Status CheckSettings(const Json& settings) {
   for (const auto& [key, least] : kLeast)
-    if (settings.Has(key) && settings[key].AsInt(least - 1) < least)
+    if (!settings[key].is_null() && settings[key].AsInt(least - 1) < least)
       return WrongJob(StrCat(key, ": must be ", least, " or more"));
+  RETURN_IF_ERROR(CheckLength(settings));
   if (!settings["data_disk"].is_null() && settings["data_disk"].AsInt() < 1)
     return WrongJob("data_disk: must be a size above 0, such as 200GiB");
   if (settings["processes"].AsInt(1) > kMostProcesses)

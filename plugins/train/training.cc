@@ -249,7 +249,8 @@ Result<Json> Train(TrainJob job, const HostTiming& timing, const PluginServices&
   const ReadWhole read = [&storage = *call.storage](const std::string& uri, std::uint64_t most) {
     return ReadText(storage, uri, most);
   };
-  ASSIGN_OR_RETURN(const TrainInputs inputs, CheckTrainInputs(job, read));
+  ASSIGN_OR_RETURN(TrainInputs inputs, CheckTrainInputs(job, read));
+  ResolveEpochs(job, inputs);
   ASSIGN_OR_RETURN(const RunDirectory directory, RunDirectory::Open(job.run_dir));
   return Training(job, call, inputs, directory).Run(timing);
 }

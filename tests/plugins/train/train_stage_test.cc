@@ -26,7 +26,8 @@ TEST_F(TrainStageTest, TrainsAndPublishesWhatBelongsToTheArtifact) {
   EXPECT_EQ(said_.at(1), "step 0 of 20");
   EXPECT_EQ(said_.at(2), "step 2 of 20, loss 6.667, 51.2 k tokens/s");
   EXPECT_EQ(said_.back(), "exporting, step 20 of 20");
-  EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets), 1000 held out, 400 pieces"), std::string::npos)
+  EXPECT_NE(notes_.find("1000 rows of 64 ids (63000 targets, 125 steps an epoch), 1000 held out, 400 pieces"),
+            std::string::npos)
       << notes_;
   EXPECT_NE(notes_.find("step 20: validation loss 3.000, 4.500 bits per character (bigram 5.250)"),
             std::string::npos);
@@ -585,6 +586,35 @@ TEST_F(TrainStageTest, CheckJudgesTheKeys) {
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << key;
     EXPECT_EQ(status.message().substr(0, std::string_view(key).size()), key);
   }
+}
+
+TEST_F(TrainStageTest, EpochsAreStepsOfTheRowsThatAreThere) {
+  config_.Remove("steps");
+  config_["epochs"] = 1.5;
+  config_["config"]["batch"]["rows"] = 100;
+  const auto steps = [this] {
+    const Result<JobOutput> output = Run();
+    return output.ok() ? output->facts["steps"].AsInt() : -1;
+  };
+  EXPECT_EQ(steps(), 15) << "of 1,000 rows";
+  EXPECT_NE(notes_.find("1.5 epochs are 15 steps"), std::string::npos) << notes_;
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_EQ(Attempts(), 1) << "it is not trained again";
+  config_["epochs"] = 2;
+  EXPECT_EQ(steps(), 20);
+  EXPECT_NE(notes_.find("goes on from the checkpoint at step 15"), std::string::npos) << notes_;
+  const auto refused = [&](std::string_view why) {
+    Schema schema;
+    const std::string message(type_->check(config_, schema).message());
+    EXPECT_NE(message.find(why), std::string::npos) << message;
+  };
+  config_["steps"] = 20;
+  refused("epochs: stands beside `steps`");
+  config_.Remove("steps");
+  config_["epochs"] = 0;
+  refused("epochs: must be above 0");
+  config_.Remove("epochs");
+  refused("steps: is missing; give it, or `epochs`");
 }
 
 }  // namespace

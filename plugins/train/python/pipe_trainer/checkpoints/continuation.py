@@ -25,8 +25,8 @@ def decay_begins(schedule, steps, warmup=None):
 
 
 class Continuation:
-    """Knows the steps that a run was for, its warm-up, and whether its learning rate has begun to fall. A warm-up that is
-    a share of the steps stays as long as it was when the training began: with more steps the rate would jump."""
+    """Knows the steps that a run was for, its warm-up, and whether its learning rate has begun to fall. A warm-up that
+    is a share of the steps stays as long as it was when the training began: with more steps the rate would jump."""
 
     def __init__(self, job):
         self._job, self._schedule = job, job.config.schedule
