@@ -15,7 +15,9 @@
 #include "base/child_process.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
+#include "plugins/train/event_lines.h"
 #include "plugins/train/trainer_environment.h"
+#include "plugins/train/trainer_process.h"
 
 namespace pipeline {
 
@@ -25,7 +27,8 @@ using namespace std::chrono_literals;
 
 constexpr int kNotSo = 1;  // it has done its work, and the answer is no
 constexpr int kBadWords = 64;
-constexpr int kPollMilliseconds = 100;  // milliseconds between two looks at a stop
+constexpr std::size_t kMostWarning = 2000;  // bytes
+constexpr int kPollMilliseconds = 100;      // milliseconds between two looks at a stop
 
 Status Pass(ChildProcess& child, const std::stop_token& stop) {
   std::vector<char> buffer(1 << 16);
@@ -57,16 +60,32 @@ Status FeedFrom(int input, const InputFilter& filter, ChildProcess& child, const
   return {};
 }
 
+/// Tells the events `warn` that a child has left in its channel: they fit into a pipe.
+void TellWarnings(int channel, const PluginServices& call) {
+  std::vector<char> buffer(1 << 16);
+  EventLines lines;
+  for (ssize_t got = 0; (got = read(channel, buffer.data(), buffer.size())) > 0;)
+    lines.Feed({buffer.data(), static_cast<std::size_t>(got)}, [&call](const Json& event) {
+      if (event["kind"].AsString() == "warn")
+        call.log(Level::kWarning, Readable(event["text"].AsString(), kMostWarning));
+    });
+}
+
 /// Gives a child its input; the end of it is told by the caller.
 using Feed = std::function<Status(ChildProcess& child, const std::stop_token& stop)>;
 
 Status RunChild(const std::string& python, std::vector<std::string> words, const Feed& feed,
                 const PluginServices& call) {
   const TrainerCommand command = PythonCommand(python, std::move(words));
+  ASSIGN_OR_RETURN(EventChannel channel, EventChannel::Make());
   ChildOptions options;
   options.argv = command.argv;
-  options.environment = ChangedEnvironment(command.set, command.unset);
+  std::vector<std::string> set = command.set;
+  set.push_back(channel.Variable());
+  options.environment = ChangedEnvironment(set, command.unset);
+  options.inherited = {channel.write.get()};
   ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Start(options));
+  channel.write = FileDescriptor();
   std::stop_source stop, fed;
   const std::stop_callback both(call.stop, [&] {
     stop.request_stop();
@@ -84,6 +103,7 @@ Status RunChild(const std::string& python, std::vector<std::string> words, const
   const Result<ChildExit> exit = child->Wait(stop.get_token(), 2s);
   if (!passed.ok()) return passed;
   if (!exit.ok()) return exit.status();
+  TellWarnings(channel.read.get(), call);
   if (exit->ok()) return written.code() == Code::kCancelled ? Status() : written;
   // If a child ends without reading, its exit gives the reason.
   const std::string said = child->StderrTail();

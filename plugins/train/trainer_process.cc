@@ -39,25 +39,33 @@ std::vector<std::string> ChangedEnvironment(const std::vector<std::string>& set,
   return all;
 }
 
+Result<EventChannel> EventChannel::Make() {
+  std::array<int, 2> ends = {};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("making a pipe", errno);
+  EventChannel channel{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  if (channel.write.get() <= 2)
+    channel.write = FileDescriptor(fcntl(channel.write.get(), F_DUPFD_CLOEXEC, 3));
+  if (!channel.write.is_open() || fcntl(channel.read.get(), F_SETFL, O_NONBLOCK) != 0)
+    return SystemError("making a pipe", errno);
+  return channel;
+}
+
+std::string EventChannel::Variable() const { return StrCat("PIPE_EVENTS_FD=", write.get()); }
+
 Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerCommand& command) {
   ChildOptions options;
   options.argv = command.argv;
   options.directory = command.directory;
   options.joined = true;
   std::vector<std::string> set = command.set;
-  FileDescriptor read, write;
+  EventChannel channel;
   if (!command.output) {
-    std::array<int, 2> ends = {};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("making a pipe", errno);
-    read = FileDescriptor(ends[0]), write = FileDescriptor(ends[1]);
-    if (write.get() <= 2) write = FileDescriptor(fcntl(write.get(), F_DUPFD_CLOEXEC, 3));
-    if (!write.is_open() || fcntl(read.get(), F_SETFL, O_NONBLOCK) != 0)
-      return SystemError("making a pipe", errno);
-    set.push_back(StrCat("PIPE_EVENTS_FD=", write.get()));
-    options.inherited = {write.get()};
+    ASSIGN_OR_RETURN(channel, EventChannel::Make());
+    set.push_back(channel.Variable());
+    options.inherited = {channel.write.get()};
   }
   options.environment = ChangedEnvironment(set, command.unset);
-  std::unique_ptr<TrainerProcess> process(new TrainerProcess(command, std::move(read)));
+  std::unique_ptr<TrainerProcess> process(new TrainerProcess(command, std::move(channel.read)));
   ASSIGN_OR_RETURN(process->child_, ChildProcess::Start(options));
   process->child_->CloseInput();
   process->output_ =

@@ -17,6 +17,15 @@
 
 namespace pipeline {
 
+/// A pipe for the events of a child: CONTRACT.md, section 5.
+struct EventChannel {
+  FileDescriptor read;   // does not block
+  FileDescriptor write;  // of the child, which inherits it
+  static Result<EventChannel> Make();
+  /// The variable of the environment that names `write`.
+  std::string Variable() const;
+};
+
 struct TrainerCommand {
   std::vector<std::string> argv;
   std::vector<std::string> set;    // "NAME=value": replaces the inherited value

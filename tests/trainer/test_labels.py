@@ -372,6 +372,9 @@ class WholeRuns(runs.WithRows):
         self.assertEqual((code, said, error.count("\n")), (65, "", 1), error)
         self.assertIn("continues no text; `pipe predict` asks it for the label of each line", error)
         # A byte order mark is no text of the first line.
+        code, said, error = runs.asked("predict", "--run", run.run_dir, lines=("猫が走る。\n" + "犬が鳴く。" * 50 + "\n").encode())
+        self.assertEqual((code, len(said.splitlines())), (0, 2))
+        self.assertRegex(error, r"1 of 2 texts has more ids than the model takes \(\d+\) and lost the end: \d+ of \d+ ids")
         answers = [runs.asked("predict", "--run", run.run_dir, lines=mark + "猫が走る。\n".encode())[1] for mark in (b"", b"\xef\xbb\xbf")]
         self.assertEqual(*answers)
 

@@ -442,13 +442,17 @@ class Trainer:
 
 
 def predict(words):
-    """Answers each line with the words of the call and itself; a line `fail` ends it."""
+    """Answers each line with the words of the call and itself; a line `fail` ends it, and `long` causes a warning."""
     said = dict(word.split("=", 1) for word in words if "=" in word)
     with (sys.stdin if said["--in"] == "-" else open(said["--in"]) as source,
           sys.stdout if said["--out"] == "-" else open(said["--out"], "w") as target):
         for line in source:
             if line == "fail\n":
                 sys.exit("told to fail")
+            if line == "long\n":
+                event = {"v": 1, "kind": "warn", "seq": 1, "t": 0, "m": 0, "attempt": 1, "worker": 0, "step": 0,
+                         "text": "1 of 2 texts was cut"}
+                os.write(int(os.environ["PIPE_EVENTS_FD"]), (json.dumps(event) + "\n").encode())
             asked = " ".join(word for word in words if not word.startswith("--out="))
             print(asked, line, end="", file=target, flush=True)
 

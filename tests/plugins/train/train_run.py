@@ -337,6 +337,8 @@ def answers(sandbox, first):
 
     said = pipe(str(first), str(file), "--length", "8", code=0)
     check(said.out == f"{answer(file, '--length=8')} 猫\n{answer(file, '--length=8')} 犬\n", said)
+    said = pipe(str(first), code=0, given="猫\nlong\n")
+    check("warning: 1 of 2 texts was cut" in said.err and len(said.out.splitlines()) == 2, said)
     many = "".join(f"{line}\n" for line in range(50_000))  # more than a pipe holds
     for words in ((str(first),), (str(first), "-")):
         said = pipe(*words, code=0, given=many)

@@ -37,6 +37,25 @@ def options_of(argv):
     return parser.parse_args(argv)
 
 
+class Cut:
+    """Counts the texts that were too long for the model, and the ids that they lost. `part`: of a text, for people."""
+
+    def __init__(self, most, part):
+        self._most, self._part = most, part
+        self.texts = self.cut = self.ids = self.lost = 0
+
+    def count(self, ids, read):
+        self.texts, self.ids = self.texts + 1, self.ids + ids
+        self.cut, self.lost = self.cut + (read < ids), self.lost + ids - read
+
+    def warning(self):
+        """One line; None: no text was cut."""
+        if not self.cut:
+            return None
+        return (f"{self.cut:,} of {self.texts:,} texts {'has' if self.cut == 1 else 'have'} more ids than the model takes "
+                f"({self._most:,}) and lost {self._part}: {self.lost:,} of {self.ids:,} ids")
+
+
 class Labelling:
     """Answers with labels. A text that is too long for the model loses its end."""
 
@@ -49,38 +68,43 @@ class Labelling:
         self._room = run.model.seq_len - len(self._behind) - 1
         if self._room < 1:
             raise Ended(BAD_DATA, f"{run.place}: a text has no room beside a label in {run.model.seq_len} ids")
+        self.cut = Cut(self._room, "the end")
         self._predicted = jax.jit(partial(self._objective.predicted, labels=run.labels))
 
     def __call__(self, lines):
         import numpy as np
 
-        texts = [self._text.prompt_ids(line)[1:self._room + 1] for line in lines]
+        whole = [self._text.prompt_ids(line)[1:] for line in lines]
+        texts = [ids[:self._room] for ids in whole]
+        for ids, text in zip(whole, texts):
+            self.cut.count(len(ids), len(text))
         length = LEAST
         while length < max(map(len, texts)) + len(self._behind) + 1:
             length *= 2
         ids = np.full((LINES_AT_A_TIME, length), self._text.eos, np.int32)
         ends = np.ones(LINES_AT_A_TIME, np.int32)
         for number, text in enumerate(texts):
-            whole = [self._text.eos, *text, *self._behind]
-            ids[number, :len(whole)], ends[number] = whole, len(whole)
+            row = [self._text.eos, *text, *self._behind]
+            ids[number, :len(row)], ends[number] = row, len(row)
         found = np.asarray(self._predicted(self._run.params, ids=ids, ends=ends))[:len(lines)]
         return self._objective.written(found, self._run.labels)
 
 
 class Continuing:
-    """Answers with the likeliest continuation."""
+    """Answers with the likeliest continuation. Of a text that is too long for the model, the end is read."""
 
     def __init__(self, run, length):
         self._run, self._text, self._length = run, run.text(), length
+        self.cut = Cut(max(run.model.seq_len, 2) - 1, "the beginning")
 
     def __call__(self, lines):
         return [self._continued(line) for line in lines]
 
     def _continued(self, line):
-        from .eval.generation import generate
-        stop = self._text.line_end
-        made = generate(self._run.params, self._run.model, self._text.prompt_ids(line), self._length, temperature=0.0,
-                        stop=stop)
+        from .eval.generation import generate, read_of
+        stop, ids = self._text.line_end, self._text.prompt_ids(line)
+        self.cut.count(len(ids), read_of(self._run.model, len(ids)))
+        made = generate(self._run.params, self._run.model, ids, self._length, temperature=0.0, stop=stop)
         ends = (at for at, one in enumerate(made) if one in (self._text.eos, stop))
         return self._text.text_of(made[:next(ends, len(made))])
 
@@ -145,6 +169,9 @@ def main(argv):
                 texts = [line.decode("utf-8", "replace").rstrip("\r") for line in some]
                 out.write("".join(f"{one}\n" for one in answer(texts)).encode())
                 out.flush()
+        if warning := answer.cut.warning():
+            from .run.events import Events
+            Events.of_environment(os.environ).emit("warn", text=warning)
     return finished.reported("pipe_trainer.predict", work)
 
 

@@ -21,8 +21,7 @@ def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, s
     row, made = max(config.seq_len, 2), []
     while len(made) < length:
         known = [*ids, *made]
-        if len(known) >= row:
-            known = known[-(row // 2):]
+        known = known[-read_of(config, len(known)):]
         until = min(row, len(known) + length - len(made))
         padded = np.zeros(row, np.int32)
         padded[:len(known)] = known
@@ -34,6 +33,12 @@ def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, s
         if made[-1] == stop:
             break
     return made
+
+
+def read_of(config, count):
+    """Returns how many of the last ids of a beginning of `count` ids are read for the next id."""
+    row = max(config.seq_len, 2)
+    return count if count < row else row // 2
 
 
 def continuation(params, config, text, prompt, length, **choices):
