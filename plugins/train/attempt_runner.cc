@@ -12,6 +12,12 @@
 
 namespace pipeline {
 
+namespace {
+
+constexpr std::size_t kMostExplanation = 1000;  // bytes
+
+}  // namespace
+
 AttemptRunner::AttemptRunner(const TrainJob& job, const PluginServices& call, const RunDirectory& directory)
     : job_(job),
       call_(call),
@@ -66,6 +72,7 @@ Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   const AttemptPlan plan = PlanOf(python, start);
   std::int64_t committed_before = committed_;
   bool progressed = false;
+  std::string explained;  // by the trainer, also where its disk is full
   reached_ = -1;
   since_ = at_ = SystemClock().Monotonic();
   Attempt attempt(plan, call_, [&](const Json& event) {
@@ -77,6 +84,7 @@ Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
     // Checkpoints after this step no longer count.
     if (kind == "extend" && first) committed_ = committed_before = event["to"].AsInt(-1);
     if (first) Count(event);
+    if (kind == "error") explained = event["message"].AsString();
     // There are many of these, and only this attempt needs them.
     if (kind != "rows") journal_.Keep(event, SystemClock().Monotonic());
     start.hear(event);
@@ -97,7 +105,7 @@ Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   tail_ = attempt.Tail();
   if (start.program) return end;
   if (end.code != 0 || end.signal != 0) {
-    AddError(start.number, attempt.decided(), end);
+    AddError(start.number, attempt.decided(), explained, end);
   } else if (job_.position.host == 0) {
     const Status good = directory_.CheckResult(job_.steps(), job_.stops_early());
     if (!good.ok()) {
@@ -138,11 +146,15 @@ void AttemptRunner::TellStop() const {
                    " of training: the trainer was ended before it had saved; `grace` gives it longer"));
 }
 
-void AttemptRunner::AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const {
+void AttemptRunner::AddError(std::int64_t number, std::size_t worker, const std::string& explained,
+                             TrainerEnd& end) const {
   const std::string path = directory_.LogPath(number, worker, ".error.json");
   const Json error = directory_.Read(path.substr(directory_.Path("").size()));
-  if (const std::string_view message = error["message"].AsString(); !message.empty())
-    end.cause += StrCat(" (", Readable(message, 1000), ")");
+  std::string message = Readable(error["message"].AsString(explained), kMostExplanation);
+  // A library that ends the process explains nothing, but it has said why.
+  if (message.empty() && end.signal == 0 && !end.hung && !tail_.empty())
+    message = StrCat("its last line: ", Readable(tail_.back(), kMostExplanation));
+  if (!message.empty()) end.cause += StrCat(" (", message, ")");
 }
 
 }  // namespace pipeline

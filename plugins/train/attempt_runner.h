@@ -62,8 +62,8 @@ class AttemptRunner {
   void Count(const Json& event);
   /// Says what a stop has saved, and what it has lost.
   void TellStop() const;
-  /// Adds the trainer's own explanation of its end.
-  void AddError(std::int64_t number, std::size_t worker, TrainerEnd& end) const;
+  /// Adds the trainer's own explanation of its end. `explained`: its event `error`; empty: there was none.
+  void AddError(std::int64_t number, std::size_t worker, const std::string& explained, TrainerEnd& end) const;
 
   const TrainJob& job_;
   const PluginServices& call_;

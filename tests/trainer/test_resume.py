@@ -70,6 +70,17 @@ class Resume(runs.WithRows):
         for name in ("loss", "targets"):
             self.assertEqual(again.of("eval")[0][name], run.of("eval")[1][name])
 
+    def test_variables_of_jax_change_no_bit(self):
+        names = {"JAX_ENABLE_X64": "1", "JAX_DEFAULT_PRNG_IMPL": "rbg", "JAX_DISABLE_JIT": "1",
+                 "JAX_NUMPY_DTYPE_PROMOTION": "strict"}
+        run = self.finishes_as_the_whole("variables", environ=names)
+        said = " ".join(event["text"] for event in run.of("warn"))
+        for name in names:
+            self.assertIn(f"{name} of the environment is not used", said)
+        run = self.run_here("platform", environ={"JAX_PLATFORMS": "cuda"})
+        self.assertEqual(run.end(), 78, run.log_end())
+        self.assertIn("is not for this platform; make it again", run.log_end())
+
     def test_killed_during_a_save(self):
         """The kill comes after the files of a checkpoint are written and before it is committed."""
         run = self.run_here("saving", checkpoint_every=1)

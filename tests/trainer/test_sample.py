@@ -41,6 +41,15 @@ class GenerateTest(unittest.TestCase):
             plain = generation.generate(params, config, ids, 30, temperature=1.0, seed=4, cached=False)
             self.assertEqual(generation.generate(params, config, ids, 30, temperature=1.0, seed=4), plain)
 
+    def test_ids_without_a_piece_are_never_drawn(self):
+        params, config = model_of()
+        for choices in ({"temperature": 0.0}, {"temperature": 3.0, "seed": 5}):
+            for cached in (True, False):
+                free, made = (generation.generate(params, config, [2, 9], 60, top_p=1.0, cached=cached, pieces=pieces,
+                                                  **choices) for pieces in (None, 30))
+                self.assertGreaterEqual(max(free), 30)
+                self.assertLess(max(made), 30)
+
     def test_greedy_takes_the_likeliest_id(self):
         params, config = model_of()
         ids = [2, 9, 40, 7]

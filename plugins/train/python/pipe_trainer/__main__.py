@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 
-from . import exits, hosts
+from . import LEFT_OUT, exits, hosts
 from .exits import first_line
 from .run.events import Events
 from .run.signals import Stop
@@ -45,6 +45,8 @@ def main(argv=None):
 def train(arguments, events, stop):
     from .run import job as jobs
     job = jobs.read(arguments.job, arguments.set)
+    for name in LEFT_OUT:
+        events.emit("warn", text=f"{name} of the environment is not used: the weights would depend on it")
     hosts.limit_threads(job.threads, hosts.position().worker)
     try:
         from .run import chip, devices

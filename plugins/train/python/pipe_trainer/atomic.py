@@ -29,6 +29,9 @@ def write_text(path, text):
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, path)
+    except OSError as error:  # a write does not know the name of its file
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)  # a full disk gets none of its leftovers
     sync_directory(path.parent)

@@ -52,8 +52,9 @@ class Cut:
         """One line; None: no text was cut."""
         if not self.cut:
             return None
-        return (f"{self.cut:,} of {self.texts:,} texts {'has' if self.cut == 1 else 'have'} more ids than the model takes "
-                f"({self._most:,}) and lost {self._part}: {self.lost:,} of {self.ids:,} ids")
+        have = "has" if self.cut == 1 else "have"
+        return (f"{self.cut:,} of {self.texts:,} texts {have} more ids than the model takes ({self._most:,}) and lost "
+                f"{self._part}: {self.lost:,} of {self.ids:,} ids")
 
 
 class Labelling:
@@ -104,7 +105,8 @@ class Continuing:
         from .eval.generation import generate, read_of
         stop, ids = self._text.line_end, self._text.prompt_ids(line)
         self.cut.count(len(ids), read_of(self._run.model, len(ids)))
-        made = generate(self._run.params, self._run.model, ids, self._length, temperature=0.0, stop=stop)
+        made = generate(self._run.params, self._run.model, ids, self._length, temperature=0.0, stop=stop,
+                        pieces=self._text.pieces)
         ends = (at for at, one in enumerate(made) if one in (self._text.eos, stop))
         return self._text.text_of(made[:next(ends, len(made))])
 

@@ -48,11 +48,12 @@ def rules_of_export(facts):
 
 class Text:
     """`info`: the ids of packed.json (`eos_id`, `newline_id`, …); -1: the tokenizer lacks it. `rules`: Rules of the
-    corpus."""
+    corpus. `pieces`: the number of ids that have a piece, a model may have more; None: unknown."""
 
     def __init__(self, model_path, info, rules=()):
         self._model = Pieces(model_path, rules)
         self.eos, self.newline = info["eos_id"], info["newline_id"]
+        self.pieces = info.get("vocab_size")
 
     def prompt_ids(self, text):
         """Returns the ids of the beginning of a document: eos, then the lines, with a line end behind each but the

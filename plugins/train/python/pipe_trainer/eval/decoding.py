@@ -22,8 +22,9 @@ def pick(scores, temperature, top_p, key):
 
 
 @partial(jax.jit, static_argnames=("config", "compute", "cached"))
-def go_on(params, ids, known, until, stop, temperature, top_p, key, *, config, compute, cached):
-    """ids [T], the first `known` of them given: (ids, n) with n up to `until`, or up to the first `stop`."""
+def go_on(params, ids, known, until, stop, pieces, temperature, top_p, key, *, config, compute, cached):
+    """ids [T], the first `known` of them given: (ids, n) with n up to `until`, or up to the first `stop`. No id from
+    `pieces` on is drawn."""
     score = cached_scores(params, config, compute) if cached else plain_scores(params, config, compute)
 
     def more(state):
@@ -31,6 +32,7 @@ def go_on(params, ids, known, until, stop, temperature, top_p, key, *, config, c
 
     def one(state):
         ids, at, _, scores, past = state
+        scores = jnp.where(jnp.arange(len(scores)) < pieces, scores, -jnp.inf)
         token = pick(scores, temperature, top_p, jax.random.fold_in(key, at))
         ids = ids.at[at].set(token)
         scores, past = score.next(ids, at, past)

@@ -10,8 +10,9 @@ from .decoding import go_on
 
 
 def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, stop=-1, compute=None,
-             cached=None):
-    """Returns up to `length` ids that follow `ids`. The last one is `stop`, if it occurs; -1: nothing stops.
+             cached=None, pieces=None):
+    """Returns up to `length` ids that follow `ids`. The last one is `stop`, if it occurs; -1: nothing stops. `pieces`:
+    ids from this number on have no piece and are never drawn; None: all have one.
 
     A document may be longer than a row. If a row is full, its last half begins the next one, as a row of the training
     may begin inside a document. `cached` False: computes every id from all ids before it."""
@@ -26,7 +27,7 @@ def generate(params, config, ids, length, temperature=0.8, top_p=0.95, seed=0, s
         padded = np.zeros(row, np.int32)
         padded[:len(known)] = known
         key = jax.random.fold_in(jax.random.key(seed), len(ids) + len(made) - len(known))
-        numbers = [np.int32(number) for number in (len(known), until, stop)]
+        numbers = [np.int32(number) for number in (len(known), until, stop, pieces or config.vocab)]
         out, end = go_on(params, padded, *numbers, np.float32(temperature), np.float32(top_p), key,
                          config=config, compute=compute or jnp.float32, cached=cached)
         made += np.asarray(out)[len(known):int(end)].tolist()
@@ -44,7 +45,7 @@ def read_of(config, count):
 def continuation(params, config, text, prompt, length, **choices):
     """Returns the text that the model writes behind `prompt`, up to the end of the document."""
     stop = text.eos if text.newline >= 0 else -1  # without a newline id eos ends every line, not only a document
-    made = generate(params, config, text.prompt_ids(prompt), length, stop=stop, **choices)
+    made = generate(params, config, text.prompt_ids(prompt), length, stop=stop, pieces=text.pieces, **choices)
     return text.text_of(made[:-1] if made and made[-1] == stop else made)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-from ..exits import BAD_JOB, NO_DEVICE, TRANSIENT, Ended, first_line
+from ..exits import BAD_JOB, ENVIRONMENT, NO_DEVICE, TRANSIENT, Ended, first_line
 from ..hosts import HEARTBEAT_SECONDS, check_port
 from . import chip
 
@@ -54,6 +54,10 @@ def find(environ):
     chip.check(environ)
     try:
         jax.devices()
+    except AssertionError as error:  # JAX asserts that the platform's library is installed
+        raise Ended(ENVIRONMENT, f"JAX_PLATFORMS={environ.get('JAX_PLATFORMS', '')}: the environment {sys.prefix} is "
+                                 f"not for this platform; make it again, such as: pipe trainer setup --extra cuda, "
+                                 f"or leave the variable out") from error
     except RuntimeError as error:
         why = f"JAX_PLATFORMS={environ.get('JAX_PLATFORMS', '')}: {first_line(error)}"
         raise chip.refusal(str(error)) or Ended(NO_DEVICE, why) from error
