@@ -7,6 +7,7 @@
 
 #include "base/in_parallel.h"
 #include "base/str.h"
+#include "plugins/train/copied_checkpoints.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/external/program_checkpoints.h"
 #include "plugins/train/file_facts.h"
@@ -123,7 +124,12 @@ Result<bool> BucketRun::LocalIsGood() {
   const std::int64_t local = NewestLocal();
   if (candidates_.empty()) {
     unsent_ = local >= 0;
-    if (record["committed"].AsString().empty()) return true;
+    if (record["committed"].AsString().empty()) {
+      if (unsent_) return true;
+      ASSIGN_OR_RETURN(const std::int64_t copied, BringDirectoryForm(checkpoints_.uri(), directory_, call_));
+      unsent_ = copied >= 0;
+      return true;
+    }
     call_.log(Level::kWarning, StrCat(checkpoints_.uri(),
                                       ": the checkpoints that this machine had uploaded are "
                                       "gone, so its own copies are not used: the training begins anew"));

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/wait.h"
 #include "plugins/train/attempt_runner.h"
+#include "plugins/train/copied_checkpoints.h"
 #include "plugins/train/event_journal.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/hosts/host_card.h"
@@ -123,6 +124,7 @@ class Training {
       training_.rows->BeginChecksums();
       RETURN_IF_ERROR(training_.rows->AwaitChecksums());
     }
+    if (!bucket_) RETURN_IF_ERROR(TakeBucketForm(directory_, call_));
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
       TellDirectory();

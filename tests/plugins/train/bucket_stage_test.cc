@@ -385,5 +385,50 @@ TEST_F(BucketStageTest, BucketThatForbidsFailsTheStageAndKeepsWhatThereIs) {
   EXPECT_EQ(Newest(), 20);
 }
 
+/// As `pipe cp -r` copies a run from a disk to a bucket.
+TEST_F(BucketStageTest, CheckpointsOfADiskInABucketAreTaken) {
+  Does(R"([{"steps": 12, "then": "exit", "code": 64}])");
+  EXPECT_FALSE(Run().ok());
+  EXPECT_EQ(Newest(), 10) << log_;
+  constexpr std::string_view kBelow = "home/run/checkpoints/";
+  std::map<std::int64_t, std::string> lists;  // the trainer of this test writes none
+  for (const std::string& name : Everything())
+    if (const auto object = ParseCheckpointObject(name.substr(std::min(name.size(), kBelow.size())));
+        name.starts_with(kBelow) && object && object->file.empty())
+      lists[object->checkpoint.step] = fake.Get(kFakeBucket, name);
+  for (const std::string& name : Everything())
+    if (name.starts_with("home/run/")) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+  const std::filesystem::path disk = RunDir();
+  for (const auto& file : std::filesystem::recursive_directory_iterator(disk))
+    if (file.is_regular_file() && file.path().filename() != "bucket.json")
+      fake.Put(kFakeBucket, StrCat("home/run/", file.path().lexically_relative(disk).string()),
+               ReadFile(file.path()));
+  for (const auto& [step, list] : lists) fake.Put(kFakeBucket, StrCat(kBelow, step, ".json"), list);
+  Elsewhere();
+  Does(R"([{}])");
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_TRUE(Noted("goes on from the checkpoint at step 10\n")) << notes_;
+  EXPECT_TRUE(Logged("the checkpoint at step 10 was copied to gs://")) << log_;
+  EXPECT_EQ(Newest(), 20);
+}
+
+TEST_F(BucketStageTest, CheckpointsOfABucketOnADiskAreTaken) {
+  Does(R"([{"steps": 12, "then": "exit", "code": 64}])");
+  EXPECT_FALSE(Run().ok());
+  const auto kept = Kept();
+  for (const std::string& name : Everything()) {
+    if (!name.starts_with("home/run/checkpoints/")) continue;
+    const std::string path = root_ / name.substr(5);
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    WriteFile(path, fake.Get(kFakeBucket, name));
+  }
+  home_ = root_.path();
+  Does(R"([{}])");
+  ASSERT_TRUE(Run().ok()) << log_;
+  EXPECT_TRUE(Noted("goes on from the checkpoint at step 10\n")) << notes_;
+  for (const std::int64_t step : kept)
+    EXPECT_TRUE(Logged(StrCat("the checkpoint at step ", step, " was copied here from a bucket"))) << log_;
+}
+
 }  // namespace
 }  // namespace pipeline

@@ -1,0 +1,108 @@
+#include "plugins/train/copied_checkpoints.h"
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/str.h"
+#include "base/words.h"
+#include "plugins/train/bucket_checkpoints.h"
+#include "plugins/train/checkpoint_marker.h"
+#include "plugins/train/fetch_files.h"
+#include "plugins/train/object_files.h"
+
+namespace pipeline {
+
+namespace {
+
+constexpr std::uint64_t kMostMarker = 64 << 20;
+constexpr std::string_view kMarkerEnd = ".json";
+constexpr const char* kCopied = "copied";  // behind kIncoming
+
+std::string ListOf(std::int64_t step) { return StrCat("checkpoints/", step, ".json"); }
+
+void WarnOfDamage(const PluginServices& call, const std::string& where, const Status& why) {
+  call.log(Level::kWarning, StrCat(where, ": damaged, and left as it is: ", why.message()));
+}
+
+/// The lists of the checkpoints in the form of a directory, by step, newest first.
+Result<std::map<std::int64_t, std::string, std::greater<>>> ListsAt(const std::string& uri,
+                                                                    const PluginStorage& storage) {
+  std::map<std::int64_t, std::string, std::greater<>> lists;
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(uri));
+  for (const PluginStorage::Object& object : objects) {
+    std::string_view name = object.name;
+    if (!name.ends_with(kMarkerEnd)) continue;
+    name.remove_suffix(kMarkerEnd.size());
+    if (const auto step = ParseNumber<std::int64_t>(name); step && *step >= 0)
+      lists.emplace(*step, StrCat(uri, "/", object.name));
+  }
+  return lists;
+}
+
+/// Downloads the checkpoint whose list is the object `list`. Absent: it is none, or damaged.
+Status Bring(std::int64_t step, const std::string& list, const RunDirectory& run,
+             const PluginServices& call) {
+  ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, list, kMostMarker));
+  const Result<Json> json = Json::Parse(text);
+  if (!json.ok() || IsUnfinished(*json)) return Status(Code::kDataLoss, StrCat(list, ": is no whole list"));
+  ASSIGN_OR_RETURN(const CheckpointMarker marker, ReadCheckpointMarker(*json, list));
+  const FetchPlan plan{.from = list.substr(0, list.size() - kMarkerEnd.size()),
+                       .files = marker.files,
+                       .directory = run.Path(StrCat(kIncoming, kCopied)),
+                       .what = StrCat("the checkpoint at step ", step)};
+  RETURN_IF_ERROR(RemoveAll(plan.directory));
+  const FetchMeans means{
+      .storage = *call.storage,
+      .stopped = [&call] { return call.stopped(); },
+      .tell = [&](std::uint64_t done, std::uint64_t of) { TellBringing(call, plan.what, done, of); }};
+  RETURN_IF_ERROR(FetchFiles(plan, means));
+  return InstallCheckpoint(run, step, *json, plan.directory);
+}
+
+}  // namespace
+
+Status TakeBucketForm(const RunDirectory& run, const PluginServices& call) {
+  BucketCheckpoints there(run.Path("checkpoints"), 1, *call.storage);
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
+  for (const CheckpointName& name : committed) {
+    if (run.Read(ListOf(name.step)).is_object()) continue;
+    const std::string incoming = run.Path(kIncoming + name.id);
+    Result<CheckpointMarker> marker = there.Open(name);
+    Status fetched = marker.status();
+    if (marker.ok()) fetched = FetchCheckpoint(*marker, there.uri(), incoming, call).status();
+    if (!fetched.ok() && !IsUseless(fetched)) return fetched;
+    if (!fetched.ok()) {
+      WarnOfDamage(call, there.Uri(name), fetched);
+      continue;
+    }
+    marker->files = marker->AllFiles();
+    marker->parts.clear();
+    RETURN_IF_ERROR(InstallCheckpoint(run, name.step, marker->ToJson(), incoming));
+    call.log(Level::kInfo,
+             StrCat("the checkpoint at step ", name.step, " was copied here from a bucket; the ",
+                    "training goes on from the newest"));
+  }
+  return {};
+}
+
+Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirectory& run,
+                                        const PluginServices& call) {
+  using Lists = std::map<std::int64_t, std::string, std::greater<>>;
+  ASSIGN_OR_RETURN(const Lists lists, ListsAt(uri, *call.storage));
+  for (const auto& [step, list] : lists) {
+    const Status brought = Bring(step, list, run, call);
+    if (!brought.ok() && !IsUseless(brought)) return brought;
+    if (!brought.ok()) {
+      WarnOfDamage(call, list, brought);
+      continue;
+    }
+    call.log(Level::kInfo, StrCat("the checkpoint at step ", step, " was copied to ", uri,
+                                  " from a disk; the training goes on from it"));
+    return step;
+  }
+  return -1;
+}
+
+}  // namespace pipeline

@@ -1,0 +1,23 @@
+// Checkpoints that somebody copied from a disk to a bucket or back. A directory and a bucket have forms of
+// their own (CONTRACT.md, section 10), and a training goes on from the other one's, too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "plugins/native/services.h"
+#include "plugins/train/run_directory.h"
+
+namespace pipeline {
+
+/// Gives the checkpoints in `run` that have the form of a bucket the form of a directory. OK also if there
+/// are none. A damaged one stays as it is, and a warning names it.
+Status TakeBucketForm(const RunDirectory& run, const PluginServices& call);
+
+/// Brings the newest whole checkpoint at `uri`, the location of checkpoints/ in a bucket, that has the form
+/// of a directory into `run`. Returns its step; -1: there is none.
+Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirectory& run,
+                                        const PluginServices& call);
+
+}  // namespace pipeline
