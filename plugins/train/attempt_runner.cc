@@ -103,10 +103,9 @@ Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   if (end.stopped && job_.position.host == 0) TellStop();
   log_ = plan.commands[attempt.decided()].log;
   tail_ = attempt.Tail();
-  if (start.program) return end;
-  if (end.code != 0 || end.signal != 0) {
+  if ((end.code != 0 || end.signal != 0) && !end.stopped)
     AddError(start.number, attempt.decided(), explained, end);
-  } else if (job_.position.host == 0) {
+  else if (end.code == 0 && !start.program && job_.position.host == 0) {
     const Status good = directory_.CheckResult(job_.steps(), job_.stops_early());
     if (!good.ok()) {
       end.code = kExitBug;

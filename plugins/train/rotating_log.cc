@@ -21,11 +21,14 @@ void RotatingLog::Append(std::string_view bytes) {
     std::fflush(file_);
   bytes_ += bytes.size();
   while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\n');
+    const std::size_t end = bytes.find_first_of("\n\r");
     const std::string_view piece = bytes.substr(0, end);
+    if (!piece.empty() && std::exchange(returned_, false)) line_.clear();
     if (line_.size() <= kMostLine) line_ += piece.substr(0, kMostLine + 1 - line_.size());
     if (end == std::string_view::npos) return;
+    returned_ = bytes[end] == '\r';
     bytes.remove_prefix(end + 1);
+    if (returned_) continue;
     lines_.push_back(Readable(line_, kMostLine));
     line_.clear();
     if (lines_.size() > kLines) lines_.pop_front();

@@ -40,6 +40,8 @@ class RotatingLog {
   std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;
   std::deque<std::string> lines_ GUARDED_BY(mutex_);
   std::string line_ GUARDED_BY(mutex_);  // the unfinished line
+  bool returned_ GUARDED_BY(mutex_) =
+      false;  // behind a CR, so the next text replaces the line, as on a terminal
 };
 
 }  // namespace pipeline

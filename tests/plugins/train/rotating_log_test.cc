@@ -20,6 +20,16 @@ TEST(RotatingLogTest, KeepsTheLastLinesWithoutWhatWouldDriveATerminal) {
   EXPECT_EQ(tail.back(), " [31mhalf a line");
 }
 
+TEST(RotatingLogTest, TextBehindAReturnReplacesTheLine) {
+  const TempDir directory;
+  RotatingLog log(directory / "a.log");
+  log.Append("10 %\r20");
+  log.Append(" %\r30 %\r");
+  EXPECT_EQ(log.Tail(), std::vector<std::string>{"30 %"});
+  log.Append("\nnext\r\n");
+  EXPECT_EQ(log.Tail(), (std::vector<std::string>{"30 %", "next"}));
+}
+
 TEST(RotatingLogTest, TakesNoMoreThanTwiceItsSize) {
   const TempDir directory;
   {

@@ -55,7 +55,8 @@ TEST_F(ExternalStageTest, TrainsToTheEndAndIsPublished) {
 TEST_F(ExternalStageTest, GoesOnFromItsCheckpointsByTheBudget) {
   Does(R"([{"steps": 7, "then": "exit", "code": 3}, {"steps": 12, "then": "exit", "code": 4}, {}])");
   Done(3);
-  EXPECT_TRUE(Logged("ended with exit code 4; starting it again")) << log_;
+  EXPECT_TRUE(Logged("ended with exit code 4 (its last line: step 12 loss=0.6667); starting it again"))
+      << log_;
   EXPECT_NE(ReadRun("logs/attempt-3.log").find("continues from 10"), std::string::npos);
 }
 
@@ -271,7 +272,7 @@ TEST_F(ExternalStageTest, OutputElsewhereFailsByName) {
 TEST_F(ExternalStageTest, FatalCodeIsNotTriedAgain) {
   config_["fatal"] = Json(Json::Array{Json("64"), Json("3")});
   Does(R"([{"steps": 7, "then": "exit", "code": 3}])");
-  Fails(Code::kFailedPrecondition, "exit code 3, which is in `fatal`", 1);
+  Fails(Code::kFailedPrecondition, "exit code 3 (its last line: step 7 loss=1.1429), which is in `fatal`", 1);
 }
 
 TEST_F(ExternalStageTest, StopThatIsIgnoredEndsWithTheGrace) {

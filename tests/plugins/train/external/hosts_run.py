@@ -160,7 +160,8 @@ def fatal(place):
     slice_.start()
     slice_.ends(1, 1)
     for host in slice_.hosts:
-        check("host 1: the trainer ended with exit code 64, which is in `fatal`" in host.text(), host.text())
+        check(re.search(r"host 1: the trainer ended with exit code 64 \(its last line: .*\), which is in `fatal`", host.text()),
+              host.text())
 
 
 def no_success(place):
