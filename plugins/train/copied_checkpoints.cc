@@ -16,8 +16,8 @@ namespace pipeline {
 
 namespace {
 
-constexpr std::uint64_t kMostMarker = 64 << 20;
-constexpr std::string_view kMarkerEnd = ".json";
+constexpr std::uint64_t kMostList = 64 << 20;
+constexpr std::string_view kListEnd = ".json";
 constexpr const char* kCopied = "copied";  // behind kIncoming
 
 std::string ListOf(std::int64_t step) { return StrCat("checkpoints/", step, ".json"); }
@@ -33,8 +33,8 @@ Result<std::map<std::int64_t, std::string, std::greater<>>> ListsAt(const std::s
   ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(uri));
   for (const PluginStorage::Object& object : objects) {
     std::string_view name = object.name;
-    if (!name.ends_with(kMarkerEnd)) continue;
-    name.remove_suffix(kMarkerEnd.size());
+    if (!name.ends_with(kListEnd)) continue;
+    name.remove_suffix(kListEnd.size());
     if (const auto step = ParseNumber<std::int64_t>(name); step && *step >= 0)
       lists.emplace(*step, StrCat(uri, "/", object.name));
   }
@@ -44,11 +44,11 @@ Result<std::map<std::int64_t, std::string, std::greater<>>> ListsAt(const std::s
 /// Downloads the checkpoint whose list is the object `list`. Absent: it is none, or damaged.
 Status Bring(std::int64_t step, const std::string& list, const RunDirectory& run,
              const PluginServices& call) {
-  ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, list, kMostMarker));
+  ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, list, kMostList));
   const Result<Json> json = Json::Parse(text);
   if (!json.ok() || IsUnfinished(*json)) return Status(Code::kDataLoss, StrCat(list, ": is no whole list"));
   ASSIGN_OR_RETURN(const CheckpointMarker marker, ReadCheckpointMarker(*json, list));
-  const FetchPlan plan{.from = list.substr(0, list.size() - kMarkerEnd.size()),
+  const FetchPlan plan{.from = list.substr(0, list.size() - kListEnd.size()),
                        .files = marker.files,
                        .directory = run.Path(StrCat(kIncoming, kCopied)),
                        .what = StrCat("the checkpoint at step ", step)};

@@ -19,6 +19,7 @@
 #include "plugins/train/input_cache.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/object_files.h"
+#include "plugins/train/other_trainings.h"
 #include "plugins/train/preemption_notice.h"
 #include "plugins/train/prepared_training.h"
 #include "plugins/train/progress_reporter.h"
@@ -125,6 +126,7 @@ class Training {
       RETURN_IF_ERROR(training_.rows->AwaitChecksums());
     }
     if (!bucket_) RETURN_IF_ERROR(TakeBucketForm(directory_, call_));
+    TellOthers();
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     if (bucket_) {
       TellDirectory();
@@ -140,6 +142,13 @@ class Training {
     Status mirrored = bucket_->FinishMirror();
     bucket_->FinishJournal();
     return ran.ok() ? mirrored : ran;
+  }
+
+  /// A training that begins beside others names the one that a person may miss.
+  void TellOthers() const {
+    if (!StepsBelow(directory_.Path("checkpoints")).empty()) return;
+    const std::string other = TrainingBeside(job_.run_dir, JobFile(job_, inputs_));
+    if (!other.empty()) call_.log(Level::kInfo, StrCat(job_.stage, ": ", other));
   }
 
   /// The attempts of a training on one host.

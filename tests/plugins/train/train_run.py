@@ -90,7 +90,10 @@ def changes(sandbox, train):
     check((first / "export/model.safetensors").read_text() == "weights at 30", "the old export is still there")
 
     train["config"] = {"preset": "tiny", "model": {"layers": 3}}
-    check(sandbox.ok().of("jobs", "train") == 1, "another model was not trained")
+    run = sandbox.ok()
+    check(run.of("jobs", "train") == 1, "another model was not trained")
+    check(f"train: a new training begins, by another recipe than {first.name} (config.model.layers: none -> 3), which stays as "
+          "it is with checkpoints up to step 30" in run.err, run.err)
     check(len(runs(sandbox)) == 2, runs(sandbox))
     second = next(directory for directory in runs(sandbox) if directory != first)
     check("goes on" not in (second / "events.jsonl").read_text() and trained(sandbox, second) == 30, second)
