@@ -40,7 +40,7 @@ void CloseFrom(int first) {
 [[noreturn]] void BecomeShell(int socket, char* const* argv) {
   std::array<char*, 1> environment = {nullptr};
   setsid();
-  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) signal(number, SIG_IGN);
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

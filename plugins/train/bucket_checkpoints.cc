@@ -130,13 +130,15 @@ Result<std::vector<CheckpointName>> BucketCheckpoints::Pinned() {
 }
 
 Status BucketCheckpoints::Commit(const CheckpointMarker& marker, const std::string& directory,
-                                 const std::function<bool()>& give_up) {
+                                 const std::function<bool()>& give_up,
+                                 const std::function<void()>& before_marker) {
   const CheckpointName name = marker.Name();
   RETURN_IF_ERROR(Look());
   const bool whole = objects_.contains(name.Marker()) && !unusable_.contains(name.Path());
   if (whole) return MarkChanged(marker);
   RETURN_IF_ERROR(Send(name.Path(), marker.files, directory, give_up));
   if (give_up()) return Status(Code::kCancelled, StrCat(Uri(name), ": given up"));
+  if (before_marker) before_marker();
   RETURN_IF_ERROR(Mark(marker));
   unusable_.erase(name.Path());
   return {};
@@ -346,12 +348,34 @@ Status InstallCheckpoint(const RunDirectory& run, std::int64_t step, const Json&
   const std::string name = StrCat("checkpoints/", step), place = run.Path(name);
   std::error_code error;
   fs::create_directories(run.Path("checkpoints"), error);
-  // Half a directory must not have its list.
+  // Half a directory must not have its list. What was there goes last: it may be the only copy.
+  const std::string aside = run.Path(StrCat(kAside, step));
   RETURN_IF_ERROR(run.Remove(name + ".json"));
-  RETURN_IF_ERROR(RemoveAll(place));
+  if (fs::exists(place, error)) {
+    RETURN_IF_ERROR(RemoveAll(aside));
+    fs::rename(place, aside, error);
+    if (error) return SystemError(place, error.value());
+  }
   RETURN_IF_ERROR(run.Write(name + ".json", list));
   fs::rename(incoming, place, error);
-  return error ? SystemError(place, error.value()) : Status();
+  return error ? SystemError(place, error.value()) : RemoveAll(aside);
+}
+
+Status ReturnAside(const RunDirectory& run) {
+  for (const std::string& name : NamesIn(run.Path(""))) {
+    if (!name.starts_with(kAside)) continue;
+    const std::string step = name.substr(std::string_view(kAside).size());
+    const std::string place = run.Path("checkpoints/" + step), aside = run.Path(name);
+    std::error_code error;
+    if (fs::exists(place, error)) {
+      RETURN_IF_ERROR(RemoveAll(aside));
+      continue;
+    }
+    RETURN_IF_ERROR(run.Remove(StrCat("checkpoints/", step, ".json")));
+    fs::rename(aside, place, error);
+    if (error) return SystemError(aside, error.value());
+  }
+  return {};
 }
 
 }  // namespace pipeline

@@ -43,9 +43,9 @@ class BucketCheckpoints {
 
   /// Uploads the files below `directory`, which must not change meanwhile, then the marker. Objects of the
   /// same checkpoint that already exist are not sent again; its marker is replaced if the pins differ.
-  /// kCancelled once `give_up` returns true.
+  /// kCancelled once `give_up` returns true. `before_marker`: called when the files are there.
   Status Commit(const CheckpointMarker& marker, const std::string& directory,
-                const std::function<bool()>& give_up);
+                const std::function<bool()>& give_up, const std::function<void()>& before_marker = {});
   /// Uploads the files of a host's part likewise, then its record. kDataLoss: another start of this host has
   /// sent another part.
   Status SendPart(const PartRecord& record, const std::string& directory,
@@ -122,6 +122,11 @@ inline constexpr const char* kIncoming = "incoming-";
 inline bool IsUseless(const Status& failure) {
   return failure.code() == Code::kDataLoss || failure.code() == Code::kNotFound;
 }
+
+/// With the step behind it: where a directory lies until it is replaced.
+inline constexpr const char* kAside = "aside-";
+/// Ends what a kill inside InstallCheckpoint has left.
+Status ReturnAside(const RunDirectory& run);
 
 /// Replaces checkpoints/STEP of the run directory by the directory `incoming`, with `list` as STEP.json. A
 /// kill leaves no new directory without its list.

@@ -185,8 +185,8 @@ Status CheckpointMirror::Send(const Handed& handed) {
   Json record = Json::Object{{"committed", committed_}};
   if (newest) record["sending"] = path;
   RETURN_IF_ERROR(directory_.Write(kBucketRecord, record));
-  if (before_) before_();
-  RETURN_IF_ERROR(checkpoints_.Commit(marker, handed.directory, [this] { return GivenUp(); }));
+  RETURN_IF_ERROR(checkpoints_.Commit(
+      marker, handed.directory, [this] { return GivenUp(); }, before_));
   if (handed.went_back) {
     ASSIGN_OR_RETURN(const CheckpointName left, checkpoints_.RemoveBeyond(handed.step));
     committed_ = left.Path();

@@ -64,6 +64,7 @@ Status Bring(std::int64_t step, const std::string& list, const RunDirectory& run
 }  // namespace
 
 Status TakeBucketForm(const RunDirectory& run, const PluginServices& call) {
+  RETURN_IF_ERROR(ReturnAside(run));
   BucketCheckpoints there(run.Path("checkpoints"), 1, *call.storage);
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
   for (const CheckpointName& name : committed) {

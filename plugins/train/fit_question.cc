@@ -1,12 +1,14 @@
 #include "plugins/train/fit_question.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/digest.h"
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "plugins/train/command_table.h"
+#include "plugins/train/config/check_config.h"
 #include "plugins/train/run_directory.h"
 #include "plugins/train/trainer_environment.h"
 
@@ -34,6 +36,11 @@ Json FitQuestion(const Json& stage) {
   question["config"] = settings["config"].is_object() ? settings["config"] : Json(Json::Object{});
   if (const std::int64_t steps = settings["steps"].AsInt(); steps > 0) question["steps"] = steps;
   const Json& makers = stage["makers"];
+  // The rows are known if they are made.
+  const double rows = makers["data"]["facts"]["rows"].AsDouble(), epochs = settings["epochs"].AsDouble();
+  const std::int64_t batch = CompleteTrainerConfig(question["config"])["batch"]["rows"].AsInt();
+  if (rows > 0 && epochs > 0 && batch > 0)
+    question["steps"] = static_cast<std::int64_t>(std::ceil(rows * epochs / static_cast<double>(batch)));
   if (const std::int64_t length = makers["data"]["config"]["seq_len"].AsInt(); length > 0)
     question["seq_len"] = length;
   // The facts of a tokenizer that is not made yet have the least number of its pieces, which is the wanted

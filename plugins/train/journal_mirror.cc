@@ -31,6 +31,7 @@ constexpr std::string_view kLogEnd = ".log", kEventsEnd = ".jsonl", kCurvesBegin
 constexpr std::size_t kDigits = 10;
 constexpr std::int64_t kMostPart = 8 << 20;  // of a file in one segment
 constexpr std::int64_t kMostRecord = 64 << 20;
+constexpr std::uint64_t kMostSegment = 2 * kMostPart;
 constexpr std::size_t kLength = 8;  // bytes of the length of a record
 constexpr auto kPause = 200ms;      // between two looks at the clock
 
@@ -125,10 +126,9 @@ Status JournalMirror::Begin() {
     next_ = newest + 1;
     at_.clear();
     if (newest > 0) {
-      RETURN_IF_ERROR(BringEvents(events));
-      std::error_code error;
-      for (const std::string& file : Files())
-        at_[file] = static_cast<std::int64_t>(fs::file_size(directory_.Path(file), error));
+      if (const Status brought = BringEvents(events); !brought.ok())
+        call_.log(Level::kWarning, StrCat("not all events of the bucket are here: ", brought.message()));
+      at_ = Sizes();
     }
     RETURN_IF_ERROR(Keep());
   }
@@ -143,6 +143,11 @@ Status JournalMirror::Begin() {
   return {};
 }
 
+bool JournalMirror::Has(const std::string& uri, const std::string& bytes) const {
+  const Result<std::string> there = ReadText(*call_.storage, uri, bytes.size());
+  return there.ok() && *there == bytes;
+}
+
 bool JournalMirror::Continues(std::int64_t newest) {
   const Json record = directory_.Read(kRecord);
   const std::int64_t next = record["next"].AsInt();
@@ -154,45 +159,65 @@ bool JournalMirror::Continues(std::int64_t newest) {
   pending_.clear();
   for (const auto& [file, range] : sending.AsObject())
     pending_[file] = {range["from"].AsInt(), range["to"].AsInt()};
-  return true;
+  if (newest < next_) return true;
+  // The newest segment may be of another machine.
+  const auto objects = Segment(pending_);
+  const bool ours = objects.ok() && std::any_of(objects->begin(), objects->end(), [&](const auto& object) {
+                      return Has(StrCat(run_uri_, "/", object.first), object.second);
+                    });
+  if (!ours) pending_.clear();
+  return ours;
 }
 
 Status JournalMirror::BringEvents(const std::vector<std::string>& objects) const {
   const std::string path = directory_.Path(kEvents), part = path + ".part";
   std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  for (const std::string& object : objects)
-    RETURN_IF_ERROR(StreamObject(*call_.storage, object, [&](std::string_view piece) -> Status {
-      file << piece;
-      return {};
-    }));
+  Status lacks;
+  for (const std::string& object : objects) {
+    if (call_.stopped()) return Status(Code::kCancelled, "stopped");
+    const Result<std::string> bytes = ReadText(*call_.storage, object, kMostSegment);
+    if (bytes.ok())
+      file << *bytes;
+    else
+      lacks = bytes.status();
+  }
   file.close();
   std::error_code error;
   if (!file) return SystemError(part, errno);
   fs::rename(part, path, error);
-  return error ? SystemError(path, error.value()) : Status();
+  return error ? SystemError(path, error.value()) : lacks;
 }
 
 std::vector<std::string> JournalMirror::Files() const {
   std::vector<std::string> files;
   std::error_code error;
-  if (fs::exists(directory_.Path(kEvents), error)) files.emplace_back(kEvents);
   for (const std::string& log : NamesIn(directory_.Path(kLogs)))
     if (log.ends_with(kLogEnd)) files.push_back(StrCat(kLogs, "/", log));
-  if (curves_.empty() || !fs::is_directory(directory_.Path(curves_), error)) return files;
-  if (const auto below = FilesBelow(directory_.Path(curves_)); below.ok())
-    for (const std::string& file : *below)
-      if (file.find("tfevents") != std::string::npos) files.push_back(StrCat(curves_, "/", file));
+  if (!curves_.empty() && fs::is_directory(directory_.Path(curves_), error))
+    if (const auto below = FilesBelow(directory_.Path(curves_)); below.ok())
+      for (const std::string& file : *below)
+        if (file.find("tfevents") != std::string::npos) files.push_back(StrCat(curves_, "/", file));
+  // Last: an evaluation whose curve is in a segment is in its events, too, so it is not made again.
+  if (fs::exists(directory_.Path(kEvents), error)) files.emplace_back(kEvents);
   return files;
 }
 
-JournalMirror::Range JournalMirror::Next(const std::string& file) const {
+JournalMirror::Offsets JournalMirror::Sizes() const {
+  Offsets sizes;
+  for (const std::string& file : Files()) {
+    std::error_code error;
+    const auto size = static_cast<std::int64_t>(fs::file_size(directory_.Path(file), error));
+    if (!error) sizes[file] = size;
+  }
+  return sizes;
+}
+
+JournalMirror::Range JournalMirror::Next(const std::string& file, std::int64_t size) const {
   const std::string path = directory_.Path(file);
   const auto known = at_.find(file);
-  std::error_code error;
-  const auto size = static_cast<std::int64_t>(fs::file_size(path, error));
   const std::int64_t from =
       known == at_.end() || known->second > size ? 0 : known->second;  // a log begins anew
-  if (error || size == from) return {from, from};
+  if (size == from) return {from, from};
   if (file == kEvents) return {from, EndOfLines(path, from, size)};
   if (file.ends_with(kLogEnd)) return {from, std::min(size, from + kMostPart)};
   return {from, EndOfFrames(path, from, size, kMostPart)};
@@ -203,7 +228,9 @@ Result<std::map<std::string, std::string>> JournalMirror::Segment(const Ranges& 
   const std::string number = Digits(next_);
   for (const auto& [file, range] : ranges) {
     const std::string path = directory_.Path(file);
-    ASSIGN_OR_RETURN(const std::string bytes, ReadRange(path, range.from, range.to));
+    const Result<std::string> read = ReadRange(path, range.from, range.to);
+    if (!read.ok()) continue;  // its program has removed it
+    const std::string& bytes = *read;
     if (file == kEvents) {
       objects[StrCat("events/", number, kEventsEnd)] = bytes;
     } else if (file.ends_with(kLogEnd)) {
@@ -213,8 +240,8 @@ Result<std::map<std::string, std::string>> JournalMirror::Segment(const Ranges& 
       std::string& object =
           objects[StrCat("tensorboard", below.substr(0, below.rfind('/') + 1), kCurvesBegin, number)];
       if (range.from > 0) {  // each file of TensorBoard begins with its version
-        ASSIGN_OR_RETURN(const std::string version, ReadRange(path, 0, EndOfFrames(path, 0, range.from, 1)));
-        object += version;
+        const Result<std::string> version = ReadRange(path, 0, EndOfFrames(path, 0, range.from, 1));
+        if (version.ok()) object += *version;
       }
       object += bytes;
     }
@@ -228,8 +255,14 @@ Status JournalMirror::SendSegment(const Ranges& ranges) {
   pending_ = ranges;
   RETURN_IF_ERROR(Keep());
   for (const auto& [name, bytes] : objects) {
-    const Status put = PutText(*call_.storage, bytes, StrCat(run_uri_, "/", name), kCreateAlways);
-    if (!put.ok() && put.code() != Code::kAlreadyExists) return put;
+    const std::string uri = StrCat(run_uri_, "/", name);
+    const Status put = PutText(*call_.storage, bytes, uri, kCreateAlways);
+    if (put.ok()) continue;
+    if (put.code() != Code::kAlreadyExists) return put;
+    if (!Has(uri, bytes)) {  // another machine took the number: the next one is ours
+      ++next_;
+      return SendSegment(Ranges(ranges));
+    }
   }
   for (const auto& [file, range] : ranges) at_[file] = range.to;
   ++next_;
@@ -250,10 +283,12 @@ Status JournalMirror::Keep() const {
 Status JournalMirror::SendAll() {
   // Objects of the segment may be there already, with these bytes.
   if (const Ranges pending = pending_; !pending.empty()) RETURN_IF_ERROR(SendSegment(pending));
+  // A program that writes all the time must not hold the caller.
+  const Offsets sizes = Sizes();
   while (true) {
     Ranges ranges;
-    for (const std::string& file : Files())
-      if (const Range range = Next(file); range.to > range.from) ranges[file] = range;
+    for (const auto& [file, size] : sizes)
+      if (const Range range = Next(file, size); range.to > range.from) ranges[file] = range;
     if (ranges.empty()) return {};
     RETURN_IF_ERROR(SendSegment(ranges));
   }

@@ -46,8 +46,12 @@ class JournalMirror {
   using Ranges = std::map<std::string, Range>;
   /// The files that have segments.
   std::vector<std::string> Files() const;
-  /// The part of a file that comes next: whole lines of events, and whole records of curves.
-  Range Next(const std::string& file) const REQUIRES(mutex_);
+  Offsets Sizes() const;
+  /// The part of a file that comes next, of its first `size` bytes: whole lines of events, and whole records
+  /// of curves.
+  Range Next(const std::string& file, std::int64_t size) const REQUIRES(mutex_);
+  /// True if the object has these bytes.
+  bool Has(const std::string& uri, const std::string& bytes) const;
   /// The objects of a segment by their names, and their bytes.
   Result<std::map<std::string, std::string>> Segment(const Ranges& ranges) const REQUIRES(mutex_);
   Status SendSegment(const Ranges& ranges) REQUIRES(mutex_);

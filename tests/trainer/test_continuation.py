@@ -101,7 +101,7 @@ class Extension(Runs):
                 self.train(place, config=config)
                 if earlier:
                     without_members(self.place / place, "warmup")
-                for steps in (14, 20):
+                for steps in (40, 100):
                     loop = self.train(place, steps=steps, config=config)
                     plateau = [event for event in loop.events.of("step") if name != "wsd" or event["step"] <= 0.75 * steps]
                     self.assertTrue(plateau)

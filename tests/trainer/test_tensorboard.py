@@ -1,5 +1,6 @@
 """TensorBoard's files, read back byte by byte by a parser of the test."""
 
+import json
 import struct
 import tempfile
 import unittest
@@ -8,6 +9,8 @@ from pathlib import Path
 import packed_rows
 import places  # noqa: F401
 from pipe_trainer.run import tensorboard
+from pipe_trainer.run.board import Board
+from pipe_trainer.run.kept_events import told_of
 
 
 def records(path):
@@ -80,6 +83,37 @@ class TensorBoardTest(unittest.TestCase):
         _, session, scalar = self.write([("loss", 501, 2.0)], first_step=501)
         self.assertEqual((session[2], dict(fields(session[7]))), (501, {1: 1}))
         self.assertEqual(scalar[2], 501)
+
+    def test_a_rewind_begins_anew_behind_its_step_and_samples_are_texts(self):
+        with tempfile.TemporaryDirectory() as directory:
+            board = Board(directory, 1, self.fail)
+            for event in ({"kind": "step", "step": 3, "loss": 2.0}, {"kind": "rewind", "from": 3, "to": 1},
+                          {"kind": "sample", "step": 2, "prompt": "猫", "text": "が*\n鳴く"},
+                          {"kind": "sample", "step": 2, "prompt": "x" * 61, "text": ""},
+                          {"kind": "sample", "step": 2, "prompt": "x" * 62, "text": ""}):
+                board(event)
+            written, = Path(directory).iterdir()
+            _, _, _, session, *samples = [dict(fields(record)) for record in records(written)]
+        self.assertEqual((session[2], dict(fields(session[7]))), (2, {1: 1}))
+        entries = [dict(fields(dict(fields(sample[5]))[1])) for sample in samples]
+        self.assertEqual([entry[1].decode() for entry in entries],
+                         ["samples/猫", "samples/" + "x" * 60, "samples/" + "x" * 60 + " (2)"])
+        self.assertEqual(dict(fields(entries[0][8]))[8].decode(), "    猫が*\n    鳴く")
+
+    def test_events_of_an_evaluation_count_until_the_training_went_back_before_it(self):
+        def event(kind, step, **more):
+            return json.dumps({"kind": kind, "step": step, **more}, separators=(",", ":")) + "\n"
+        scores = event("eval", 20) + event("mistakes", 20) + 2 * event("sample", 20)
+        for behind, whole in (("", True), (event("eval", 30), True), (event("restore", 20), True),
+                              (event("plan", 20), True), (event("rewind", 30, to=20), True), ('{"kind":"eval","st', True),
+                              (event("restore", 10), False), (event("plan", 0), False), (event("extend", 30, to=19), False),
+                              (event("rewind", 30, to=10), False)):
+            with tempfile.TemporaryDirectory() as directory:
+                path = Path(directory, "events.jsonl")
+                path.write_text(event("eval", 10) + scores + behind)
+                found = {kind: number for kind, number in told_of(path, 20).items() if number}
+                self.assertEqual(found, {"eval": 1, "mistakes": 1, "sample": 2} if whole else {}, behind)
+        self.assertEqual(told_of(Path("nowhere"), 20), {})
 
     def test_attempts_have_files_of_their_own(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -188,7 +188,7 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   RETURN_IF_ERROR(LayOut(place, values));
   ASSIGN_OR_RETURN(const std::int64_t restored, BeginCheckpoints(joint));
   before_.clear();
-  if (!settings_.SeesSteps()) {
+  if (!settings_.success.empty()) {
     ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(place));
     for (const std::string& file : files) before_[file] = LookOfFile(StrCat(place, "/", file)).value_or("");
   }
@@ -200,7 +200,7 @@ Result<ProgramStart> ExternalTraining::Begin(std::int64_t attempt, const JointAt
   if (!start.command.directory.empty()) start.command.argv.front() = AbsolutePath(start.command.argv.front());
   start.command.set = {StrCat("PIPE_ATTEMPT=", attempt),
                        StrCat("PIPE_GRACE_S=", job_.grace_or_least().count()), "PYTHONUNBUFFERED=1",
-                       StrCat(kRunVariable, "=", directory_.Path(""))};
+                       StrCat(kRunVariable, "=", RunMark(directory_.Path("")))};
   if (!environment_.empty())
     start.command.set.push_back(StrCat("PATH=", BinOf(environment_), ":", InheritedPath()));
   for (const auto& [name, value] : settings_.variables)
@@ -278,8 +278,10 @@ Result<TrainerEnd> ExternalTraining::Judge(TrainerEnd end) const {
     end.again = end.fatal = false;
     return end;
   }
-  ASSIGN_OR_RETURN(const std::int64_t done, StepsDone());
+  ASSIGN_OR_RETURN(std::int64_t done, StepsDone());
   Result<Output> output = FindOutput();
+  // A program that had no step left to do may print none.
+  if (done < 0 && output.ok()) done = StepsBefore(end, *output);
   Status success = output.ok() ? CheckDone(end, done, *output) : output.status();
   if (success.ok()) success = CopyOutput(*output);
   if (success.ok()) {
@@ -303,24 +305,32 @@ Result<std::int64_t> ExternalTraining::StepsDone() const {
     if (newest) last = newest->step;
   }
   if (settings_.success.empty()) return Counted(last);  // a checkpoint is what is published
-  last = std::max(last, program_->step());
-  // A program that had no step left to do may print none.
-  return Counted(last >= 0 ? last : LastKept(directory_.Path("events.jsonl")).step);
+  return Counted(std::max(last, program_->step()));
+}
+
+std::int64_t ExternalTraining::StepsBefore(const TrainerEnd& end, const Output& output) const {
+  if (!settings_.SeesSteps() || settings_.success.empty() || end.stopped || !Written(output)) return -1;
+  return Counted(LastKept(directory_.Path("events.jsonl")).step);
+}
+
+bool ExternalTraining::Written(const Output& output) const {
+  return std::any_of(output.files.begin(), output.files.end(), [&](const std::string& file) {
+    const auto before = before_.find(file);
+    return before == before_.end() || LookOfFile(StrCat(output.from, "/", file)) != before->second;
+  });
 }
 
 Status ExternalTraining::CheckDone(const TrainerEnd& end, std::int64_t done, const Output& output) const {
   std::string why;
   if (!settings_.SeesSteps()) {
-    const bool written = std::any_of(output.files.begin(), output.files.end(), [&](const std::string& file) {
-      const auto before = before_.find(file);
-      return before == before_.end() || LookOfFile(StrCat(output.from, "/", file)) != before->second;
-    });
     if (end.stopped)
       why = "it was stopped, and without `recognise` nobody knows whether it was done";
-    else if (!written)
+    else if (!Written(output))
       why = StrCat("the files of `success` are those of an earlier attempt; remove them from ", output.from,
                    ", or tell by `recognise.step` how far it is");
-  } else if (done < job_.steps() && (end.stopped || !settings_.ends_early || done < 1)) {
+  } else if (done < job_.steps() &&
+             (end.stopped || !settings_.ends_early || done < 1 ||
+              (!settings_.success.empty() && program_->step() < 0 && !Written(output)))) {
     why = settings_.success.empty() ? StrCat("the newest checkpoint is at step ", done)
           : done < 0                ? std::string("no step of it was recognised")
                                     : StrCat("it ended at step ", done);

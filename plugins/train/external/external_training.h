@@ -70,6 +70,11 @@ class ExternalTraining {
   Result<Output> FindOutput() const;
   /// The steps that the training has done, as far as they were seen; -1: none were.
   Result<std::int64_t> StepsDone() const;
+  /// The same by the events of the attempt before, for an attempt that showed no step but wrote files of the
+  /// output; -1: they do not count.
+  std::int64_t StepsBefore(const TrainerEnd& end, const Output& output) const;
+  /// The attempt has written a file of the output.
+  bool Written(const Output& output) const;
   /// kFailedPrecondition: an end with 0 at these steps is no success, and the reason.
   Status CheckDone(const TrainerEnd& end, std::int64_t done, const Output& output) const;
   Result<PlaceholderValues> Values(const std::string& place, const JointAttempt& joint) const;

@@ -1,6 +1,7 @@
 #include "plugins/train/external/left_processes.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -32,7 +33,7 @@ std::string ReadAll(const fs::path& path) {
 
 /// By number, the names of those whose environment has the variable.
 std::map<pid_t, std::string> Find(const std::string& run_dir) {
-  const std::string entry = StrCat(kRunVariable, "=", run_dir) + '\0';
+  const std::string entry = StrCat(kRunVariable, "=", RunMark(run_dir)) + '\0';
   std::map<pid_t, std::string> found;
   std::error_code error;
   for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
@@ -55,6 +56,13 @@ std::string Shown(const std::map<pid_t, std::string>& processes) {
 }
 
 }  // namespace
+
+std::string RunMark(const std::string& run_dir) {
+  struct stat facts = {};
+  if (stat(run_dir.c_str(), &facts) != 0) return run_dir;
+  return StrCat(run_dir, " ", static_cast<std::uint64_t>(facts.st_dev), ":",
+                static_cast<std::uint64_t>(facts.st_ino));
+}
 
 Status EndLeftProcesses(const std::string& run_dir, std::chrono::nanoseconds grace,
                         const PluginServices& call) {

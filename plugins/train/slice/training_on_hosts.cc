@@ -143,6 +143,11 @@ Result<Json> TrainOnHosts(const PreparedTraining& training, const HostTiming& ti
   ASSIGN_OR_RETURN(HostCard card, CardOf(job, manifest));
   const Json job_file = JobFile(job, training.inputs);
   RowSupply* const rows = training.rows.get();
+  // Made before the threads of `checkpoints`, which use the journal: it ends behind them.
+  struct Journal {
+    BucketRun& bucket;
+    ~Journal() { bucket.FinishJournal(); }
+  } const journal{*training.bucket};
   if (training.leads()) RETURN_IF_ERROR(training.bucket->BeginJournal());
   SliceCheckpoints checkpoints(job, call, training.directory,
                                [bucket = training.bucket] { bucket->SendJournal(); });
@@ -175,7 +180,6 @@ Result<Json> TrainOnHosts(const PreparedTraining& training, const HostTiming& ti
   const PreemptionNotice notice([&call](std::string_view path) { return call.Metadata(path); });
   const TrainingEnd end = RunLoop(std::move(card), timing, training, objects, trainer, notice);
   if (end.outcome != TrainingOutcome::kDone && !program) checkpoints.SendLast(job.grace_or_least());
-  training.bucket->FinishJournal();
   return AnswerOfEnd(end, training, trainer, notice);
 }
 

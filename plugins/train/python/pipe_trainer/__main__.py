@@ -46,7 +46,7 @@ def train(arguments, events, stop):
     from .run import job as jobs
     job = jobs.read(arguments.job, arguments.set)
     for name in LEFT_OUT:
-        events.emit("warn", text=f"{name} of the environment is not used: the weights would depend on it")
+        events.emit("warn", text=f"{name} of the environment is not used: the weights could depend on it")
     hosts.limit_threads(job.threads, hosts.position().worker)
     try:
         from .run import chip, devices

@@ -202,6 +202,16 @@ TEST_F(ExternalStageTest, AProgramMayCountFromZero) {
   EXPECT_EQ(result["final"]["step"], 19);
 }
 
+/// A file of an earlier attempt is no result of one that did nothing.
+TEST_F(ExternalStageTest, StepsOfTheAttemptBeforeNeedNewFiles) {
+  config_["recognise"].Remove("checkpoint");
+  config_["ends_early"] = true;
+  Does(R"([{"steps": 12, "then": "kill"}, {"steps": 0, "save": false}])");
+  fs::create_directories(root_ / "run/program");
+  WriteFile(root_ / "run/program/model.bin", "best so far");
+  Fails(Code::kUnavailable, "no step of it was recognised, and 20 steps were asked for", 2);
+}
+
 /// The attempt that had no step left prints none.
 TEST_F(ExternalStageTest, StepsOfTheAttemptBeforeCount) {
   config_["recognise"].Remove("checkpoint");

@@ -69,9 +69,12 @@ class Continuation:
                              f"{before}, or train anew with another seed or out{instead}")
 
     def _warmup_of(self, facts):
-        """In steps. Facts of earlier versions lack it: it follows from the steps."""
-        steps = self._job.steps if facts is None else self._steps_of(facts)
-        return (facts or {}).get("warmup", optim.amount(self._schedule.warmup, steps))
+        """In steps. Facts of earlier versions lack it: it follows from the steps. With fewer steps it gets shorter."""
+        asked = optim.amount(self._schedule.warmup, self._job.steps)
+        if facts is None:
+            return asked
+        begun = facts.get("warmup", optim.amount(self._schedule.warmup, self._steps_of(facts)))
+        return min(begun, asked) if self._job.steps < self._steps_of(facts) else begun
 
     def _steps_of(self, facts):
         return facts.get("steps") or self._job.steps_before or self._job.steps

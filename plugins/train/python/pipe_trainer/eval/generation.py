@@ -59,9 +59,14 @@ class Samples:
                       if self._job.prompts else None)
         self.latest = []
 
-    def __call__(self, whole):
+    @property
+    def number(self):
+        return len(self._job.prompts) if self._fit and self._config.eval.sample_tokens else 0
+
+    def __call__(self, whole, told=0):
+        """`told`: the samples of this step that an earlier attempt has told."""
         self.latest = self.written(whole)
-        for sample in self.latest:
+        for sample in self.latest[told:]:
             self._events.emit("sample", **sample)
 
     def written(self, whole):

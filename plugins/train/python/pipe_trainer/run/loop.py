@@ -16,10 +16,10 @@ from ..data import blocks
 from ..data.feed import Feed
 from ..exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
 from ..model import model
-from ..model.regularizers import evaluated as averaged
+from ..model.regularizers import evaluated
 from ..optim import optim, step
 from ..processes import agreed
-from .kept_events import evaluated
+from .kept_events import told_of
 from .programs import Programs
 from .throughput import Throughput, flops_per_token
 
@@ -35,12 +35,13 @@ class Report(NamedTuple):
 
 
 class Loop:
-    """`evaluate(params, told)` returns a dict of scores, or None if it was asked to stop. `told`: there are events of
-    this evaluation already."""
+    """`evaluate(params, told)` returns a dict of scores, or None if it was asked to stop. `told`: the numbers of events
+    that earlier attempts have told of this evaluation, by kind; `is_whole(told)`: whether none is missing."""
 
-    def __init__(self, setup, events, clock, stop, evaluate):
+    def __init__(self, setup, events, clock, stop, evaluate, is_whole=lambda told: told.get("eval", 0) > 0):
         self.setup, self.job, self.config = setup, setup.job, setup.config
         self.events, self.clock, self.stop, self._evaluate = events, clock, stop, evaluate
+        self._is_whole = is_whole
         self.programs = Programs(setup)
         self.position = hosts.position()
         self.checkpoints = self._open_checkpoints()
@@ -147,8 +148,8 @@ class Loop:
         if self.over:
             return
         if self._saved == self.done and self.done and self._evaluates():
-            told = agreed(jax.process_index() == 0 and evaluated(self.job.run_dir / "events.jsonl", self.done))
-            if not told or self.selection.missed(self.done):
+            told = self._told()
+            if not self._is_whole(told) or self.selection.missed(self.done):
                 self.evaluate(told)
             if self._diverging:
                 self._go_back()
@@ -261,10 +262,14 @@ class Loop:
         else:
             self._phase("step")
 
-    def evaluate(self, told=False):
+    def _told(self):
+        """Returns what earlier attempts told of the evaluation of the last step."""
+        return agreed(told_of(self.job.run_dir / "events.jsonl", self.done) if jax.process_index() == 0 else None)
+
+    def evaluate(self, told=None):
         self._phase("eval")
         with self.clock.enter("eval"):
-            scores = self._evaluate(self._parameters(), told)
+            scores = self._evaluate(self._parameters(), told or {})
         if scores is None:
             self._preempt()
         if agreed(scores["loss"] is not None and not math.isfinite(scores["loss"])):
@@ -364,7 +369,7 @@ class Loop:
     def settle(self):
         """Evaluates, if an earlier attempt took every step."""
         while self.evaluated is None:
-            self.evaluate()
+            self.evaluate(self._told())
             if self._diverging:
                 self._go_back()
                 self.run()
@@ -394,7 +399,7 @@ class Loop:
         return self.programs.whole(self._parameters())
 
     def _parameters(self):
-        return self.programs.parameters(averaged(self.state))
+        return self.programs.parameters(evaluated(self.state))
 
     def plan(self):
         causal, full = flops_per_token(self.config)

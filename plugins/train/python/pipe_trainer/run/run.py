@@ -57,15 +57,20 @@ def run(job, events, stop):
 
     def evaluate(params, told):
         scores = held_out.score(params, lambda: loop.asked)
-        if scores is None or told:
-            return scores
-        events.emit("eval", split=job.data["validation"], **scores)
-        if text is not None:
+        if scores is None:
+            return None
+        if not told.get("eval"):
+            events.emit("eval", split=job.data["validation"], **scores)
+        if text is not None and not told.get("mistakes"):
             events.emit("mistakes", documents=held_out.mistakes(text))
-        samples(loop.whole_parameters)
+        samples(loop.whole_parameters, told.get("sample", 0))
         return scores
 
-    loop = Loop(setup, events, clock, stop, evaluate)
+    def is_whole(told):
+        return bool(told.get("eval") and (held_out.labels is None or told.get("mistakes"))
+                    and told.get("sample", 0) >= samples.number)
+
+    loop = Loop(setup, events, clock, stop, evaluate, is_whole)
     try:
         loop.begin()
         before = read_json(job.run_dir / "result.json") or {}
