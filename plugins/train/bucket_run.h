@@ -46,7 +46,11 @@ class BucketRun {
   void SendJournal() {
     if (journal_) journal_->Send();
   }
-  void FinishJournal() { journal_.reset(); }
+  /// Sends the last of them. False: the stop leaves no time for it.
+  void FinishJournal(bool sends = true) {
+    if (journal_ && !sends) journal_->Leave();
+    journal_.reset();
+  }
 
   /// After BeginJournal. From now on uploads each checkpoint that the trainer commits.
   Status BeginMirror();

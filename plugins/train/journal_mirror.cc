@@ -105,7 +105,7 @@ JournalMirror::~JournalMirror() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
   thread_.join();
-  Send();
+  if (!left_) Send();
 }
 
 Status JournalMirror::Begin() {

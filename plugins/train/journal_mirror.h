@@ -37,6 +37,8 @@ class JournalMirror {
   Status Begin();
   /// Sends everything that is there now. Any thread, after Begin.
   void Send();
+  /// The destructor sends nothing: the bucket does not answer, and the run is to stop. The next run sends it.
+  void Leave() { left_ = true; }
 
  private:
   using Offsets = std::map<std::string, std::int64_t>;  // by the names of files below the run directory
@@ -72,6 +74,7 @@ class JournalMirror {
   std::int64_t next_ GUARDED_BY(mutex_) = 1;  // number of the next segment
   Offsets at_ GUARDED_BY(mutex_);             // the bytes that earlier segments have
   Ranges pending_ GUARDED_BY(mutex_);         // of a segment of which a part may be in the bucket
+  bool left_ = false;                         // for the owner's thread
   bool failing_ GUARDED_BY(mutex_) = false;   // a warning has told it
   std::jthread thread_;                       // last: it uses the others
 };

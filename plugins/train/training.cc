@@ -140,7 +140,7 @@ class Training {
     if (!bucket_) return ran;
     // The progress is worth keeping after any kind of end.
     Status mirrored = bucket_->FinishMirror();
-    bucket_->FinishJournal();
+    bucket_->FinishJournal(mirrored.ok() || !call_.stopped());
     return ran.ok() ? mirrored : ran;
   }
 
