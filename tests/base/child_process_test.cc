@@ -129,7 +129,8 @@ TEST(ChildProcessTest, ReadingEndsAlthoughWhatItStartedLivesOn) {
   const auto child = Shell("echo a; sleep 1000 & sleep 1000 &");
   EXPECT_EQ(ReadAll(*child), "a\n");
   EXPECT_TRUE(Finish(*child).ok());
-  const auto left = Shell("setsid sh -c 'echo $$; exec sleep 1000' &");  // out of reach, and it holds stdout
+  // Out of reach, as soon as it has a session of its own, and it holds stdout.
+  const auto left = Shell("setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.5");
   const std::string id = ReadAll(*left);
   EXPECT_TRUE(Finish(*left).ok());
   EXPECT_EQ(kill(static_cast<pid_t>(std::stol(id)), SIGKILL), 0) << id;
