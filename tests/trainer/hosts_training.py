@@ -82,7 +82,9 @@ class Host:
         """All events of one kind, of every attempt that this disk has seen."""
         found = []
         alone = (self._place.root / "alone").glob("runs/*/events.jsonl") if self.hosts == 1 else ()
-        for path in [*self.work.glob("**/kept/train/runs/*/events.jsonl"), *alone]:
+        # A walk through all directories would meet those that the trainer removes meanwhile.
+        kept = [path for below in (".", "hosts/*") for path in self.work.glob(f"{below}/kept/train/runs/*/events.jsonl")]
+        for path in [*kept, *alone]:
             found += [event for event in map(json.loads, path.read_text().splitlines()) if event["kind"] == kind]
         return found
 

@@ -57,7 +57,7 @@ class Host:
 
     def _disk(self):
         """The local run directory; absent: None."""
-        return next(iter(self.work.glob("**/kept/train/runs/*")), None)
+        return next((path for below in (".", "hosts/*") for path in self.work.glob(f"{below}/kept/train/runs/*")), None)
 
     def events(self, most=1 << 30):
         """The events of the attempts that this disk has seen, of the last `most` bytes."""

@@ -6,6 +6,7 @@ work directory each, and see one directory `out`. Programs die, hang and are sto
 """
 
 import json
+import re
 import shutil
 import signal
 import sys
@@ -68,7 +69,7 @@ class Slice:
     @staticmethod
     def disk(host):
         """The run directory of a host."""
-        (found,) = host.work.glob("**/kept/train/runs/*")
+        (found,) = (path for below in (".", "hosts/*") for path in host.work.glob(f"{below}/kept/train/runs/*"))
         return found
 
     def begins(self, host):
