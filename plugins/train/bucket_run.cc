@@ -223,9 +223,7 @@ Status BucketRun::BeginJournal() {
   std::string curves = "tensorboard";
   if (IsExternal(job_.settings)) {
     const std::string_view of_program = job_.settings["recognise"]["tensorboard"]["directory"].AsString();
-    curves = of_program.empty() ? ""
-                                : StrCat(kProgramDirectory, of_program == "." ? "" : "/",
-                                         of_program == "." ? "" : of_program);
+    curves = of_program.empty() ? std::string() : StrCat(kProgramDirectory, "/", of_program);
   }
   journal_ = std::make_unique<JournalMirror>(directory_, job_.run_uri, std::move(curves), call_);
   return journal_->Begin();

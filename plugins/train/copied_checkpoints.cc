@@ -26,10 +26,11 @@ void WarnOfDamage(const PluginServices& call, const std::string& where, const St
   call.log(Level::kWarning, StrCat(where, ": damaged, and left as it is: ", why.message()));
 }
 
-/// The lists of the checkpoints in the form of a directory, by step, newest first.
-Result<std::map<std::int64_t, std::string, std::greater<>>> ListsAt(const std::string& uri,
-                                                                    const PluginStorage& storage) {
-  std::map<std::int64_t, std::string, std::greater<>> lists;
+/// Objects with the lists of checkpoints in the form of a directory, by step, newest first.
+using Lists = std::map<std::int64_t, std::string, std::greater<>>;
+
+Result<Lists> ListsAt(const std::string& uri, const PluginStorage& storage) {
+  Lists lists;
   ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(uri));
   for (const PluginStorage::Object& object : objects) {
     std::string_view name = object.name;
@@ -41,7 +42,7 @@ Result<std::map<std::int64_t, std::string, std::greater<>>> ListsAt(const std::s
   return lists;
 }
 
-/// Downloads the checkpoint whose list is the object `list`. Absent: it is none, or damaged.
+/// Downloads the checkpoint whose list is the object `list`. IsUseless: it is not whole, or damaged.
 Status Bring(std::int64_t step, const std::string& list, const RunDirectory& run,
              const PluginServices& call) {
   ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, list, kMostList));
@@ -90,7 +91,6 @@ Status TakeBucketForm(const RunDirectory& run, const PluginServices& call) {
 
 Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirectory& run,
                                         const PluginServices& call) {
-  using Lists = std::map<std::int64_t, std::string, std::greater<>>;
   ASSIGN_OR_RETURN(const Lists lists, ListsAt(uri, *call.storage));
   for (const auto& [step, list] : lists) {
     const Status brought = Bring(step, list, run, call);

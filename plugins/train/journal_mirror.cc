@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -13,7 +12,7 @@
 #include "base/wait.h"
 #include "base/whole_file.h"
 #include "base/words.h"
-#include "formats/tfrecord.h"
+#include "plugins/train/external/event_files.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/object_files.h"
 
@@ -30,10 +29,8 @@ constexpr const char* kLogs = "logs";
 constexpr std::string_view kLogEnd = ".log", kEventsEnd = ".jsonl", kCurvesBegin = "events.out.tfevents.";
 constexpr std::size_t kDigits = 10;
 constexpr std::int64_t kMostPart = 8 << 20;  // of a file in one segment
-constexpr std::int64_t kMostRecord = 64 << 20;
 constexpr std::uint64_t kMostSegment = 2 * kMostPart;
-constexpr std::size_t kLength = 8;  // bytes of the length of a record
-constexpr auto kPause = 200ms;      // between two looks at the clock
+constexpr auto kPause = 200ms;  // between two looks at the clock
 
 std::string Digits(std::int64_t number) {
   const std::string digits = StrCat(number);
@@ -58,31 +55,6 @@ Result<std::string> ReadRange(const std::string& path, std::int64_t from, std::i
   if (got < 0) return SystemError(path, errno);
   bytes.resize(static_cast<std::size_t>(got));
   return bytes;
-}
-
-/// The length of the frame of a TensorBoard file at `at`, of which `size` bytes are there; 0: it is not
-/// whole.
-std::int64_t FrameAt(int file, std::int64_t at, std::int64_t size) {
-  std::string length(kLength, '\0');
-  if (at + static_cast<std::int64_t>(kTfRecordOverhead) > size) return 0;
-  if (ReadFullyAt(file, static_cast<std::uint64_t>(at), length) != static_cast<ssize_t>(kLength)) return 0;
-  std::uint64_t bytes = 0;
-  for (std::size_t place = kLength; place-- > 0;)
-    bytes = bytes << 8 | static_cast<unsigned char>(length[place]);
-  if (bytes > static_cast<std::uint64_t>(kMostRecord)) return 0;
-  const auto frame = static_cast<std::int64_t>(bytes + kTfRecordOverhead);
-  return at + frame > size ? 0 : frame;
-}
-
-/// The end of the whole frames from `from` on: of one, or of those that `most` bytes hold.
-std::int64_t EndOfFrames(const std::string& path, std::int64_t from, std::int64_t size, std::int64_t most) {
-  const FileDescriptor file = OpenPath(path, O_RDONLY);
-  std::int64_t end = from;
-  while (const std::int64_t frame = file.is_open() ? FrameAt(file.get(), end, size) : 0) {
-    if (end > from && end + frame - from > most) break;
-    end += frame;
-  }
-  return end;
 }
 
 std::int64_t EndOfLines(const std::string& path, std::int64_t from, std::int64_t size) {
@@ -220,7 +192,7 @@ JournalMirror::Range JournalMirror::Next(const std::string& file, std::int64_t s
   if (size == from) return {from, from};
   if (file == kEvents) return {from, EndOfLines(path, from, size)};
   if (file.ends_with(kLogEnd)) return {from, std::min(size, from + kMostPart)};
-  return {from, EndOfFrames(path, from, size, kMostPart)};
+  return {from, EndOfRecords(path, from, size, kMostPart)};
 }
 
 Result<std::map<std::string, std::string>> JournalMirror::Segment(const Ranges& ranges) const {
@@ -240,7 +212,7 @@ Result<std::map<std::string, std::string>> JournalMirror::Segment(const Ranges& 
       std::string& object =
           objects[StrCat("tensorboard", below.substr(0, below.rfind('/') + 1), kCurvesBegin, number)];
       if (range.from > 0) {  // each file of TensorBoard begins with its version
-        const Result<std::string> version = ReadRange(path, 0, EndOfFrames(path, 0, range.from, 1));
+        const Result<std::string> version = ReadRange(path, 0, EndOfRecords(path, 0, range.from, 1));
         if (version.ok()) object += *version;
       }
       object += bytes;

@@ -126,8 +126,8 @@ class Training {
       RETURN_IF_ERROR(training_.rows->AwaitChecksums());
     }
     if (!bucket_) RETURN_IF_ERROR(TakeBucketForm(directory_, call_));
-    TellOthers();
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
+    TellOthers();
     if (bucket_) {
       TellDirectory();
       RETURN_IF_ERROR(bucket_->BeginJournal());

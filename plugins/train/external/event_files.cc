@@ -104,6 +104,22 @@ std::optional<EventScalar> ScalarOf(std::string_view event, std::string_view tag
   return {};
 }
 
+std::int64_t EndOfRecords(const std::string& path, std::int64_t from, std::int64_t size, std::int64_t most) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return from;
+  FileReader bytes(file.get(), static_cast<std::uint64_t>(from));
+  TfRecordReader records(bytes, kMostRecord, static_cast<std::uint64_t>(from));
+  std::int64_t end = from;
+  while (true) {
+    const auto record = records.Next();
+    if (!record.ok() || !*record) return end;  // damaged, or being written
+    const auto next = static_cast<std::int64_t>(records.offset());
+    if (next > size || (end > from && next - from > most)) return end;
+    end = next;
+    if (end - from >= most) return end;
+  }
+}
+
 std::vector<std::string> EventFiles::List() const {
   std::vector<std::string> paths;
   std::error_code error;

@@ -21,6 +21,10 @@ struct EventScalar {
 /// Absent: `event` is no message, or has no number with this tag.
 std::optional<EventScalar> ScalarOf(std::string_view event, std::string_view tag);
 
+/// Where the whole records of the file at `path` from `from` on end, of its first `size` bytes: behind the
+/// first, or behind those that `most` bytes hold. `from` itself: there is none, or it is damaged.
+std::int64_t EndOfRecords(const std::string& path, std::int64_t from, std::int64_t size, std::int64_t most);
+
 /// One thread at a time. Files that it cannot read are left out.
 class EventFiles {
  public:

@@ -10,32 +10,13 @@
 #include "formats/tfrecord.h"
 #include "storage/local_store.h"
 #include "tests/plugins/train/storage_call.h"
+#include "tests/support/fault_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Fails from the write of this number on.
-class FailingStore final : public Store {
- public:
-  explicit FailingStore(Store& inner) : inner_(inner) {}
-  int left = 1'000'000;  // writes
-
-  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) override { return inner_.Open(name); }
-  Result<std::unique_ptr<ObjectWriter>> Create(std::string_view name, Condition condition) override {
-    if (left-- <= 0) return Status(Code::kUnavailable, "no answer");
-    return inner_.Create(name, std::move(condition));
-  }
-  Result<std::optional<ObjectInfo>> Stat(std::string_view name) override { return inner_.Stat(name); }
-  Result<std::vector<ObjectInfo>> List(std::string_view prefix) override { return inner_.List(prefix); }
-  Status Remove(std::string_view name) override { return inner_.Remove(name); }
-  Status Sweep(std::string_view) override { return {}; }
-
- private:
-  Store& inner_;
-};
 
 class JournalMirrorTest : public testing::Test {
  protected:
@@ -70,7 +51,7 @@ class JournalMirrorTest : public testing::Test {
 
   TempDir root_;
   LocalStore store_{root_ / "bucket"};
-  FailingStore failing_{store_};
+  FaultStore failing_{store_};
   std::string log_;
   StorageCall call_{failing_, [this](Level, std::string_view line) { log_ += StrCat(line, "\n"); }};
 };
@@ -113,11 +94,11 @@ TEST_F(JournalMirrorTest, NothingIsLostOrSentTwiceAfterAFailureOrAKill) {
         all += line;
         machine.Append("events.jsonl", line);
         machine.Append("logs/attempt-1.log", line);
-        if (step == 1) failing_.left = writes;
+        if (step == 1) failing_.CutPowerAt(FaultStore::Call::kCreate, writes + 1);
         mirror->Send();
-        if (step == 2 && killed)
-          mirror = Mirror(machine);  // its end finds no bucket, as a kill does not ask it
-        if (step == 2) failing_.left = 1'000'000;
+        if (step == 2 && killed) mirror->Leave(), mirror.reset();
+        if (step == 2) failing_.RestorePower();
+        if (!mirror) mirror = Mirror(machine);
       }
       mirror.reset();
       EXPECT_EQ(Together("events"), all) << writes << killed;
