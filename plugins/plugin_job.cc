@@ -154,6 +154,8 @@ class PluginJob final : public JobStage {
     const PluginStorage storage(std::move(rules), request.stop);
     PluginServices services = {.log = host_.log, .storage = &storage, .metadata = host_.metadata};
     services.stop = request.stop;
+    services.withdraw = request.withdraw;
+    services.forced = request.forced;
     services.event = [&, owner = ChildOwner::Current()](const Json& event) {
       if (event["kind"].AsString() == "process") return TakeProcess(event, owner);
       Tell(event, request);

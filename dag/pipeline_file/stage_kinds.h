@@ -99,6 +99,9 @@ struct JobKind {
   /// The artifact is in OUT/runs/STAGE-RECIPE16: each recipe has its own location and replaces no other, and
   /// stages may share `out`.
   bool location_of_recipe = false;
+  /// The stage calls JobRequest::withdraw before it changes an object of a finished artifact that it
+  /// replaces. Else the run withdraws that artifact before the stage begins.
+  bool withdraws = false;
   ObjectNames names = {};
   /// Returns the facts of the artifact's manifest that are known before the stage runs. `schema` is that of
   /// the incoming records. Empty: none are known.

@@ -34,6 +34,10 @@ struct JobRequest {
   /// Makes sure that this run still holds `out`, for an object that is no part of the artifact. Empty: no
   /// other run writes there, or this is a worker or a follower.
   std::function<Status(std::stop_token)> confirm = {};
+  /// Withdraws the finished artifact at `out` that this run replaces; may be called again. Empty: there is
+  /// none, or the run has withdrawn it.
+  std::function<Status()> withdraw = {};
+  bool forced = false;  // `--force` names the stage
   JobPosition position = {};
   std::string scratch;             // path of an empty directory of its own, removed afterwards
   std::string kept;                // path of a permanent directory that Jobs share; may not exist yet

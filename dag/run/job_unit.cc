@@ -79,10 +79,12 @@ class AllOutputs final : public Source {
 
 class JobRun {
  public:
+  /// `withdraws`: JobKind::withdraws.
   JobRun(const SegmentScope& scope, Store& out, const JobRecords* records, std::optional<Digest> input,
-         std::stop_token stop)
+         bool withdraws, std::stop_token stop)
       : scope_(scope),
         planned_(*scope.planned),
+        withdraws_(withdraws),
         out_(out),
         records_(records),
         unit_(ToString(UnitId{planned_.keys.stage, JobId{}})),
@@ -95,7 +97,9 @@ class JobRun {
     if (reused) return {};
     RETURN_IF_ERROR(JobCall::CheckMemory(scope_, records_ == nullptr ? ArtifactTotals() : records_->totals));
     RETURN_IF_ERROR(ClearTheWay());
+    if (!withdraws_) RETURN_IF_ERROR(Withdraw());
     ASSIGN_OR_RETURN(JobOutput output, RunStage(damaged));
+    RETURN_IF_ERROR(Withdraw());
     PassCommitPoint("sidecars.committed");
     UnitLine line;
     line.state = UnitState::kDone;
@@ -126,6 +130,7 @@ class JobRun {
       if (!holds) return false;
     }
     RETURN_IF_ERROR(ClearTheWay());
+    RETURN_IF_ERROR(Withdraw());
     if (line.location != planned_.location)
       for (const StoredObject& object : line.objects)
         RETURN_IF_ERROR(CopyObject(*from, *listed_, object, stop_));
@@ -137,8 +142,7 @@ class JobRun {
     return true;
   }
 
-  /// Removes the manifest, which would say that the artifact is complete, and writes a marker. The names in
-  /// the manifest enter the list before.
+  /// Writes a marker. The names in the manifest of the artifact that is there enter the list before.
   Status ClearTheWay() {
     RETURN_IF_ERROR(CheckNotPublished(scope_.publishing(), out_, stop_));
     RETURN_IF_ERROR(Confirm());
@@ -146,8 +150,16 @@ class JobRun {
     ASSIGN_OR_RETURN(names_, LocationNames::Read(out_, there, stop_));
     listed_ = ListedStore(out_, *names_);
     RETURN_IF_ERROR(ListNames(scope_.publishing(), out_, there, {}, *names_, stop_));
-    if (planned_.replaces) RETURN_IF_ERROR(out_.Remove(kManifestName));
     return WriteMarker(scope_.publishing(), out_);
+  }
+
+  /// Removes the manifest, which would say that the artifact is complete.
+  Status Withdraw() {
+    if (!planned_.replaces || withdrawn_) return {};
+    RETURN_IF_ERROR(Confirm());
+    RETURN_IF_ERROR(out_.Remove(kManifestName));
+    withdrawn_ = true;
+    return {};
   }
 
   Result<JobOutput> RunStage(std::optional<PartitionId>& damaged) {
@@ -180,6 +192,8 @@ class JobRun {
       return found == versions.end() ? Condition::CreateOnly() : Condition::ReplaceUnlessSame(found->second);
     };
     request.confirm = scope_.confirm;
+    request.withdraw = [this] { return Withdraw(); };
+    request.forced = planned_.forced;
     Result<JobOutput> output = call.Run(request);
     // No condition of an object has failed, so no other writer is the reason.
     const Status& why = output.status();
@@ -217,6 +231,8 @@ class JobRun {
 
   const SegmentScope& scope_;
   const PlannedSegment& planned_;
+  const bool withdraws_;
+  bool withdrawn_ = false;
   Store& out_;
   const JobRecords* const records_;
   const std::string unit_;
@@ -243,7 +259,8 @@ Status RunJobUnit(const Graph& graph, const SegmentState& state, std::vector<Par
     records->outputs = std::move(outputs);
   }
   std::optional<PartitionId> damaged;
-  JobRun run(state.scope, *state.out, records ? &*records : nullptr, input, std::move(stop));
+  const bool withdraws = graph[state.planned->node].spec->type->job()->withdraws;
+  JobRun run(state.scope, *state.out, records ? &*records : nullptr, input, withdraws, std::move(stop));
   Status outcome = run.Run(damaged);
   if (!outcome.ok() && damaged)
     return OutputError(OutputName(*damaged, ".part"),

@@ -29,8 +29,12 @@ struct PluginServices {
   /// A value of the machine's metadata server, such as "instance/preempted", within 1 s; absent: there is no
   /// such value, or no server. Empty: the host does not ask.
   std::function<Result<std::optional<std::string>>(std::string_view path)> metadata = {};
+  /// JobRequest::withdraw and JobRequest::forced. Empty: nothing is to be withdrawn.
+  std::function<Status()> withdraw = {};
+  bool forced = false;
   std::stop_token stop = {};
 
+  Status Withdraw() const { return withdraw ? withdraw() : Status(); }
   bool stopped() const { return stop.stop_requested(); }
 
   /// The value of `metadata`; absent also where the host does not ask.

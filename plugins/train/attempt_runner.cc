@@ -43,8 +43,8 @@ AttemptPlan AttemptRunner::PlanOf(const std::string& python, const AttemptStart&
     return plan;
   }
   for (std::int64_t worker = 0; worker < job_.processes(); ++worker) {
-    TrainerCommand command =
-        PythonCommand(python, {"-m", "pipe_trainer", "--job", directory_.Path("job.json")});
+    TrainerCommand command = PythonCommand(
+        python, {"-m", "pipe_trainer", "--job", directory_.Path(directory_.NewResult("job.json"))});
     for (std::string variable :
          {StrCat("PIPE_ERROR_FILE=",
                  directory_.LogPath(start.number, static_cast<std::size_t>(worker), ".error.json")),
@@ -106,7 +106,7 @@ Result<TrainerEnd> AttemptRunner::Run(const std::string& python, const AttemptSt
   if ((end.code != 0 || end.signal != 0) && !end.stopped)
     AddError(start.number, attempt.decided(), explained, end);
   else if (end.code == 0 && !start.program && job_.position.host == 0) {
-    const Status good = directory_.CheckResult(job_.steps(), job_.stops_early());
+    const Status good = directory_.CheckNewResult(job_.steps(), job_.stops_early());
     if (!good.ok()) {
       end.code = kExitBug;
       end.cause = StrCat("the trainer ended with exit code 0 and left no good result: ", good.message());

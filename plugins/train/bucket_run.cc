@@ -44,7 +44,7 @@ Json PublishedJob(Json job_file, const TrainJob& job) {
 }
 
 Json WithoutExtent(Json job_file) {
-  for (const char* member : {"steps", "steps_before", "threads", "run_dir", "init_from"})
+  for (const char* member : {"steps", "steps_before", "threads", "run_dir", "init_from", "profile"})
     job_file.Remove(member);
   if (job_file["data"].is_object()) job_file["data"].Remove("dir");
   if (job_file["tokenizer"].is_object()) job_file["tokenizer"].Remove("model");
@@ -68,7 +68,7 @@ Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json&
     books += object.name == "result.json" || object.name == "job.json" || object.name == "config.json";
   }
   if (books != 3) return none;
-  ASSIGN_OR_RETURN(published.result, ReadJson(storage_, job_.run_uri + "/result.json"));
+  ASSIGN_OR_RETURN(published.result, ReadResult());
   ASSIGN_OR_RETURN(const Json before, ReadJson(storage_, job_.run_uri + "/job.json"));
   if (!ReachesSteps(published.result, job_.steps(),
                     job_.may_stop_early() && before["steps"] == job_file["steps"]))
@@ -79,6 +79,13 @@ Result<std::optional<BucketRun::Published>> BucketRun::FindPublished(const Json&
   if (!exported) published.objects.clear();
   for (const char* name : {"config.json", "job.json", "result.json"}) published.objects.emplace_back(name);
   return std::optional(std::move(published));
+}
+
+Result<Json> BucketRun::ReadResult() const { return ReadJson(storage_, job_.run_uri + "/result.json"); }
+
+Result<bool> BucketRun::HasCheckpoint() {
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, checkpoints_.Committed());
+  return !committed.empty();
 }
 
 std::vector<std::int64_t> BucketRun::LocalSteps() const {
@@ -255,6 +262,7 @@ Status BucketRun::FinishMirror() {
 
 Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& job_file) const {
   Say("publishing the model in the bucket");
+  RETURN_IF_ERROR(call_.Withdraw());
   const std::string result = job_.run_uri + "/result.json";
   // Nothing counts as published before this object exists.
   RETURN_IF_ERROR(storage_.Remove(result));

@@ -34,6 +34,11 @@ class BucketRun {
   };
   Result<std::optional<Published>> FindPublished(const Json& job_file) const;
 
+  /// result.json in the bucket; null: there is none.
+  Result<Json> ReadResult() const;
+  /// True if a checkpoint is in the bucket, usable or not.
+  Result<bool> HasCheckpoint();
+
   /// Compares the local checkpoints with those in the bucket, which decides. True: the run directory can be
   /// resumed as it is; false: call Restore first. If the bucket was emptied, the directory is emptied, too.
   Result<bool> LocalIsGood();
@@ -97,7 +102,7 @@ class BucketRun {
 
 /// `job_file` as published: with the locations of the request, and no path of this machine.
 Json PublishedJob(Json job_file, const TrainJob& job);
-/// Equal for two jobs that differ only in their number of steps, threads and locations.
+/// Equal for two jobs that differ only in their number of steps, threads, traces and locations.
 Json WithoutExtent(Json job_file);
 
 }  // namespace pipeline

@@ -71,6 +71,8 @@ const std::vector<ConfigKey>& Keys() {
       {"early_stop", ValueType::kMap, "{}",
        "Ends after `patience` evaluations in a row that are not better by more than `min_delta`.",
        Effect::kContinue},
+      {"profile", ValueType::kMap, "{}",
+       "Writes a trace of `steps` steps from `step` on, for TensorBoard's page Profile.", Effect::kNone},
       {"prompts", ValueType::kStrings, "[]", "Texts that a sample is written for at each evaluation.",
        Effect::kContinue},
       {"export", ValueType::kBoolean, "true", "Whether the model is exported for other programs at the end.",
@@ -138,7 +140,7 @@ std::unique_ptr<const PluginDescription> Description() {
                    "The model whose parameters it begins with: a stage that trains, or model.safetensors of "
                    "Hugging Face."},
           },
-      .kind = JobKind{.location_of_recipe = true},
+      .kind = JobKind{.location_of_recipe = true, .withdraws = true},
   };
   auto description = std::make_unique<PluginDescription>();
   description->verified_inputs = {{train.name, {"data", "data_set"}}};

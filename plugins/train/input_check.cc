@@ -300,6 +300,7 @@ Json JobFile(const TrainJob& job, const TrainInputs& inputs) {
   if (!job.init_from.empty()) file["init_from"] = job.init_from;
   if (job.settings["keep_best"].AsBool()) file["keep_best"] = true;
   if (job.stops_early()) file["early_stop"] = job.settings["early_stop"];
+  if (const Json& profile = job.settings["profile"]; !profile.AsObject().empty()) file["profile"] = profile;
   if (!file["config"].is_object()) file["config"] = Json(Json::Object{});
   if (IsExternal(job.settings)) file["external"] = ExternalRecipe(job.settings);
   file["threads"] = job.threads;

@@ -30,7 +30,9 @@ constexpr std::string_view kLogEnd = ".log", kEventsEnd = ".jsonl", kCurvesBegin
 constexpr std::size_t kDigits = 10;
 constexpr std::int64_t kMostPart = 8 << 20;  // of a file in one segment
 constexpr std::uint64_t kMostSegment = 2 * kMostPart;
-constexpr auto kPause = 200ms;  // between two looks at the clock
+constexpr auto kPause = 200ms;                            // between two looks at the clock
+constexpr std::string_view kTraces = "plugins/profile/";  // where TensorBoard looks for traces of a profiler
+constexpr auto kSettled = 30s;  // without a change, after which a program has written a trace
 
 std::string Digits(std::int64_t number) {
   const std::string digits = StrCat(number);
@@ -77,7 +79,7 @@ JournalMirror::~JournalMirror() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
   thread_.join();
-  if (!left_) Send();
+  if (!left_) Send(Traces::kAll);
 }
 
 Status JournalMirror::Begin() {
@@ -108,7 +110,7 @@ Status JournalMirror::Begin() {
     auto sent = SystemClock().Monotonic();
     while (WaitFor(kPause, stop)) {
       if (SystemClock().Monotonic() - sent < every_) continue;
-      Send();
+      Send(Traces::kSettled);
       sent = SystemClock().Monotonic();
     }
   });
@@ -266,9 +268,30 @@ Status JournalMirror::SendAll() {
   }
 }
 
-void JournalMirror::Send() {
+Status JournalMirror::SendTraces(bool last) {
+  std::error_code error;
+  if (curves_.empty() || !fs::is_directory(directory_.Path(curves_), error)) return {};
+  ASSIGN_OR_RETURN(const std::vector<std::string> below, FilesBelow(directory_.Path(curves_)));
+  for (const std::string& name : below) {
+    const std::string file = StrCat(curves_, "/", name);
+    if (name.find(kTraces) == std::string::npos || at_.contains(file)) continue;
+    const fs::path path = directory_.Path(file);
+    const auto changed = fs::last_write_time(path, error);
+    if (error || (!last && fs::file_time_type::clock::now() - changed < kSettled)) continue;
+    // An object of this name has these bytes: a kill came before Keep.
+    const Status put = PutFile(*call_.storage, path, StrCat(run_uri_, "/tensorboard/", name), kCreateAlways,
+                               [] { return false; });
+    if (!put.ok() && put.code() != Code::kAlreadyExists) return put;
+    at_[file] = static_cast<std::int64_t>(fs::file_size(path, error));
+    RETURN_IF_ERROR(Keep());
+  }
+  return {};
+}
+
+void JournalMirror::Send(Traces traces) {
   const Lock lock(mutex_);
-  const Status sent = SendAll();
+  Status sent = SendAll();
+  if (sent.ok() && traces != Traces::kNone) sent = SendTraces(traces == Traces::kAll);
   if (!sent.ok() && !failing_)
     call_.log(Level::kWarning, StrCat("the newest events, curves and logs are on this machine alone, in ",
                                       directory_.Path(""), ": ", sent.message()));

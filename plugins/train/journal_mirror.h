@@ -35,8 +35,10 @@ class JournalMirror {
   /// Compares this machine with the bucket, and brings the events of another machine here. Call it before the
   /// first attempt, once, while nothing writes events. An error: the bucket cannot be read.
   Status Begin();
-  /// Sends everything that is there now. Any thread, after Begin.
-  void Send();
+  /// Traces of a profiler are large. They are sent whole, and only once their program has written them.
+  enum class Traces { kNone, kSettled, kAll };
+  /// Sends everything that is there now, of traces as many as `traces` says. Any thread, after Begin.
+  void Send(Traces traces = Traces::kNone);
   /// The destructor sends nothing: the bucket does not answer, and the run is to stop. The next run sends it.
   void Leave() { left_ = true; }
 
@@ -58,6 +60,8 @@ class JournalMirror {
   Result<std::map<std::string, std::string>> Segment(const Ranges& ranges) const REQUIRES(mutex_);
   Status SendSegment(const Ranges& ranges) REQUIRES(mutex_);
   Status SendAll() REQUIRES(mutex_);
+  /// `last`: nothing writes any more.
+  Status SendTraces(bool last) REQUIRES(mutex_);
   /// Writes journal.json.
   Status Keep() const REQUIRES(mutex_);
   /// Reads it back, if it tells of the bucket as it is. `newest`: the number of the newest segment there.
@@ -72,7 +76,7 @@ class JournalMirror {
 
   mutable Mutex mutex_;
   std::int64_t next_ GUARDED_BY(mutex_) = 1;  // number of the next segment
-  Offsets at_ GUARDED_BY(mutex_);             // the bytes that earlier segments have
+  Offsets at_ GUARDED_BY(mutex_);             // the bytes that are in the bucket
   Ranges pending_ GUARDED_BY(mutex_);         // of a segment of which a part may be in the bucket
   bool left_ = false;                         // for the owner's thread
   bool failing_ GUARDED_BY(mutex_) = false;   // a warning has told it

@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostFile = 64 << 20;
-constexpr std::int64_t kKeptAttempts = 20;  // whose logs stay
+constexpr std::string_view kNext = "next/";  // the result that is to replace a finished one
+constexpr std::int64_t kKeptAttempts = 20;   // whose logs stay
 
 /// Returns N of "attempt-N...."; 0 for another name.
 std::int64_t AttemptOf(std::string_view name) {
@@ -108,20 +109,72 @@ bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early) {
          stopped["reason"].is_string();
 }
 
+Status RunDirectory::BeginResult(Json job_file, bool finished) const {
+  std::error_code error;
+  if (!finished) {
+    fs::remove_all(Path(kNext), error);
+    if (error) return SystemError(Path(kNext), error.value());
+    RETURN_IF_ERROR(Remove("result.json"));
+    return Write("job.json", job_file);
+  }
+  fs::create_directories(Path(kNext), error);
+  if (error) return SystemError(Path(kNext), error.value());
+  RETURN_IF_ERROR(Remove(StrCat(kNext, "result.json")));
+  job_file["results"] = Path(kNext.substr(0, kNext.size() - 1));
+  return Write(StrCat(kNext, "job.json"), job_file);
+}
+
+std::string RunDirectory::NewResult(std::string_view name) const {
+  std::error_code error;
+  return fs::exists(Path(StrCat(kNext, "job.json")), error) ? StrCat(kNext, name) : std::string(name);
+}
+
+Status RunDirectory::InstallResult() const {
+  if (NewResult("job.json") == "job.json") return {};
+  Json job = Read(StrCat(kNext, "job.json"));
+  job.Remove("results");
+  RETURN_IF_ERROR(Remove("result.json"));
+  std::error_code error;
+  fs::remove_all(Path("export"), error);
+  for (const char* name : {"export", "config.json", "result.json"}) {
+    const std::string from = Path(StrCat(kNext, name));
+    if (error || !fs::exists(from, error)) continue;
+    if (name == std::string_view("result.json")) RETURN_IF_ERROR(Write("job.json", job));
+    fs::rename(from, Path(name), error);
+  }
+  if (!error) RETURN_IF_ERROR(SyncFile(path_));
+  if (!error) fs::remove_all(Path(kNext), error);
+  return error ? SystemError(Path(kNext), error.value()) : Status();
+}
+
+bool RunDirectory::HasResult() const {
+  const Json result = Read("result.json");
+  return StepsOf(result).is_int() && CheckResult(StepsOf(result).AsInt(), true).ok();
+}
+
 Status RunDirectory::CheckResult(std::int64_t steps, bool may_stop_early) const {
-  const std::string path = Path("result.json");
+  return CheckResultIn("", steps, may_stop_early);
+}
+
+Status RunDirectory::CheckNewResult(std::int64_t steps, bool may_stop_early) const {
+  return CheckResultIn(NewResult(""), steps, may_stop_early);
+}
+
+Status RunDirectory::CheckResultIn(std::string_view below, std::int64_t steps, bool may_stop_early) const {
+  const std::string path = Path(StrCat(below, "result.json"));
   std::error_code error;
   const auto wrong = [&](std::string_view what) { return Status(Code::kInternal, StrCat(path, ": ", what)); };
   if (!fs::exists(path, error)) return wrong("is not there");
-  const Json result = Read("result.json");
+  const Json result = ReadJsonFile(path);
   if (!result.is_object()) return wrong("is no JSON object");
   if (!StepsOf(result).is_int()) return wrong("has no whole number `steps`");
   if (!ReachesSteps(result, steps, may_stop_early))
     return wrong(StrCat("says ", StepsOf(result).AsInt(), " steps, and ", steps, " were asked for"));
-  if (!Read("config.json").is_object())
-    return Status(Code::kInternal, StrCat(Path("config.json"), ": is no JSON object, or not there"));
+  const std::string config = Path(StrCat(below, "config.json"));
+  if (!ReadJsonFile(config).is_object())
+    return Status(Code::kInternal, StrCat(config, ": is no JSON object, or not there"));
   const Json& exported = result["export"];
-  if (exported.is_string() && !fs::is_directory(Path("export"), error))
+  if (exported.is_string() && !fs::is_directory(Path(StrCat(below, "export")), error))
     return wrong("names an export, and there is no directory `export`");
   return {};
 }

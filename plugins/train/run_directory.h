@@ -43,6 +43,17 @@ class RunDirectory {
   void MakeRoom(std::int64_t attempt) const;
   std::string LogPath(std::int64_t attempt, std::size_t worker, std::string_view end) const;
 
+  /// Begins attempts at a result, and writes their job file. A finished result of earlier attempts stays as
+  /// it is: the new one is made below `next`, as the member `results` of the job file says, and InstallResult
+  /// brings it to its place. `finished`: such a result is there.
+  Status BeginResult(Json job_file, bool finished) const;
+  /// A file of the result that attempts make: `name`, perhaps below `next`.
+  std::string NewResult(std::string_view name) const;
+  /// Replaces the finished result by the new one. result.json is removed first and comes last.
+  Status InstallResult() const;
+  /// True if there is a finished result: of any number of steps.
+  bool HasResult() const;
+
   /// A file of ours or the trainer's, as ReadJsonFile.
   Json Read(std::string_view name) const { return ReadJsonFile(Path(name)); }
   /// Replaces the file as a whole, durably.
@@ -52,10 +63,15 @@ class RunDirectory {
   /// Checks result.json for a training of `steps` steps. Accepts fewer steps if `may_stop_early` and the
   /// result says that the training stopped early.
   Status CheckResult(std::int64_t steps, bool may_stop_early) const;
+  /// The same for the result that attempts make.
+  Status CheckNewResult(std::int64_t steps, bool may_stop_early) const;
   /// Call after CheckResult. The objects of the artifact, in the order of the manifest.
   Result<std::vector<std::string>> Objects() const;
 
  private:
+  /// `below`: the directory of the result, with a slash, below this one.
+  Status CheckResultIn(std::string_view below, std::int64_t steps, bool may_stop_early) const;
+
   RunDirectory(std::string path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;

@@ -1,5 +1,8 @@
 #include "plugins/train/train_job.h"
 
+#include <limits>
+#include <utility>
+
 #include "base/str.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/slice/find_position.h"
@@ -18,6 +21,7 @@ constexpr Least kLeast[] = {
     {"restarts", 0}, {"grace", 1},     {"seed", 0},       {"keep_checkpoints", 1}, {"hosts_wait", 1}};
 constexpr std::int64_t kMostProcesses = 64;
 constexpr int kMostEpochs = 1'000'000;
+constexpr std::int64_t kMostTraced = 100;  // steps: a trace has every operation of each
 
 Status WrongJob(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -68,6 +72,22 @@ Status CheckEarlyStop(const Json& settings) {
   return {};
 }
 
+/// Parses `profile: { step: 100, steps: 3 }`; {} means none.
+Status CheckProfile(const Json& settings) {
+  const Json& profile = settings["profile"];
+  if (profile.is_null()) return {};
+  if (!profile.is_object()) return WrongJob("profile: must be a map, such as { step: 100, steps: 3 }");
+  if (profile.AsObject().empty()) return {};
+  for (const auto& [key, value] : profile.AsObject())
+    if (key != "step" && key != "steps")
+      return WrongJob(StrCat("profile.", key, ": there is no such key; there are step and steps"));
+  const std::int64_t last = settings["steps"].AsInt(std::numeric_limits<std::int64_t>::max());
+  for (const auto& [key, most] : {std::pair("step", last), std::pair("steps", kMostTraced)})
+    if (!profile[key].is_int() || profile[key].AsInt() < 1 || profile[key].AsInt() > most)
+      return WrongJob(StrCat("profile.", key, ": must be a number of steps from 1 to ", most));
+  return {};
+}
+
 /// `steps`, or `epochs` in its place.
 Status CheckLength(const Json& settings) {
   const Json &steps = settings["steps"], &epochs = settings["epochs"];
@@ -105,6 +125,7 @@ Status CheckSettings(const Json& settings) {
   RETURN_IF_ERROR(CheckHostKeys(keys));
   RETURN_IF_ERROR(CheckExternal(settings));
   RETURN_IF_ERROR(CheckEarlyStop(settings));
+  RETURN_IF_ERROR(CheckProfile(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return WrongJob("patience: must be above 0");
   if (settings.Has("environment") && settings["environment"].AsString().empty())

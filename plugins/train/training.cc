@@ -112,6 +112,7 @@ class Training {
 
   Result<Json> RunOnHosts(const HostTiming& timing) {
     RETURN_IF_ERROR(Prepare());
+    if (training_.leads()) RETURN_IF_ERROR(CheckBeginning());
     if (training_.rows && training_.leads()) training_.rows->BeginChecksums();
     TellDirectory();
     Result<Json> answer = TrainOnHosts(training_, timing);
@@ -127,6 +128,7 @@ class Training {
     }
     if (!bucket_) RETURN_IF_ERROR(TakeBucketForm(directory_, call_));
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
+    RETURN_IF_ERROR(CheckBeginning());
     TellOthers();
     if (bucket_) {
       TellDirectory();
@@ -144,6 +146,27 @@ class Training {
     return ran.ok() ? mirrored : ran;
   }
 
+  /// A training that would begin at step 0 replaces no finished model unasked.
+  Status CheckBeginning() {
+    const bool alone = job_.position.hosts == 1;
+    if (call_.forced || training_.external) return {};
+    if (alone && !StepsBelow(directory_.Path("checkpoints")).empty()) return {};
+    Json result = directory_.Read("result.json");
+    if (bucket_) {
+      ASSIGN_OR_RETURN(const bool there, bucket_->HasCheckpoint());
+      if (there) return {};
+      ASSIGN_OR_RETURN(result, bucket_->ReadResult());
+    }
+    if (!StepsOf(result).is_int()) return {};
+    return Status(
+        Code::kFailedPrecondition,
+        StrCat(job_.run_uri, ": has the finished model of ", StepsOf(result).AsInt(),
+               " steps and no checkpoint, so ", job_.steps(),
+               " steps would begin at step 0 and replace that model; bring its checkpoints back, or "
+               "take --force ",
+               job_.stage));
+  }
+
   /// A training that begins beside others names the one that a person may miss.
   void TellOthers() const {
     if (!StepsBelow(directory_.Path("checkpoints")).empty()) return;
@@ -155,14 +178,18 @@ class Training {
   Status RunAttempts() {
     const PreemptionNotice notice([this](std::string_view path) { return call_.Metadata(path); });
     AttemptRunner runner(job_, call_, directory_);
-    // The existing result has fewer steps: only this training's own result may count.
-    RETURN_IF_ERROR(directory_.Remove("result.json"));
-    RETURN_IF_ERROR(directory_.Write("job.json", JobAfter(directory_.Read("job.json"))));
+    // A finished result has fewer steps: it stays until the longer one is there. In a bucket, it is there.
+    const bool finished = !bucket_ && directory_.HasResult();
+    if (!bucket_ && !finished) RETURN_IF_ERROR(call_.Withdraw());
+    RETURN_IF_ERROR(directory_.BeginResult(JobAfter(directory_.Read("job.json")), finished));
     RestartPolicy policy(job_.restarts(), job_.processes() > 1);
     while (true) {
       ASSIGN_OR_RETURN(const TrainerEnd end, RunAttempt(runner, notice));
       const RestartDecision decision = policy.Decide(end);
-      if (decision.kind == RestartDecision::Kind::kDone) return {};
+      if (decision.kind == RestartDecision::Kind::kDone) {
+        if (finished) RETURN_IF_ERROR(call_.Withdraw());
+        return directory_.InstallResult();
+      }
       if (decision.kind == RestartDecision::Kind::kStopped && call_.stopped())
         return {Code::kCancelled, "stopped"};
       // The machine is about to be taken; the checkpoint is complete.

@@ -22,6 +22,7 @@ import replan_support as support  # noqa: E402
 from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
 STEPS, EVERY, EVALUATED = 40, 5, 10
+TRACED = 32  # the first step of a trace: the last attempt takes it
 CONFIG = {"preset": "tiny", "batch": {"rows": 48}, "schedule": {"name": "const"}}  # slow enough to be killed in time
 
 
@@ -40,7 +41,7 @@ def pipeline(place, out, environment):
         "packed": {"type": "write_packed", "input": "tokens", "seq_len": 64, "out": f"{out}/packed"},
         "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
                   "config": CONFIG, "steps": STEPS, "log_every": 1, "eval_every": EVALUATED, "checkpoint_every": EVERY,
-                  "prompts": ["猫"], "environment": str(environment), "out": str(out)},
+                  "prompts": ["猫"], "profile": {"step": TRACED, "steps": 2}, "environment": str(environment), "out": str(out)},
     })
 
 
@@ -121,6 +122,8 @@ def main():
                 events += data.decode()
         logs = [name for name in bucket.objects() if "/logs/attempt-" in name]
         found = curves(copied)
+        traces = [str(path.relative_to(copied)) for path in copied.glob("plugins/profile/*/*.xplane.pb") if path.stat().st_size]
+    check(len(traces) == 1 and traces[0].startswith(f"plugins/profile/attempt-4-step-{TRACED}/"), traces)
     check(found.keys() == wanted.keys(), (found.keys(), wanted.keys()))
     for tag, of_whole in wanted.items():
         check(found[tag] == of_whole, f"{tag}: {found[tag]}\n  instead of {of_whole}")

@@ -208,7 +208,8 @@ StageType LearnType(ToyHand& hand) {
   type.kind = JobKind{.make = [&hand](const StageContext& context) -> Result<std::unique_ptr<JobStage>> {
                         return std::unique_ptr<JobStage>(std::make_unique<LearnJob>(hand, context));
                       },
-                      .out_optional = true};
+                      .out_optional = true,
+                      .withdraws = hand.learn_withdraws};
   return type;
 }
 

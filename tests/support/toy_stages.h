@@ -15,6 +15,7 @@ namespace pipeline {
 struct ToyHand {
   std::atomic<int> learnt{0};                           // how often `learn` ran
   std::function<Status(const JobRequest&)> in_learn{};  // called by `learn` before it reads; may be empty
+  bool learn_withdraws = false;                         // JobKind::withdraws of `learn`
   std::string list_path{};                              // the file that `mark` takes, where there is one
 };
 

@@ -117,7 +117,7 @@ class Extension(Runs):
 
     def test_checkpoints_of_the_version_before(self):
         """Such checkpoints say neither for how many steps they were made nor whether the rate had fallen."""
-        new = ("steps", "decayed", "warmup", "evaluated", "early_stop")
+        new = ("steps", "decayed", "warmup", "eval_rows", "evaluated", "early_stop")
         self.train(keep_checkpoints=2)
         without_members(self.place / "run", *new)
         self.assertEqual(kept(self.place / "run"), {6: [], 8: [], 10: []})

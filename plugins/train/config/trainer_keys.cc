@@ -92,7 +92,7 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
   "max_rewinds": {"type": "whole", "low": 0, "default": 3},
   "lr_factor": {"type": "number", "low": 0.0, "high": 1.0, "default": 0.5}},
  "eval": {
-  "rows": {"type": "whole", "low": 0, "default": 0},
+  "rows": {"type": "whole", "low": 0, "null": true, "default": null},
   "batch": {"type": "whole", "low": 1, "null": true, "default": null},
   "metric": {"type": "text", "choices": ["loss", "accuracy", "balanced_accuracy", "macro_f1", "matthews", "rmse", "mae", "pearson", "spearman"], "default": "loss"},
   "each_epoch": {"type": "flag", "default": false},

@@ -153,10 +153,16 @@ Result<std::chrono::seconds> SecondsAt(const Json& settings, std::string_view ke
 bool IsExternal(const Json& settings) { return settings["trainer"].AsString("bundled") != "bundled"; }
 
 const std::vector<std::pair<std::string_view, Json>>& BundledKeys() {
-  static const std::vector<std::pair<std::string_view, Json>> kKeys = {
-      {"config", Json(Json::Object{})}, {"epochs", Json()},   {"eval_every", 500},
-      {"checkpoint_every", 500},        {"keep_best", false}, {"early_stop", Json(Json::Object{})},
-      {"prompts", Json(Json::Array{})}, {"export", true},     {"processes", 1}};
+  static const std::vector<std::pair<std::string_view, Json>> kKeys = {{"config", Json(Json::Object{})},
+                                                                       {"epochs", Json()},
+                                                                       {"eval_every", 500},
+                                                                       {"checkpoint_every", 500},
+                                                                       {"keep_best", false},
+                                                                       {"early_stop", Json(Json::Object{})},
+                                                                       {"profile", Json(Json::Object{})},
+                                                                       {"prompts", Json(Json::Array{})},
+                                                                       {"export", true},
+                                                                       {"processes", 1}};
   return kKeys;
 }
 

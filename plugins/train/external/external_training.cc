@@ -412,9 +412,10 @@ Status ExternalTraining::CopyOutput(const Output& output) const {
       return Status(Code::kFailedPrecondition,
                     StrCat("its files are those of the training of ", earlier["steps"].AsInt(), " steps"));
   }
-  RETURN_IF_ERROR(RemoveAll(directory_.Path(kExport)));
+  const std::string place = directory_.Path(directory_.NewResult(kExport));
+  RETURN_IF_ERROR(RemoveAll(place));
   std::error_code error;
-  fs::rename(part, directory_.Path(kExport), error);
+  fs::rename(part, place, error);
   return error ? SystemError(part, error.value()) : Status();
 }
 
@@ -437,8 +438,8 @@ Status ExternalTraining::WriteResult(std::int64_t done) const {
   const std::int64_t last = losses.at >= 0 ? losses.at : program_->step();
   if (last >= 0) result["final"]["step"] = last;
   if (losses.at >= 0) result["final"]["loss"] = losses.broken_since < 0 ? Json(losses.last) : Json();
-  RETURN_IF_ERROR(directory_.Write("config.json", ExternalRecipe(job_.settings)));
-  RETURN_IF_ERROR(directory_.Write("result.json", result));
+  RETURN_IF_ERROR(directory_.Write(directory_.NewResult("config.json"), ExternalRecipe(job_.settings)));
+  RETURN_IF_ERROR(directory_.Write(directory_.NewResult("result.json"), result));
   return directory_.Remove(kEarlierExport);
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/str.h"
 #include "dag/books/manifest.h"
 #include "tests/dag/says.h"
 #include "tests/dag/toy_file.h"
@@ -206,6 +207,50 @@ TEST(JobTest, GoingOnFurtherRunsItInTheSamePlace) {
   EXPECT_TRUE(Says(more.because, R"(the Job goes on: {"rounds":1} -> {"rounds":5})"));
   EXPECT_EQ(more.units, Lines{"done model/-"});
   EXPECT_EQ(place.hand.learnt, 2);
+}
+
+TEST(JobTest, AFinishedArtifactStaysUntilItsStageWithdrawsIt) {
+  ToyPlace place;
+  place.keep_intermediates = true;
+  place.hand.learn_withdraws = true;
+  const auto learn = [](int rounds) {
+    return StrCat("  model: { type: learn, input: docs, rounds: ", rounds, ", out: \"${out}/model\" }\n");
+  };
+  place.Ok(learn(1));
+  const std::string manifest = place.path("out/model/MANIFEST.json"), first = ReadFile(manifest);
+  place.hand.in_learn = [&](const JobRequest& request) {
+    EXPECT_FALSE(request.forced);
+    EXPECT_EQ(ReadFile(manifest), first);
+    return Status(Code::kUnavailable, "later");
+  };
+  EXPECT_FALSE(place.Run(learn(5)).failures.empty());
+  EXPECT_EQ(ReadFile(manifest), first);
+  EXPECT_EQ(place.Ok(learn(1)).units, Lines{}) << "it is up to date as ever";
+  place.hand.in_learn = [&](const JobRequest& request) {
+    EXPECT_TRUE(request.withdraw().ok() && request.withdraw().ok());
+    EXPECT_FALSE(std::filesystem::exists(manifest));
+    return Status();
+  };
+  place.Ok(learn(5));
+  EXPECT_EQ(ManifestAt(place.path("out/model")).continues.Dump(), R"({"rounds":5})");
+  place.hand.in_learn = {};
+  place.Ok(learn(6));
+  EXPECT_EQ(ManifestAt(place.path("out/model")).continues.Dump(), R"({"rounds":6})")
+      << "the run withdraws it";
+  place.hand.in_learn = [&](const JobRequest& request) {
+    EXPECT_TRUE(request.forced);
+    return Status();
+  };
+  Selection force;
+  force.force = "model";
+  place.Ok(learn(6), force);
+
+  place.hand.learn_withdraws = false;
+  place.hand.in_learn = [&](const JobRequest&) {
+    EXPECT_FALSE(std::filesystem::exists(manifest));
+    return Status();
+  };
+  place.Ok(learn(7));
 }
 
 TEST(JobTest, ForceRunsItAgain) {

@@ -258,6 +258,28 @@ TEST_F(BucketStageTest, ResultThatStoppedEarlyStandsOnEveryMachine) {
   EXPECT_EQ(Newest(), 60);
 }
 
+TEST_F(BucketStageTest, AFinishedResultStaysUntilTheLongerOneIsThere) {
+  Does(R"([{}, {"steps": 30, "then": "exit", "code": 65}, {}])");
+  Done(1);
+  withdrawn_.clear();
+  const auto published = [this] {
+    return Object("result.json") + Object("config.json") + Object("job.json");
+  };
+  const std::string first = published();
+  config_["steps"] = 40;
+  EXPECT_FALSE(Run().ok());
+  EXPECT_EQ(published() + withdrawn_, first);
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 20");
+  Done(3);
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 40");
+  EXPECT_EQ(withdrawn_, "beside a result;");
+  Elsewhere();
+  for (const std::string& name : Everything())
+    if (name.starts_with("home/run/checkpoints/")) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+  config_["steps"] = 60;
+  Fails(Code::kFailedPrecondition, "has the finished model of 40 steps and no checkpoint", 0);
+}
+
 TEST_F(BucketStageTest, EmptiedBucketMeansAnew) {
   Done(1);
   for (const std::string& name : Everything())

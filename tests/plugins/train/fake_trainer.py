@@ -51,6 +51,7 @@ class Trainer:
     def __init__(self, job):
         self.job = job
         self.run = job["run_dir"]
+        self.results = job.get("results", self.run)
         self.fd = int(os.environ["PIPE_EVENTS_FD"])
         self.attempt = int(os.environ["PIPE_ATTEMPT"])
         self.worker = int(os.environ["PIPE_WORKER_INDEX"])
@@ -373,25 +374,25 @@ class Trainer:
         self.phase("export")
         if self.worker > 0:
             return
-        with open(os.path.join(self.run, "config.json"), "w") as file:
+        with open(os.path.join(self.results, "config.json"), "w") as file:
             json.dump({"resolved": True, **self.job["config"]}, file)
         for name, bits in self.job["config"].get("prices", {}).items():
             self.say("price", file=name, weights="in 8 bits", loss=3.0625, bits_per_char=bits, trained=3.0)
         exported = None
         if self.job["export"]:
             exported = "export"
-            os.makedirs(os.path.join(self.run, "export"), exist_ok=True)
-            with open(os.path.join(self.run, "export", "model.safetensors"), "w") as file:
+            os.makedirs(os.path.join(self.results, "export"), exist_ok=True)
+            with open(os.path.join(self.results, "export", "model.safetensors"), "w") as file:
                 best = [step for step in self.steps() if "best" in self.pins(step).get("pinned", [])]
                 file.write(f"weights at {best[0] if best else self.step}")
             for name in ("pipe.json", "tokenizer.model"):
-                with open(os.path.join(self.run, "export", name), "w") as file:
+                with open(os.path.join(self.results, "export", name), "w") as file:
                     file.write("{}")
         self.result(exported)
         self.say("bye", summary={"goodput": {"step": 0.9, "eval": 0.06, "init": 0.04}})
 
     def result(self, exported):
-        path = os.path.join(self.run, "result.json")
+        path = os.path.join(self.results, "result.json")
         with open(path + ".part", "w") as file:
             json.dump({"steps": self.step, "final": {"bits_per_char": 4.5, "loss": 3.0}, "best": {}, "baselines": {},
                        "checkpoint": f"checkpoints/{self.step}", "export": exported, "goodput": {"step": 0.9},
@@ -430,7 +431,7 @@ class Trainer:
 
     def then_bad_result(self):
         self.then_end()
-        with open(os.path.join(self.run, "result.json"), "w") as file:
+        with open(os.path.join(self.results, "result.json"), "w") as file:
             file.write('{"steps": ')
 
     def then_early(self):

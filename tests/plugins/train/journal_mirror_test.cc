@@ -109,6 +109,32 @@ TEST_F(JournalMirrorTest, NothingIsLostOrSentTwiceAfterAFailureOrAKill) {
     }
 }
 
+TEST_F(JournalMirrorTest, ATraceGoesWholeAndOnceWhenItsProgramHasWrittenIt) {
+  const Machine machine(root_ / "run");
+  const std::string first = "tensorboard/plugins/profile/attempt-1-step-3/host.xplane.pb";
+  const std::string second = "tensorboard/below/plugins/profile/other/host.trace.json.gz";
+  auto mirror = Mirror(machine);
+  machine.Append(first, "first");
+  mirror->Send();
+  mirror->Send(JournalMirror::Traces::kSettled);
+  EXPECT_FALSE(fs::exists(StrCat(root_ / "bucket/run/", first)));
+  fs::last_write_time(machine.directory.Path(first),
+                      fs::file_time_type::clock::now() - std::chrono::minutes(1));
+  mirror->Send();
+  EXPECT_FALSE(fs::exists(StrCat(root_ / "bucket/run/", first)));
+  mirror->Send(JournalMirror::Traces::kSettled);
+  EXPECT_EQ(ReadFile(StrCat(root_ / "bucket/run/", first)), "first");
+  machine.Append(second, "second");
+  mirror.reset();
+  EXPECT_EQ(ReadFile(StrCat(root_ / "bucket/run/", second)), "second");
+  for (const bool knows : {true, false}) {
+    if (!knows) fs::remove(machine.directory.Path("journal.json"));  // as a kill behind the upload leaves it
+    Mirror(machine).reset();
+    EXPECT_EQ(store_.List("run/tensorboard")->size(), 2u);
+    EXPECT_EQ(log_, "");
+  }
+}
+
 TEST_F(JournalMirrorTest, AnotherMachineGoesOnWithTheEvents) {
   const Machine first(root_ / "run"), second(root_ / "other");
   auto mirror = Mirror(first);

@@ -155,7 +155,7 @@ def stop_by(number, code, sandbox, train):
 
 def killed_with_its_trainer(sandbox, train):
     """SIGKILL of pipe also ends the trainer and its children; the next run continues."""
-    train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9, "noise": ["child"]}, {}], "again": 0}
+    train["config"] = {"preset": "tiny", "fake": [{"steps": 10**9, "noise": ["child"]}, {}, {"steps": 10**9}, {}], "again": 0}
     train["steps"] = 10**6
     before = set(runs(sandbox))
     sandbox.write_file()
@@ -182,6 +182,34 @@ def killed_with_its_trainer(sandbox, train):
     train["steps"] = 20
     run = sandbox.ok()
     check("goes on from the checkpoint at step" in run.err and trained(sandbox, directory) == 20, run.err)
+    longer_and_given_up(sandbox, train, directory)
+
+
+def longer_and_given_up(sandbox, train, directory):
+    """A finished model stays complete while a longer training lasts, and is not replaced by one that begins anew."""
+    train["steps"] = 10**6
+    sandbox.write_file()
+    process = subprocess.Popen([support.PIPE, "run", str(sandbox.file), "--work", str(sandbox.work)], cwd=sandbox.root,
+                               stderr=subprocess.DEVNULL)
+    end, newest = time.monotonic() + 60, 0
+    while time.monotonic() < end and newest <= 20:
+        newest = max((int(path.name) for path in (directory / "checkpoints").iterdir() if path.name.isdecimal()), default=0)
+        time.sleep(0.05)
+    check(newest > 20, "it never went on")
+    process.kill()
+    process.wait()
+    verified = subprocess.run([support.PIPE, "verify", str(directory)], capture_output=True, text=True, check=False)
+    check(verified.returncode == 0 and trained(sandbox, directory) == 20, verified.stdout + verified.stderr)
+    train["steps"] = 20
+    check(sandbox.ok().of("jobs") == 0, "the finished model is not up to date")
+    shutil.rmtree(directory / "checkpoints")
+    train["steps"] = 30
+    run = sandbox.run()
+    check(run.code == 1 and "has the finished model of 20 steps and no checkpoint, so 30 steps would begin at step 0" in run.err, run.err)
+    verified = subprocess.run([support.PIPE, "verify", str(directory)], capture_output=True, text=True, check=False)
+    check(verified.returncode == 0, verified.stdout + verified.stderr)
+    sandbox.ok("--force", "train")
+    check(trained(sandbox, directory) == 30 and not (directory / "next").exists(), "--force did not train")
 
 
 def damaged_input(sandbox, train):

@@ -134,6 +134,11 @@ class TrainStageTest : public testing::Test {
         const auto found = versions.find(name);
         return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
       };
+    request.withdraw = [this]() -> Status {
+      withdrawn_ += std::filesystem::exists(RunDir() + "/result.json") ? "beside a result;" : "alone;";
+      return {};
+    };
+    request.forced = forced_;
     request.scratch = root_ / "scratch";
     request.memory_bytes = 1 << 30;
     request.threads = 2;
@@ -179,6 +184,8 @@ class TrainStageTest : public testing::Test {
   std::string home_ = root_.path();
   std::string kept_ = root_ / "kept";
   JobPosition position_;
+  bool forced_ = false;    // by --force
+  std::string withdrawn_;  // when the stage withdrew the finished artifact
   PluginHost host_;
   std::unique_ptr<PluginLoader> loader_;
   std::unique_ptr<PluginStages> stages_;

@@ -96,6 +96,47 @@ TEST_F(TrainStageTest, MoreStepsGoOnFromTheLastCheckpoint) {
   EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 40");
 }
 
+TEST_F(TrainStageTest, AFinishedResultStaysUntilTheLongerOneIsThere) {
+  const auto artifact = [this] {
+    std::string all;
+    for (const char* name : {"export/model.safetensors", "config.json", "job.json", "result.json"})
+      all += ReadFile(StrCat(root_ / "run/", name)) + "\n";
+    return all;
+  };
+  Does(R"([{}, {"steps": 30, "then": "exit", "code": 65}, {"then": "exit", "code": 64}, {}])");
+  Done(1);
+  EXPECT_EQ(withdrawn_, "alone;");
+  const std::string first = artifact();
+  config_["steps"] = 40;
+  EXPECT_FALSE(Run().ok());
+  EXPECT_FALSE(Run().ok());
+  EXPECT_EQ(Attempts(), 3);
+  EXPECT_EQ(artifact(), first);
+  EXPECT_EQ(withdrawn_, "alone;");
+  Done(4);
+  EXPECT_EQ(withdrawn_, "alone;beside a result;");
+  EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 40");
+  const Json job = *Json::Parse(ReadFile(root_ / "run/job.json"));
+  EXPECT_EQ(job["steps"].AsInt(), 40);
+  EXPECT_FALSE(job.Has("results"));
+  EXPECT_FALSE(fs::exists(root_ / "run/next"));
+  Done(4);
+  EXPECT_EQ(withdrawn_, "alone;beside a result;") << "what stands is not withdrawn";
+}
+
+TEST_F(TrainStageTest, ATrainingWithoutCheckpointsReplacesNoFinishedModelUnasked) {
+  Done(1);
+  fs::remove_all(root_ / "run/checkpoints");
+  Done(1);
+  config_["steps"] = 40;
+  Fails(Code::kFailedPrecondition,
+        "has the finished model of 20 steps and no checkpoint, so 40 steps would begin", 1);
+  EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 20");
+  forced_ = true;
+  Done(2);
+  EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 40");
+}
+
 TEST_F(TrainStageTest, OnlyTheLastEvaluationIsMadeWhereNoOtherIsAskedFor) {
   config_["eval_every"] = 0;
   Done(1);
@@ -579,6 +620,11 @@ TEST_F(TrainStageTest, CheckJudgesTheKeys) {
         std::pair("early_stop", *Json::Parse("{\"min_delta\": 1}")),
         std::pair("early_stop", *Json::Parse("{\"patience\": 1, \"min_delta\": -1}")),
         std::pair("early_stop", *Json::Parse("{\"patience\": 1, \"delta\": 1}")),
+        std::pair("profile", *Json::Parse("{\"step\": 1}")),
+        std::pair("profile", *Json::Parse("{\"step\": 0, \"steps\": 1}")),
+        std::pair("profile", *Json::Parse("{\"step\": 21, \"steps\": 1}")),
+        std::pair("profile", *Json::Parse("{\"step\": 1, \"steps\": 101}")),
+        std::pair("profile", *Json::Parse("{\"step\": 1, \"steps\": 1, \"to\": 1}")),
         std::pair("eval_every", Json(-1))}) {
     Json wrong = config_;
     wrong[key] = value;

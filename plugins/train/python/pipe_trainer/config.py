@@ -241,7 +241,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Eval:
-    rows: int = at_least(0, 0)        # of the validation split; 0: all
+    rows: int | None = at_least(0, None)   # of the validation split; 0: all; None: eval.portion
     batch: int | None = at_least(1, None)  # rows at a time; None: those of a micro-batch
     metric: str = one_of("loss", *METRICS)  # decides which evaluation is the best
     each_epoch: bool = False          # also when all rows have been read once more

@@ -25,14 +25,19 @@ def decay_begins(schedule, steps, warmup=None):
 
 
 class Continuation:
-    """Knows the steps that a run was for, its warm-up, and whether its learning rate has begun to fall. A warm-up that
-    is a share of the steps stays as long as it was when the training began: with more steps the rate would jump."""
+    """Knows the steps that a run was for, its warm-up, the rows of its evaluations, and whether its learning rate has
+    begun to fall. A warm-up that is a share of the steps stays as long as it was when the training began: with more
+    steps the rate would jump. Evaluations that follow from the steps stay, too: else losses would not compare.
 
-    def __init__(self, job):
-        self._job, self._schedule = job, job.config.schedule
+    `eval_rows`: how many rows an evaluation of a training that begins now scores."""
+
+    def __init__(self, job, eval_rows):
+        self._job, self._schedule, self.eval_rows = job, job.config.schedule, eval_rows
         self.restore(0, None)
 
     def restore(self, step, facts):
+        if facts is not None and self._job.config.eval.rows is None:
+            self.eval_rows = facts.get("eval_rows", 0)  # earlier versions scored all, which is 0
         self.warmup = self._warmup_of(facts)
         self.begins = decay_begins(self._schedule, self._job.steps, self.warmup)
         self.decayed = facts is not None and self._has_decayed(step, facts)
@@ -42,7 +47,7 @@ class Continuation:
         self.decayed = self.decayed or (self.begins is not None and update >= self.begins)
 
     def facts(self):
-        return {"steps": self._job.steps, "decayed": self.decayed, "warmup": self.warmup}
+        return {"steps": self._job.steps, "decayed": self.decayed, "warmup": self.warmup, "eval_rows": self.eval_rows}
 
     def keeps(self, step):
         """Returns whether a checkpoint of this step is the last one from which more steps can start."""

@@ -9,15 +9,17 @@ from ..data.rows import NothingScored
 from ..exits import BadJob
 from ..model import sharding
 from ..optim import step
-from . import baselines, evaluate, tally
+from . import baselines, evaluate, portion, tally
 
 
 class HeldOut:
+    """Scores the first `limit` rows of the split."""
+
     def __init__(self, setup, events):
         self.setup, self.events = setup, events
         config, mesh = setup.config, setup.mesh
         self.rows, self.size = setup.eval_rows, config.eval.batch
-        self.limit = min(config.eval.rows or self.rows.count, self.rows.count)
+        self.limit = portion.rows_of(setup)
         self.labels = setup.objective.answered(setup.rows.labels)
         self.answers = None  # of the last evaluation, about labels
         row = sharding.of_batch(mesh)
@@ -25,6 +27,10 @@ class HeldOut:
         self._nats = jax.jit(step.make_eval_step(config, setup.attend, setup.compute, setup.positions,
                                                  setup.objective, self.labels),
                              in_shardings=(None, row, row, row), out_shardings=sharding.copies(mesh))
+
+    def keep_rows(self, rows):
+        """Scores as many rows as the training did so far; 0: all."""
+        self.limit = portion.bounded(rows, self.rows)
 
     def score(self, params, asked):
         """Returns evaluate.score over the rows of the split, with the scores of the answers if they have labels; None

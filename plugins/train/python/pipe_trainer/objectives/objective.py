@@ -67,6 +67,7 @@ class Objective:
     answering = None    # how its models answer about labelled documents; None: they do not
     head = False        # it has a head over labels in place of that over ids
     on_device = False   # only the devices know which targets are scored
+    scored_share = 1.0  # of the targets of `of_ids`, which an evaluation scores; a mean
     needs_pieces = False
     task = said = use = ""  # for the model card: the task of transformers, the beginning of the first sentence, the use
 
@@ -192,6 +193,10 @@ class Objective:
 class Drawn(Objective):
     """An objective that draws the ids that a model predicts. Only the devices know which they are."""
     on_device = True
+
+    @property
+    def scored_share(self):
+        return self.options.share
 
     def scored(self, batch, keys):
         import jax

@@ -34,6 +34,7 @@ class Prefix(Drawn):
     name = "prefix"
     families = ("t5",)
     answering = BY_CLASS
+    scored_share = 0.5  # a document is hidden from a random id on
     task = "text2text-generation"
     said = "An encoder and a decoder that writes text about the text that the encoder reads"
     use = (USE.format(auto="AutoModelForSeq2SeqLM")
@@ -84,6 +85,7 @@ class Prefix(Drawn):
 class Spans(Prefix):
     name = "spans"
     answering = None
+    scored_share = Drawn.scored_share
 
     @staticmethod
     def mistakes_of_keys(options):

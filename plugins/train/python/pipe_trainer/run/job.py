@@ -11,6 +11,7 @@ from ..exits import BadJob
 from ..model import families
 from ..objectives import registry
 
+MOST_TRACED = 100  # steps: a trace has every operation of each
 LEAST = {"seed": 0, "steps": 1, "log_every": 1, "eval_every": 0, "checkpoint_every": 1, "keep_checkpoints": 1,
          "threads": 0, "steps_before": 0}  # of whole numbers
 
@@ -19,6 +20,7 @@ LEAST = {"seed": 0, "steps": 1, "log_every": 1, "eval_every": 0, "checkpoint_eve
 class Job:
     run_dir: Path
     config: Config
+    results: Path                 # for result.json, config.json and export/; not given: the run directory
     name: str = "train"
     recipe: str = ""
     data: dict = field(default_factory=dict)       # dir, train, validation
@@ -31,6 +33,7 @@ class Job:
     keep_checkpoints: int = 3
     keep_best: bool = False
     early_stop: dict = field(default_factory=dict)  # patience, min_delta; {}: never
+    profile: dict = field(default_factory=dict)     # step, steps: of `trace`; {}: none
     steps_before: int = 0         # of an earlier job in this run directory; 0: unknown
     prompts: tuple = ()
     export: bool = True
@@ -105,10 +108,12 @@ def parse(raw, mistakes=()):
             mistakes.append(f"job.{key}: wants true or false, and is {show(values[key])}")
     if not isinstance(values.get("init_from", ""), str):
         mistakes.append(f"job.init_from: wants a path, and is {show(values['init_from'])}")
-    if not isinstance(raw.get("run_dir"), str):
-        mistakes.append("job.run_dir: wants a directory")
+    for key in ("run_dir", "results"):
+        if not isinstance(raw.get(key, raw.get("run_dir")), str):
+            mistakes.append(f"job.{key}: wants a directory")
     config = parse_config(raw.get("config", {}), mistakes, bool(values.get("init_from")))
     mistakes += early_stop_mistakes(values, config.eval.each_epoch)
+    mistakes += profile_mistakes(values)
     if values.get("export") is False and config.export != Export():
         mistakes.append("config.export: has keys, and job.export is false; leave one of them out")
     if config.lora.rank and not values.get("init_from"):
@@ -117,7 +122,8 @@ def parse(raw, mistakes=()):
     if mistakes:
         raise BadJob(mistakes)
     shape = raw.get("config", {}).get("model") or {}
-    values.update(run_dir=Path(raw["run_dir"]), prompts=tuple(prompts), config=config,
+    values.update(run_dir=Path(raw["run_dir"]), results=Path(raw.get("results", raw["run_dir"])),
+                  prompts=tuple(prompts), config=config,
                   shape_keys=tuple(key for key, value in shape.items() if value is not None))
     return Job(**values)
 
@@ -136,6 +142,18 @@ def early_stop_mistakes(values, each_epoch):
         if values.get("eval_every") == 0 and not each_epoch:
             yield ("job.early_stop: judges evaluations, and with eval_every: 0 there is only the last; say eval_every, "
                    "or config.eval.each_epoch")
+
+
+def profile_mistakes(values):
+    asked = values.get("profile", {})
+    if not isinstance(asked, dict):
+        yield f"job.profile: wants a map such as {{\"step\": 100, \"steps\": 3}}, and is {show(asked)}"
+    elif asked:
+        yield from unknown(asked, ("step", "steps"), "job.profile")
+        for key, most in (("step", values.get("steps", Job.steps)), ("steps", MOST_TRACED)):
+            if not is_a(asked.get(key), int) or not is_a(most, int) or not 1 <= asked[key] <= most:
+                yield (f"job.profile.{key}: wants a whole number from 1 to {show(most)}, and is "
+                       f"{show(asked.get(key))}")
 
 
 def parse_config(raw, mistakes, adopts=False):

@@ -14,6 +14,7 @@ from ..checkpoints.resume import check, facts_of
 from ..checkpoints.selection import Selection
 from ..data import blocks
 from ..data.feed import Feed
+from ..eval import portion
 from ..exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
 from ..model import model
 from ..model.regularizers import evaluated
@@ -22,6 +23,7 @@ from ..processes import agreed
 from .kept_events import told_of
 from .programs import Programs
 from .throughput import Throughput, flops_per_token
+from .trace import Trace
 
 FIRST_SAVE_SECONDS = 600  # an attempt has a checkpoint of its own by then, however far apart the job wants them
 GO_ON, SAVE, STOP = range(3)  # what a process wishes; the greatest wish of all of them is in the metrics of a step
@@ -45,7 +47,7 @@ class Loop:
         self.programs = Programs(setup)
         self.position = hosts.position()
         self.checkpoints = self._open_checkpoints()
-        self.continuation = Continuation(self.job)
+        self.continuation = Continuation(self.job, portion.rows_of(setup))
         self.selection = Selection(self.job, self.checkpoints)
         self.feed = Feed(setup.rows, setup.mesh, self.config.batch, setup.objective.weigh)
         self.done = 0        # steps
@@ -57,6 +59,7 @@ class Loop:
         self._updated = False  # whether an update was taken since the newest checkpoint
         self._saved = None   # step of the newest checkpoint
         self._save_by = math.inf  # time of the first checkpoint of this attempt
+        self._trace = None  # before the first step of this attempt
         self._unread = None  # the Report of the last step
         self._needs = 0
 
@@ -143,6 +146,9 @@ class Loop:
             self._run()
         except blocks.Stopped:
             self._preempt()
+        finally:
+            if self._trace is not None:
+                self._trace.end(self.state)
 
     def _run(self):
         if self.over:
@@ -158,6 +164,7 @@ class Loop:
         if self.asked:
             self._preempt()
         self.throughput = Throughput(self.setup, self.clock)
+        self._trace = Trace(self.job.profile, self.done + 1, self.job.run_dir, self.position.attempt, self._warn)
         self._phase("compile")
         batch = self._load()
         self.programs.compile(self.state, batch)
@@ -193,7 +200,9 @@ class Loop:
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
                                                      self.job.steps, self.continuation.warmup)
         self.continuation.takes(self.done)
-        self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
+        self._trace.before(self.done + 1, self.state)
+        with jax.profiler.StepTraceAnnotation("step", step_num=self.done + 1):
+            self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
         self.done += 1
         self.consumed += self.config.batch.rows
         self._unread = Report(self.done, self.tokens, rate, metrics)

@@ -46,7 +46,7 @@ def run(job, events, stop):
     job.run_dir.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:
-        write_json(job.run_dir / "config.json", {**whole, "fit": setup.fit}, indent=1)
+        write_json(job.results / "config.json", {**whole, "fit": setup.fit}, indent=1)
     held_out = HeldOut(setup, events)
     samples_fit = bool(job.prompts) and candidates.holds_whole(setup)
     samples = Samples(setup, events, samples_fit)
@@ -75,7 +75,8 @@ def run(job, events, stop):
     loop = Loop(setup, events, clock, stop, evaluate, is_whole)
     try:
         loop.begin()
-        before = read_json(job.run_dir / "result.json") or {}
+        held_out.keep_rows(loop.continuation.eval_rows)
+        before = read_json(job.results / "result.json") or {}
         if loop.done >= job.steps and agreed(before.get("steps") == loop.done):  # the first process writes it
             events.emit("bye", summary=before)
             loop.checkpoints.close()
@@ -83,7 +84,7 @@ def run(job, events, stop):
         if main:
             events.listen(Board(job.run_dir / "tensorboard", loop.done + 1,
                                 lambda text: events.emit("warn", text=text)))
-        events.emit("plan", **loop.plan())
+        events.emit("plan", **loop.plan(), eval_rows=held_out.limit)
         counted = held_out.baselines(job.run_dir / "baselines.json") if main else []
         loop.run()
         loop.settle()
@@ -138,7 +139,7 @@ def finish(loop, clock, counted, samples, held_out):
     summary["goodput"] = clock.goodput()
     summary["fit"] = setup.fit
     if jax.process_index() == 0:
-        write_json(job.run_dir / "result.json", summary, indent=1, ensure_ascii=False)
+        write_json(job.results / "result.json", summary, indent=1, ensure_ascii=False)
     events.phase("done")
     events.emit("bye", summary=summary)
 
@@ -153,7 +154,7 @@ def write_export(loop, facts, samples, held_out):
     """Writes the export. Returns (its name in the run directory, the rows of its leaner files); None and no rows for a
     model that nothing else can read, and on all processes but the first."""
     events, setup = loop.events, loop.setup
-    place = loop.job.run_dir / "export"
+    place = loop.job.results / "export"
     params, files = loop.whole_parameters(), None
     if setup.config.export != Export():
         params = jax.device_get(params)  # the devices need the room
