@@ -153,6 +153,12 @@ Result<bool> BucketRun::LocalIsGood() {
   return ours && local >= candidates_.front().step;
 }
 
+Result<std::int64_t> BucketRun::TakeFrom(const std::string& uri) {
+  ASSIGN_OR_RETURN(const std::int64_t step, BringFromRun(uri, directory_, call_));
+  unsent_ = unsent_ || step >= 0;
+  return step;
+}
+
 Status BucketRun::Restore() {
   RETURN_IF_ERROR(Empty(kIncoming));  // FetchFiles looks at what is in those
   // A trainer reads in it for how many steps a checkpoint of an earlier version was made.

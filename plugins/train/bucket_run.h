@@ -45,6 +45,9 @@ class BucketRun {
   /// Downloads the newest usable checkpoint and the pinned ones.
   Status Restore();
 
+  /// As BringFromRun, into the run directory; the mirror sends it.
+  Result<std::int64_t> TakeFrom(const std::string& uri);
+
   /// From now on uploads events, curves and logs: JournalMirror.
   Status BeginJournal();
   /// Sends what is there now, if BeginJournal has begun. Any thread.

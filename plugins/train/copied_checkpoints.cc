@@ -1,5 +1,6 @@
 #include "plugins/train/copied_checkpoints.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
@@ -42,6 +43,17 @@ Result<Lists> ListsAt(const std::string& uri, const PluginStorage& storage) {
   return lists;
 }
 
+/// Brings a checkpoint in the form of a bucket, which `there` saw, into `run`. IsUseless: it is damaged.
+Status BringBucketForm(BucketCheckpoints& there, const CheckpointName& name, const RunDirectory& run,
+                       const PluginServices& call) {
+  const std::string incoming = run.Path(kIncoming + name.id);
+  ASSIGN_OR_RETURN(CheckpointMarker marker, there.Open(name));
+  RETURN_IF_ERROR(FetchCheckpoint(marker, there.uri(), incoming, call).status());
+  marker.files = marker.AllFiles();
+  marker.parts.clear();
+  return InstallCheckpoint(run, name.step, marker.ToJson(), incoming);
+}
+
 /// Downloads the checkpoint whose list is the object `list`. IsUseless: it is not whole, or damaged.
 Status Bring(std::int64_t step, const std::string& list, const RunDirectory& run,
              const PluginServices& call) {
@@ -70,18 +82,12 @@ Status TakeBucketForm(const RunDirectory& run, const PluginServices& call) {
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
   for (const CheckpointName& name : committed) {
     if (run.Read(ListOf(name.step)).is_object()) continue;
-    const std::string incoming = run.Path(kIncoming + name.id);
-    Result<CheckpointMarker> marker = there.Open(name);
-    Status fetched = marker.status();
-    if (marker.ok()) fetched = FetchCheckpoint(*marker, there.uri(), incoming, call).status();
-    if (!fetched.ok() && !IsUseless(fetched)) return fetched;
-    if (!fetched.ok()) {
-      WarnOfDamage(call, there.Uri(name), fetched);
+    const Status brought = BringBucketForm(there, name, run, call);
+    if (!brought.ok() && !IsUseless(brought)) return brought;
+    if (!brought.ok()) {
+      WarnOfDamage(call, there.Uri(name), brought);
       continue;
     }
-    marker->files = marker->AllFiles();
-    marker->parts.clear();
-    RETURN_IF_ERROR(InstallCheckpoint(run, name.step, marker->ToJson(), incoming));
     call.log(Level::kInfo,
              StrCat("the checkpoint at step ", name.step, " was copied here from a bucket; the ",
                     "training goes on from the newest"));
@@ -104,6 +110,39 @@ Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirecto
     return step;
   }
   return -1;
+}
+
+Result<std::int64_t> BringFromRun(const std::string& uri, const RunDirectory& run,
+                                  const PluginServices& call) {
+  const std::string from = uri + "/checkpoints";
+  std::int64_t newest = -1;
+  // True: it is here. A damaged one is passed over.
+  const auto took = [&](std::int64_t step, const std::string& where, const Status& brought) -> Result<bool> {
+    if (!brought.ok() && !IsUseless(brought)) return brought;
+    if (!brought.ok()) WarnOfDamage(call, where, brought);
+    if (brought.ok()) newest = std::max(newest, step);
+    return brought.ok();
+  };
+  ASSIGN_OR_RETURN(const Lists lists, ListsAt(from, *call.storage));
+  for (const auto& [step, list] : lists) {
+    ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, list, kMostList));
+    const Result<Json> json = Json::Parse(text);
+    if (newest >= 0 && (!json.ok() || (*json)["pinned"].AsArray().empty())) continue;
+    ASSIGN_OR_RETURN([[maybe_unused]] const bool here, took(step, list, Bring(step, list, run, call)));
+  }
+  if (newest >= 0) return newest;
+  BucketCheckpoints there(from, 1, *call.storage);
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> pinned, there.Pinned());
+  for (const CheckpointName& name : committed) {
+    const bool is_pinned = std::any_of(pinned.begin(), pinned.end(), [&](const CheckpointName& other) {
+      return other.Path() == name.Path();
+    });
+    if (newest >= 0 && !is_pinned) continue;
+    ASSIGN_OR_RETURN([[maybe_unused]] const bool here,
+                     took(name.step, there.Uri(name), BringBucketForm(there, name, run, call)));
+  }
+  return newest;
 }
 
 }  // namespace pipeline

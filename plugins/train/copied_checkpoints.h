@@ -1,5 +1,6 @@
-// Checkpoints that somebody copied from a disk to a bucket or back. A directory and a bucket have forms of
-// their own (CONTRACT.md, section 10), and a training goes on from the other one's, too.
+// Checkpoints that somebody copied from a disk to a bucket or back, and those of another run. A directory and
+// a bucket have forms of their own (CONTRACT.md, section 10), and a training goes on from the other one's,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,10 @@ Status TakeBucketForm(const RunDirectory& run, const PluginServices& call);
 /// of a directory into `run`. Returns its step; -1: there is none.
 Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirectory& run,
                                         const PluginServices& call);
+
+/// Copies the newest whole checkpoint of the run at `uri`, in either form, and the pinned ones before it into
+/// `run`, which has none. Returns the step of the newest; -1: there is none.
+Result<std::int64_t> BringFromRun(const std::string& uri, const RunDirectory& run,
+                                  const PluginServices& call);
 
 }  // namespace pipeline

@@ -1,16 +1,19 @@
 #include "plugins/train/other_trainings.h"
 
+#include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/str.h"
 #include "base/terminal_text.h"
 #include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/file_facts.h"
+#include "plugins/train/object_files.h"
 #include "plugins/train/run_directory.h"
+#include "plugins/train/train_job.h"
 
 namespace pipeline {
 
@@ -20,6 +23,8 @@ constexpr std::size_t kRecipeDigits = 16;
 constexpr std::size_t kShown = 3;         // keys
 constexpr std::size_t kMostShown = 200;   // bytes of a value
 constexpr std::size_t kMostBeside = 200;  // directories that are looked at
+constexpr std::uint64_t kMostJobFile = 64 << 20;
+constexpr std::string_view kOfExport = "config.export.";
 
 using Values = std::map<std::string, std::string>;
 
@@ -59,22 +64,91 @@ std::vector<std::string> Differences(const Values& before, const Values& now) {
   return found;
 }
 
+/// The directory of a run, PARENT/STAGE-RECIPE16.
+struct RunPlace {
+  std::string parent, own;
+  /// True for another run of the stage.
+  bool IsBeside(std::string_view name) const {
+    return name != own && name.size() == own.size() &&
+           name.starts_with(std::string_view(own).substr(0, own.size() - kRecipeDigits));
+  }
+};
+/// Absent: `uri` has another form.
+std::optional<RunPlace> PlaceOf(const std::string& uri) {
+  const std::size_t slash = uri.rfind('/');
+  if (slash == std::string::npos || uri.size() < slash + 1 + kRecipeDigits) return std::nullopt;
+  return RunPlace{uri.substr(0, slash), uri.substr(slash + 1)};
+}
+
+/// The first keys that differ, in one line.
+std::string Shown(const std::vector<std::string>& differences) {
+  std::string shown;
+  for (std::size_t at = 0; at < differences.size() && at < kShown; ++at)
+    shown += StrCat(at == 0 ? "" : ", ", Readable(differences[at], kMostShown));
+  if (differences.size() > kShown) shown += StrCat(" and ", differences.size() - kShown, " more");
+  return shown;
+}
+
+/// The names of the other runs of the stage.
+Result<std::vector<std::string>> RunsBeside(const RunPlace& place, const PluginStorage& storage) {
+  std::vector<std::string> names;
+  if (!IsElsewhere(place.parent)) {
+    names = NamesIn(place.parent);
+  } else {
+    ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(place.parent));
+    for (const PluginStorage::Object& object : objects)
+      if (const std::size_t slash = object.name.find('/'); object.name.substr(slash + 1) == "job.json")
+        names.push_back(object.name.substr(0, slash));
+  }
+  std::erase_if(names, [&](const std::string& name) { return !place.IsBeside(name); });
+  return names;
+}
+
+/// The JSON in a file or an object; null: it is not there, or is no JSON.
+Result<Json> ReadJsonAt(const std::string& uri, const PluginStorage& storage) {
+  const Result<std::string> text = ReadText(storage, uri, kMostJobFile);
+  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
+  Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
+  return json.ok() ? std::move(json) : Result<Json>(Json());
+}
+
 }  // namespace
 
+Result<std::optional<FinishedTraining>> TrainingToExport(const std::string& run_uri, const Json& job_file,
+                                                         const PluginStorage& storage) {
+  std::optional<FinishedTraining> found;
+  const std::optional<RunPlace> own = PlaceOf(run_uri);
+  if (!own) return found;
+  const Values now = ValuesOf(job_file);
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, RunsBeside(*own, storage));
+  for (const std::string& name : names) {
+    const std::string uri = StrCat(own->parent, "/", name);
+    ASSIGN_OR_RETURN(const Json before, ReadJsonAt(uri + "/job.json", storage));
+    if (!before.is_object()) continue;
+    const std::vector<std::string> differences = Differences(ValuesOf(before), now);
+    const bool of_export = !differences.empty() && std::all_of(differences.begin(), differences.end(),
+                                                               [](const std::string& difference) {
+                                                                 return difference.starts_with(kOfExport);
+                                                               });
+    if (!of_export) continue;
+    ASSIGN_OR_RETURN(const Json result, ReadJsonAt(uri + "/result.json", storage));
+    const std::int64_t steps = result["steps"].AsInt(-1);
+    if (steps > (found ? found->steps : -1)) found = FinishedTraining{uri, steps, Shown(differences)};
+  }
+  return found;
+}
+
 std::string TrainingBeside(const std::string& run_dir, const Json& job_file) {
-  const std::size_t slash = run_dir.rfind('/');
-  if (slash == std::string::npos || run_dir.size() < slash + 1 + kRecipeDigits) return {};
-  const std::string parent = run_dir.substr(0, slash), own = run_dir.substr(slash + 1);
-  const std::string stage = own.substr(0, own.size() - kRecipeDigits);
+  const std::optional<RunPlace> own = PlaceOf(run_dir);
+  if (!own) return {};
   const Values now = ValuesOf(job_file);
   std::optional<std::vector<std::string>> least;
   std::string nearest;
   std::int64_t reached = -1;
   std::size_t looked = 0;
-  for (const std::string& name : NamesIn(parent)) {
-    if (name == own || !name.starts_with(stage) || name.size() != own.size() || ++looked > kMostBeside)
-      continue;
-    const std::string place = StrCat(parent, "/", name);
+  for (const std::string& name : NamesIn(own->parent)) {
+    if (!own->IsBeside(name) || ++looked > kMostBeside) continue;
+    const std::string place = StrCat(own->parent, "/", name);
     const std::set<std::int64_t> steps = StepsBelow(place + "/checkpoints");
     const Json before = ReadJsonFile(place + "/job.json");
     if (steps.empty() || !before.is_object()) continue;
@@ -85,11 +159,7 @@ std::string TrainingBeside(const std::string& run_dir, const Json& job_file) {
     reached = *steps.rbegin();
   }
   if (!least || least->empty()) return {};
-  std::string shown;
-  for (std::size_t at = 0; at < least->size() && at < kShown; ++at)
-    shown += StrCat(at == 0 ? "" : ", ", Readable((*least)[at], kMostShown));
-  if (least->size() > kShown) shown += StrCat(" and ", least->size() - kShown, " more");
-  return StrCat("a new training begins, by another recipe than ", nearest, " (", shown,
+  return StrCat("a new training begins, by another recipe than ", nearest, " (", Shown(*least),
                 "), which stays as it is with checkpoints up to step ", reached);
 }
 

@@ -34,6 +34,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::uint64_t kMostBest = 1 << 20;    // bytes of best.json
 constexpr std::size_t kShownTrainerLines = 20;  // of the trainer's last words, for who looks on
 
 /// One training with its location, its directory and its inputs, on one host or on one of several.
@@ -129,7 +130,8 @@ class Training {
     if (!bucket_) RETURN_IF_ERROR(TakeBucketForm(directory_, call_));
     if (!good) RETURN_IF_ERROR(bucket_->Restore());
     RETURN_IF_ERROR(CheckBeginning());
-    TellOthers();
+    ASSIGN_OR_RETURN(const bool exports, TakeModel());
+    if (!exports) TellOthers();
     if (bucket_) {
       TellDirectory();
       RETURN_IF_ERROR(bucket_->BeginJournal());
@@ -165,6 +167,27 @@ class Training {
                " steps would begin at step 0 and replace that model; bring its checkpoints back, or "
                "take --force ",
                job_.stage));
+  }
+
+  /// A training that differs from a finished one in its export alone takes that one's checkpoints.
+  Result<bool> TakeModel() {
+    if (training_.external || !StepsBelow(directory_.Path("checkpoints")).empty()) return false;
+    ASSIGN_OR_RETURN(const std::optional<FinishedTraining> other,
+                     TrainingToExport(job_.run_uri, JobFile(job_, inputs_), *call_.storage));
+    if (!other) return false;
+    Result<std::int64_t> step =
+        bucket_ ? bucket_->TakeFrom(other->uri) : BringFromRun(other->uri, directory_, call_);
+    if (!step.ok()) return step.status();
+    if (*step < 0) return false;
+    // In a bucket, the list of the newest checkpoint has it.
+    Json best = directory_.Read(StrCat("checkpoints/", *step, ".json"))["best"];
+    if (const auto text = ReadText(*call_.storage, other->uri + "/best.json", kMostBest); text.ok())
+      if (const Result<Json> json = Json::Parse(*text); json.ok()) best = *json;
+    if (best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", best));
+    call_.log(Level::kInfo,
+              StrCat(job_.stage, ": goes on from the checkpoint at step ", *step, " of ", other->uri,
+                     ", from which it differs in its export alone (", other->differences, ")"));
+    return true;
   }
 
   /// A training that begins beside others names the one that a person may miss.

@@ -23,7 +23,8 @@ BUCKET_ERRORS = ({"storage.objects.insert": ["return-503-after-commit", "return-
                   "storage.objects.list": ["return-503", "empty-page"]},
                  {"storage.objects.get": ["return-503"] * 2, "storage.objects.list": ["return-503"] * 2,
                   "storage.objects.insert": ["stall-for-2s-after-0K"]})
-PART_MILLISECONDS = 50  # that the upload of a file of a checkpoint takes longer
+PART_MILLISECONDS = 50  # that the upload of a file takes longer in a stage of uploads
+SLOWED = {"parts": "/checkpoints/", "publication": "/export/"}  # the names of the files in these stages
 
 
 class Slice:
@@ -129,12 +130,12 @@ def strike(slice_, stage, kind, host, seconds, duration=0, errors=0, lost_disk=F
     """Waits until the host is in this stage, and then the fault happens. `duration`: of a freeze or a cut. Returns a
     line about both. A killed or stopped host is not started again."""
     training, deadline = slice_.training, time.monotonic() + seconds
-    if stage == "parts":  # else all files of a small model may be sent between two looks
-        training.bucket.slow("/checkpoints/", PART_MILLISECONDS)
+    if stage in SLOWED:  # else all files of a small model may be sent between two looks
+        training.bucket.slow(SLOWED[stage], PART_MILLISECONDS)
     try:
         return _strike(slice_, stage, kind, host, deadline, duration, errors, lost_disk)
     finally:
-        if stage == "parts":
+        if stage in SLOWED:
             training.bucket.slow("", 0)
 
 

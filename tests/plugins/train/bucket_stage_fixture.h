@@ -64,18 +64,22 @@ class BucketStageTest : public TrainStageTest, public GcsFixture {
     manifest["facts"]["vocab_size"] = 400;
     Upload("tokenizer", manifest);
   }
-  std::string RunDir() const override { return kept_ + "/train/runs/run"; }
+  std::string RunDir() const override {
+    return StrCat(kept_, "/train/runs/", std::filesystem::path(run_).filename().string());
+  }
 
   /// From now on on a machine that has nothing.
   void Elsewhere() { kept_ = root_ / StrCat("kept-", ++machines_); }
-  std::string Object(std::string_view name) const { return fake.Get(kFakeBucket, StrCat("home/run/", name)); }
+  std::string Object(std::string_view name) const {
+    return fake.Get(kFakeBucket, StrCat("home/", run_, "/", name));
+  }
   /// Steps with a marker in the bucket, each held to be whole.
   std::set<std::int64_t> Kept() {
     std::set<std::int64_t> steps;
-    constexpr std::string_view kBelow = "home/run/checkpoints/";
+    const std::string below = StrCat("home/", run_, "/checkpoints/");
     for (const std::string& name : Everything()) {
-      if (!name.starts_with(kBelow)) continue;
-      const auto object = ParseCheckpointObject(name.substr(kBelow.size()));
+      if (!name.starts_with(below)) continue;
+      const auto object = ParseCheckpointObject(name.substr(below.size()));
       if (!object || !object->file.empty()) continue;
       const auto marker = ParseCheckpointMarker(fake.Get(kFakeBucket, name), name);
       EXPECT_TRUE(marker.ok()) << name;

@@ -280,6 +280,31 @@ TEST_F(BucketStageTest, AFinishedResultStaysUntilTheLongerOneIsThere) {
   Fails(Code::kFailedPrecondition, "has the finished model of 40 steps and no checkpoint", 0);
 }
 
+TEST_F(BucketStageTest, AnotherExportTakesTheCheckpointsOfTheFinishedTraining) {
+  config_["keep_best"] = true;
+  config_["config"]["losses"] = *Json::Parse(R"({"10": 1})");
+  run_ = "runs/train-00000000000000aa";
+  Done(1);
+  const std::string before = Object("job.json");
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 10") << "the best";
+  Elsewhere();
+  config_["config"]["export"]["int8"] = true;
+  run_ = "runs/train-00000000000000bb";
+  Done(1);
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 10");
+  EXPECT_EQ(events_["step"], 0) << notes_;
+  EXPECT_EQ(Kept(), (std::set<std::int64_t>{10, 20}));
+  EXPECT_TRUE(Logged(
+      "goes on from the checkpoint at step 20 of gs://bucket/home/runs/train-00000000000000aa, from which it "
+      "differs in its export alone (config.export.int8: none -> true)"))
+      << log_;
+  config_["config"]["export"]["int8"] = false;
+  config_["seed"] = 1;
+  run_ = "runs/train-00000000000000cc";
+  Done(1);
+  EXPECT_GT(events_["step"], 0) << "another seed is another model";
+}
+
 TEST_F(BucketStageTest, EmptiedBucketMeansAnew) {
   Done(1);
   for (const std::string& name : Everything())

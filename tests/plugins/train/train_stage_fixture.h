@@ -118,14 +118,14 @@ class TrainStageTest : public testing::Test {
     EXPECT_TRUE(job.ok());
     EXPECT_TRUE((*job)->Memory({}).ok());
     JobRequest request;
-    const Result<std::unique_ptr<Store>> out = host_.open_store(home_ + "/run");
+    const Result<std::unique_ptr<Store>> out = host_.open_store(StrCat(home_, "/", run_));
     EXPECT_TRUE(out.ok());
     std::map<std::string, std::string> versions;  // as a run has them: dag/run/job_unit.cc
     const auto there = (*out)->List("");
     EXPECT_TRUE(there.ok());
     for (const ObjectInfo& object : *there) versions.emplace(object.name, object.version);
     request.out = out->get();
-    request.out_uri = home_ + "/run";
+    request.out_uri = StrCat(home_, "/", run_);
     request.kept = kept_;
     request.recipe = {0x0123456789abcdef, 1};
     request.position = position_;
@@ -151,7 +151,7 @@ class TrainStageTest : public testing::Test {
   /// Brings the inputs to where `home_` says.
   virtual void Place() {}
   /// The directory that the trainer writes to.
-  virtual std::string RunDir() const { return root_ / "run"; }
+  virtual std::string RunDir() const { return root_ / run_; }
 
   int Attempts() const {
     int attempts = 0;
@@ -182,6 +182,7 @@ class TrainStageTest : public testing::Test {
   TempDir root_;
   Json packed_, config_;
   std::string home_ = root_.path();
+  std::string run_ = "run";  // the location of the training below it
   std::string kept_ = root_ / "kept";
   JobPosition position_;
   bool forced_ = false;    // by --force

@@ -137,6 +137,34 @@ TEST_F(TrainStageTest, ATrainingWithoutCheckpointsReplacesNoFinishedModelUnasked
   EXPECT_EQ(ReadFile(root_ / "run/export/model.safetensors"), "weights at 40");
 }
 
+TEST_F(TrainStageTest, AnotherExportTakesTheCheckpointsOfTheFinishedTraining) {
+  run_ = "runs/train-00000000000000aa";
+  Done(1);
+  const std::string place = RunDir() + "/checkpoints/20";
+  CheckpointMarker list;
+  list.step = 20;
+  const Result<std::vector<std::string>> names = FilesBelow(place);
+  for (const std::string& name : *names)
+    list.files.push_back(*MeasureFile(place, name, [] { return false; }));
+  WriteFile(place + ".json", list.Encode());
+  config_["config"]["export"]["int8"] = true;
+  const std::string best = R"({"loss": 1, "step": 20})";
+  WriteFile(RunDir() + "/best.json", best);
+  run_ = "runs/train-00000000000000bb";
+  Done(1);
+  EXPECT_EQ(ReadFile(RunDir() + "/export/model.safetensors"), "weights at 20");
+  EXPECT_EQ(events_["step"], 0) << notes_;
+  ASSERT_TRUE(fs::exists(RunDir() + "/best.json")) << log_;
+  EXPECT_EQ(*Json::Parse(ReadFile(RunDir() + "/best.json")), *Json::Parse(best));
+  EXPECT_TRUE(Logged("which it differs in its export alone (config.export.int8: none -> true)")) << log_;
+  EXPECT_FALSE(Logged("a new training begins"));
+  config_["config"]["export"]["int8"] = false;
+  config_["seed"] = 1;
+  run_ = "runs/train-00000000000000cc";
+  Done(1);
+  EXPECT_GT(events_["step"], 0) << "another seed is another model";
+}
+
 TEST_F(TrainStageTest, OnlyTheLastEvaluationIsMadeWhereNoOtherIsAskedFor) {
   config_["eval_every"] = 0;
   Done(1);
