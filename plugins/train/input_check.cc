@@ -73,6 +73,10 @@ Result<std::optional<std::uint64_t>> ScoredOf(const Json& packed, const std::str
 /// The trainer's reader supports Examples without segments, and rows of ids. `packed` describes the rows:
 /// packed.json, or the configuration of the stage that will write it.
 Status CheckRows(const Json& packed, const std::string& where) {
+  if (packed["packing"].AsString() == "documents")
+    return Mismatch(StrCat(where,
+                           ": whole documents, which the trainer does not read: give write_packed `packing: "
+                           "stream` or `best_fit`, and `encoding: example`, `raw16` or `raw32`"));
   const std::string_view encoding = packed["encoding"].AsString("example");
   const bool segments = packed["segments"].AsBool();
   if (!segments && (encoding == "example" || encoding == "raw16" || encoding == "raw32")) return {};
@@ -223,11 +227,11 @@ Status CheckRowsOf(const TrainJob& job, const ReadWhole& read, TrainInputs& inpu
   if (!packed.ok())
     return Status(Code::kDataLoss,
                   StrCat(uri, ": is not JSON: ", packed.status().message(), "; make it again"));
+  RETURN_IF_ERROR(CheckRows(*packed, uri));
   const std::int64_t version = (*packed)["pipe_packed"].AsInt();
   const bool weights = (*packed)["weights"].AsBool();
   if (version < 1 || version > 3 || weights != (version == 3))
     return Mismatch(StrCat(uri, ": is no packed data of version 1, 2 or 3, which the trainer reads"));
-  RETURN_IF_ERROR(CheckRows(*packed, uri));
   RETURN_IF_ERROR(CheckLabels(job.settings, *packed, uri));
   ASSIGN_OR_RETURN(inputs.train_rows, RowsOf(*packed, uri, kTrain));
   ASSIGN_OR_RETURN(inputs.validation_rows, RowsOf(*packed, uri, kValidation));

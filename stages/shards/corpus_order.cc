@@ -105,11 +105,11 @@ class CopiedShard final : public UncommittedShard {
 
   /// Adds an index: a copy, or one in the published form. If neither is called, there is none.
   void AddIndex(ObjectCopy index) { copied_index_ = std::move(index); }
-  void AddIndex(std::unique_ptr<MeasuredWriter> index) { encoded_index_ = std::move(index); }
+  void AddIndex(std::unique_ptr<FormedWriter> index) { formed_index_ = std::move(index); }
 
   Result<ShardOutput> Commit(const std::stop_token& stop) override {
-    if (encoded_index_) {
-      ASSIGN_OR_RETURN(output_.index, encoded_index_->Commit(stop));
+    if (formed_index_) {
+      ASSIGN_OR_RETURN(output_.index, formed_index_->Commit(stop));
     } else if (copied_index_) {
       ASSIGN_OR_RETURN(output_.index, copied_index_->Commit(stop));
     }
@@ -120,7 +120,7 @@ class CopiedShard final : public UncommittedShard {
  private:
   ObjectCopy shard_;
   std::optional<ObjectCopy> copied_index_;
-  std::unique_ptr<MeasuredWriter> encoded_index_;
+  std::unique_ptr<FormedWriter> formed_index_;
   ShardOutput output_;  // without its objects
 };
 
@@ -180,9 +180,12 @@ class CorpusOrderPublication::Copier final : public GroupWriter {
     }
     ASSIGN_OR_RETURN(ObjectCopy object, Copy(origin.object, wanted.object, conditions.shard));
     auto copied = std::make_unique<CopiedShard>(std::move(object), std::move(output));
-    if (rules && rules->encode) {
-      ASSIGN_OR_RETURN(auto index, MeasuredWriter::Create(*request_.out, wanted.index, conditions.index));
-      RETURN_IF_ERROR(index->Append(rules->encode(entries)));
+    if (rules && rules->form) {
+      ASSIGN_OR_RETURN(auto index,
+                       FormedWriter::Create(*request_.out, wanted.index, conditions.index, rules->form));
+      const std::size_t entry = IndexEntryBytes(rules->numbers);
+      for (std::size_t at = 0; at < entries.size(); at += entry)
+        RETURN_IF_ERROR(index->Append(std::string_view(entries).substr(at, entry)));
       copied->AddIndex(std::move(index));
     } else if (rules && !wanted.index.empty()) {
       ASSIGN_OR_RETURN(ObjectCopy index, Copy(*origin.index, wanted.index, conditions.index));

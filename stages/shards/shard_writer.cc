@@ -7,16 +7,36 @@
 
 namespace pipeline {
 
+Result<std::unique_ptr<FormedWriter>> FormedWriter::Create(Store& store, const std::string& name,
+                                                           const Condition& condition,
+                                                           const NewShardForm& form) {
+  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredWriter> object, MeasuredWriter::Create(store, name, condition));
+  return std::unique_ptr<FormedWriter>(new FormedWriter(std::move(object), form ? form() : nullptr));
+}
+
+Status FormedWriter::Append(std::string_view row) {
+  if (!form_) return object_->Append(row);
+  formed_.clear();
+  form_->Append(row, formed_);
+  return object_->Append(formed_);
+}
+
+Result<StoredObject> FormedWriter::Commit(const std::stop_token& stop) {
+  if (form_)
+    RETURN_IF_ERROR(form_->Finish([this](std::string_view bytes) { return object_->Append(bytes); }));
+  return object_->Commit(stop);
+}
+
 Result<std::unique_ptr<ShardWriter>> ShardWriter::Create(Store& store, const Names& names,
                                                          const ShardRules& rules,
-                                                         const ShardConditions& conditions, bool encoded) {
+                                                         const ShardConditions& conditions, bool formed) {
   std::unique_ptr<ShardWriter> writer(new ShardWriter);
-  ASSIGN_OR_RETURN(writer->shard_, MeasuredWriter::Create(store, names.shard, conditions.shard));
-  if (rules.form) writer->form_ = rules.form();
+  ASSIGN_OR_RETURN(writer->shard_, FormedWriter::Create(store, names.shard, conditions.shard, rules.form));
   writer->output_.sums.resize(rules.index_numbers());
   if (names.index.empty()) return writer;
-  ASSIGN_OR_RETURN(writer->index_, MeasuredWriter::Create(store, names.index, conditions.index));
-  if (encoded && rules.index) writer->encode_ = rules.index->encode;
+  ASSIGN_OR_RETURN(writer->index_,
+                   FormedWriter::Create(store, names.index, conditions.index,
+                                        formed && rules.index ? rules.index->form : NewShardForm()));
   return writer;
 }
 
@@ -29,10 +49,7 @@ Status ShardWriter::Append(std::string_view payload) {
     entry_.clear();
     PutU64(entry_, offset_);
     entry_.append(payload.substr(0, kept));
-    if (encode_)
-      entries_.append(entry_);
-    else
-      RETURN_IF_ERROR(index_->Append(entry_));
+    RETURN_IF_ERROR(index_->Append(entry_));
   }
   return AppendRows(payload.substr(kept), 1);
 }
@@ -40,19 +57,10 @@ Status ShardWriter::Append(std::string_view payload) {
 Status ShardWriter::AppendRows(std::string_view rows, std::uint64_t count) {
   offset_ += rows.size();
   output_.records += count;
-  if (!form_) return shard_->Append(rows);
-  formed_.clear();
-  form_->Append(rows, formed_);
-  return shard_->Append(formed_);
+  return shard_->Append(rows);
 }
 
 Result<ShardOutput> ShardWriter::Commit(const std::stop_token& stop) {
-  if (form_) {
-    formed_.clear();
-    form_->Finish(formed_);
-    RETURN_IF_ERROR(shard_->Append(formed_));
-  }
-  if (encode_) RETURN_IF_ERROR(index_->Append(encode_(entries_)));
   if (index_) {
     ASSIGN_OR_RETURN(StoredObject index, index_->Commit(stop));
     output_.index = std::move(index);

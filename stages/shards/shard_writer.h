@@ -2,17 +2,36 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dag/records/publication.h"
 #include "stages/shards/measured_writer.h"
 #include "stages/shards/sharded_stage.h"
 
 namespace pipeline {
+
+/// Writes an object in a form. One thread at a time. If it is destroyed uncommitted, the object never
+/// existed.
+class FormedWriter {
+ public:
+  /// `form` null: the object is its rows, one behind the other.
+  static Result<std::unique_ptr<FormedWriter>> Create(Store& store, const std::string& name,
+                                                      const Condition& condition, const NewShardForm& form);
+  Status Append(std::string_view row);
+  Result<StoredObject> Commit(const std::stop_token& stop);
+
+ private:
+  FormedWriter(std::unique_ptr<MeasuredWriter> object, std::unique_ptr<ShardForm> form)
+      : object_(std::move(object)), form_(std::move(form)) {}
+
+  const std::unique_ptr<MeasuredWriter> object_;
+  const std::unique_ptr<ShardForm> form_;  // null: none
+  std::string formed_;                     // used in Append alone
+};
 
 /// One thread at a time. If it is destroyed uncommitted, neither object ever existed.
 class ShardWriter final : public UncommittedShard {
@@ -22,10 +41,10 @@ class ShardWriter final : public UncommittedShard {
     std::string index;  // empty: none
   };
   /// Uses two members of `rules`: `index`, whose numbers are summed even if no index is published, and
-  /// `form`. `encoded` is false: the index has its plain entries, without ShardIndex::encode.
+  /// `form`. `formed` is false: the index has its plain entries, without ShardIndex::form.
   static Result<std::unique_ptr<ShardWriter>> Create(Store& store, const Names& names,
                                                      const ShardRules& rules,
-                                                     const ShardConditions& conditions, bool encoded = true);
+                                                     const ShardConditions& conditions, bool formed = true);
 
   /// Appends one row, with the index numbers in front.
   Status Append(std::string_view payload);
@@ -37,14 +56,11 @@ class ShardWriter final : public UncommittedShard {
  private:
   ShardWriter() = default;
 
-  std::unique_ptr<MeasuredWriter> shard_;
-  std::unique_ptr<MeasuredWriter> index_;  // null: none
-  std::unique_ptr<ShardForm> form_;        // null: none
-  std::function<std::string(std::string_view)> encode_;
-  std::string entries_;       // all of them, for encode_
-  std::uint64_t offset_ = 0;  // of the next row in the shard
-  ShardOutput output_;        // without its objects
-  std::string entry_, formed_;
+  std::unique_ptr<FormedWriter> shard_;
+  std::unique_ptr<FormedWriter> index_;  // null: none
+  std::uint64_t offset_ = 0;             // of the next row in the shard
+  ShardOutput output_;                   // without its objects
+  std::string entry_;                    // used in Append alone
 };
 
 /// Returns the sums of the numbers in `index`, as ShardWriter computed them. kDataLoss: its length is not

@@ -17,6 +17,21 @@
 
 namespace pipeline {
 
+/// Takes the next bytes of an object; its failure ends the writing.
+using PutBytes = std::function<Status(std::string_view bytes)>;
+
+/// Makes the bytes of a shard from its rows, or those of an index from its entries, if they are more than
+/// those one behind the other. One thread at a time.
+class ShardForm {
+ public:
+  virtual ~ShardForm() = default;
+  /// Appends the next bytes to `out`.
+  virtual void Append(std::string_view row, std::string& out) = 0;
+  /// The last call. A shard without rows has only these bytes.
+  virtual Status Finish(const PutBytes&) { return {}; }
+};
+using NewShardForm = std::function<std::unique_ptr<ShardForm>()>;
+
 /// An object beside each shard with one entry per row: the offset of the row in the shard (u64), then
 /// `numbers` u32, all little endian. The payload of a row begins with these numbers; they are no part of
 /// the shard. Without `object_name` the index exists beside partition outputs only, to count rows and to
@@ -24,19 +39,8 @@ namespace pipeline {
 struct ShardIndex {
   std::size_t numbers = 0;
   std::function<std::string(std::string_view split, std::uint32_t number, std::uint32_t count)> object_name;
-  /// Converts all entries of a shard to the published form; null: the entries are published. The entries of
-  /// a shard are then held in memory.
-  std::function<std::string(std::string_view entries)> encode = {};
-};
-
-/// Makes the bytes of a shard from its rows, if they are more than the concatenated rows. Each call appends
-/// the next bytes to `out`. One thread at a time.
-class ShardForm {
- public:
-  virtual ~ShardForm() = default;
-  virtual void Append(std::string_view row, std::string& out) = 0;
-  /// The last call. A shard without rows has only these bytes.
-  virtual void Finish(std::string& out) = 0;
+  /// The published form; null: the entries one behind the other.
+  NewShardForm form = {};
 };
 
 struct ShardRules {
@@ -58,7 +62,7 @@ struct ShardRules {
   bool others_whole = false;  // a split other than train is one shard, whatever `shards` says
   std::optional<ShardIndex> index = {};
   /// Null: concatenated rows. The offsets in an index count the rows before conversion.
-  std::function<std::unique_ptr<ShardForm>()> form = {};
+  NewShardForm form = {};
   double growth = 1;  // approximate shard bytes per payload byte
   /// Publication::Describe of the stage. `outputs` is parallel to `shards`; `left_out` to `splits`: the
   /// number of rows that `equal` left out of all shards.

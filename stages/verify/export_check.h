@@ -57,6 +57,7 @@ class ExportCheck {
   bool TookLabels() const;
   const LengthFilter* filter() const { return artifact_.filter; }
 
+  Result<std::unique_ptr<ByteFile>> Open(std::string_view name) const { return artifact_.store.Open(name); }
   /// Returns the whole of an object beside the shards.
   Result<std::string> Read(std::string_view name) const;
   template <class Parsed>

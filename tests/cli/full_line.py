@@ -42,6 +42,8 @@ stages:
            shards: 3, out: "${{out}}/best" }}
   ids: {{ type: write_packed, input: tokens, seq_len: 64, encoding: raw16, shards: 3, out: "${{out}}/ids" }}
   mmap: {{ type: write_packed, input: tokens, seq_len: 64, encoding: mmap, shuffle: none, out: "${{out}}/mmap" }}
+  documents: {{ type: write_packed, input: tokens, packing: documents, encoding: mmap, shards: 2,
+                out: "${{out}}/documents" }}
   pieces: {{ type: train_tokenizer, input: words, model: wordpiece, layout: bert, vocab_size: 700,
              character_coverage: 0.98, out: "${{out}}/pieces" }}
   bert_words: {{ type: segment_words, input: docs, dictionary: ipadic }}
@@ -54,7 +56,8 @@ stages:
   pairs: {{ type: write_jsonl, input: tokens, task: span_corruption, max_source: 48, out: "${{out}}/pairs" }}
   text: {{ type: write_tfds, input: docs, name: full, version: 1.0.0, shards: 3, out: "${{out}}" }}
 """
-PUBLISHED = ("tokenizer", "packed", "best", "ids", "mmap", "pieces", "bert", "data", "rows", "pairs", "full/1.0.0")
+PUBLISHED = ("tokenizer", "packed", "best", "ids", "mmap", "documents", "pieces", "bert", "data", "rows",
+             "pairs", "full/1.0.0")
 SUBJECTS = "猫 犬 先生 学生 子供 母 父 鳥 町の人 旅人 船長 王様 私 あなた 彼女".split()
 PLACES = "山 川 海 学校 図書館 東京 京都 庭 駅 村 森 部屋 台所 港 市場".split()
 THINGS = "本 手紙 林檎 魚 絵 椅子 時計 新聞 花 石 電話 コンピューター 自転車 テーブル 写真".split()

@@ -58,6 +58,17 @@ def packed(encoding, keys=""):
     return f"  w: {{ type: write_packed, input: tokens, seq_len: 16, encoding: {encoding}, {keys} out: out/w }}\n"
 
 
+DOCUMENTS = packed("mmap", "packing: documents,").replace("seq_len: 16, ", "")
+
+
+def keys_about_rows_beside_documents():
+    docs = SPLIT.substitute(held="validation: 0.2") + TRAINED
+    return refused_by_the_file_alone(
+        (docs + packed("mmap", "packing: documents,"), "seq_len: is about rows, and `packing: documents` makes none"),
+        (docs + DOCUMENTS.replace("mmap", "raw16"), "packing: documents are the sequences of a Megatron data set; write"),
+        (docs + DOCUMENTS.replace("documents", "stream"), "seq_len: is missing, and rows need a length; write `seq_len: 1024`"))
+
+
 def tfdata(keys):
     return f"  w: {{ type: write_tfdata, input: tokens, name: ids, {keys} out: out/w }}\n"
 
@@ -94,6 +105,7 @@ def data_that_the_trainer_does_not_read():
     docs = SPLIT.substitute(held="validation: 0.2") + TRAINED
     return refused_by_the_file_alone(
         (docs + packed("mmap") + TRAIN, "data: rows in mmap, which the trainer does not read"),
+        (docs + DOCUMENTS + TRAIN, "data: whole documents, which the trainer does not read: give write_packed"),
         (docs.replace("validation", "test") + packed("raw16") + TRAIN, "data: there is no split 'validation', only train, test"),
         (docs + tfds(input="docs") + TRAIN,
          "data: is made by a stage of type write_tfds, and the trainer reads artifacts of `write_packed` only"))
@@ -253,8 +265,8 @@ def vocabularies_that_do_not_fit():
 
 
 SCENARIOS = [
-    tokenizers_that_do_not_fit, data_that_the_trainer_does_not_read, names_that_no_reader_finds, labels_outside_the_list,
-    labels_that_no_trainer_tells_apart, labels_that_are_numbers, splits_too_small, vocabularies_that_do_not_fit,
+    tokenizers_that_do_not_fit, data_that_the_trainer_does_not_read, keys_about_rows_beside_documents,
+    names_that_no_reader_finds, labels_outside_the_list, labels_that_no_trainer_tells_apart, labels_that_are_numbers, splits_too_small, vocabularies_that_do_not_fit,
     a_stop_during_the_passes_of_bert, text_without_a_word_of_bert,
 ]
 

@@ -91,12 +91,25 @@ class RowsTest(ReaderTest):
         for more, said in (({"encoding": "array_record"}, "rows in array_record, which this trainer does not read"),
                            ({"encoding": ["raw16"]}, "rows in ['raw16'], which this trainer does not read"),
                            ({"segments": True}, "rows with segments, which this trainer does not read"),
+                           ({"pipe_packed": 4, "encoding": "mmap", "packing": "documents"},
+                            "whole documents, which this trainer does not read; give write_packed `packing: stream`"),
                            ({"pipe_packed": 4}, "its version is newer than 3")):
             info = json.loads((self.place / "packed.json").read_text())
             (self.place / "packed.json").write_text(json.dumps({**info, **more}))
             packed_rows.write_manifest(self.place)
             self.assertIn(said, self.errors())
             (self.place / "packed.json").write_text(json.dumps(info))
+
+    def test_a_form_whose_files_lie_in_directories_is_refused_by_its_name(self):
+        self.write(3)
+        info = json.loads((self.place / "packed.json").read_text())
+        (self.place / "packed.json").write_text(json.dumps({**info, "pipe_packed": 2, "encoding": "mmap"}))
+        packed_rows.write_manifest(self.place)
+        manifest = json.loads((self.place / "MANIFEST.json").read_text())
+        for shard in manifest["shards"]:
+            shard["object"] = f"train/{shard['object']}"
+        (self.place / "MANIFEST.json").write_text(json.dumps(manifest))
+        self.assertIn("rows in mmap, which this trainer does not read", self.errors())
 
     def test_samples_follow_the_order(self):
         written = self.write(1500, 700, 3000)

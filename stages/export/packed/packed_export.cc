@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/str.h"
+#include "formats/megatron_index.h"
 #include "formats/tfrecord.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
@@ -68,18 +72,32 @@ class PackedView final : public ExampleView {
   const std::vector<PackedIndexEntry> rows_;
 };
 
+/// Returns the number of ids of the next row of raw ids; absent: there is none.
+using NextLength = std::function<Result<std::optional<std::uint32_t>>()>;
+
 /// Returns rows of raw ids in the form of examples.
-NextExample RawRowsOf(std::unique_ptr<ByteReader> input, std::uint64_t size, const PackedInfo& info) {
+NextExample RawRowsOf(std::unique_ptr<ByteReader> input, const PackedInfo& info, NextLength next_length) {
   const std::uint32_t id_bytes = PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
-  std::string row((std::size_t{info.seq_len} + 1) * id_bytes, '\0');
-  return [input = std::shared_ptr<ByteReader>(std::move(input)), id_bytes, row,
-          left = size]() mutable -> Result<std::optional<TfExample>> {
-    if (left == 0) return std::nullopt;
+  return [input = std::shared_ptr<ByteReader>(std::move(input)), id_bytes, row = std::string(),
+          next_length = std::move(next_length)]() mutable -> Result<std::optional<TfExample>> {
+    ASSIGN_OR_RETURN(const std::optional<std::uint32_t> length, next_length());
+    if (!length) return std::nullopt;
+    row.resize(std::size_t{*length} * id_bytes);
     RETURN_IF_ERROR(ReadExactly(*input, row));
-    left -= row.size();
     std::vector<std::uint32_t> ids;
     RETURN_IF_ERROR(ParseRawIds(row, id_bytes, ids));
     return std::optional(TfExample{{kPackedFeature, TfInt64List(ids.begin(), ids.end())}});
+  };
+}
+
+/// Lengths of rows that all have as many ids; `size`: bytes of all.
+NextLength EqualLengths(std::uint64_t size, const PackedInfo& info) {
+  const std::uint32_t ids = info.seq_len + 1;
+  const std::uint64_t row = std::uint64_t{ids} * PackedIdBytes(info.encoding, info.tokenizer.vocab_size);
+  return [ids, row, left = size]() mutable -> Result<std::optional<std::uint32_t>> {
+    if (left == 0) return std::nullopt;
+    left -= std::min(left, row);
+    return std::optional(ids);
   };
 }
 
@@ -134,8 +152,36 @@ class PackedReader final : public ExportReader {
   Result<NextExample> Open(const ShardFile& shard) const {
     if (!info_ || HasExamples(info_->encoding) || !shard.name.ends_with(kRawSuffix))
       return OpenExamples(shard.bytes);
+    NextLength lengths;
+    if (info_->documents()) {
+      ASSIGN_OR_RETURN(lengths, LengthsOf(shard));
+    } else {
+      lengths = EqualLengths(shard.bytes.size(), *info_);
+    }
     ASSIGN_OR_RETURN(std::unique_ptr<ByteReader> input, shard.bytes.Open(0, {}));
-    return RawRowsOf(std::move(input), shard.bytes.size(), *info_);
+    return RawRowsOf(std::move(input), *info_, std::move(lengths));
+  }
+
+  /// The index alone knows where documents end.
+  Result<NextLength> LengthsOf(const ShardFile& shard) const {
+    const std::string name = PackedIndexOf(shard.name, info_->encoding);
+    ASSIGN_OR_RETURN(std::unique_ptr<ByteFile> opened, beside_(name));
+    if (opened == nullptr)
+      return Status(Code::kFailedPrecondition,
+                    StrCat("its index ", name, " is not there, which divides it into documents"));
+    const std::shared_ptr<const ByteFile> file(std::move(opened));
+    Result<MegatronIndexReader> index = MegatronIndexReader::Open(*file, {});
+    if (!index.ok()) return std::move(index).status().Annotate(name);
+    const std::uint64_t ids = shard.bytes.size() / MegatronIdBytes(index->type());
+    return NextLength([file, name, index = std::move(index).value(),
+                       left = ids]() mutable -> Result<std::optional<std::uint32_t>> {
+      ASSIGN_OR_RETURN(const std::optional<std::uint32_t> length, index.Next());
+      if (length.value_or(0) > left)
+        return Status(Code::kDataLoss, StrCat(name, ": a document has ", *length, " ids, where ", left,
+                                              " are left: they are not of one data set"));
+      left -= length.value_or(0);
+      return length;
+    });
   }
 
   const OpenBeside beside_;

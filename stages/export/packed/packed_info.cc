@@ -1,5 +1,7 @@
 #include "stages/export/packed/packed_info.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -12,28 +14,34 @@ namespace pipeline {
 namespace {
 
 constexpr std::string_view kVersionKey = "pipe_packed";
-constexpr std::uint32_t kVersion = 1;       // of Examples in TFRecords, without segments
-constexpr std::uint32_t kOtherVersion = 2;  // of all forms that a reader of version 1 would misread
-constexpr std::uint32_t kNewest = 3;        // of rows with weights
+constexpr std::string_view kRowsKey = "rows", kDocumentsKey = "documents";
+constexpr std::uint32_t kVersion = 1;         // of Examples in TFRecords, without segments
+constexpr std::uint32_t kOtherVersion = 2;    // of all rows that a reader of version 1 would misread
+constexpr std::uint32_t kWeightsVersion = 3;  // of rows with weights
+constexpr std::uint32_t kNewest = 4;          // of documents
+
+/// In the order of Packing.
+constexpr std::array<std::string_view, 3> kPackings = {kStreamPacking, kBestFitPacking, kDocumentsPacking};
 
 void Put(Json& json, const PackedInfo& info, const PackedTotals& totals) {
-  json["rows"] = totals.rows;
+  json[info.documents() ? kDocumentsKey : kRowsKey] = totals.rows;
   json["tokens"] = totals.tokens;
-  json["targets"] = totals.tokens - totals.rows;
+  if (!info.documents()) json["targets"] = totals.tokens - totals.rows;
   json["bytes"] = totals.bytes;
   json["chars"] = totals.chars;
   if (info.weights) json["scored"] = totals.scored;
 }
 
 std::uint32_t VersionOf(const PackedInfo& info) {
-  if (info.weights) return kNewest;
+  if (info.documents()) return kNewest;
+  if (info.weights) return kWeightsVersion;
   return info.encoding == PackedEncoding::kExample && !info.segments ? kVersion : kOtherVersion;
 }
 
 Json ToJson(const PackedInfo& info, const PackedSplit& split) {
   Json json;
   Put(json, info, split.totals());
-  if (info.best_fit) json["padding"] = std::round(info.padding(split.totals()) * 1e6) / 1e6;
+  if (info.best_fit()) json["padding"] = std::round(info.padding(split.totals()) * 1e6) / 1e6;
   json["left_out"] = split.left_out;
   Json::Array shards;
   for (const PackedShard& shard : split.shards) {
@@ -46,34 +54,47 @@ Json ToJson(const PackedInfo& info, const PackedSplit& split) {
   return json;
 }
 
-PackedTotals TotalsFromJson(JsonFields& fields, std::string_view where, bool weights, Status& status) {
-  PackedTotals totals = {fields.Number("rows"), fields.Number("tokens"), fields.Number("bytes"),
+/// A document has an id of text, and eos.
+PackedTotals DocumentTotalsFromJson(JsonFields& fields, std::string_view where, Status& status) {
+  const PackedTotals totals = {fields.Number(kDocumentsKey), fields.Number("tokens"), fields.Number("bytes"),
+                               fields.Number("chars"), 0};
+  if (status.ok() && totals.tokens / 2 < totals.rows)
+    status =
+        Status(Code::kDataLoss, StrCat(where, "tokens: ", totals.tokens, " in ", totals.rows, " documents"));
+  return totals;
+}
+
+/// `info` has the packing and the weights.
+PackedTotals TotalsFromJson(JsonFields& fields, std::string_view where, const PackedInfo& info,
+                            Status& status) {
+  if (info.documents()) return DocumentTotalsFromJson(fields, where, status);
+  PackedTotals totals = {fields.Number(kRowsKey), fields.Number("tokens"), fields.Number("bytes"),
                          fields.Number("chars"), 0};
   const std::uint64_t targets = fields.Number("targets");
   if (status.ok() && (totals.tokens < totals.rows || targets != totals.tokens - totals.rows))
     status = Status(Code::kDataLoss, StrCat(where, "targets: ", targets, " with ", totals.tokens,
                                             " tokens in ", totals.rows, " rows"));
-  if (weights) totals.scored = fields.Number("scored");
+  if (info.weights) totals.scored = fields.Number("scored");
   if (status.ok() && totals.scored > targets)
     status = Status(Code::kDataLoss,
                     StrCat(where, "scored: ", totals.scored, ", where there are ", targets, " targets"));
   return totals;
 }
 
-PackedSplit SplitFromJson(const std::string& name, const Json& json, bool weights, Status& status) {
+PackedSplit SplitFromJson(const std::string& name, const Json& json, const PackedInfo& info, Status& status) {
   PackedSplit split;
   split.name = name;
   const std::string where = StrCat("splits.", name, '.');
   JsonFields fields(json, where, status);
   split.left_out = fields.Number("left_out");
-  const PackedTotals totals = TotalsFromJson(fields, where, weights, status);
+  const PackedTotals totals = TotalsFromJson(fields, where, info, status);
   for (const Json& element : fields.Array("shards")) {
     const std::string inner = StrCat(where, "shards[", split.shards.size(), "].");
     JsonFields parts(element, inner, status);
     PackedShard& shard = split.shards.emplace_back();
     shard.object = parts.Text("object");
     shard.index = parts.Text("index");
-    shard.totals = TotalsFromJson(parts, inner, weights, status);
+    shard.totals = TotalsFromJson(parts, inner, info, status);
     if (!status.ok()) return split;
   }
   if (status.ok() && totals != split.totals())
@@ -88,7 +109,7 @@ Status ReadLabels(const Json& json, PackedInfo& info) {
   if (!info.number_labels) {
     ASSIGN_OR_RETURN(info.labels, PackedLabelsFromJson(json));
   }
-  if (!info.weights || !info.best_fit)
+  if (!info.weights || !info.best_fit())
     return Status(Code::kDataLoss, "labels: rows with them have weights and the packing best_fit");
   if (info.tokenizer.eos_id < 0)
     return Status(Code::kDataLoss, "labels: the tokenizer has no eos, which stands behind each");
@@ -98,6 +119,14 @@ Status ReadLabels(const Json& json, PackedInfo& info) {
 }
 
 }  // namespace
+
+std::string_view PackingName(Packing packing) { return kPackings[static_cast<std::size_t>(packing)]; }
+
+std::optional<Packing> PackingOf(std::string_view name) {
+  const auto found = std::find(kPackings.begin(), kPackings.end(), name);
+  if (found == kPackings.end()) return std::nullopt;
+  return static_cast<Packing>(found - kPackings.begin());
+}
 
 PackedTotals& PackedTotals::operator+=(const PackedTotals& other) {
   rows += other.rows;
@@ -129,17 +158,17 @@ double PackedInfo::padding(const PackedTotals& totals) const {
 std::string PackedInfoJson(const PackedInfo& info) {
   Json json;
   json[kVersionKey] = VersionOf(info);
-  json["seq_len"] = info.seq_len;
+  if (!info.documents()) json["seq_len"] = info.seq_len;
   if (HasExamples(info.encoding)) json["feature"] = kPackedFeature;
   json["dtype"] = info.dtype();
   // A default value has no member, because earlier files have none of these members.
   if (info.encoding != PackedEncoding::kExample) json["encoding"] = PackedEncodingName(info.encoding);
-  if (info.best_fit) json["packing"] = kBestFitPacking;
+  if (info.packing != Packing::kStream) json["packing"] = PackingName(info.packing);
   if (info.segments) json["segments"] = true;
   if (info.weights) json["weights"] = true;
   if (!info.labels.empty()) json["labels"] = PackedLabelsJson(info.labels);
   if (info.number_labels) json["labels"] = kNumberLabels;
-  json["fill_id"] = info.fill_id;
+  if (!info.documents()) json["fill_id"] = info.fill_id;
   json["tokenizer"] = ToJson(info.tokenizer);
   json["splits"] = Json::Object{};
   for (const PackedSplit& split : info.splits) json["splits"][split.name] = ToJson(info, split);
@@ -161,21 +190,24 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   if (!known) return Status(Code::kDataLoss, StrCat("encoding: '", encoding, "' is unknown"));
   info.encoding = *known;
   const std::string_view packing = (*json)["packing"].AsString(kStreamPacking);
-  if (packing != kStreamPacking && packing != kBestFitPacking)
-    return Status(Code::kDataLoss, StrCat("packing: '", packing, "' is unknown"));
-  info.best_fit = packing == kBestFitPacking;
+  const std::optional<Packing> known_packing = PackingOf(packing);
+  if (!known_packing) return Status(Code::kDataLoss, StrCat("packing: '", packing, "' is unknown"));
+  info.packing = *known_packing;
   info.segments = (*json)["segments"].AsBool();
   info.weights = (*json)["weights"].AsBool();
   if (status.ok() && version != VersionOf(info))
-    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " does not fit rows in ", encoding));
-  info.seq_len = fields.Number32("seq_len");
-  info.fill_id = fields.Number32("fill_id");
+    return Status(Code::kDataLoss, StrCat(kVersionKey, ": ", version, " does not fit ",
+                                          info.documents() ? kDocumentsPacking : "rows", " in ", encoding));
+  if (!info.documents()) {
+    info.seq_len = fields.Number32("seq_len");
+    info.fill_id = fields.Number32("fill_id");
+  }
   const std::string feature =
       HasExamples(info.encoding) ? fields.Text("feature") : std::string(kPackedFeature);
   const std::string type = fields.Text("dtype");
   const Json& tokenizer = fields.Object("tokenizer");
   for (const auto& [name, split] : fields.Object("splits").AsObject())
-    info.splits.push_back(SplitFromJson(name, split, info.weights, status));
+    info.splits.push_back(SplitFromJson(name, split, info, status));
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(info.tokenizer, TokenizerFactsFromJson(tokenizer));
   if (feature != kPackedFeature || type != info.dtype())
@@ -189,6 +221,11 @@ Result<PackedInfo> ParsePackedInfo(std::string_view text) {
   if (info.encoding == PackedEncoding::kRaw16 && info.tokenizer.vocab_size > kMostOfRaw16)
     return Status(Code::kDataLoss,
                   StrCat("a vocabulary of ", info.tokenizer.vocab_size, " pieces does not fit raw16"));
+  if (info.documents() && info.encoding != PackedEncoding::kMmap)
+    return Status(Code::kDataLoss, StrCat("packing: documents do not lie in ", encoding));
+  if (info.documents() && info.tokenizer.eos_id < 0)
+    return Status(Code::kDataLoss, "packing: documents end with eos, which the tokenizer lacks");
+  if (info.documents()) return info;
   if (info.seq_len == 0 || info.seq_len > kMaxSeqLen)
     return Status(Code::kDataLoss, StrCat("seq_len: ", info.seq_len, ": must be from 1 to ", kMaxSeqLen));
   if (info.fill_id >= info.tokenizer.vocab_size)

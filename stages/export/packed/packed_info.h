@@ -1,7 +1,9 @@
-// packed.json: describes packed rows and their totals. Format: stages/export/packed/packed.md.
+// packed.json: describes packed rows, or documents of ids, and their totals. Format:
+// stages/export/packed/packed.md.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +16,7 @@
 namespace pipeline {
 
 struct PackedTotals {
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0;    // or documents
   std::uint64_t tokens = 0;  // the sum of lengths; a row has one target fewer than tokens
   std::uint64_t bytes = 0;   // of the text of the targets; with weights, of the scored targets
   std::uint64_t chars = 0;
@@ -40,17 +42,24 @@ struct PackedSplit {
 
 inline constexpr std::uint32_t kMaxSeqLen = 1 << 20;
 
+/// How documents become rows; kDocuments: each is a sequence of its own, and there are no rows.
+enum class Packing : std::uint8_t { kStream, kBestFit, kDocuments };
+
 /// Values of the key `packing`.
 inline constexpr std::string_view kStreamPacking = "stream";
 inline constexpr std::string_view kBestFitPacking = "best_fit";
+inline constexpr std::string_view kDocumentsPacking = "documents";
+/// Converts from and to such a value. Absent: unknown name.
+std::string_view PackingName(Packing packing);
+std::optional<Packing> PackingOf(std::string_view name);
 
 struct PackedInfo {
-  std::uint32_t seq_len = 0;
+  std::uint32_t seq_len = 0;  // 0: there are no rows
   std::uint32_t fill_id = 0;
   TokenizerFacts tokenizer;
   std::vector<PackedSplit> splits;  // by name
   PackedEncoding encoding = PackedEncoding::kExample;
-  bool best_fit = false;
+  Packing packing = Packing::kStream;
   bool segments = false;
   bool weights = false;  // each row has a weight for each id
   /// By number. Each document ends with one of them, and nothing else is scored; empty: rows as `weights`
@@ -58,6 +67,8 @@ struct PackedInfo {
   std::vector<PackedLabel> labels = {};
   bool number_labels = false;  // each document ends with a number instead, and nothing else is scored
   bool labelled() const { return !labels.empty() || number_labels; }
+  bool best_fit() const { return packing == Packing::kBestFit; }
+  bool documents() const { return packing == Packing::kDocuments; }
   /// The NumPy name of the ids' type.
   std::string_view dtype() const;
   /// The share of padding among the ids of `totals`; 0 if there are no ids.

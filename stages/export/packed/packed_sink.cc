@@ -52,7 +52,7 @@ class PackedSink final : public Sink {
     const auto count = [&output](std::string reason, std::uint64_t by) {
       if (by > 0) output.reasons[std::move(reason)] += by;
     };
-    if (rules_.info.best_fit && row_ids_ > 0) {
+    if (rules_.info.best_fit() && row_ids_ > 0) {
       output.reasons.emplace(kRowIds, row_ids_);
       output.reasons.emplace(kFillIds, fill_ids_);
     }
@@ -61,6 +61,7 @@ class PackedSink final : public Sink {
       const auto& [lines, documents] = *streams_[split];
       count(StrCat(kScoredOf, splits_[split]), lines ? lines->scored() : documents->scored());
       count(std::string(kUnscoredDocuments), lines ? lines->unscored_documents() : 0);
+      count(std::string(kEmptyDocuments), lines ? lines->empty_documents() : 0);
       count(std::string(kCutDocuments), lines ? 0 : documents->cut_documents());
     }
     return output;
@@ -96,9 +97,10 @@ class PackedSink final : public Sink {
       return rows_.Close({index++, 0, 0, 0}, split);
     };
     if (rules_.labels) return {nullptr, std::make_unique<LabelledDocuments>(rules_.rows, take)};
+    if (rules_.info.documents()) return {NewDocumentPacker(rules_.rows, take), nullptr};
     std::unique_ptr<TargetWeights> weights = rules_.info.weights ? rules_.weights.open() : nullptr;
-    return {rules_.info.best_fit ? NewBestFitPacker(rules_.rows, take, std::move(weights))
-                                 : NewStreamPacker(rules_.rows, take, std::move(weights)),
+    return {rules_.info.best_fit() ? NewBestFitPacker(rules_.rows, take, std::move(weights))
+                                   : NewStreamPacker(rules_.rows, take, std::move(weights)),
             nullptr};
   }
 

@@ -20,6 +20,7 @@ inline constexpr std::string_view kFillIds = "fill_ids";
 inline constexpr std::string_view kScoredOf = "scored_of_";  // before the name of a split
 inline constexpr std::string_view kUnscoredDocuments = "unscored_documents";
 inline constexpr std::string_view kCutDocuments = "cut_documents";
+inline constexpr std::string_view kEmptyDocuments = "empty_documents";
 
 /// The rules of rows and of their encoding.
 struct PackedRules {
@@ -29,8 +30,8 @@ struct PackedRules {
   std::shared_ptr<const RecordLabels> labels;  // null: documents have none
 };
 
-/// Makes rows in a stream for each of `splits`, and gives them to `rows` as records, with their index entries
-/// in front. The rows of a split have numbers from 0; the shuffle uses them as origins.
+/// Makes rows, or documents, in a stream for each of `splits`, and gives them to `rows` as records, with
+/// their index entries in front. The rows of a split have numbers from 0; the shuffle uses them as origins.
 std::unique_ptr<Sink> NewPackedSink(std::unique_ptr<Sink> rows, const PackedRules& rules,
                                     const std::vector<std::string>& splits);
 

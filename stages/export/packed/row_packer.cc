@@ -203,6 +203,66 @@ class BestFitPacker final : public RowPacker {
   std::vector<std::uint32_t> row_, segments_, row_weights_;  // used in Emit alone
 };
 
+class DocumentPacker final : public RowPacker {
+ public:
+  DocumentPacker(const RowRules& rules, TakeRow document)
+      : RowPacker(nullptr), rules_(rules), take_(std::move(document)) {}
+
+  std::uint64_t empty_documents() const override { return empty_documents_; }
+
+ private:
+  std::size_t Room() const override { return std::numeric_limits<std::size_t>::max(); }
+
+  Status Take(std::span<const std::uint32_t> ids, std::string_view text, bool) override {
+    RETURN_IF_ERROR(CheckRoom(ids.size()));
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    has_text_ = true;
+    return CountText(text, facts_);
+  }
+
+  /// The end of a line without a newline id counts as well.
+  Status EndLine(bool of_document, bool) override {
+    RETURN_IF_ERROR(CountText("\n", facts_));
+    if (of_document) return Emit();
+    if (!rules_.newline_id) return {};
+    RETURN_IF_ERROR(CheckRoom(1));
+    ids_.push_back(*rules_.newline_id);
+    return {};
+  }
+
+  Status GiveRest() override { return {}; }
+
+  /// For so many ids more, and eos.
+  Status CheckRoom(std::size_t more) const {
+    if (ids_.size() + more < kMostDocumentIds) return {};
+    return Status(Code::kResourceExhausted,
+                  StrCat("packed documents: a document has more than ", kMostDocumentIds,
+                         " ids with its eos; let a shorter part of the text be a document"));
+  }
+
+  Status Emit() {
+    Status taken;
+    if (has_text_) {
+      ids_.push_back(rules_.eos_id);
+      facts_.length = static_cast<std::uint32_t>(ids_.size());
+      taken = take_(ids_, facts_, {}, {});
+    } else {
+      ++empty_documents_;
+    }
+    ids_.clear();
+    facts_ = {};
+    has_text_ = false;
+    return taken;
+  }
+
+  const RowRules rules_;
+  const TakeRow take_;
+  std::vector<std::uint32_t> ids_;  // of the open document
+  PackedRowFacts facts_;            // its bytes and characters
+  bool has_text_ = false;           // it has an id of text
+  std::uint64_t empty_documents_ = 0;
+};
+
 }  // namespace
 
 Status RowPacker::Add(std::span<const std::uint32_t> ids, std::span<const std::uint32_t> ends,
@@ -257,11 +317,16 @@ Status CountText(std::string_view text, PackedRowFacts& facts) {
   const std::uint64_t bytes = facts.bytes + std::uint64_t{text.size()};
   if (bytes > UINT32_MAX)
     return Status(Code::kResourceExhausted,
-                  "packed rows: the text of one row has 4 GiB; give a smaller `seq_len`");
+                  "packed rows: the text of one row or document has 4 GiB; give a smaller `seq_len`, or "
+                  "shorter documents");
   facts.bytes = static_cast<std::uint32_t>(bytes);
   facts.chars += static_cast<std::uint32_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return !IsUtf8Tail(byte); }));
   return {};
+}
+
+std::unique_ptr<RowPacker> NewDocumentPacker(const RowRules& rules, TakeRow document) {
+  return std::make_unique<DocumentPacker>(rules, std::move(document));
 }
 
 std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row,

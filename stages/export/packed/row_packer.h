@@ -1,5 +1,5 @@
-// Packs lines of token ids into rows, with weights that say which ids a loss counts. Definition of a row:
-// stages/export/packed/packed.md.
+// Packs lines of token ids into rows, with weights that say which ids a loss counts, or into documents.
+// Definition of both: stages/export/packed/packed.md.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct WeightRule {
 using ChooseWeights =
     std::function<Result<WeightRule>(const StageContext& context, const TokenizerFacts& facts)>;
 
-/// The rules for making rows.
+/// The rules for making rows; those of documents are eos_id and newline_id alone.
 struct RowRules {
   std::uint32_t seq_len = 0;
   std::uint32_t eos_id = 0;
@@ -72,6 +72,8 @@ class RowPacker {
   /// Scored targets so far, and ended documents without any; both 0 without weights.
   std::uint64_t scored() const { return scored_; }
   std::uint64_t unscored_documents() const { return unscored_documents_; }
+  /// Documents so far that were left out, because they have no id of text; 0 if rows are made.
+  virtual std::uint64_t empty_documents() const { return 0; }
 
  protected:
   bool has_weights() const { return weights_ != nullptr; }
@@ -110,7 +112,14 @@ Status CountText(std::string_view text, PackedRowFacts& facts);
 std::unique_ptr<RowPacker> NewBestFitPacker(const RowRules& rules, TakeRow row,
                                             std::unique_ptr<TargetWeights> weights = nullptr);
 
-/// Upper bound of the memory of NewBestFitPacker for this much text.
+/// Ids of a document with its eos: their bytes stay below the 4 GiB of a batch.
+inline constexpr std::uint32_t kMostDocumentIds = 1 << 29;
+
+/// `packing: documents`: each document is a row of its own, all its ids and eos; holds one in memory. Uses no
+/// weights.
+std::unique_ptr<RowPacker> NewDocumentPacker(const RowRules& rules, TakeRow document);
+
+/// Upper bound of the memory of NewBestFitPacker for this much text, and of NewDocumentPacker.
 constexpr std::uint64_t BestFitMemory(std::uint64_t text_bytes, bool weights) {
   return (weights ? 6 : 5) * text_bytes;
 }

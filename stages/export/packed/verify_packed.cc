@@ -12,8 +12,8 @@
 
 #include "base/str.h"
 #include "formats/array_record.h"
-#include "formats/megatron_index.h"
 #include "stages/export/packed/answers_alone.h"
+#include "stages/export/packed/megatron_shard.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
@@ -221,8 +221,11 @@ class PackedCheck final : public ExportCheck {
                      ReadCounts& counts) const override {
     if (!info_.ok()) return VerifyBytes(file, shard.object, stop(), findings, counts);
     if (info_->encoding == PackedEncoding::kMmap) {
-      RETURN_IF_ERROR(VerifyRows(file, shard, nullptr, findings, counts));
-      return VerifyMegatron(shard, findings);
+      if (info_->documents())
+        RETURN_IF_ERROR(VerifyBytes(file, shard.object, stop(), findings, counts));
+      else
+        RETURN_IF_ERROR(VerifyRows(file, shard, nullptr, findings, counts));
+      return VerifyMegatron(file, shard, findings, counts);
     }
     const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
     const Result<PackedIndex> index = Read(name, ParsePackedIndex);
@@ -254,7 +257,7 @@ class PackedCheck final : public ExportCheck {
       if (is != was) findings.Add(StrCat(key, " is ", is.Dump(), " where the manifest says ", was.Dump()));
     };
     compare("encoding", PackedEncodingName(info_->encoding), "example");
-    compare("packing", info_->best_fit ? kBestFitPacking : kStreamPacking, kStreamPacking);
+    compare("packing", PackingName(info_->packing), kStreamPacking);
     compare("segments", info_->segments, false);
     if (const Json& piece = config()[kAnswersAfterKey]; !piece.is_null() && !info_->weights)
       findings.Add(
@@ -274,7 +277,8 @@ class PackedCheck final : public ExportCheck {
       }
       ++known;
       if (packed->totals.rows != shard.records)
-        add(StrCat("has ", packed->totals.rows, " rows where the manifest says ", shard.records));
+        add(StrCat("has ", packed->totals.rows, info_->documents() ? " documents" : " rows",
+                   " where the manifest says ", shard.records));
       if (packed->index != PackedIndexOf(shard.object.name, info_->encoding))
         add(StrCat("its index is not named ", packed->index));
     }
@@ -379,17 +383,20 @@ class PackedCheck final : public ExportCheck {
     return {};
   }
 
-  /// Verifies the index of a Megatron data set.
-  Status VerifyMegatron(const ManifestShard& shard, Findings& findings) const {
+  /// Verifies the index of a Megatron data set, and documents as it divides them.
+  Status VerifyMegatron(const ByteFile& file, const ManifestShard& shard, Findings& findings,
+                        ReadCounts& counts) const {
     const std::string name = PackedIndexOf(shard.object.name, info_->encoding);
-    const std::uint32_t ids = info_->seq_len + 1;
-    const Result<MegatronIndex> index = Read(name, ParseMegatronIndex);
-    if (!index.ok())
+    const Result<std::unique_ptr<ByteFile>> index = Open(name);
+    if (!index.ok()) {
       findings.Add(StrCat("its index ", name, " cannot be used: ", index.status().message()));
-    else if (index->lengths.size() != shard.records ||
-             *index != MegatronRows(MegatronTypeOf(info_->tokenizer.vocab_size), shard.records, ids))
-      findings.Add(StrCat("its index ", name, " is not that of ", shard.records, " rows of ", ids, " ids"));
-    return {};
+      return {};
+    }
+    const MegatronShard checked = {file, **index, name, shard.records, stop()};
+    if (!info_->documents()) return CheckMegatronRows(checked, *info_, findings);
+    const PackedShard* const packed = FindShard(shard);
+    return CheckMegatronDocuments(checked, *info_, packed == nullptr ? nullptr : &packed->totals, findings,
+                                  counts.records[shard.split]);
   }
 
   void VerifyTotals(const PackedIndex& index, const ManifestShard& shard, Findings& findings) const {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "formats/array_record.h"
+#include "formats/coding.h"
 #include "formats/megatron_index.h"
 #include "stages/export/packed/answers_alone.h"
 #include "stages/export/packed/label_answers.h"
@@ -32,10 +33,37 @@ constexpr std::string_view kSegmentsKey = "segments";
 class ArrayRecordForm final : public ShardForm {
  public:
   void Append(std::string_view row, std::string& out) override { writer_.Append(row, out); }
-  void Finish(std::string& out) override { writer_.Finish(out); }
+  Status Finish(const PutBytes& put) override {
+    std::string end;
+    writer_.Finish(end);
+    return put(end);
+  }
 
  private:
   ArrayRecordWriter writer_;
+};
+
+/// The published form of entries that have a number of scored targets at their end.
+class WithoutScored final : public ShardForm {
+ public:
+  void Append(std::string_view entry, std::string& out) override {
+    out.append(entry.substr(0, kPackedEntryBytes));
+  }
+};
+
+/// The index of a Megatron data set. Holds 4 bytes for each row.
+class MegatronForm final : public ShardForm {
+ public:
+  /// `row_ids`: ids of each row with its padding; 0: an entry has the number.
+  MegatronForm(MegatronType type, std::uint32_t row_ids) : writer_(type), row_ids_(row_ids) {}
+  void Append(std::string_view entry, std::string&) override {
+    writer_.Add(row_ids_ > 0 ? row_ids_ : Decoder(entry.substr(sizeof(std::uint64_t))).U32());
+  }
+  Status Finish(const PutBytes& put) override { return writer_.Finish(put); }
+
+ private:
+  MegatronIndexWriter writer_;
+  const std::uint32_t row_ids_;
 };
 
 PackedTotals TotalsOf(const ShardOutput& output) {
@@ -60,16 +88,6 @@ std::string NothingScored(std::string_view split, const WeightRule& weights) {
                 "' has no scored target, so that its loss would be 0 / 0: ", weights.nothing_scored);
 }
 
-/// Returns the published form of entries that have a number of scored targets at their end.
-std::string WithoutScored(std::string_view entries) {
-  constexpr std::size_t kEntry = kPackedEntryBytes + sizeof(std::uint32_t);
-  std::string published;
-  published.reserve(entries.size() / kEntry * kPackedEntryBytes);
-  for (std::size_t at = 0; at < entries.size(); at += kEntry)
-    published += entries.substr(at, kPackedEntryBytes);
-  return published;
-}
-
 /// `info` has the tokenizer; this function adds the splits, which it makes of the shards.
 Result<std::string> Describe(PackedInfo info, const WeightRule& weights, const std::vector<Shard>& shards,
                              const std::vector<ShardOutput>& outputs,
@@ -82,7 +100,12 @@ Result<std::string> Describe(PackedInfo info, const WeightRule& weights, const s
   for (const PackedSplit& split : info.splits)  // `equal` may have left out the only rows with one
     if (info.weights && split.totals().scored == 0)
       return Status(Code::kFailedPrecondition, NothingScored(split.name, weights));
-  if (info.best_fit)
+  for (const PackedSplit& split : info.splits)  // no reader opens an empty file
+    if (info.documents() && split.totals().rows == 0)
+      return Status(Code::kFailedPrecondition,
+                    StrCat("split '", split.name,
+                           "' has no document with an id of text; give it a larger share, or leave it out"));
+  if (info.best_fit())
     for (const PackedSplit& split : info.splits)
       LogInfo(StrCat("split '", split.name, "': ", Percent(info.padding(split.totals())),
                      " % of the ids are padding"));
@@ -102,11 +125,11 @@ ShardRules RulesOf(const StageContext& context, const PackedRules& packed, const
                            [encoding](std::string_view split, std::uint32_t number, std::uint32_t count) {
                              return PackedIndexName(split, number, count, encoding);
                            }};
-  if (info.weights) rules.index->encode = WithoutScored;
+  if (info.weights) rules.index->form = [] { return std::make_unique<WithoutScored>(); };
   if (encoding == PackedEncoding::kMmap)
-    rules.index->encode = [type = MegatronTypeOf(facts.vocab_size),
-                           ids = info.seq_len + 1](std::string_view entries) {
-      return EncodeMegatronIndex(MegatronRows(type, entries.size() / kPackedEntryBytes, ids));
+    rules.index->form = [type = MegatronTypeOf(facts.vocab_size),
+                         row_ids = info.documents() ? 0 : info.seq_len + 1] {
+      return std::make_unique<MegatronForm>(type, row_ids);
     };
   if (encoding == PackedEncoding::kArrayRecord)
     rules.form = [] { return std::make_unique<ArrayRecordForm>(); };
@@ -159,13 +182,14 @@ class WritePacked final : public ShardedStage {
       if (documents > 0) LogInfo(StrCat("documents ", what, ": ", documents));
     };
     log(kUnscoredDocuments, "left out of the loss, without a scored target");
+    log(kEmptyDocuments, "left out, without an id of text");
     log(kCutDocuments, "that lost the end of their text, because a row has no room for it");
     return ShardedStage::Plan(artifact, outputs);
   }
 
  private:
   std::uint64_t PackerMemory(std::uint64_t text_bytes) const {
-    if (!rules_.info.best_fit) return 0;
+    if (rules_.info.packing == Packing::kStream) return 0;
     if (!rules_.labels) return BestFitMemory(text_bytes, rules_.info.weights);
     return LabelledMemory(text_bytes, rules_.labels->longest());
   }
@@ -176,6 +200,10 @@ class WritePacked final : public ShardedStage {
 
 PackedEncoding EncodingOf(const Json& config) {
   return PackedEncodingOf(config[kEncodingKey].AsString()).value_or(PackedEncoding::kExample);
+}
+
+Packing PackingIn(const Json& config) {
+  return PackingOf(config[kPackingKey].AsString()).value_or(Packing::kStream);
 }
 
 bool IsOwnName(const Json& config, const std::vector<std::string>& splits, std::string_view object) {
@@ -226,7 +254,7 @@ Result<std::unique_ptr<SinkStage>> Make(const StageContext& context, const Choos
   info.tokenizer = facts;
   info.tokenizer.model = kPackedModelFile;
   info.encoding = EncodingOf(context.config);
-  info.best_fit = context.config[kPackingKey].AsString(kStreamPacking) == kBestFitPacking;
+  info.packing = PackingIn(context.config);
   info.segments = context.config[kSegmentsKey].AsBool();
   info.seq_len = rules.rows.seq_len = static_cast<std::uint32_t>(context.config[kSeqLenKey].AsInt());
   rules.rows.eos_id = static_cast<std::uint32_t>(facts.eos_id);
@@ -259,14 +287,38 @@ Status CheckLabelledRows(const Json& config) {
   if (!HasExamples(EncodingOf(config)))
     return refused(StrCat("rows in ", config[kEncodingKey].AsString(),
                           " have no room for weights; write `encoding: example` or `array_record`"));
-  if (config[kPackingKey].AsString(kStreamPacking) != kBestFitPacking)
+  if (PackingIn(config) != Packing::kBestFit)
     return refused(
         "a label stands in one row with its document, and `packing: stream` cuts documents; write "
         "`packing: best_fit`");
   return {};
 }
 
+/// Checks what documents need of the other keys: none about rows may be there.
+Status CheckDocuments(const Json& config) {
+  if (EncodingOf(config) != PackedEncoding::kMmap)
+    return Status(Code::kInvalidArgument,
+                  StrCat(kPackingKey,
+                         ": documents are the sequences of a Megatron data set; write "
+                         "`encoding: mmap`, or make rows with `packing: stream`"));
+  for (const std::string_view key : {kSeqLenKey, kSegmentsKey, kAnswersAfterKey, std::string_view("labels"),
+                                     std::string_view("labels_file"), std::string_view("on_unknown_label"),
+                                     std::string_view("equal"), std::string_view("eval_batch")})
+    if (config.Has(key) && config[key] != Json(false))
+      return Status(Code::kInvalidArgument,
+                    StrCat(key,
+                           ": is about rows, and `packing: documents` makes none; leave it out, or make "
+                           "rows with `packing: stream` or `best_fit`"));
+  return CheckShardKeys(config);
+}
+
 Status Check(const Json& config, Schema& schema) {
+  if (PackingIn(config) == Packing::kDocuments) return CheckDocuments(config);
+  if (!config.Has(kSeqLenKey))
+    return Status(
+        Code::kInvalidArgument,
+        StrCat(kSeqLenKey, ": is missing, and rows need a length; write `", kSeqLenKey,
+               ": 1024`, for example, or documents with `packing: documents` and `encoding: mmap`"));
   const std::int64_t seq_len = config[kSeqLenKey].AsInt();
   if (seq_len < 1 || seq_len > kMaxSeqLen)
     return Status(Code::kInvalidArgument,
@@ -299,16 +351,16 @@ double Padding(const StageCounts& counts) {
 StageType WritePackedType(const ChooseWeights& weights) {
   StageType type;
   type.name = "write_packed";
-  type.help = "Writes rows of token ids, packed without gaps, that language model trainers read.";
+  type.help = "Writes rows of token ids, or whole documents of them, that language model trainers read.";
   type.keys = {
-      {kSeqLenKey, ValueType::kInteger, "",
-       "Targets of a row; it has one id more, the first of which is context alone."},
+      {kSeqLenKey, ValueType::kInteger, "~",
+       "Targets of a row; it has one id more, the first of which is context alone. Rows need it."},
       Choice(
-          kPackingKey, kStreamPacking, {kStreamPacking, kBestFitPacking},
+          kPackingKey, kStreamPacking, {kStreamPacking, kBestFitPacking, kDocumentsPacking},
           "`stream` cuts documents wherever a row ends; `best_fit` cuts those alone that no row holds, and "
-          "fills rows up."),
+          "fills rows up; `documents` makes no rows: each document is a sequence, for `encoding: mmap`."),
       Choice(kEncodingKey, "example", {"example", "raw16", "raw32", "mmap", "array_record"},
-             "How rows lie in shards: TFRecord of Examples, ids of two or four bytes, a Megatron data set, "
+             "How ids lie in shards: TFRecord of Examples, ids of two or four bytes, a Megatron data set, "
              "ArrayRecord."),
       {kSegmentsKey, ValueType::kBoolean, "false",
        "Whether Examples also have, for each id, the number of its document and its position there."},
@@ -326,6 +378,9 @@ StageType WritePackedType(const ChooseWeights& weights) {
                   Tally(StrCat(kScoredOf, "*"), "Targets of the split of that name that the loss counts."),
                   Tally(std::string(kUnscoredDocuments),
                         "Documents that are left out of the loss, because none of their targets is scored."),
+                  Tally(std::string(kEmptyDocuments),
+                        "Documents that are left out, because they have no id of text, with `packing: "
+                        "documents`."),
                   UnknownLabelReason(),
                   Tally(std::string(kCutDocuments),
                         "Documents with a label that lost the end of their text, because a row has no room "

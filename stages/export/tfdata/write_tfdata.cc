@@ -36,7 +36,6 @@ class ElementForm final : public ShardForm {
   void Append(std::string_view packed, std::string& out) override {
     AppendTfdataElements(out, packed, width_);
   }
-  void Finish(std::string&) override {}
 
  private:
   const std::size_t width_;

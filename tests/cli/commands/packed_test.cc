@@ -48,6 +48,37 @@ TEST(PackedArtifactTest, CatPrintsWeightsWithJsonAlone) {
   EXPECT_EQ(RunPipe({"verify", dir / "weighted"}).exit_code, 0);
 }
 
+TEST(PackedArtifactTest, CatPrintsWholeDocumentsAndStatsCountThem) {
+  const TempDir dir;
+  const std::string place = dir / "out";
+  const Manifest manifest =
+      PublishPacked(place, Json(Json::Object{{"encoding", "mmap"}, {"packing", "documents"}}));
+  std::int64_t documents = 0;
+  for (const ManifestShard& shard : manifest.shards) documents += static_cast<std::int64_t>(shard.records);
+  const Ran all = RunPipe({"cat", place});
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(std::count(all.out.begin(), all.out.end(), '\n'), documents);
+  std::size_t ends = 0;
+  for (std::size_t at = all.out.find(" 2\n"); at != std::string::npos; at = all.out.find(" 2\n", at + 1))
+    ++ends;
+  EXPECT_EQ(ends, static_cast<std::size_t>(documents)) << "each ends with eos";
+  EXPECT_EQ(all.out.find(" 2 "), std::string::npos);
+  const std::string shard = place + "/" + PackedShardName("train", 0, 2, PackedEncoding::kMmap);
+  const Ran row = RunPipe({"cat", place, "--json", "-l", "1"});
+  EXPECT_EQ(RunPipe({"cat", shard, "--json", "-l", "1"}).out, row.out);
+  EXPECT_EQ(Json::Parse(RunPipe({"stats", place, "--json"}).out)->operator[]("records").AsInt(), documents);
+
+  const std::string index = place + "/" + PackedIndexName("train", 0, 2, PackedEncoding::kMmap);
+  const std::string good = ReadFile(index);
+  WriteFile(index, good.substr(0, good.size() - 1));
+  EXPECT_NE(RunPipe({"cat", shard}).err.find("not a Megatron index: "), std::string::npos);
+  WriteFile(index, good.substr(0, 34) + "\xff\xff\xff\x7f" + good.substr(38));
+  EXPECT_NE(RunPipe({"cat", shard}).err.find("begins at byte "), std::string::npos);
+  std::filesystem::remove(index);
+  EXPECT_NE(RunPipe({"cat", shard}).err.find("is not there, which divides it into documents"),
+            std::string::npos);
+}
+
 Json InEncoding(const std::string& encoding) {
   Json more;
   more["encoding"] = encoding;

@@ -543,6 +543,15 @@ TEST_F(TrainStageTest, SplitThatIsMissingOrEmptyIsRefused) {
   Fails(Code::kInvalidArgument, "there is no split 'validation', only train", 0);
 }
 
+TEST_F(TrainStageTest, WholeDocumentsAreRefusedByName) {
+  packed_["pipe_packed"] = 4;
+  packed_["encoding"] = "mmap";
+  packed_["packing"] = "documents";
+  Fails(Code::kInvalidArgument,
+        "whole documents, which the trainer does not read: give write_packed `packing: stream` or `best_fit`",
+        0);
+}
+
 TEST_F(TrainStageTest, DataThatIsNotPackedIsRefused) {
   packed_["pipe_packed"] = 4;
   Fails(Code::kInvalidArgument, "no packed data of version 1, 2 or 3", 0);
@@ -597,6 +606,10 @@ TEST_F(TrainStageTest, WhatItCouldNotUseIsRefusedBeforeItIsMade) {
   packed["encoding"] = "mmap";
   EXPECT_NE(refusal("write_packed").find("data: rows in mmap, which the trainer does not read"),
             std::string::npos);
+  packed["packing"] = "documents";
+  EXPECT_NE(refusal("write_packed").find("data: whole documents, which the trainer does not read"),
+            std::string::npos);
+  packed.Remove("packing");
   packed["encoding"] = "example";
   packed["labels"] = Json::Array{Json("numbers")};
   config_["config"]["objective"]["name"] = "causal";

@@ -47,10 +47,11 @@ TEST(OutsideStringsOfExportsTest, Packed) {
     strings.Add("encoding", PackedEncodingName(encoding));
     strings.Add("object", PackedShardName("<split>", 1, 2, encoding));
     strings.Add("object", PackedIndexName("<split>", 1, 2, encoding));
-    PackedInfo info{128, 0, FullFacts(), {}, encoding, true, HasExamples(encoding), HasExamples(encoding)};
+    PackedInfo info{
+        128, 0, FullFacts(), {}, encoding, Packing::kBestFit, HasExamples(encoding), HasExamples(encoding)};
     if (info.weights) info.labels = {{"no", {100}}, {"yes", {101}}};
     info.splits = {{"<split>", 1, {{"<object>", "<index>", {1, 2, 3, 4, 1}}}}};
-    [[maybe_unused]] const auto& [seq_len, fill_id, tokenizer, splits, its_encoding, best_fit, segments,
+    [[maybe_unused]] const auto& [seq_len, fill_id, tokenizer, splits, its_encoding, packing, segments,
                                   weights, labels, number_labels] = info;
     [[maybe_unused]] const auto& [name, label_ids] = PackedLabel();
     const Json json = Parsed(PackedInfoJson(info));
@@ -60,9 +61,17 @@ TEST(OutsideStringsOfExportsTest, Packed) {
         strings.Add(StrCat("value of ", member),
                     json[member].is_string() ? std::string(json[member].AsString()) : json[member].Dump());
   }
-  PackedInfo numbers{128, 0, FullFacts(), {}, PackedEncoding::kExample, true, false, true, {}, true};
+  PackedInfo documents{0, 0, FullFacts(), {}, PackedEncoding::kMmap, Packing::kDocuments};
+  documents.splits = {{"<split>", 0, {{"<object>", "<index>", {1, 2, 3, 4, 0}}}}};
+  const Json of_documents = Parsed(PackedInfoJson(documents));
+  strings.AddMembers(StrCat("member of ", kPackedInfoFile), of_documents);
+  strings.Add("value of packing", of_documents["packing"].AsString());
+  strings.Add("value of pipe_packed", of_documents["pipe_packed"].Dump());
+  PackedInfo numbers{128,   0,    FullFacts(), {},  PackedEncoding::kExample, Packing::kBestFit,
+                     false, true, {},          true};
   strings.Add("value of labels", Parsed(PackedInfoJson(numbers))["labels"].AsString());
-  strings.Add("packing", kStreamPacking).Add("packing", kBestFitPacking);
+  for (const Packing packing : {Packing::kStream, Packing::kBestFit, Packing::kDocuments})
+    strings.Add("packing", PackingName(packing));
   for (const std::string_view feature : {kPackedFeature, kPackedSegmentIds, kPackedPositions, kPackedWeights})
     strings.Add("feature", feature);
   std::string example;

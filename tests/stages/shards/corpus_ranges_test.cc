@@ -105,7 +105,7 @@ TEST(CorpusRangesTest, ShardBytesHostsAndEqualMeanWhatTheyMeanInAShuffle) {
 class MarkedForm final : public ShardForm {
  public:
   void Append(std::string_view row, std::string& out) override { out.append("<").append(row); }
-  void Finish(std::string& out) override { out += ">"; }
+  Status Finish(const PutBytes& put) override { return put(">"); }
 };
 
 TEST(CorpusRangesTest, AFormAndAnIndexAreThoseOfTheWholeShard) {

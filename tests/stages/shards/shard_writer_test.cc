@@ -80,6 +80,39 @@ TEST(ShardWriterTest, TheIndexCutsTheShardIntoItsRows) {
   }
 }
 
+/// Joins entries with a mark behind each, and one behind the last.
+class MarkedEntries final : public ShardForm {
+ public:
+  void Append(std::string_view entry, std::string& out) override {
+    out.append(entry.substr(sizeof(std::uint64_t))).append(",");
+  }
+  Status Finish(const PutBytes& put) override { return put("."); }
+};
+
+TEST(ShardWriterTest, AnIndexIsPublishedInItsForm) {
+  const Corpus corpus = IndexedCorpus(4);
+  for (const bool shuffled : {false, true}) {
+    const ShardRules plain = IndexedRules(shuffled);
+    ShardRules formed = plain;
+    formed.index->form = [] { return std::make_unique<MarkedEntries>(); };
+    const auto written = [&corpus](const ShardRules& rules) {
+      const ShardedStage output(rules);
+      MapStore artifact, out;
+      const auto plan = output.Plan(artifact, WriteOutputs(output, artifact, corpus));
+      EXPECT_TRUE(WriteAll(**plan, out, 20'000).ok());
+      return out.objects();
+    };
+    const auto entries = written(plain), found = written(formed);
+    ASSERT_EQ(found.size(), entries.size());
+    for (const auto& [name, bytes] : entries) {
+      std::string wanted;
+      for (std::size_t at = 0; name.ends_with(".idx") && at < bytes.size(); at += 12)
+        wanted += bytes.substr(at + 8, 4) + ",";
+      EXPECT_EQ(found.at(name), name.ends_with(".idx") ? wanted + "." : bytes) << name;
+    }
+  }
+}
+
 TEST(ShardWriterTest, WhenThePowerGoesNoShardIsSaidToStandWithoutItsIndex) {
   const Corpus corpus = IndexedCorpus(2);
   for (const bool shuffled : {false, true}) {

@@ -76,6 +76,22 @@ inline ShardLayout PlainLayout(std::size_t bytes) {
           }};
 }
 
+/// Documents of ids as uint16, each up to its eos, which is 2.
+inline ShardLayout DocumentLayout() {
+  ShardLayout layout = PlainLayout(2);
+  layout.records = [ids_of = layout.records](const std::string& shard) {
+    std::vector<std::string> documents;
+    bool open = false;
+    for (const std::string& id : ids_of(shard)) {
+      if (!open) documents.emplace_back();
+      documents.back() += id;
+      open = id != std::string("\x02\0", 2);
+    }
+    return documents;
+  };
+  return layout;
+}
+
 /// A export format, or a variant of one that is read otherwise.
 struct PublishedKind {
   std::string name;
@@ -125,6 +141,9 @@ inline std::vector<PublishedKind> PublishedKinds() {
   kinds.push_back(PackedKind("raw16", encoded("raw16"), PlainLayout(10), std::string(10, '\xff')));
   kinds.push_back(PackedKind("raw32", encoded("raw32"), PlainLayout(20), std::string(20, '\xff')));
   kinds.push_back(PackedKind("mmap", encoded("mmap"), PlainLayout(10), std::string(10, '\xff')));
+  kinds.push_back(PackedKind("mmap_documents", encoded("mmap"), DocumentLayout(), "\xff\xff"));
+  kinds.back().config["packing"] = "documents";
+  kinds.back().config.Remove("seq_len");
   kinds.push_back(PackedKind("array_record", encoded("array_record"), ArrayRecordLayout(), "\xff"));
   kinds.push_back(PackedKind("weights", {}, TfRecordLayout(), "\xff", ChooseAfterFirst(250)));
   kinds.push_back(PackedKind(

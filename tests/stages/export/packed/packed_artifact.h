@@ -4,12 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "stages/export/packed/packed_info.h"
 #include "tests/stages/export/packed/label_model.h"
 #include "tests/stages/verify/published_artifact.h"
 
 namespace pipeline {
 
-/// Rows of five ids: train in two shards, validation in two. `more` are keys of the stage.
+/// Rows of five ids, or documents: train in two shards, validation in two. `more` are keys of the stage.
 inline Manifest PublishPacked(const std::string& place, const Json& more = Json::Object{},
                               const ChooseWeights& weights = {}, const std::string& model = "a model",
                               const PackedCorpus& corpus = RandomPackedCorpus(1, 20)) {
@@ -20,6 +21,7 @@ inline Manifest PublishPacked(const std::string& place, const Json& more = Json:
   context.config["seq_len"] = 4;
   context.config["shuffle"]["seed"] = 0;
   context.config["shards"] = 2;
+  if (more["packing"].AsString() == kDocumentsPacking) context.config.Remove("seq_len");
   for (const auto& [key, value] : more.AsObject()) context.config[key] = value;
   context.schema.splits = {"train", "validation"};
   context.artifacts["tokenizer"] = {tokenizer, "", ToJson(PipeTokenizer(model))};

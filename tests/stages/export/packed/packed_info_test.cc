@@ -44,7 +44,7 @@ TEST(PackedInfoTest, SaysHowRowsLieAndHowMuchFillsThem) {
   const auto written = [](PackedEncoding encoding, std::uint32_t vocab_size) {
     PackedInfo info = Example();
     info.encoding = encoding;
-    info.best_fit = true;
+    info.packing = Packing::kBestFit;
     info.segments = HasExamples(encoding);
     info.tokenizer.vocab_size = vocab_size;
     const std::string text = PackedInfoJson(info);
@@ -63,7 +63,7 @@ TEST(PackedInfoTest, SaysHowRowsLieAndHowMuchFillsThem) {
   EXPECT_EQ(written(PackedEncoding::kMmap, 65500)["dtype"].AsString(), "int32");
   EXPECT_EQ(written(PackedEncoding::kArrayRecord, 302)["encoding"].AsString(), "array_record");
   PackedInfo best = Example();
-  best.best_fit = true;
+  best.packing = Packing::kBestFit;
   EXPECT_EQ((*Json::Parse(PackedInfoJson(best)))["pipe_packed"].AsInt(), 1)
       << "who reads 1 reads this as well";
 }
@@ -99,7 +99,8 @@ TEST(PackedInfoTest, CountsTheScoredTargetsOfWeightedRows) {
 
 TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
   PackedInfo info = Example();
-  info.weights = info.best_fit = true;
+  info.weights = true;
+  info.packing = Packing::kBestFit;
   EXPECT_EQ(PackedInfoJson(info).find("labels"), std::string::npos);
   info.labels = {{"no", {100, 101}}, {"yes", {102}}};
   const auto read = ParsePackedInfo(PackedInfoJson(info));
@@ -129,12 +130,46 @@ TEST(PackedInfoTest, HasTheLabelsOfLabelledRows) {
   EXPECT_EQ((*Json::Parse(PackedInfoJson(info)))["labels"].Dump(), R"("numbers")");
 }
 
+TEST(PackedInfoTest, DocumentsHaveNoMemberAboutRows) {
+  PackedInfo info = Example();
+  info.seq_len = 0;
+  info.encoding = PackedEncoding::kMmap;
+  info.packing = Packing::kDocuments;
+  const auto read = ParsePackedInfo(PackedInfoJson(info));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, info);
+  const Json good = *Json::Parse(PackedInfoJson(info));
+  EXPECT_EQ(good["pipe_packed"].AsInt(), 4) << "who reads rows alone refuses it";
+  EXPECT_EQ(good["packing"].AsString(), "documents");
+  for (const char* member : {"seq_len", "fill_id", "feature"}) EXPECT_FALSE(good.Has(member)) << member;
+  EXPECT_EQ(good["splits"]["train"]["shards"].AsArray()[0].Dump(),
+            R"({"bytes":17,"chars":7,"documents":2,"index":"train-00000-of-00001.idx",)"
+            R"("object":"train-00000-of-00001.tfrecord","tokens":7})");
+  Json json = good;
+  json["pipe_packed"] = 2;
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 2 does not fit documents in mmap");
+  json = good;
+  json["splits"]["train"]["tokens"] = 3;
+  EXPECT_EQ(WhyNoInfo(json), "splits.train.tokens: 3 in 2 documents");
+  json = good;
+  json["splits"]["train"]["documents"] = 1;
+  EXPECT_EQ(WhyNoInfo(json), "splits.train: its totals are not the sums over its shards");
+  json = good;
+  json["encoding"] = "raw16";
+  EXPECT_EQ(WhyNoInfo(json), "packing: documents do not lie in raw16");
+  json = good;
+  json["tokenizer"]["eos_id"] = -1;
+  EXPECT_EQ(WhyNoInfo(json), "packing: documents end with eos, which the tokenizer lacks");
+}
+
 TEST(PackedInfoTest, NamesWhatIsWrong) {
   const Json good = *Json::Parse(PackedInfoJson(Example()));
   ASSERT_EQ(WhyNoInfo(good), "");
   Json json = good;
+  json["pipe_packed"] = 5;
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 5 where this program reads 4; use the program that wrote it");
   json["pipe_packed"] = 4;
-  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 4 where this program reads 3; use the program that wrote it");
+  EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 4 does not fit rows in example");
   json["pipe_packed"] = 3;
   EXPECT_EQ(WhyNoInfo(json), "pipe_packed: 3 does not fit rows in example");
   json["pipe_packed"] = 2;

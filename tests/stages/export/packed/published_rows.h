@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "formats/array_record.h"
-#include "formats/megatron_index.h"
 #include "formats/tfrecord.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_info.h"
+#include "tests/formats/megatron_file.h"
 #include "tests/stages/export/packed/packed_corpus.h"
 #include "tests/stages/shards/shuffle_fixture.h"
 
@@ -108,9 +108,10 @@ inline std::vector<PackedRow> RowsOf(Published& published, const PackedShard& sh
   const std::vector<std::string> records = RecordsOf(published, shard);
   std::vector<PackedIndexEntry> entries(records.size());
   if (info.encoding == PackedEncoding::kMmap) {
-    const auto index = ParseMegatronIndex(published.out[shard.index]);
+    const auto index = MegatronSequencesIn(published.out[shard.index]);
     EXPECT_TRUE(index.ok()) << index.status().message();
-    EXPECT_EQ(*index, MegatronRows(MegatronType::kUint16, records.size(), info.seq_len + 1));
+    const std::vector<std::uint32_t> lengths(records.size(), info.seq_len + 1);
+    EXPECT_EQ(*index, (MegatronSequences{MegatronType::kUint16, lengths}));
   } else {
     const auto index = ParsePackedIndex(published.out[shard.index]);
     EXPECT_TRUE(index.ok()) << index.status().message();

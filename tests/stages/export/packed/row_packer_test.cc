@@ -312,5 +312,46 @@ TEST(WeightedRowsTest, RowsAreThoseWithoutWeights) {
   }
 }
 
+/// The documents of lines, and how many are left out.
+std::vector<Row> PackDocuments(const RowRules& rules, const std::vector<Line>& lines, std::uint64_t& empty) {
+  std::vector<Row> documents;
+  std::uint64_t scored = 0;
+  const auto packer = NewDocumentPacker(rules, TakeInto(documents, nullptr, scored));
+  for (const Line& line : lines) {
+    const Status added = packer->Add(line.ids, line.ends, line.text, line.document);
+    EXPECT_TRUE(added.ok()) << added.message();
+  }
+  EXPECT_TRUE(packer->Finish().ok());
+  empty = packer->empty_documents();
+  return documents;
+}
+
+TEST(DocumentPackerTest, MakesTheDocumentsOfTheExample) {
+  std::uint64_t empty = 0;
+  EXPECT_EQ(PackDocuments(WithNewline(0),
+                          {{{300, 5}, {6, 12}, "猫が鳴く", 1}, {{301}, {3}, "犬", 1}, {{301}, {3}, "犬", 2}},
+                          empty),
+            (std::vector<Row>{{{300, 5, 4, 301, 2}, {5, 17, 7}}, {{301, 2}, {2, 4, 2}}}));
+  EXPECT_EQ(empty, 0u);
+}
+
+TEST(DocumentPackerTest, WithoutANewlineNothingStandsBetweenLines) {
+  std::uint64_t empty = 0;
+  EXPECT_EQ(PackDocuments(ByLine(0), {Letters("a", 0), Letters("b", 0), Letters("c", 7)}, empty),
+            (std::vector<Row>{{{197, 198, 2}, {3, 4, 4}}, {{199, 2}, {2, 2, 2}}}));
+}
+
+TEST(DocumentPackerTest, ADocumentWithoutAnIdOfTextIsLeftOutAndCounted) {
+  std::uint64_t empty = 0;
+  EXPECT_EQ(
+      PackDocuments(WithNewline(0),
+                    {{{}, {}, " ", 0}, Letters("a", 1), {{}, {}, " ", 1}, {{}, {}, "", 2}, {{}, {}, " ", 2}},
+                    empty),
+      (std::vector<Row>{{{197, 4, 2}, {3, 3, 3}}}));
+  EXPECT_EQ(empty, 2u);
+  EXPECT_EQ(PackDocuments(WithNewline(0), {}, empty), std::vector<Row>());
+  EXPECT_EQ(empty, 0u);
+}
+
 }  // namespace
 }  // namespace pipeline

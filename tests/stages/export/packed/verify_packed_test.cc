@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "formats/megatron_index.h"
+#include "stages/export/packed/megatron_shard.h"
 #include "stages/export/packed/packed.h"
 #include "stages/export/packed/packed_export.h"
 #include "stages/export/packed/packed_info.h"
+#include "tests/formats/megatron_file.h"
 #include "tests/stages/export/packed/after_first.h"
 #include "tests/stages/export/packed/packed_artifact.h"
 #include "tests/stages/verify/found.h"
@@ -236,9 +237,17 @@ TEST(VerifyPackedTest, AMegatronIndexOfOtherRowsIsFound) {
   const Manifest manifest = PublishPacked(place, Json(Json::Object{{"encoding", "mmap"}}));
   const std::string shard = PackedShardName("train", 0, 2, PackedEncoding::kMmap);
   const std::string name = PackedIndexName("train", 0, 2, PackedEncoding::kMmap);
-  Forge(place, manifest, name, EncodeMegatronIndex(MegatronRows(MegatronType::kUint16, 1, 5)));
-  EXPECT_TRUE(Finds(FoundIn(place), shard + ": its index " + name + " is not that of " +
-                                        std::to_string(manifest.shards[0].records) + " rows of 5 ids"));
+  const auto finds = [&](const MegatronSequences& sequences, const std::string& what) {
+    Forge(place, manifest, name, MegatronIndexOf(sequences));
+    return Finds(FoundIn(place), shard + ": its index " + name + " " + what);
+  };
+  const std::uint64_t records = manifest.shards[0].records;
+  EXPECT_TRUE(finds({MegatronType::kUint16, {5}},
+                    "has 1 sequences where the manifest says " + std::to_string(records)));
+  std::vector<std::uint32_t> lengths(records, 5);
+  EXPECT_TRUE(finds({MegatronType::kInt32, lengths}, "says that an id has 4 bytes, and each has 2"));
+  lengths[1] = 4;
+  EXPECT_TRUE(finds({MegatronType::kUint16, lengths}, "says that sequence 1 has 4 ids where each row has 5"));
 
   // What a manifest says of rows takes no memory before the index has them.
   LocalStore store(place);
@@ -248,7 +257,85 @@ TEST(VerifyPackedTest, AMegatronIndexOfOtherRowsIsFound) {
   ReadCounts counts;
   const auto check = MakePackedCheck({store, manifest, {}});
   ASSERT_TRUE(check->VerifyShard(StringFile(ReadFile(place + "/" + shard)), many, findings, counts).ok());
-  EXPECT_TRUE(Finds(findings.lines(), "is not that of 17592186044416 rows"));
+  EXPECT_TRUE(Finds(findings.lines(), "sequences where the manifest says 17592186044416"));
+}
+
+/// A document is eos-terminated ids in train-00000-of-00002.bin, as uint16.
+class VerifyDocumentsTest : public testing::Test {
+ protected:
+  VerifyDocumentsTest()
+      : manifest_(PublishPacked(place_, Json(Json::Object{{"encoding", "mmap"}, {"packing", "documents"}}))) {
+  }
+
+  /// Shows the check these documents, with a fitting index unless `lengths` has another.
+  std::vector<std::string> With(const std::vector<std::vector<std::uint32_t>>& documents,
+                                std::vector<std::uint32_t> lengths = {}) {
+    std::string ids;
+    for (const std::vector<std::uint32_t>& document : documents) AppendRawIds(ids, document, 2);
+    if (lengths.empty())
+      for (const auto& document : documents) lengths.push_back(static_cast<std::uint32_t>(document.size()));
+    const std::string index = MegatronIndexOf({MegatronType::kUint16, lengths});
+    const StringFile shard_file(ids), index_file(index);
+    PackedInfo info = *ParsePackedInfo(ReadFile(place_ + "/packed.json"));
+    const PackedTotals said = {documents.size(), ids.size() / 2, 0, 0, 0};
+    Findings findings("shard", "-");
+    std::uint64_t read = 0;
+    const Status checked = CheckMegatronDocuments({shard_file, index_file, "index", documents.size(), {}},
+                                                  info, &said, findings, read);
+    EXPECT_TRUE(checked.ok()) << checked.message();
+    return findings.lines();
+  }
+
+  const TempDir dir_;
+  const std::string place_ = dir_ / "out";
+  const Manifest manifest_;
+};
+
+TEST_F(VerifyDocumentsTest, EachFaultOfADocumentIsFound) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(With({{5, 2}, {5, 4, 5, 2}}), Lines());
+  EXPECT_EQ(With({{5, 2}, {5, 512, 2}}),
+            Lines{"record 1 at byte 4: id 1 is 512 where the tokenizer has 512 pieces; -"});
+  EXPECT_EQ(With({{5, 2, 5, 2}, {5, 2}}),
+            Lines{"record 0 at byte 0: id 1 is eos, and the document goes on; -"});
+  EXPECT_EQ(With({{5, 2}, {5, 5}}), Lines{"record 1 at byte 4: its last id is 5, not eos; -"});
+  EXPECT_EQ(With({{5, 2}, {2}}), Lines{"record 1 at byte 4: has no id of text; -"});
+  EXPECT_EQ(With({{5, 2}, {}}), Lines{"record 1 at byte 4: has no id of text; -"});
+}
+
+TEST_F(VerifyDocumentsTest, AnIndexOfOtherDocumentsIsFound) {
+  const auto few = With({{5, 2}, {5, 6, 2}}, {2, 2});
+  EXPECT_TRUE(Finds(few, "record 1 at byte 4: its last id is 6, not eos"));
+  EXPECT_TRUE(Finds(few, "has 10 bytes where its index has ids of 8 bytes"));
+  EXPECT_TRUE(Finds(few, "its index counts 4 tokens where packed.json says 5"));
+  EXPECT_TRUE(Finds(With({{5, 2}, {5, 6, 2}}, {2, 2'000'000'000}),
+                    "has 10 bytes where its index has ids of 4000000004"))
+      << "no memory is taken for ids that are not there";
+  EXPECT_TRUE(
+      Finds(With({{5, 2}, {5, 6, 2}}, {5}), "its index index has 1 sequences where the manifest says 2"));
+}
+
+TEST_F(VerifyDocumentsTest, ADocumentOfManyIdsIsReadInParts) {
+  std::vector<std::uint32_t> longest(200'000, 5);
+  longest.push_back(2);
+  EXPECT_EQ(With({longest, {5, 2}, longest}), std::vector<std::string>());
+  longest[140'000] = longest[140'001] = longest[10] = 2;
+  EXPECT_EQ(With({{5, 2}, longest, {7, 7}}),
+            (std::vector<std::string>{"record 1 at byte 4: id 10 is eos, and the document goes on; -",
+                                      "record 2 at byte 400006: its last id is 7, not eos; -"}))
+      << "one finding for each document";
+}
+
+TEST_F(VerifyDocumentsTest, KeysAndTotalsThatContradictTheManifestAreFound) {
+  const std::string name(kPackedInfoFile);
+  PackedInfo info = *ParsePackedInfo(ReadFile(place_ + "/" + name));
+  ++info.splits[0].shards[0].totals.rows;
+  Forge(place_, manifest_, name, PackedInfoJson(info));
+  EXPECT_TRUE(Finds(FoundIn(place_), " documents where the manifest says "));
+  info.packing = Packing::kStream;
+  info.seq_len = 4;
+  Forge(place_, manifest_, name, PackedInfoJson(info));
+  EXPECT_TRUE(Finds(FoundIn(place_), name + ": packing is \"stream\" where the manifest says \"documents\""));
 }
 
 TEST(VerifyPackedTest, KeysThatContradictTheManifestAreFound) {
@@ -257,7 +344,7 @@ TEST(VerifyPackedTest, KeysThatContradictTheManifestAreFound) {
   const Manifest manifest = PublishPacked(place);
   const std::string name(kPackedInfoFile);
   PackedInfo info = *ParsePackedInfo(ReadFile(place + "/" + name));
-  info.best_fit = true;
+  info.packing = Packing::kBestFit;
   Forge(place, manifest, name, PackedInfoJson(info));
   EXPECT_TRUE(Finds(FoundIn(place), name + ": packing is \"best_fit\" where the manifest says \"stream\""));
 }

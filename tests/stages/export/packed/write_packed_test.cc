@@ -141,7 +141,7 @@ TEST(WritePackedTest, BestFitKeepsEveryTargetAndSaysHowMuchFillsRows) {
   const PackedCorpus corpus = RandomPackedCorpus(3, 20);
   const Json config = With(With(Config(100), "packing", "best_fit"), "segments", true);
   const auto published = Publish(config, PipeTokenizer(kModel), corpus);
-  EXPECT_TRUE(published->info.best_fit);
+  EXPECT_EQ(published->info.packing, Packing::kBestFit);
   for (const PackedSplit& split : published->info.splits) {
     std::vector<std::uint32_t> targets,
         wanted = Targets(corpus, split.name == "train" ? 0 : 1, PipeTokenizer(kModel));
@@ -386,6 +386,163 @@ TEST(WritePackedTest, ASplitWithoutRowsIsOneEmptyShard) {
       EXPECT_EQ(RowsOf(*other, other->info.splits[0].shards[0]).size(), 0u) << encoding;
     }
   }
+}
+
+Json AsDocuments(Json config) {
+  config.Remove("seq_len");
+  config["packing"] = "documents";
+  config["encoding"] = "mmap";
+  return config;
+}
+
+/// The documents of a split with their eos, in the order of the corpus.
+std::vector<std::vector<std::uint32_t>> DocumentsOf(const PackedCorpus& corpus, std::uint8_t split,
+                                                    const TokenizerFacts& facts, std::uint64_t& empty) {
+  std::vector<std::vector<std::uint32_t>> documents;
+  for (const auto& [id, lines] : corpus)
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+      if (lines[at].split != split) continue;
+      const bool first = at == 0 || lines[at - 1].document != lines[at].document;
+      if (first)
+        documents.emplace_back();
+      else if (facts.newline_id >= 0)
+        documents.back().push_back(static_cast<std::uint32_t>(facts.newline_id));
+      documents.back().insert(documents.back().end(), lines[at].ids.begin(), lines[at].ids.end());
+    }
+  const auto newline = static_cast<std::uint32_t>(facts.newline_id);
+  empty += std::erase_if(documents, [newline](const std::vector<std::uint32_t>& ids) {
+    return std::count(ids.begin(), ids.end(), newline) == static_cast<std::ptrdiff_t>(ids.size());
+  });
+  for (auto& document : documents) document.push_back(static_cast<std::uint32_t>(facts.eos_id));
+  return documents;
+}
+
+/// The documents of a shard, as its index divides them.
+std::vector<std::vector<std::uint32_t>> DocumentsIn(Published& published, const PackedShard& shard) {
+  const auto index = MegatronSequencesIn(published.out[shard.index]);
+  EXPECT_TRUE(index.ok()) << index.status().message();
+  EXPECT_EQ(index->type, MegatronType::kUint16);
+  std::vector<std::uint32_t> ids;
+  EXPECT_TRUE(ParseRawIds(published.out[shard.object], 2, ids).ok());
+  std::vector<std::vector<std::uint32_t>> documents;
+  auto at = ids.begin();
+  for (const std::uint32_t length : index->lengths) {
+    documents.emplace_back(at, at + length);
+    at += length;
+  }
+  EXPECT_EQ(at, ids.end());
+  return documents;
+}
+
+TEST(WriteDocumentsTest, ADocumentIsItsIdsAndEos) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 60);
+  TokenizerFacts without_newline = PipeTokenizer(kModel);
+  without_newline.newline_id = -1;
+  for (const TokenizerFacts& facts : {PipeTokenizer(kModel), without_newline})
+    for (const Json& base : {Config(13), Unshuffled(13)}) {
+      const auto published = Publish(AsDocuments(base), facts, corpus);
+      std::uint64_t empty = 0;
+      for (const PackedSplit& split : published->info.splits) {
+        std::vector<std::vector<std::uint32_t>> found,
+            wanted = DocumentsOf(corpus, split.name == "train" ? 0 : 1, facts, empty);
+        std::uint64_t tokens = 0;
+        for (const PackedShard& shard : split.shards)
+          for (std::vector<std::uint32_t>& document : DocumentsIn(*published, shard)) {
+            tokens += document.size();
+            found.push_back(std::move(document));
+          }
+        EXPECT_EQ(split.totals().rows, wanted.size());
+        EXPECT_EQ(split.totals().tokens, tokens);
+        if (base == Config(13)) {
+          EXPECT_NE(found, wanted) << "shuffled";
+          std::sort(found.begin(), found.end());
+          std::sort(wanted.begin(), wanted.end());
+        }
+        EXPECT_EQ(found, wanted);
+      }
+      EXPECT_GT(empty, 0u);
+      const auto stage = MakeWritePacked(AsDocuments(base), ToJson(facts), kModel, {"train", "validation"});
+      MapStore artifact;
+      std::uint64_t counted = 0;
+      for (const PartitionOutput& output : WritePackedPieces(**stage, artifact, corpus, 16)) {
+        const auto reason = output.committed.reasons.find("empty_documents");
+        counted += reason == output.committed.reasons.end() ? 0 : reason->second;
+      }
+      EXPECT_EQ(counted, empty);
+    }
+}
+
+TEST(WriteDocumentsTest, TheTextOfAllIsCountedExceptThatOfEmptyOnes) {
+  const PackedCorpus corpus = RandomPackedCorpus(2, 60);
+  const auto published = Publish(AsDocuments(Unshuffled(13)), PipeTokenizer(kModel), corpus);
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> documents;  // bytes of text, lines
+  for (const auto& [id, lines] : corpus)
+    for (const PackedLine& line : lines) {
+      documents[line.document].first += line.text.size();
+      ++documents[line.document].second;
+    }
+  std::uint64_t bytes = 0, chars = 0;
+  for (const auto& [document, counts] : documents)
+    if (counts.first > 0) bytes += counts.first + counts.second, chars += counts.first / 3 + counts.second;
+  PackedTotals totals;
+  for (const PackedSplit& split : published->info.splits) totals += split.totals();
+  EXPECT_EQ(totals.bytes, bytes);
+  EXPECT_EQ(totals.chars, chars);
+}
+
+TEST(WriteDocumentsTest, SameBytesForAnyBatchAndMemory) {
+  const PackedCorpus corpus = RandomPackedCorpus(3, 20);
+  for (const auto& [base, digest] : {std::pair(Config(13), "8b595ed70a6cc517caacf52434959f5a"),
+                                     std::pair(Unshuffled(13), "94b7b4cf254dc59711e145c732101832")}) {
+    const auto wanted = Publish(AsDocuments(base), PipeTokenizer(kModel), corpus, 1);
+    for (const std::size_t batch_lines : {2u, 7u, 1000u})
+      EXPECT_EQ(Publish(AsDocuments(base), PipeTokenizer(kModel), corpus, batch_lines, 1000)->out.objects(),
+                wanted->out.objects());
+    EXPECT_EQ(DigestOfAll(*wanted), digest) << "other bytes: raise the version of write_packed";
+  }
+}
+
+TEST(WriteDocumentsTest, KeysAboutRowsAreRefused) {
+  Schema schema;
+  const auto refused = [&](const Json& config) {
+    return std::string(WritePackedType().check(config, schema).message());
+  };
+  const Json good = AsDocuments(Unshuffled(13));
+  EXPECT_EQ(refused(good), "");
+  for (const auto& [key, value] : std::vector<std::pair<std::string, Json>>{{"seq_len", 4},
+                                                                            {"segments", true},
+                                                                            {"answers_after", "<answer>"},
+                                                                            {"labels", Json::Array{"a", "b"}},
+                                                                            {"labels_file", "x"},
+                                                                            {"on_unknown_label", "fail"},
+                                                                            {"equal", true},
+                                                                            {"eval_batch", 2}})
+    EXPECT_EQ(refused(With(good, key, value)),
+              key +
+                  ": is about rows, and `packing: documents` makes none; leave it out, or make rows with "
+                  "`packing: stream` or `best_fit`");
+  EXPECT_EQ(refused(With(good, "segments", false)), "");
+  for (const std::string encoding : {"example", "raw16", "raw32", "array_record"})
+    EXPECT_EQ(refused(With(good, "encoding", encoding)),
+              "packing: documents are the sequences of a Megatron data set; write `encoding: mmap`, or make "
+              "rows with `packing: stream`");
+  Json rows = Unshuffled(13);
+  rows.Remove("seq_len");
+  EXPECT_EQ(refused(rows),
+            "seq_len: is missing, and rows need a length; write `seq_len: 1024`, for example, or documents "
+            "with `packing: documents` and `encoding: mmap`");
+}
+
+TEST(WriteDocumentsTest, ASplitOfEmptyDocumentsIsRefused) {
+  const PackedCorpus corpus = {{{0, 0}, {{"", {}, {}, 0, 0}, {"a", {9}, {1}, 1, 1}}}};
+  const auto stage = MakeWritePacked(AsDocuments(Unshuffled(13)), ToJson(PipeTokenizer(kModel)), kModel,
+                                     {"train", "validation"});
+  MapStore artifact, out;
+  const auto plan = (*stage)->Plan(artifact, WritePackedPieces(**stage, artifact, corpus, 16));
+  const auto shards = WriteAll(**plan, out, kMemory);
+  ASSERT_TRUE(shards.ok()) << shards.status().message();
+  EXPECT_EQ((*plan)->Describe(*shards).status().message(),
+            "split 'train' has no document with an id of text; give it a larger share, or leave it out");
 }
 
 TEST(WritePackedTest, TheTokenizerGoesWithItsIds) {

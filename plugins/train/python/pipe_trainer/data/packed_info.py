@@ -13,6 +13,7 @@ NEWEST = 3
 WITH_WEIGHTS = 3  # the version of rows that have loss weights, and of no others
 ID_BYTES = {"example": 0, "raw16": 2, "raw32": 4}  # of the encodings that this trainer reads
 MANIFEST, PACKED = "MANIFEST.json", "packed.json"
+DOCUMENTS = "documents"  # a packing without rows
 REMEDY = "; run `pipe verify` on it, and the pipeline again"
 
 
@@ -102,7 +103,7 @@ def _listed(manifest, path):
     for kind in ("shards", "sidecars"):
         for number, entry in enumerate(manifest.get(kind, list)):
             members = _Members(entry, f"{path}: {kind}[{number}]")
-            listed[members.file("object")] = members
+            listed[members.get("object", str)] = members
     if PACKED not in listed:
         raise DataError(f"{path}: it does not name {PACKED}; did write_packed make this?")
     return listed
@@ -164,6 +165,9 @@ def read_packed_info(directory, in_blocks=None):
     if f"{crc32c(packed):08x}" != listed[PACKED].get("crc32c", str):
         raise DataError(f"{path}: its CRC is not that of its {MANIFEST}{REMEDY}")
     info = _Members(value, str(path))
+    if value.get("packing") == DOCUMENTS:
+        raise DataError(f"{path}: whole documents, which this trainer does not read; give write_packed "
+                        f"`packing: stream` or `best_fit`, and `encoding:` {', '.join(ID_BYTES)}")
     if info.whole("pipe_packed") > NEWEST:
         raise DataError(f"{path}: its version is newer than {NEWEST}; take a newer pipe")
     weights = _has_weights(info, value, path)
