@@ -90,6 +90,8 @@ TRAIN_INCLUDES = {
 TRAINER = "plugins/train/python/pipe_trainer/"
 TRAINER_ROOMS = "plugins/train/python/rooms.txt"
 TRAINER_LIBRARIES = frozenset(("jax", "jaxlib", "numpy", "optax", "orbax", "xxhash"))
+# A file of an export runs where its user is, and is no module of the trainer.
+LIBRARIES_ELSEWHERE = {TRAINER + "export/torch_model.py": "torch"}
 MAX_PYTHON_WIDTH = 120
 
 EMPTY_NAMES = frozenset("util utils common helper helpers misc manager managers".split())
@@ -293,7 +295,7 @@ def check_libraries(name, tree):
             top = module.split(".")[0]
             if top == "pipe_trainer":
                 yield name, node.lineno, "imports pipe_trainer by its name; a module imports others from where it is"
-            elif top not in TRAINER_LIBRARIES and top not in sys.stdlib_module_names:
+            elif top not in (*TRAINER_LIBRARIES, LIBRARIES_ELSEWHERE.get(name)) and top not in sys.stdlib_module_names:
                 yield name, node.lineno, f"imports {top}, which is not in the lock of the trainer"
 
 

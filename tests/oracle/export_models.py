@@ -21,11 +21,12 @@ import numpy as np  # noqa: E402
 from pipe_trainer import config  # noqa: E402
 from pipe_trainer.data import labels, number_labels  # noqa: E402
 from pipe_trainer.export import export, initial  # noqa: E402
-from pipe_trainer.model import families, lora, model  # noqa: E402
+from pipe_trainer.model import families, lora, model, t5  # noqa: E402
 from pipe_trainer.objectives import registry  # noqa: E402
 
 LENGTH = 32
 SHAPE = {"layers": 2, "d": 48, "heads": 4, "ff": 80, "seq_len": LENGTH}
+LONG = 300  # positions, for the buckets of distances
 READ = [2, 7, 260, 299, 5, 31, 8, 100, 4, 77, 12, 45, 46, 47, 50, 51, 200, 201, 202, 203, 204]
 LABELS = labels.parse([{"name": "bad", "ids": [5]}, {"name": "so", "ids": [6]}, {"name": "good", "ids": [7]}])
 NUMBERS = number_labels.Numbers(mean=3.5, deviation=0.7)
@@ -40,6 +41,12 @@ MODELS = {
     "t5-tied": ({"family": "t5", "norm_eps": 1e-6}, {"name": "prefix"}),
 }
 MODELS |= {f"{name}-lora": MODELS[name] for name in ("llama", "bert", "t5")}  # our logits before adapters are merged
+SOME = {"family": "t5", "norm_eps": 1e-6, "experts": 4, "expert_every": 2}
+EXPERTS = {
+    "experts": ({**SOME, "tied": False, "head_dim": 16}, {"name": "spans"}),
+    "experts-tied": ({**SOME, "expert_every": 1, "expert_top": 3}, {"name": "prefix"}),
+    "experts-narrow": ({**SOME, "expert_every": 1, "expert_eval_capacity": 0.7}, {"name": "prefix"}),
+}
 
 
 def parameters(shapes, seed=0):
@@ -56,7 +63,23 @@ def adapted(params, shape):
     return lora.attached(wanted, params, parameters(adapters, seed=1))
 
 
+def padded_rows():
+    """Ids that are read and that a decoder has, [2, T] and [2, D], and where they are none: the second row is shorter."""
+    read, given = (np.array([ids, ids[::-1]]) for ids in (READ, GIVEN))
+    return read, given, *(np.array([[True] * len(ids), [True] * left + [False] * (len(ids) - left)])
+                          for ids, left in ((READ, 9), (GIVEN, 3)))
+
+
+def mixed_logits(params, shape):
+    read, given, read_there, given_there = padded_rows()
+    hidden = model.forward(params, shape, jnp.asarray(read), layout=(jnp.where(read_there, 0, -1), None),
+                           given=(jnp.asarray(given), jnp.where(given_there, 0, -2)))
+    return np.asarray(model.logits(params, shape, hidden))[..., :shape.vocab]
+
+
 def logits(params, shape):
+    if shape.experts:
+        return mixed_logits(params, shape)
     ids, more = jnp.asarray([READ]), {}
     if shape.family == "t5":
         more = {"layout": (jnp.zeros_like(ids), None),
@@ -68,7 +91,7 @@ def logits(params, shape):
 
 
 def main(directory):
-    for name, (shape, objective) in MODELS.items():
+    for name, (shape, objective) in {**MODELS, **EXPERTS}.items():
         whole, vocab = registry.of(config.Config(objective=config.ObjectiveKeys(**objective))).completed(
             tiny_tokenizer.VOCAB, LABELS)
         shape = config.Model(**SHAPE, **shape, vocab=vocab, classes=whole.model.classes).complete()
@@ -81,6 +104,7 @@ def main(directory):
         found = logits(params, shape)  # those of a number are in standard units
         np.save(directory / f"{name}.npy", found * NUMBERS.deviation + NUMBERS.mean if shape.classes == 1 else found)
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
+    np.savez(directory / "experts.npz", *padded_rows(), *(t5.buckets(LONG, both) for both in (True, False)))
 
 
 def read(directory):

@@ -1,11 +1,17 @@
 """Exports of each family, loaded by transformers, and models of transformers, read by our trainer: the logits are the
-same. The tokenizer of an export knows the ids beside the text.
+same. So are those of a model with experts, by the loader for torch in its export. The tokenizer of an export knows the
+ids beside the text.
 
 export_models_test.py TRAINER: TRAINER is the trainer's environment; this runs in .venv-oracle-hf.
 """
 
+import contextlib
+import functools
+import importlib.util
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +25,7 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "plugins/train/python/experts.md"
 TRAINER = sys.argv.pop(1)
 KINDS = {"llama": "AutoModelForCausalLM", "llama-untied": "AutoModelForCausalLM", "bert": "AutoModelForMaskedLM",
          "bert-labels": "AutoModelForSequenceClassification", "bert-number": "AutoModelForSequenceClassification",
@@ -76,13 +83,18 @@ class Imports(unittest.TestCase):
                     self.assertLess(np.abs(found - theirs).max(), 1e-4)
 
 
+@functools.lru_cache
+def written():
+    """Returns (the directory of all exports, the ids of our logits)."""
+    place = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(place.cleanup)
+    return Path(place.name), ours(Path(place.name))
+
+
 class Exports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.place.cleanup)
-        cls.at = Path(cls.place.name)
-        cls.ids = ours(cls.at)
+        cls.at, cls.ids = written()
 
     def test_the_logits_are_ours(self):
         for name, kind in KINDS.items():
@@ -114,6 +126,78 @@ class Exports(unittest.TestCase):
         told = transformers.AutoConfig.from_pretrained(self.at / "t5")
         self.assertEqual((told.decoder_start_token_id, told.eos_token_id, told.pad_token_id), (0, 2, 0))
         self.assertTrue(told.is_encoder_decoder and told.is_gated_act)
+
+
+def loader_of(place):
+    """The module `torch_model` of an export."""
+    spec = importlib.util.spec_from_file_location("torch_model", place / "torch_model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class WithExperts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.at, _ = written()
+        with np.load(cls.at / "experts.npz") as kept:
+            cls.given = [torch.tensor(kept[f"arr_{number}"]) for number in range(6)]
+
+    def logits(self, model):
+        with torch.no_grad():
+            return model(*self.given[:4]).numpy()
+
+    def test_the_logits_are_ours_where_choices_find_no_room_and_beside_padding(self):
+        for name in ("experts", "experts-tied", "experts-narrow"):
+            with self.subTest(name):
+                model, found = loader_of(self.at / name).load(self.at / name), np.load(self.at / f"{name}.npy")
+                there = self.given[3].numpy()
+                self.assertGreater(np.abs(found).max(), 0.5)
+                theirs = self.logits(model)
+                self.assertEqual((theirs.shape, theirs.dtype), (found.shape, np.float32))
+                self.assertLess(np.abs(found - theirs)[there].max(), 1e-4)
+                model.config["expert_eval_capacity"] = 99.0
+                differs = np.abs(self.logits(model) - theirs)[there].max(axis=-1) > 1e-3
+                self.assertGreater(differs.sum(), 2, "some choices found no room")
+
+    def test_distances_beyond_these_rows_have_our_buckets(self):
+        model = loader_of(self.at / "experts").load(self.at / "experts")
+        for both, wanted in zip((True, False), self.given[4:]):
+            torch.testing.assert_close(model.buckets(len(wanted), both), wanted, check_dtype=False)
+
+    def test_gradients_reach_every_parameter(self):
+        model = loader_of(self.at / "experts-tied").load(self.at / "experts-tied")
+        model(*self.given[:4]).square().mean().backward()
+        self.assertEqual([name for name, one in model.named_parameters() if one.grad is None or not one.grad.any()], [])
+
+    def test_the_commands_of_the_page_write_ids(self):
+        shown = re.search(r"(?:^    .*\n)*^    .*torch_model.*\n(?:^    .*\n)*", PAGE.read_text(encoding="utf-8"), re.M)[0]
+        done = subprocess.run([sys.executable, "-c", "".join(line[4:] + "\n" for line in shown.splitlines())],
+                              cwd=self.at / "experts", capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ids = json.loads(done.stdout)
+        self.assertTrue(0 < len(ids) <= 64 and all(0 <= one < 400 for one in ids), done.stdout)
+        # Each id is the likeliest behind those before it, in a row of the length of the training.
+        model = loader_of(self.at / "experts").load(self.at / "experts")
+        (read,) = json.loads(re.search(r"write\((\[\[.*?\]\])", shown)[1])
+        (ids,) = model.write([read], most=20)
+        rows, there = torch.zeros(2, 1, 32, dtype=torch.long), torch.zeros(2, 1, 32, dtype=torch.bool)
+        for row, mask, text in zip(rows, there, (read, [0, *ids])):
+            row[0, :len(text)], mask[0, :len(text)] = torch.tensor(text), True
+        with torch.no_grad():
+            made = model(rows[0], rows[1], there[0], there[1])[0].argmax(-1).tolist()
+        self.assertEqual(ids, made[:len(ids)])
+
+    def test_other_models_are_refused_by_both_loaders(self):
+        for kind in ("AutoModelForSeq2SeqLM", "T5ForConditionalGeneration"):
+            with self.assertRaisesRegex((ValueError, KeyError), "pipe_t5_experts|experts-gated-gelu"), \
+                    contextlib.redirect_stderr(io.StringIO()):
+                getattr(transformers, kind).from_pretrained(self.at / "experts")
+        with self.assertRaisesRegex(ValueError, "^.*t5: a model of the type t5, and not pipe_t5_experts$"):
+            loader_of(self.at / "experts").load(self.at / "t5")
+
+    def test_a_dense_model_has_no_loader(self):
+        self.assertFalse((self.at / "t5/torch_model.py").exists())
 
 
 if __name__ == "__main__":

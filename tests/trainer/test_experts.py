@@ -1,7 +1,6 @@
 """A mixture of experts: its routing against a plain version, its losses and gradients, and the mistakes in its shapes."""
 
 import dataclasses
-import json
 import tempfile
 import types
 import unittest
@@ -264,17 +263,6 @@ class Mistakes(unittest.TestCase):
         mesh = types.SimpleNamespace(shape={"data": 1, "fsdp": 3, "tensor": 1})
         whole = dataclasses.replace(candidates_config("kc-moe"), batch=config.BatchSize(rows=3))
         self.assertEqual(list(sharding.mistakes(whole, mesh)), ["config.mesh.fsdp: 3 does not divide model.experts 16"])
-
-    def test_it_has_no_form_in_transformers(self):
-        with tempfile.TemporaryDirectory() as place, self.assertRaises(export.NotExportable) as caught:
-            export.write({}, SHAPE, {}, {}, Path(place) / "export")
-        self.assertIn("family t5 with experts has no counterpart", str(caught.exception))
-
-    def test_a_run_with_experts_is_no_model_to_begin_with(self):
-        with tempfile.TemporaryDirectory() as place, self.assertRaises(exits.Ended) as caught:
-            (Path(place) / "config.json").write_text(json.dumps(dataclasses.asdict(config.Config(model=SHAPE))))
-            initial.Initial(place)
-        self.assertIn("its run trained a model with experts", str(caught.exception))
 
     def test_a_model_to_begin_with_has_none(self):
         with tempfile.TemporaryDirectory() as place:

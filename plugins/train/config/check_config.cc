@@ -106,8 +106,10 @@ class ConfigCheck {
         Complain(name, StrCat("there is no such key", Near(name, MembersOf(sections_))));
     for (const auto& [name, keys] : sections_.AsObject()) ReadSection(name, keys);
     CheckShape(values_[kModel]);
-    CheckExperts(values_[kModel]);
-    if (!has_init_) CheckObjective();
+    if (!has_init_) {  // else the model to begin with decides them, which is not known yet
+      CheckExperts(values_[kModel]);
+      CheckObjective();
+    }
     if (mistakes_.empty()) return {};
     return Status(Code::kInvalidArgument, mistakes_);
   }

@@ -55,7 +55,8 @@ Status CheckExport(const std::string& directory, const std::string& run, bool en
                    [&](std::string_view name) { return IsFile(StrCat(directory, "/", name)); }))
     return Absent(StrCat(run,
                          ": its training has ended without an export; give the stage `train` "
-                         "`export: true` and run the pipeline"));
+                         "`export: true`, or remove ",
+                         run, "/result.json if it has that, and run the pipeline"));
   for (const std::string_view name : kNeeded)
     if (!IsFile(StrCat(directory, "/", name)))
       return Absent(StrCat(run, "/", name, ": is missing; ", ExportAgain(run)));

@@ -301,7 +301,8 @@ def absences(sandbox, first, pipe, environment):
     (export / "tokenizer.model").unlink()
     says(f"{copy}/export/tokenizer.model: is missing; remove {result} and run the pipeline: it is exported again")
     shutil.rmtree(export)
-    says(f"{copy}: its training has ended without an export; give the stage `train` `export: true`")
+    says(f"{copy}: its training has ended without an export; give the stage `train` `export: true`",
+         f"or remove {result} if it has that, and run the pipeline")
     result.unlink()
     says(f"{copy}: its training has not ended; `pipe run FILE` goes on with it")
     shutil.rmtree(copy)

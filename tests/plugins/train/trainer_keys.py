@@ -106,11 +106,18 @@ CASES = [
     ({"guard": {"window": 4}}, "config.guard.window: wants at least 8"),
 ]
 
+# The same with a model to begin with, which decides about experts and is not known yet.
+BEGINNING = [
+    ({"model": {"expert_top": 3}}, None),
+    ({"preset": "tiny-spans", "model": {"experts": 4, "expert_capacity": 2.0}}, None),
+    ({"preset": "tiny-spans", "model": {"expert_capacity": 0.0}}, "config.model.expert_capacity: wants more than 0"),
+]
 
-def said_by_trainer(config):
+
+def said_by_trainer(config, inputs):
     """Returns what the trainer says about a job with this config."""
     whole = {"pipe_job": 1, "run_dir": "/run", "config": config, "tokenizer": {},
-             "data": {"dir": "/data", "train": "train", "validation": "validation"}}
+             "data": {"dir": "/data", "train": "train", "validation": "validation"}, **inputs}
     try:
         job.parse(whole)
     except job.BadJob as bad:
@@ -118,7 +125,7 @@ def said_by_trainer(config):
     return ""
 
 
-def said_by_pipe(pipe, config, root):
+def said_by_pipe(pipe, config, inputs, root):
     """Returns what `pipe validate` says where no environment exists."""
     (root / "text.txt").write_text("a\n")
     file = {"pipe": 1, "name": "mine", "stages": {
@@ -128,7 +135,7 @@ def said_by_pipe(pipe, config, root):
         "tokenizer": {"type": "train_tokenizer", "input": "docs"},
         "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
         "packed": {"type": "write_packed", "input": "tokens", "seq_len": 128, "out": "out/packed"},
-        "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
+        "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer", **inputs},
                   "config": config, "steps": 2, "out": "out"}}}
     (root / "mine.yaml").write_text(json.dumps(file))
     run = subprocess.run([pipe, "validate", "mine.yaml"], cwd=root, capture_output=True, text=True)
@@ -146,11 +153,13 @@ def main(argument):
         return
     assert text == wanted, f"{TABLE}: is not the trainer's table; run {Path(__file__).name} --write"
     with tempfile.TemporaryDirectory() as place:
-        for config, mistake in CASES:
-            trainer, pipe = said_by_trainer(config), said_by_pipe(argument, config, Path(place))
+        (Path(place) / "model.safetensors").touch()
+        begins = {"init_from": "model.safetensors"}
+        for config, mistake, inputs in [(*one, {}) for one in CASES] + [(*one, begins) for one in BEGINNING]:
+            trainer, pipe = said_by_trainer(config, inputs), said_by_pipe(argument, config, inputs, Path(place))
             for name, said in (("the trainer", trainer), ("pipe", pipe)):
                 assert (mistake in said) if mistake else not said, f"{config}: {name} says {said!r}, not {mistake!r}"
-    print(f"{len(CASES)} configurations have the same mistakes")
+    print(f"{len(CASES) + len(BEGINNING)} configurations have the same mistakes")
 
 
 main(sys.argv[1])

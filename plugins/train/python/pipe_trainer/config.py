@@ -99,11 +99,16 @@ class Model:
 
     @property
     def exports(self):
-        """The programs that read an export."""
-        return () if self.experts else FAMILIES[self.family].exports
+        """The programs that read an export. That of a model with experts has its own loader for torch."""
+        return ("torch",) if self.experts else FAMILIES[self.family].exports
 
     def disagreements(self):
         """Yields the combinations of fields that are not allowed though each field is. The model is complete."""
+        yield from self.disagreements_of_sizes()
+        yield from self._disagreements_of_experts()
+
+    def disagreements_of_sizes(self):
+        """Those that hold whatever model a training begins with."""
         if self.heads % self.kv_heads:
             yield f"config.model.kv_heads: {self.kv_heads} does not divide heads {self.heads}"
         if self.d % self.heads and self.head_dim == self.d // self.heads:
@@ -116,7 +121,6 @@ class Model:
             yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
         if self.family == "lm1b" and (self.kv_heads != self.heads or self.tied or self.d % 2):
             yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
-        yield from self._disagreements_of_experts()
 
     def _disagreements_of_experts(self):
         if self.experts and not FAMILIES[self.family].experts:
@@ -136,10 +140,11 @@ class Model:
 # The fields of Model that decide how it is computed, and do not change it.
 FREE = ("attention", "compute", "gradients", "remat", "unroll", "loss_chunk")
 # The fields that a training decides: these, those of the rows and the tokenizer, those that are read with experts
-# alone. The model that a training begins with decides all others.
+# alone. The model that a training begins with decides all others, and SHAPE_OF_EXPERTS if it has experts.
 OF_TRAINING = (*FREE, "seq_len", "eos", "classes", "init_std", "expert_every", "expert_top", "expert_capacity",
                "expert_eval_capacity")
 SHAPE = tuple(part.name for part in fields(Model) if part.name not in OF_TRAINING)
+SHAPE_OF_EXPERTS = ("expert_every", "expert_top")
 
 
 @dataclass(frozen=True)

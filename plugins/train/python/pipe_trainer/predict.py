@@ -71,6 +71,8 @@ class Labelling:
             raise Ended(BAD_DATA, f"{run.place}: a text has no room beside a label in {run.model.seq_len} ids")
         self.cut = Cut(self._room, "the end")
         self._predicted = jax.jit(partial(self._objective.predicted, labels=run.labels))
+        # The room that experts have for a text depends on the positions of its row: not on the texts beside it.
+        self._least = run.model.seq_len if run.model.experts else LEAST
 
     def __call__(self, lines):
         import numpy as np
@@ -79,7 +81,7 @@ class Labelling:
         texts = [ids[:self._room] for ids in whole]
         for ids, text in zip(whole, texts):
             self.cut.count(len(ids), len(text))
-        length = LEAST
+        length = self._least
         while length < max(map(len, texts)) + len(self._behind) + 1:
             length *= 2
         ids = np.full((LINES_AT_A_TIME, length), self._text.eos, np.int32)

@@ -1,5 +1,5 @@
-"""Writes a model as Hugging Face's library reads it: weights in safetensors, config, tokenizer, a card. Reads a Llama
-back."""
+"""Writes a model as Hugging Face's library reads it: weights in safetensors, config, tokenizer, a card. Reads it back.
+A model that this library does not have gets a loader for torch beside it."""
 
 import json
 import os
@@ -18,12 +18,13 @@ from .t5_form import T5
 
 WEIGHTS = "model.safetensors"
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
+LOADER = "torch_model.py"  # runs where the export is, not here
 
 FORMS = {kind: form for form in (Llama(), Bert(), T5()) for kind in form.MODEL_TYPES}  # by model_type and by family
 
 
 class NotExportable(Exception):
-    """The model has no counterpart in transformers."""
+    """No program reads an export of the model."""
 
 
 def tokenizer_files(tokenizer, pieces, seq_len, mask=None):
@@ -47,9 +48,9 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
     `tokenizer`: the one of packed.json, with `path`, the file tokenizer.model. `facts`: see model_card.text. `marks`:
     of objectives.marks_of; `start`: the first input of a decoder; `named`: labels that the model answers with; `files`:
     {file: type} of leaner weights."""
-    if "transformers" not in config.exports:
-        raise NotExportable(f"a model of family {config.family}{config.additions} has no counterpart in transformers; "
-                            f"its checkpoints stay usable")
+    if not config.exports:
+        raise NotExportable(f"a model of family {config.family} has no counterpart in transformers; its checkpoints "
+                            f"stay usable")
     form = FORMS[config.family]
     directory = Path(directory)
     part = directory.with_name(directory.name + ".part")
@@ -93,6 +94,8 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
             for row in facts.get("leaner", ())]
     card = model_card.text(config, ids, {**facts, "rules": rules, "tokenizer_json": bool(whole), "leaner": rows})
     (part / "README.md").write_text(card, encoding="utf-8")
+    if "torch" in config.exports:
+        shutil.copyfile(Path(__file__).with_name(LOADER), part / LOADER)
     replace(part, directory)
     return rows
 
@@ -119,10 +122,24 @@ def place_in(run):
 
 
 def read(directory):
-    """Reads an export. Returns (params, config, content of pipe.json)."""
+    """Reads an export. Returns (params, config, content of pipe.json). Raises ValueError if it cannot read it."""
     directory = Path(directory)
     settings, facts = (json.loads((directory / name).read_text(encoding="utf-8")) for name in ("config.json", FACTS))
-    form = FORMS[settings["model_type"]]
+    form = FORMS.get(settings.get("model_type"))
+    if form is None:
+        raise ValueError(f"{directory}/config.json: a model of the type {settings.get('model_type')}; this trainer "
+                         f"reads {', '.join(FORMS)}")
     tensors = safetensors.read(directory / WEIGHTS)
-    config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
-    return form.parameters_of(tensors, config), config, facts
+    try:
+        config = changed(form.shape_of(settings), eos=facts["tokenizer"]["eos_id"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{directory}/config.json: {absent(error)}; export the model again") from None
+    try:
+        return form.parameters_of(tensors, config), config, facts
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{directory}/{WEIGHTS}: does not fit its config.json: {absent(error)}; export the model "
+                         f"again") from None
+
+
+def absent(error):
+    return f"there is no {error}" if isinstance(error, KeyError) else error

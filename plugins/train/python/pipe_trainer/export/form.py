@@ -11,13 +11,14 @@ from ..model.matrices import TABLES, inputs
 FILLED = ("embed", "head", "ids_bias", "labels", "labels_bias")
 
 
-class Unreadable(Exception):
+class Unreadable(ValueError):
     """A model that this trainer cannot compute; the message says why."""
 
 
 class Form:
-    """The form of a family, which has `names(config)`: yields (path of a leaf, its layer or None, the name of its
-    tensor) in the order of the file."""
+    """The form of a family, which has `names(config)`: yields (path of a leaf, the index of a part of it or None, the
+    name of its tensor) in the order of the file. An index is a layer, or a group of layers and an expert. The parts of
+    a leaf come in the order of the leaf."""
     MODEL_TYPES = ()   # values of `model_type` in config.json; the first is the family
     READABLE = {}      # members of config.json that this trainer knows with these values alone
 
@@ -32,9 +33,9 @@ class Form:
     def tensors_of(self, params, config):
         """Yields (name, shape, function that gives the values) in the order of the file."""
         params = self.theirs(params, config)
-        for path, layer, name in self.names(config):
+        for path, index, name in self.names(config):
             leaf = np.asarray(leaf_of(params, path))
-            values = to_out_in(path[-1], leaf if layer is None else leaf[layer])
+            values = to_out_in(path[-1], leaf if index is None else leaf[index])
             if path[-1] in FILLED:
                 values = values[:config.classes if path[-1].startswith("labels") else config.vocab]
             yield name, values.shape, lambda values=values: np.asarray(values, np.float32)
@@ -42,18 +43,19 @@ class Form:
     def parameters_of(self, tensors, config):
         """`tensors`: those of the file, by name."""
         shapes, found = self.theirs(model.shapes(config), config), {}
-        for path, layer, name in self.names(config):
+        for path, index, name in self.names(config):
             shape = leaf_of(shapes, path).shape
-            part = from_out_in(path[-1], tensors[name], shape if layer is None else shape[1:])
+            part = from_out_in(path[-1], tensors[name], shape if index is None else shape[np.size(index):])
             found.setdefault(path, []).append(part)
-            if layer is None:
+            if index is None:
                 found[path] = part
         params = {}
         for (*way, last), leaf in found.items():
             place = params
             for key in way:
                 place = place.setdefault(key, {})
-            place[last] = np.stack(leaf) if isinstance(leaf, list) else leaf
+            whole = isinstance(leaf, list)
+            place[last] = np.stack(leaf).reshape(leaf_of(shapes, (*way, last)).shape) if whole else leaf
         return self.ours(params)
 
 

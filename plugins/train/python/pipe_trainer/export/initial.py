@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import atomic
-from ..config import SHAPE, misfit
+from ..config import SHAPE, SHAPE_OF_EXPERTS, misfit
 from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
@@ -55,11 +55,12 @@ class Initial:
             heads = registry.those(lambda one: one.head)
             raise bad(self.directory, f"its head is over labels, which {config.objective.name} does not learn; take "
                                       f"the model that it began with, or objective.name: {' or '.join(heads)}")
+        decided = (*SHAPE, *SHAPE_OF_EXPERTS) if self.shape.experts else SHAPE
         for key in given:
-            if key in SHAPE and getattr(config.model, key) != getattr(self.shape, key):
+            if key in decided and getattr(config.model, key) != getattr(self.shape, key):
                 raise BadJob([f"config.model.{key}: {getattr(config.model, key)}, and the model of init_from "
                               f"({self.directory}) has {getattr(self.shape, key)}; leave it out"])
-        return replace(config, model=replace(config.model, **{key: getattr(self.shape, key) for key in SHAPE}))
+        return replace(config, model=replace(config.model, **{key: getattr(self.shape, key) for key in decided}))
 
     def check_tokenizer(self, pieces):
         """`pieces`: those of the tokenizer of the rows, as (text, score, type)."""
@@ -152,7 +153,8 @@ def directory_of(place):
         return found
     told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
     if isinstance(told.get("model"), dict) and told["model"].get("experts"):
-        raise bad(place, "its run trained a model with experts, which has no export; begin with a model without them")
+        raise bad(place, "its run exported no model, as earlier versions did with experts; remove its result.json and "
+                         "run its pipeline, which exports the model")
     if list(place.glob("model*.safetensors")):
         raise bad(place, f"its weights are in several files; join them to {WEIGHTS} first")
     if list(place.glob("*.bin")):

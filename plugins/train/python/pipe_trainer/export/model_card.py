@@ -9,6 +9,14 @@ ARCHITECTURES = {
     "bert": "BERT: LayerNorm behind each half of a layer, learned positions, GELU",
     "t5": "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder",
 }
+# The use of an export with a loader of its own.
+BY_TORCH = """    import sentencepiece, torch_model
+    tokenizer, model = sentencepiece.SentencePieceProcessor("tokenizer.model"), torch_model.load(".")
+    ids, = model.write([[model.config["eos_token_id"], *tokenizer.encode("...")]])
+    print(tokenizer.decode([one for one in ids if one < tokenizer.vocab_size()]))
+
+`torch_model.py` needs torch alone; transformers has no such model. `pipe predict` and `pipe eval` read it, too.
+"""
 NAMES = {"majority": "the most frequent label", "mean": "the mean", "uniform": "uniform", "unigram": "unigram, add-one",
          "bigram_kn": "bigram, Kneser-Ney"}
 
@@ -23,13 +31,14 @@ def text(config, tokenizer, facts):
     makes of text)."""
     told = facts.get("config", {}).get("objective")
     learned = registry.OBJECTIVES[told["name"]] if told else registry.implied(config)
-    parts = [head(learned, facts), shape(config, tokenizer, facts), measured(learned.answering, facts),
-             leaner(learned.answering, facts), use(learned, tokenizer, facts), lineage(facts)]
+    parts = [head(learned, config, facts), shape(config, tokenizer, facts), measured(learned.answering, facts),
+             leaner(learned.answering, facts), use(learned, config, tokenizer, facts), lineage(facts)]
     return "\n".join(part for part in parts if part)
 
 
-def head(learned, facts):
-    front = f"---\nlibrary_name: transformers\npipeline_tag: {learned.task}\ntags:\n- pipe\n---\n"
+def head(learned, config, facts):
+    library = "transformers" if "transformers" in config.exports else "pytorch"
+    front = f"---\nlibrary_name: {library}\npipeline_tag: {learned.task}\ntags:\n- pipe\n---\n"
     return f"{front}# {facts.get('name', 'model')}\n\n{learned.said}, trained by `pipe` from raw text.\n"
 
 
@@ -47,7 +56,7 @@ def number(value):
 def shape(config, tokenizer, facts):
     rows = [("architecture", ARCHITECTURES[config.family] + config.additions), ("layers", config.layers),
             ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
-            ("feed-forward width", config.ff), ("sequence length", config.seq_len),
+            ("feed-forward width", config.ff), *experts(config), ("sequence length", config.seq_len),
             ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
             ("tokenizer", f"XXH3-128 {tokenizer.get('model_digest', '-')}")]
     if facts.get("init_from"):
@@ -62,6 +71,13 @@ def shape(config, tokenizer, facts):
                                                           ("tokens", "tokens seen"), ("seed", "seed"))
              if facts.get(key) is not None]
     return "## The model\n\n" + table(("", ""), rows)
+
+
+def experts(config):
+    """Returns the row about experts, if there are any."""
+    said = (f"{config.experts} in every layer that {config.expert_every} divides, {config.expert_top} for a position; "
+            f"an expert takes at most {config.expert_eval_capacity:g} / {config.experts} of the positions of a row")
+    return [("experts", said)] if config.experts else []
 
 
 def measured(answering, facts):
@@ -158,11 +174,12 @@ def form_of(facts):
     return "; then ".join(rule.said() for rule in facts.get("rules") or ())
 
 
-def use(learned, tokenizer, facts):
+def use(learned, config, tokenizer, facts):
     said = "A document begins with the end mark `</s>`, which the tokenizer settings put before a prompt."
     if tokenizer.get("newline_id", -1) >= 0:
         said += " Lines end with an id of their own."
-    return f"## Use\n\n{said}{normalised(facts)}\n\n{learned.use}"
+    shown = learned.use if "transformers" in config.exports else BY_TORCH + learned.behind_use
+    return f"## Use\n\n{said}{normalised(facts)}\n\n{shown}"
 
 
 def lineage(facts):

@@ -1,15 +1,22 @@
-"""The family `t5` as T5ForConditionalGeneration of transformers: names of its tensors, and its config."""
+"""The family `t5` as T5ForConditionalGeneration of transformers: names of its tensors, and its config. With experts it
+has a form of its own, whose other tensors keep T5's names; `torch_model` reads it."""
+
+from dataclasses import fields
 
 from .. import config as configs
-from ..model import t5
+from ..model import experts, t5
 from .form import Form, Unreadable, special_ids
 
 ATTENTION = {"wq": "q", "wk": "k", "wv": "v", "wo": "o"}
 MLP = {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}
+EXPERT = {"experts_gate": "wi_0", "experts_up": "wi_1", "experts_down": "wo"}
+# T5Config of transformers accepts neither as its own: T5 itself would leave the experts out.
+WITH_EXPERTS, MLPS = "pipe_t5_experts", "experts-gated-gelu"
+OF_EXPERTS = [part for part in fields(configs.Model) if part.name.startswith("expert")]
 
 
 class T5(Form):
-    MODEL_TYPES = ("t5",)
+    MODEL_TYPES = ("t5", WITH_EXPERTS)
     READABLE = {"relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST}
 
     def names(self, config):
@@ -29,6 +36,13 @@ class T5(Form):
                 for name, theirs in MLP.items():
                     yield (stack, name), layer, f"{at}{last}.DenseReluDense.{theirs}.weight"
                 yield (stack, "mlp_norm"), layer, f"{at}{last}.layer_norm.weight"
+            for group in range(experts.groups(config)):
+                at = f"{stack}.block.{(group + 1) * config.expert_every - 1}.experts."
+                yield (stack, "experts", "experts_norm"), group, f"{at}layer_norm.weight"
+                yield (stack, "experts", "router"), group, f"{at}router.weight"
+                for expert in range(config.experts):
+                    for name, theirs in EXPERT.items():
+                        yield (stack, "experts", name), (group, expert), f"{at}expert.{expert}.{theirs}.weight"
             final = "final_norm" if stack == "decoder" else "final_encoder_norm"
             yield (final,), None, f"{stack}.final_layer_norm.weight"
         if not config.tied:
@@ -37,15 +51,19 @@ class T5(Form):
     def settings(self, config, tokenizer, start):
         """Returns config.json. `start`: the first input of the decoder."""
         ids = special_ids(tokenizer)
+        mixed = config.experts > 0
         return {
-            "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "is_encoder_decoder": True,
+            "architectures": ["T5WithExperts" if mixed else "T5ForConditionalGeneration"],
+            "model_type": WITH_EXPERTS if mixed else "t5", "is_encoder_decoder": True,
             "vocab_size": config.vocab, "d_model": config.d, "d_kv": config.head_dim, "d_ff": config.ff,
             "num_layers": config.layers, "num_decoder_layers": config.layers, "num_heads": config.heads,
             "relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST,
-            "feed_forward_proj": "gated-gelu", "dropout_rate": 0.0, "layer_norm_epsilon": config.norm_eps,
+            "feed_forward_proj": MLPS if mixed else "gated-gelu", "dropout_rate": 0.0,
+            "layer_norm_epsilon": config.norm_eps,
             "initializer_factor": 1.0, "tie_word_embeddings": config.tied, "n_positions": config.seq_len,
             **ids, "pad_token_id": start if ids["pad_token_id"] is None else ids["pad_token_id"],
             "decoder_start_token_id": start, "torch_dtype": "float32", "use_cache": True,
+            **({part.name: getattr(config, part.name) for part in OF_EXPERTS} if mixed else {}),
         }
 
     def shape_of(self, settings):
@@ -55,10 +73,20 @@ class T5(Form):
         if settings.get("num_decoder_layers", layers) != layers:
             raise Unreadable(f"{settings['num_decoder_layers']} layers in the decoder, and {layers} in the encoder; "
                              f"this trainer has as many in both")
-        if settings.get("feed_forward_proj") != "gated-gelu":
+        mixed = settings["model_type"] == WITH_EXPERTS
+        known = MLPS if mixed else "gated-gelu"
+        if settings.get("feed_forward_proj") != known:
             raise Unreadable(f"feed_forward_proj is {settings.get('feed_forward_proj', 'relu')}, and this trainer "
-                             f"knows gated-gelu, as T5 1.1 has it")
-        return configs.Model(
+                             f"knows {known}, as {'it writes it' if mixed else 'T5 1.1 has it'}")
+        shape = configs.Model(
             family="t5", layers=layers, d=settings["d_model"], heads=settings["num_heads"], head_dim=settings["d_kv"],
             ff=settings["d_ff"], vocab=settings["vocab_size"], seq_len=settings.get("n_positions"),
-            norm_eps=settings["layer_norm_epsilon"], tied=settings.get("tie_word_embeddings", True)).complete()
+            norm_eps=settings["layer_norm_epsilon"], tied=settings.get("tie_word_embeddings", True),
+            **({part.name: settings[part.name] for part in OF_EXPERTS} if mixed else {})).complete()
+        for part in OF_EXPERTS:
+            value = getattr(shape, part.name)
+            if configs.misfit(part, value) or mixed and not value:
+                raise Unreadable(f"{part.name} is {value}, which no model with experts has")
+        for wrong in shape.disagreements() if mixed else ():
+            raise Unreadable(wrong.removeprefix("config.model."))
+        return shape

@@ -72,18 +72,19 @@ def judged(there, classes, scores):
                       jnp.argmax(scores, axis=-1).astype(jnp.float32), nats], axis=-1)
 
 
-def shares(params, config, labels, ids, ends, places, begun=None):
+def shares(params, config, labels, ids, ends, places, begun=None, slots=0):
     """Returns [R, C]: the share of each label at `places`. The others: of hidden_at."""
-    return nn.softmax(scores(params, config, labels, hidden_at(params, config, ids, ends, places, begun))[:, 0])
+    return nn.softmax(scores(params, config, labels, hidden_at(params, config, ids, ends, places, begun, slots))[:, 0])
 
 
-def hidden_at(params, config, ids, ends, places, begun=None):
+def hidden_at(params, config, ids, ends, places, begun=None, slots=0):
     """Returns the states [R, 1, d] at `places` [R]. Each row is one document, of `ends` [R] ids. `begun`: the text of a
-    decoder; the encoder does not read the ids that it shares with the end of a row."""
+    decoder of so many `slots`; the encoder does not read the ids that it shares with the end of a row."""
     index, given = jnp.arange(ids.shape[1]), None
     if begun is not None:
-        begun = jnp.broadcast_to(begun, (len(ids), len(begun)))
-        ends, given = ends - (begun.shape[1] - 1), (begun, jnp.zeros_like(begun))
+        ends, segments = ends - (len(begun) - 1), jnp.where(jnp.arange(slots) < len(begun), 0, -2)
+        begun = jnp.pad(begun, (0, slots - len(begun)))
+        given = tuple(jnp.broadcast_to(one, (len(ids), slots)) for one in (begun, segments))
     layout = jnp.where(index < ends[:, None], 0, -1), jnp.broadcast_to(index, ids.shape)
     hidden = model.forward(params, config, ids, layout=layout, given=given)
     return jnp.take_along_axis(hidden, places[:, None, None], axis=1)

@@ -69,7 +69,8 @@ class Objective:
     on_device = False   # only the devices know which targets are scored
     scored_share = 1.0  # of the targets of `of_ids`, which an evaluation scores; a mean
     needs_pieces = False
-    task = said = use = ""  # for the model card: the task of transformers, the beginning of the first sentence, the use
+    # For the model card: the task of transformers, the beginning of the first sentence, the use, more about the use.
+    task = said = use = behind_use = ""
 
     def __init__(self, config, rows=None, pieces=()):
         self.config, self.options, self.model = config, config.objective, config.model

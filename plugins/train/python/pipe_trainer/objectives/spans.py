@@ -37,8 +37,8 @@ class Prefix(Drawn):
     scored_share = 0.5  # a document is hidden from a random id on
     task = "text2text-generation"
     said = "An encoder and a decoder that writes text about the text that the encoder reads"
-    use = (USE.format(auto="AutoModelForSeq2SeqLM")
-           + "\nA model of hidden spans fills the text in where `<extra_id_0>`, `<extra_id_1>` and so on stand.\n")
+    behind_use = "\nA model of hidden spans fills the text in where `<extra_id_0>`, `<extra_id_1>` and so on stand.\n"
+    use = USE.format(auto="AutoModelForSeq2SeqLM") + behind_use
 
     @staticmethod
     def most_ids(options, vocab):
@@ -79,7 +79,8 @@ class Prefix(Drawn):
 
         from . import labelled
         begun = jnp.array([self.options.start, *labels.ids[0][:labels.common]])
-        return labelled.shares(params, self.model, labels, ids, ends, jnp.full_like(ends, labels.common), begun)
+        slots = self.places if self.model.experts else len(begun)  # as in an evaluation: experts have room for a share
+        return labelled.shares(params, self.model, labels, ids, ends, jnp.full_like(ends, labels.common), begun, slots)
 
 
 class Spans(Prefix):

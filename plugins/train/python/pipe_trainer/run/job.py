@@ -157,7 +157,7 @@ def profile_mistakes(values):
 
 
 def parse_config(raw, mistakes, adopts=False):
-    """`adopts`: the family is that of another model, which is not known yet."""
+    """`adopts`: the family and the experts are those of another model, which is not known yet."""
     if not isinstance(raw, dict):
         mistakes.append(f"config: wants a map, and is {show(raw)}")
         return Config()
@@ -197,7 +197,7 @@ def parse_config(raw, mistakes, adopts=False):
                 values[key] = float(given[key]) if bounds[key].type is float else given[key]
         sections[section] = kind(**values)
     config = Config(**sections, auto=tuple(auto))
-    mistakes += config.model.complete().disagreements() if adopts else every_disagreement(config)
+    mistakes += config.model.complete().disagreements_of_sizes() if adopts else every_disagreement(config)
     return replace(config, model=config.model.complete())
 
 
