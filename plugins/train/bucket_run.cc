@@ -19,19 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostJson = 64 << 20;
 constexpr std::size_t kPublishedAtOnce = 4;
 constexpr const char* kExport = "export/";
 /// Files in a run directory that belong to this machine, for any training.
 constexpr std::string_view kOwn[] = {"lock", "logs", "events.jsonl"};
-
-/// Skips objects that are no JSON: they count as absent.
-Result<Json> ReadJson(const PluginStorage& storage, const std::string& uri) {
-  const Result<std::string> text = ReadText(storage, uri, kMostJson);
-  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
-  Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
-  return json.ok() ? std::move(json).value() : Json();
-}
 
 }  // namespace
 
@@ -85,7 +76,7 @@ Result<Json> BucketRun::ReadResult() const { return ReadJson(storage_, job_.run_
 
 Result<bool> BucketRun::HasCheckpoint() {
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, checkpoints_.Committed());
-  return !committed.empty();
+  return committed.empty() ? HasDirectoryForm(checkpoints_.uri(), storage_) : Result<bool>(true);
 }
 
 std::vector<std::int64_t> BucketRun::LocalSteps() const {
@@ -137,6 +128,9 @@ Result<bool> BucketRun::LocalIsGood() {
       unsent_ = copied >= 0;
       return true;
     }
+    // Its own copies are the last ones.
+    ASSIGN_OR_RETURN(const Json result, ReadResult());
+    if (StepsOf(result).is_int() && !call_.forced) return NoBeginningBeside(job_, result);
     call_.log(Level::kWarning, StrCat(checkpoints_.uri(),
                                       ": the checkpoints that this machine had uploaded are "
                                       "gone, so its own copies are not used: the training begins anew"));
@@ -153,10 +147,10 @@ Result<bool> BucketRun::LocalIsGood() {
   return ours && local >= candidates_.front().step;
 }
 
-Result<std::int64_t> BucketRun::TakeFrom(const std::string& uri) {
-  ASSIGN_OR_RETURN(const std::int64_t step, BringFromRun(uri, directory_, call_));
-  unsent_ = unsent_ || step >= 0;
-  return step;
+Result<bool> BucketRun::TakeFrom(const std::string& uri, std::int64_t step) {
+  ASSIGN_OR_RETURN(const bool brought, BringFromRun(uri, step, directory_, call_));
+  unsent_ = unsent_ || brought;
+  return brought;
 }
 
 Status BucketRun::Restore() {

@@ -36,7 +36,7 @@ class BucketRun {
 
   /// result.json in the bucket; null: there is none.
   Result<Json> ReadResult() const;
-  /// True if a checkpoint is in the bucket, usable or not.
+  /// True if a checkpoint is in the bucket, usable or not, in either form.
   Result<bool> HasCheckpoint();
 
   /// Compares the local checkpoints with those in the bucket, which decides. True: the run directory can be
@@ -46,7 +46,7 @@ class BucketRun {
   Status Restore();
 
   /// As BringFromRun, into the run directory; the mirror sends it.
-  Result<std::int64_t> TakeFrom(const std::string& uri);
+  Result<bool> TakeFrom(const std::string& uri, std::int64_t step);
 
   /// From now on uploads events, curves and logs: JournalMirror.
   Status BeginJournal();

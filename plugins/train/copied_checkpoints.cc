@@ -112,25 +112,30 @@ Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirecto
   return -1;
 }
 
-Result<std::int64_t> BringFromRun(const std::string& uri, const RunDirectory& run,
-                                  const PluginServices& call) {
+Result<bool> HasDirectoryForm(const std::string& uri, const PluginStorage& storage) {
+  ASSIGN_OR_RETURN(const Lists lists, ListsAt(uri, storage));
+  return !lists.empty();
+}
+
+Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDirectory& run,
+                          const PluginServices& call) {
   const std::string from = uri + "/checkpoints";
-  std::int64_t newest = -1;
-  // True: it is here. A damaged one is passed over.
-  const auto took = [&](std::int64_t step, const std::string& where, const Status& brought) -> Result<bool> {
+  bool found = false;
+  // One that is damaged, or was removed meanwhile, is passed over.
+  const auto take = [&](std::int64_t at, const std::string& where, const Status& brought) -> Status {
     if (!brought.ok() && !IsUseless(brought)) return brought;
     if (!brought.ok()) WarnOfDamage(call, where, brought);
-    if (brought.ok()) newest = std::max(newest, step);
-    return brought.ok();
+    found = found || (brought.ok() && at == step);
+    return {};
   };
   ASSIGN_OR_RETURN(const Lists lists, ListsAt(from, *call.storage));
-  for (const auto& [step, list] : lists) {
-    ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, list, kMostList));
-    const Result<Json> json = Json::Parse(text);
-    if (newest >= 0 && (!json.ok() || (*json)["pinned"].AsArray().empty())) continue;
-    ASSIGN_OR_RETURN([[maybe_unused]] const bool here, took(step, list, Bring(step, list, run, call)));
+  for (const auto& [at, list] : lists) {
+    if (at > step) continue;
+    ASSIGN_OR_RETURN(const Json told, ReadJson(*call.storage, list));
+    if (at < step && told["pinned"].AsArray().empty()) continue;
+    RETURN_IF_ERROR(take(at, list, Bring(at, list, run, call)));
   }
-  if (newest >= 0) return newest;
+  if (found) return true;
   BucketCheckpoints there(from, 1, *call.storage);
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> pinned, there.Pinned());
@@ -138,11 +143,10 @@ Result<std::int64_t> BringFromRun(const std::string& uri, const RunDirectory& ru
     const bool is_pinned = std::any_of(pinned.begin(), pinned.end(), [&](const CheckpointName& other) {
       return other.Path() == name.Path();
     });
-    if (newest >= 0 && !is_pinned) continue;
-    ASSIGN_OR_RETURN([[maybe_unused]] const bool here,
-                     took(name.step, there.Uri(name), BringBucketForm(there, name, run, call)));
+    if (name.step > step || (name.step < step && !is_pinned)) continue;
+    RETURN_IF_ERROR(take(name.step, there.Uri(name), BringBucketForm(there, name, run, call)));
   }
-  return newest;
+  return found;
 }
 
 }  // namespace pipeline

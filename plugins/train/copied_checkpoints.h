@@ -21,9 +21,12 @@ Status TakeBucketForm(const RunDirectory& run, const PluginServices& call);
 Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirectory& run,
                                         const PluginServices& call);
 
-/// Copies the newest whole checkpoint of the run at `uri`, in either form, and the pinned ones before it into
-/// `run`, which has none. Returns the step of the newest; -1: there is none.
-Result<std::int64_t> BringFromRun(const std::string& uri, const RunDirectory& run,
-                                  const PluginServices& call);
+/// True if checkpoints in the form of a directory are at `uri`, the location of checkpoints/.
+Result<bool> HasDirectoryForm(const std::string& uri, const PluginStorage& storage);
+
+/// Copies the checkpoint of this step of the run at `uri`, in either form, and the pinned ones before it into
+/// `run`. False: it is not there, or not whole.
+Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDirectory& run,
+                          const PluginServices& call);
 
 }  // namespace pipeline

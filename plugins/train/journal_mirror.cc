@@ -274,24 +274,37 @@ Status JournalMirror::SendTraces(bool last) {
   ASSIGN_OR_RETURN(const std::vector<std::string> below, FilesBelow(directory_.Path(curves_)));
   for (const std::string& name : below) {
     const std::string file = StrCat(curves_, "/", name);
-    if (name.find(kTraces) == std::string::npos || at_.contains(file)) continue;
+    if (name.find(kTraces) == std::string::npos || Sent(file)) continue;
     const fs::path path = directory_.Path(file);
     const auto changed = fs::last_write_time(path, error);
     if (error || (!last && fs::file_time_type::clock::now() - changed < kSettled)) continue;
+    // Without the lock: the marker of a checkpoint must not wait for a trace.
+    const ObjectRule rule = {PluginStorage::Creation::kCreateOnly, PluginStorage::AtStop::kEnds};
+    const Status put = PutFile(*call_.storage, path, StrCat(run_uri_, "/tensorboard/", name), rule,
+                               [this] { return call_.stopped(); });
+    if (put.code() == Code::kCancelled) return {};
     // An object of this name has these bytes: a kill came before Keep.
-    const Status put = PutFile(*call_.storage, path, StrCat(run_uri_, "/tensorboard/", name), kCreateAlways,
-                               [] { return false; });
     if (!put.ok() && put.code() != Code::kAlreadyExists) return put;
+    const Lock lock(mutex_);
     at_[file] = static_cast<std::int64_t>(fs::file_size(path, error));
     RETURN_IF_ERROR(Keep());
   }
   return {};
 }
 
-void JournalMirror::Send(Traces traces) {
+bool JournalMirror::Sent(const std::string& file) {
   const Lock lock(mutex_);
-  Status sent = SendAll();
+  return at_.contains(file);
+}
+
+void JournalMirror::Send(Traces traces) {
+  Status sent;
+  {
+    const Lock lock(mutex_);
+    sent = SendAll();
+  }
   if (sent.ok() && traces != Traces::kNone) sent = SendTraces(traces == Traces::kAll);
+  const Lock lock(mutex_);
   if (!sent.ok() && !failing_)
     call_.log(Level::kWarning, StrCat("the newest events, curves and logs are on this machine alone, in ",
                                       directory_.Path(""), ": ", sent.message()));

@@ -60,8 +60,9 @@ class JournalMirror {
   Result<std::map<std::string, std::string>> Segment(const Ranges& ranges) const REQUIRES(mutex_);
   Status SendSegment(const Ranges& ranges) REQUIRES(mutex_);
   Status SendAll() REQUIRES(mutex_);
-  /// `last`: nothing writes any more.
-  Status SendTraces(bool last) REQUIRES(mutex_);
+  /// `last`: nothing writes any more. A stop ends it, and the next run sends the rest.
+  Status SendTraces(bool last) EXCLUDES(mutex_);
+  bool Sent(const std::string& file) EXCLUDES(mutex_);
   /// Writes journal.json.
   Status Keep() const REQUIRES(mutex_);
   /// Reads it back, if it tells of the bucket as it is. `newest`: the number of the newest segment there.

@@ -73,6 +73,13 @@ Status FetchTo(const PluginStorage& storage, const std::string& uri, std::uint64
 
 }  // namespace
 
+Result<Json> ReadJson(const PluginStorage& storage, const std::string& uri) {
+  const Result<std::string> text = ReadText(storage, uri, std::uint64_t{64} << 20);
+  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
+  Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
+  return json.ok() ? std::move(json).value() : Json();
+}
+
 Status StreamObject(const PluginStorage& storage, const std::string& uri,
                     const std::function<Status(std::string_view piece)>& take) {
   return ReadPieces(storage, uri, 0, UINT64_MAX, take);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "plugins/native/storage.h"
 #include "plugins/train/file_facts.h"
@@ -18,6 +19,8 @@ using GiveUp = std::function<bool()>;                    // called between parts
 
 /// Reads a whole object of at most `most` bytes. kNotFound: it does not exist.
 Result<std::string> ReadText(const PluginStorage& storage, const std::string& uri, std::uint64_t most);
+/// The JSON in an object of at most 64 MiB; null: the object does not exist, or is no JSON.
+Result<Json> ReadJson(const PluginStorage& storage, const std::string& uri);
 /// Reads a whole object of any size; ends at the first failure of `take`.
 Status StreamObject(const PluginStorage& storage, const std::string& uri,
                     const std::function<Status(std::string_view piece)>& take);

@@ -23,7 +23,6 @@ constexpr std::size_t kRecipeDigits = 16;
 constexpr std::size_t kShown = 3;         // keys
 constexpr std::size_t kMostShown = 200;   // bytes of a value
 constexpr std::size_t kMostBeside = 200;  // directories that are looked at
-constexpr std::uint64_t kMostJobFile = 64 << 20;
 constexpr std::string_view kOfExport = "config.export.";
 
 using Values = std::map<std::string, std::string>;
@@ -43,6 +42,11 @@ Values ValuesOf(const Json& job_file) {
   values["seed"] = job_file["seed"].Dump();
   for (const auto& [input, lineage] : job_file["lineage"].AsObject())
     values[StrCat("the input `", input, "`")] = lineage["recipe"].Dump();
+  // A file has no lineage.
+  for (const auto& [input, told] : {std::pair("tokenizer", job_file["tokenizer"]["digest"].Dump()),
+                                    std::pair("init_from", job_file["init_from"].Dump())})
+    if (!job_file["lineage"].Has(input) && told != "null")
+      values.emplace(StrCat("the input `", input, "`"), told);
   return values;
 }
 
@@ -104,26 +108,22 @@ Result<std::vector<std::string>> RunsBeside(const RunPlace& place, const PluginS
   return names;
 }
 
-/// The JSON in a file or an object; null: it is not there, or is no JSON.
-Result<Json> ReadJsonAt(const std::string& uri, const PluginStorage& storage) {
-  const Result<std::string> text = ReadText(storage, uri, kMostJobFile);
-  if (!text.ok() && text.status().code() != Code::kNotFound) return text.status();
-  Result<Json> json = text.ok() ? Json::Parse(*text) : Result<Json>(Json());
-  return json.ok() ? std::move(json) : Result<Json>(Json());
-}
-
 }  // namespace
 
 Result<std::optional<FinishedTraining>> TrainingToExport(const std::string& run_uri, const Json& job_file,
                                                          const PluginStorage& storage) {
   std::optional<FinishedTraining> found;
   const std::optional<RunPlace> own = PlaceOf(run_uri);
-  if (!own) return found;
+  // The bytes of a file to begin with are in the recipe alone, which nobody compares here.
+  const bool from_file = job_file.Has("init_from") && !job_file["lineage"].Has("init_from");
+  if (!own || from_file) return found;
   const Values now = ValuesOf(job_file);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, RunsBeside(*own, storage));
-  for (const std::string& name : names) {
-    const std::string uri = StrCat(own->parent, "/", name);
-    ASSIGN_OR_RETURN(const Json before, ReadJsonAt(uri + "/job.json", storage));
+  for (std::size_t at = 0; at < std::min(names.size(), kMostBeside); ++at) {
+    const std::string uri = StrCat(own->parent, "/", names[at]);
+    // A directory of somebody else may be unreadable.
+    const Result<Json> job = ReadJson(storage, uri + "/job.json");
+    const Json before = job.ok() ? *job : Json();
     if (!before.is_object()) continue;
     const std::vector<std::string> differences = Differences(ValuesOf(before), now);
     const bool of_export = !differences.empty() && std::all_of(differences.begin(), differences.end(),
@@ -131,9 +131,10 @@ Result<std::optional<FinishedTraining>> TrainingToExport(const std::string& run_
                                                                  return difference.starts_with(kOfExport);
                                                                });
     if (!of_export) continue;
-    ASSIGN_OR_RETURN(const Json result, ReadJsonAt(uri + "/result.json", storage));
-    const std::int64_t steps = result["steps"].AsInt(-1);
-    if (steps > (found ? found->steps : -1)) found = FinishedTraining{uri, steps, Shown(differences)};
+    const Result<Json> result = ReadJson(storage, uri + "/result.json");
+    const std::int64_t steps = result.ok() ? (*result)["steps"].AsInt(-1) : -1;
+    if (steps < job_file["steps"].AsInt() || (found && steps >= found->steps)) continue;
+    found = FinishedTraining{uri, steps, Shown(differences)};
   }
   return found;
 }

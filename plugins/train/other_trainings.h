@@ -23,8 +23,9 @@ struct FinishedTraining {
   std::int64_t steps = 0;
   std::string differences;  // "config.export.int8: none -> true"
 };
-/// The longest finished training of the stage beside `run_uri`, on this machine or in its bucket, that
-/// differs from `job_file` in `config.export` alone. Absent: there is none.
+/// The shortest finished training of at least the `steps` of `job_file` beside `run_uri`, of the same stage,
+/// on this machine or in its bucket, that differs from `job_file` in `config.export` alone. Absent: there is
+/// none.
 Result<std::optional<FinishedTraining>> TrainingToExport(const std::string& run_uri, const Json& job_file,
                                                          const PluginStorage& storage);
 

@@ -109,17 +109,25 @@ bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early) {
          stopped["reason"].is_string();
 }
 
+Status NoBeginningBeside(const TrainJob& job, const Json& result) {
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat(job.run_uri, ": has the finished model of ", StepsOf(result).AsInt(),
+             " steps and no checkpoint, so ", job.steps(),
+             " steps would begin at step 0 and replace that model; bring its checkpoints back, or take "
+             "--force ",
+             job.stage));
+}
+
 Status RunDirectory::BeginResult(Json job_file, bool finished) const {
   std::error_code error;
+  fs::remove_all(Path(kNext), error);
+  if (!error && finished) fs::create_directories(Path(kNext), error);
+  if (error) return SystemError(Path(kNext), error.value());
   if (!finished) {
-    fs::remove_all(Path(kNext), error);
-    if (error) return SystemError(Path(kNext), error.value());
     RETURN_IF_ERROR(Remove("result.json"));
     return Write("job.json", job_file);
   }
-  fs::create_directories(Path(kNext), error);
-  if (error) return SystemError(Path(kNext), error.value());
-  RETURN_IF_ERROR(Remove(StrCat(kNext, "result.json")));
   job_file["results"] = Path(kNext.substr(0, kNext.size() - 1));
   return Write(StrCat(kNext, "job.json"), job_file);
 }
@@ -133,9 +141,11 @@ Status RunDirectory::InstallResult() const {
   if (NewResult("job.json") == "job.json") return {};
   Json job = Read(StrCat(kNext, "job.json"));
   job.Remove("results");
+  const bool exported = Read(StrCat(kNext, "result.json"))["export"].is_string();
   RETURN_IF_ERROR(Remove("result.json"));
   std::error_code error;
-  fs::remove_all(Path("export"), error);
+  // After a kill the new export may be in its place already.
+  if (!exported || fs::exists(Path(StrCat(kNext, "export")), error)) fs::remove_all(Path("export"), error);
   for (const char* name : {"export", "config.json", "result.json"}) {
     const std::string from = Path(StrCat(kNext, name));
     if (error || !fs::exists(from, error)) continue;
@@ -145,6 +155,21 @@ Status RunDirectory::InstallResult() const {
   if (!error) RETURN_IF_ERROR(SyncFile(path_));
   if (!error) fs::remove_all(Path(kNext), error);
   return error ? SystemError(Path(kNext), error.value()) : Status();
+}
+
+Status RunDirectory::EndInstall() const {
+  std::error_code error;
+  // A finished result stays until an installation begins.
+  const bool cut_off =
+      fs::exists(Path(StrCat(kNext, "result.json")), error) && !fs::exists(Path("result.json"), error);
+  return cut_off ? InstallResult() : Status();
+}
+
+Json RunDirectory::NewJob(std::int64_t steps, bool may_stop_early) const {
+  if (NewResult("").empty() || !CheckNewResult(steps, may_stop_early).ok()) return {};
+  Json job = Read(NewResult("job.json"));
+  job.Remove("results");
+  return job;
 }
 
 bool RunDirectory::HasResult() const {

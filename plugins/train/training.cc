@@ -34,7 +34,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMostBest = 1 << 20;    // bytes of best.json
+constexpr const char* kTaking = "taking.json";  // while checkpoints of another training are copied
 constexpr std::size_t kShownTrainerLines = 20;  // of the trainer's last words, for who looks on
 
 /// One training with its location, its directory and its inputs, on one host or on one of several.
@@ -61,6 +61,7 @@ class Training {
     if (bucket_) {
       ASSIGN_OR_RETURN(good, bucket_->LocalIsGood());
     }
+    if (!bucket_) RETURN_IF_ERROR(InstallWhatIsDone());
     const bool stands = good && Stands();
     if (stands)
       Standing(job_.run_dir);
@@ -89,6 +90,15 @@ class Training {
            WithoutExtent(before) == WithoutExtent(now);
   }
 
+  /// A longer training was done, and the program ended before its result had replaced the finished one.
+  Status InstallWhatIsDone() {
+    RETURN_IF_ERROR(directory_.EndInstall());
+    const Json done = directory_.NewJob(job_.steps(), false);
+    if (!done.is_object() || WithoutExtent(done) != WithoutExtent(JobFile(job_, inputs_))) return {};
+    RETURN_IF_ERROR(call_.Withdraw());
+    return directory_.InstallResult();
+  }
+
   /// Finds the trainer, and brings the inputs here.
   Status Prepare() {
     if (IsExternal(job_.settings)) {
@@ -113,7 +123,10 @@ class Training {
 
   Result<Json> RunOnHosts(const HostTiming& timing) {
     RETURN_IF_ERROR(Prepare());
-    if (training_.leads()) RETURN_IF_ERROR(CheckBeginning());
+    if (training_.leads()) {
+      RETURN_IF_ERROR(CheckBeginning());
+      RETURN_IF_ERROR(CheckExportOnHosts());
+    }
     if (training_.rows && training_.leads()) training_.rows->BeginChecksums();
     TellDirectory();
     Result<Json> answer = TrainOnHosts(training_, timing);
@@ -160,34 +173,53 @@ class Training {
       ASSIGN_OR_RETURN(result, bucket_->ReadResult());
     }
     if (!StepsOf(result).is_int()) return {};
-    return Status(
-        Code::kFailedPrecondition,
-        StrCat(job_.run_uri, ": has the finished model of ", StepsOf(result).AsInt(),
-               " steps and no checkpoint, so ", job_.steps(),
-               " steps would begin at step 0 and replace that model; bring its checkpoints back, or "
-               "take --force ",
-               job_.stage));
+    return NoBeginningBeside(job_, result);
   }
 
   /// A training that differs from a finished one in its export alone takes that one's checkpoints.
   Result<bool> TakeModel() {
-    if (training_.external || !StepsBelow(directory_.Path("checkpoints")).empty()) return false;
-    ASSIGN_OR_RETURN(const std::optional<FinishedTraining> other,
-                     TrainingToExport(job_.run_uri, JobFile(job_, inputs_), *call_.storage));
-    if (!other) return false;
-    Result<std::int64_t> step =
-        bucket_ ? bucket_->TakeFrom(other->uri) : BringFromRun(other->uri, directory_, call_);
-    if (!step.ok()) return step.status();
-    if (*step < 0) return false;
-    // In a bucket, the list of the newest checkpoint has it.
-    Json best = directory_.Read(StrCat("checkpoints/", *step, ".json"))["best"];
-    if (const auto text = ReadText(*call_.storage, other->uri + "/best.json", kMostBest); text.ok())
-      if (const Result<Json> json = Json::Parse(*text); json.ok()) best = *json;
-    if (best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", best));
-    call_.log(Level::kInfo,
-              StrCat(job_.stage, ": goes on from the checkpoint at step ", *step, " of ", other->uri,
-                     ", from which it differs in its export alone (", other->differences, ")"));
-    return true;
+    const bool taking = directory_.Read(kTaking).is_object();  // a kill has cut it off
+    if (training_.external || (!taking && !StepsBelow(directory_.Path("checkpoints")).empty())) return false;
+    ASSIGN_OR_RETURN(const std::optional<FinishedTraining> other, ToExport());
+    bool took = false;
+    if (other) {
+      RETURN_IF_ERROR(directory_.Write(kTaking, Json::Object{{"from", other->uri}}));
+      ASSIGN_OR_RETURN(took, bucket_ ? bucket_->TakeFrom(other->uri, other->steps)
+                                     : BringFromRun(other->uri, other->steps, directory_, call_));
+    }
+    if (took) {
+      // In a bucket, the list of the newest checkpoint has it.
+      Json best = directory_.Read(StrCat("checkpoints/", other->steps, ".json"))["best"];
+      const Result<Json> there = ReadJson(*call_.storage, other->uri + "/best.json");
+      if (there.ok() && there->is_object()) best = *there;
+      if (best.is_object()) RETURN_IF_ERROR(directory_.Write("best.json", best));
+      call_.log(Level::kInfo,
+                StrCat(job_.stage, ": goes on from the checkpoint at step ", other->steps, " of ", other->uri,
+                       ", from which it differs in its export alone (", other->differences, ")"));
+    } else if (taking || other) {
+      RETURN_IF_ERROR(RemoveAll(directory_.Path("checkpoints")));  // only some of them were copied
+    }
+    RETURN_IF_ERROR(directory_.Remove(kTaking));
+    return took;
+  }
+
+  Result<std::optional<FinishedTraining>> ToExport() const {
+    return TrainingToExport(job_.run_uri, JobFile(job_, inputs_), *call_.storage);
+  }
+
+  /// Several hosts would train a model anew for another export.
+  Status CheckExportOnHosts() {
+    if (training_.external || call_.forced) return {};
+    ASSIGN_OR_RETURN(const bool there, bucket_->HasCheckpoint());
+    if (there) return {};
+    ASSIGN_OR_RETURN(const std::optional<FinishedTraining> other, ToExport());
+    if (!other) return {};
+    return Status(
+        Code::kFailedPrecondition,
+        StrCat(other->uri, ": is a finished training that differs in its export alone (", other->differences,
+               "); one host exports that model without a training, several hosts would train "
+               "anew: run it on one host, or take --force ",
+               job_.stage));
   }
 
   /// A training that begins beside others names the one that a person may miss.

@@ -225,7 +225,7 @@ class WholeRuns(runs.WithTokenizer):
         shutil.copytree(run.run_dir, place / "run")
         wanted = safetensors.read(place / "run/export/model.safetensors")
         shutil.rmtree(place / "run/export")
-        with self.assertRaisesRegex(exits.Ended, "its run exported no model.*remove its result.json and run its pipeline"):
+        with self.assertRaisesRegex(exits.Ended, "its training has ended without an export.*remove its result.json"):
             initial.Initial(place / "run")
         (place / "run/result.json").unlink()
         again = self.run_here("earlier", export=True)

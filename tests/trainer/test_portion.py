@@ -37,9 +37,10 @@ class Portion(unittest.TestCase):
         self.assertEqual(scored(rows, 10_000, 2500)[0], 800)  # 4 % of 2,500 steps of 8 rows, each half a row of a step
         self.assertEqual(scored(rows, 10_000, 0)[0], 3000)    # one evaluation, of a split that is cheap enough
         self.assertEqual(scored(rows, 2000, 2500)[0], 640)
+        self.assertEqual(scored(session.random_rows(9000, 32), 14_000, 10_000)[0], 2240)  # the last one comes early
         one_epoch = scored(session.random_rows(3000, 32), 10_000, 2500, session.random_rows(16_000, 32),
                            eval={"each_epoch": True})
-        self.assertEqual(one_epoch[0], 640)
+        self.assertEqual(one_epoch[0], 355)  # four evaluations by their steps, five by epochs
 
     def test_ten_thousand_targets_are_scored_where_the_split_has_them(self):
         rows = session.random_rows(3000, 32)

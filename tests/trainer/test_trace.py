@@ -23,7 +23,7 @@ class Traces(unittest.TestCase):
         self.place = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def train(self, place="run", profile=None, **more):
-        return trained(job(self.place / place, profile=profile or {"step": 4, "steps": 2}), ROWS, **more)
+        return trained(job(self.place / place, profile=profile or {"step": 5, "steps": 2}), ROWS, **more)
 
     def made(self, place="run"):
         """{name: the steps in it} of the traces."""
@@ -38,7 +38,7 @@ class Traces(unittest.TestCase):
 
     def test_it_has_the_steps_that_were_asked_for(self):
         loop = self.train()
-        self.assertEqual(self.made(), {"attempt-1-step-4": [4, 5]})
+        self.assertEqual(self.made(), {"attempt-1-step-5": [5, 6]})
         self.assertEqual(loop.events.of("warn"), [])
         self.assertFalse((self.place / "run/trace.part").exists())
 
@@ -47,18 +47,23 @@ class Traces(unittest.TestCase):
 
     def test_a_stop_ends_it_early_and_the_next_attempt_makes_no_other(self):
         with self.assertRaises(Ended):
-            self.train(profile={"step": 4, "steps": 5}, stop_at=5)
-        self.assertEqual(self.made(), {"attempt-1-step-4": [4, 5]})
+            self.train(profile={"step": 5, "steps": 5}, stop_at=6)
+        self.assertEqual(self.made(), {"attempt-1-step-5": [5, 6]})
         with mock.patch.dict("os.environ", PIPE_ATTEMPT="2"):
-            self.assertEqual(self.train(profile={"step": 4, "steps": 5}).events.of("warn"), [])
+            self.assertEqual(self.train(profile={"step": 5, "steps": 5}).events.of("warn"), [])
             self.assertEqual(self.train(profile={"step": 9, "steps": 9}).done, 10)
-        self.assertEqual(self.made(), {"attempt-1-step-4": [4, 5]})
+        self.assertEqual(self.made(), {"attempt-1-step-5": [5, 6]})
+
+    def test_nothing_that_comes_between_steps_is_in_it(self):
+        self.train(profile={"step": 3, "steps": 2})  # a checkpoint comes behind step 4
+        self.train("cut", profile={"step": 3, "steps": 3})
+        self.assertEqual((self.made(), self.made("cut")), ({"attempt-1-step-3": [3, 4]},) * 2)
 
     def test_an_attempt_behind_its_first_step_warns(self):
         with self.assertRaises(Ended):
-            trained(job(self.place / "run"), ROWS, stop_at=5)
+            trained(job(self.place / "run"), ROWS, stop_at=6)
         warned, = self.train().events.of("warn")
-        self.assertIn("profile: step 4 lies behind step 6, with which this attempt begins", warned["text"])
+        self.assertIn("profile: step 5 lies behind step 7, with which this attempt begins", warned["text"])
         self.assertEqual(self.made(), {})
 
     def test_a_failure_of_the_profiler_is_a_warning(self):
@@ -66,7 +71,7 @@ class Traces(unittest.TestCase):
             with mock.patch.object(jax.profiler, name, side_effect=RuntimeError("no room")):
                 loop = self.train(name)
             warned, = loop.events.of("warn")
-            self.assertIn("profile: there is no trace of step 4: no room", warned["text"])
+            self.assertIn("profile: there is no trace of step 5: no room", warned["text"])
             self.assertEqual((loop.done, self.made(name)), (10, {}))
             if name == "stop_trace":
                 jax.profiler.stop_trace()

@@ -65,8 +65,7 @@ Status HostTrainer::Prepare(const AttemptRecord& attempt) {
   if (brings) RETURN_IF_ERROR(checkpoints_.Bring(attempt, given_up));
   if (rows_ != nullptr) RETURN_IF_ERROR(rows_->BeginAttempt(given_up));
   // An earlier result has fewer steps, or another host's end undid it: only this attempt's own may count.
-  RETURN_IF_ERROR(directory_.Remove("result.json"));
-  return directory_.Write("job.json", run_.job_file);
+  return directory_.BeginResult(run_.job_file, false);
 }
 
 TrainerEnd HostTrainer::RunAttempt(const AttemptRecord& attempt) {

@@ -100,11 +100,20 @@ Result<std::string> Describe(PackedInfo info, const WeightRule& weights, const s
   for (const PackedSplit& split : info.splits)  // `equal` may have left out the only rows with one
     if (info.weights && split.totals().scored == 0)
       return Status(Code::kFailedPrecondition, NothingScored(split.name, weights));
-  for (const PackedSplit& split : info.splits)  // no reader opens an empty file
-    if (info.documents() && split.totals().rows == 0)
+  for (const PackedSplit& split : info.splits) {  // no reader opens an empty file
+    if (!info.documents()) break;
+    const std::uint64_t documents = split.totals().rows;
+    if (documents == 0)
       return Status(Code::kFailedPrecondition,
                     StrCat("split '", split.name,
                            "' has no document with an id of text; give it a larger share, or leave it out"));
+    const auto empty = std::count_if(split.shards.begin(), split.shards.end(),
+                                     [](const PackedShard& shard) { return shard.totals.rows == 0; });
+    if (empty > 0)
+      LogWarning(
+          StrCat("split '", split.name, "': ", empty, " of its ", split.shards.size(),
+                 " shards has no document, and Megatron's reader opens no empty file; give fewer `shards`"));
+  }
   if (info.best_fit())
     for (const PackedSplit& split : info.splits)
       LogInfo(StrCat("split '", split.name, "': ", Percent(info.padding(split.totals())),

@@ -280,6 +280,18 @@ TEST_F(BucketStageTest, AFinishedResultStaysUntilTheLongerOneIsThere) {
   Fails(Code::kFailedPrecondition, "has the finished model of 40 steps and no checkpoint", 0);
 }
 
+TEST_F(BucketStageTest, LocalCheckpointsStayWhereAFinishedModelLostThoseOfTheBucket) {
+  Done(1);
+  for (const std::string& name : Everything())
+    if (name.starts_with("home/run/checkpoints/")) fake.objects().Remove(kFakeBucket, name, std::nullopt, {});
+  config_["steps"] = 40;
+  Fails(Code::kFailedPrecondition, "has the finished model of 20 steps and no checkpoint", 1);
+  EXPECT_TRUE(std::filesystem::exists(RunDir() + "/checkpoints/20"));
+  forced_ = true;
+  Done(2);
+  EXPECT_EQ(Object("export/model.safetensors"), "weights at 40");
+}
+
 TEST_F(BucketStageTest, AnotherExportTakesTheCheckpointsOfTheFinishedTraining) {
   config_["keep_best"] = true;
   config_["config"]["losses"] = *Json::Parse(R"({"10": 1})");

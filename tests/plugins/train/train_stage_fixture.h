@@ -135,6 +135,7 @@ class TrainStageTest : public testing::Test {
         return found == versions.end() ? Condition::CreateOnly() : Condition::Replace(found->second);
       };
     request.withdraw = [this]() -> Status {
+      if (refuses_) return Status(Code::kFailedPrecondition, "another run holds the location");
       withdrawn_ += std::filesystem::exists(RunDir() + "/result.json") ? "beside a result;" : "alone;";
       return {};
     };
@@ -186,6 +187,7 @@ class TrainStageTest : public testing::Test {
   std::string kept_ = root_ / "kept";
   JobPosition position_;
   bool forced_ = false;    // by --force
+  bool refuses_ = false;   // the finished artifact cannot be withdrawn
   std::string withdrawn_;  // when the stage withdrew the finished artifact
   PluginHost host_;
   std::unique_ptr<PluginLoader> loader_;

@@ -124,6 +124,29 @@ TEST_F(TrainStageTest, AFinishedResultStaysUntilTheLongerOneIsThere) {
   EXPECT_EQ(withdrawn_, "alone;beside a result;") << "what stands is not withdrawn";
 }
 
+/// A kill between the end of a longer training and its publication, and one inside the installation.
+TEST_F(TrainStageTest, ADoneResultIsInstalledByTheNextRun) {
+  for (const bool inside : {false, true}) {
+    run_ = inside ? "inside" : "before";
+    config_["steps"] = 20;
+    Done(1);
+    config_["steps"] = 40;
+    refuses_ = true;
+    EXPECT_FALSE(Run().ok()) << "the lease is lost";
+    refuses_ = false;
+    EXPECT_EQ((*Json::Parse(ReadFile(RunDir() + "/result.json")))["steps"].AsInt(), 20);
+    if (inside) {
+      fs::remove(RunDir() + "/result.json");
+      fs::remove_all(RunDir() + "/export");
+      fs::rename(RunDir() + "/next/export", RunDir() + "/export");
+    }
+    Done(2);
+    EXPECT_EQ(ReadFile(RunDir() + "/export/model.safetensors"), "weights at 40");
+    EXPECT_EQ((*Json::Parse(ReadFile(RunDir() + "/job.json")))["steps"].AsInt(), 40);
+    EXPECT_FALSE(fs::exists(RunDir() + "/next"));
+  }
+}
+
 TEST_F(TrainStageTest, ATrainingWithoutCheckpointsReplacesNoFinishedModelUnasked) {
   Done(1);
   fs::remove_all(root_ / "run/checkpoints");
@@ -163,6 +186,21 @@ TEST_F(TrainStageTest, AnotherExportTakesTheCheckpointsOfTheFinishedTraining) {
   run_ = "runs/train-00000000000000cc";
   Done(1);
   EXPECT_GT(events_["step"], 0) << "another seed is another model";
+  config_["seed"] = 0;
+  config_["steps"] = 30;
+  config_["config"]["export"]["gguf"] = "f16";
+  run_ = "runs/train-00000000000000dd";
+  Done(1);
+  EXPECT_GT(events_["step"], 0) << "more steps than the model has";
+  // A kill while the checkpoints are copied.
+  config_["steps"] = 20;
+  config_["config"]["export"]["gguf"] = "q8_0";
+  run_ = "runs/train-00000000000000ee";
+  fs::create_directories(RunDir() + "/checkpoints/5");
+  WriteFile(RunDir() + "/taking.json", "{}");
+  Done(1);
+  EXPECT_EQ(events_["step"], 0) << notes_;
+  EXPECT_FALSE(fs::exists(RunDir() + "/taking.json"));
 }
 
 TEST_F(TrainStageTest, OnlyTheLastEvaluationIsMadeWhereNoOtherIsAskedFor) {

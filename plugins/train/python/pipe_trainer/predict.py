@@ -84,8 +84,9 @@ class Labelling:
         length = self._least
         while length < max(map(len, texts)) + len(self._behind) + 1:
             length *= 2
-        ids = np.full((LINES_AT_A_TIME, length), self._text.eos, np.int32)
-        ends = np.ones(LINES_AT_A_TIME, np.int32)
+        # Rows as long as those of a training cost too much to compute them for nothing.
+        rows = 1 << (len(lines) - 1).bit_length() if self._run.model.experts else LINES_AT_A_TIME
+        ids, ends = np.full((rows, length), self._text.eos, np.int32), np.ones(rows, np.int32)
         for number, text in enumerate(texts):
             row = [self._text.eos, *text, *self._behind]
             ids[number, :len(row)], ends[number] = row, len(row)

@@ -21,7 +21,7 @@ def rows_of(setup):
         return bounded(setup.config.eval.rows, split)
     if setup.objective.answered(setup.rows.labels) is not None:
         return split.count
-    cheap = int(SHARE / COST * steps_between(setup) * setup.config.batch.rows)
+    cheap = int(SHARE / COST * setup.job.steps * setup.config.batch.rows / evaluations(setup))
     return split.count if cheap >= split.count else max(cheap, rows_with_least(setup))
 
 
@@ -30,11 +30,11 @@ def bounded(asked, split):
     return min(asked or split.count, split.count)
 
 
-def steps_between(setup):
-    """Returns the steps between two evaluations."""
-    job, rows = setup.job, setup.config.batch.rows
-    every = min(job.eval_every or job.steps, job.steps)
-    return min(every, math.ceil(setup.rows.count / rows)) if setup.config.eval.each_epoch else every
+def evaluations(setup):
+    """Returns the number of evaluations of the training, with the last one."""
+    steps, rows = setup.job.steps, setup.config.batch.rows
+    epochs = steps * rows // setup.rows.count if setup.config.eval.each_epoch else 0
+    return math.ceil(steps / (setup.job.eval_every or steps)) + epochs
 
 
 def rows_with_least(setup):

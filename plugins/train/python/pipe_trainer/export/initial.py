@@ -153,8 +153,10 @@ def directory_of(place):
         return found
     told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
     if isinstance(told.get("model"), dict) and told["model"].get("experts"):
-        raise bad(place, "its run exported no model, as earlier versions did with experts; remove its result.json and "
-                         "run its pipeline, which exports the model")
+        if not (place / "result.json").is_file():
+            raise bad(place, "its training has not ended; `pipe run FILE` goes on with it")
+        raise bad(place, "its training has ended without an export; give its stage `export: true`, or remove its "
+                         "result.json if the stage has that, and run its pipeline")
     if list(place.glob("model*.safetensors")):
         raise bad(place, f"its weights are in several files; join them to {WEIGHTS} first")
     if list(place.glob("*.bin")):

@@ -204,6 +204,7 @@ class Loop:
         with jax.profiler.StepTraceAnnotation("step", step_num=self.done + 1):
             self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
         self.done += 1
+        self._trace.after(self.done, self.state)
         self.consumed += self.config.batch.rows
         self._unread = Report(self.done, self.tokens, rate, metrics)
 
@@ -255,6 +256,7 @@ class Loop:
 
     def _between(self, first):
         """Does everything that is due between this step and the next. `first`: a checkpoint is, by time."""
+        self._trace.end(self.state)
         if not self.programs.finite(self.state):
             return self._diverges("its weights are not finite")
         last = self.done == self.job.steps
@@ -352,6 +354,8 @@ class Loop:
         good one if it was evaluated to no number, or if going back to it before led to no update. Raises Ended(86) if
         it went back too often."""
         why, self._diverging, self._unread = self._diverging, "", None
+        if self._trace is not None:
+            self._trace.end(self.state)
         at, limits = self.done, self.config.guard
         self.rewinds += 1
         with self.clock.enter("lost"):

@@ -44,6 +44,7 @@ def run(job, events, stop):
                                  "`predict` and the tokenizer of the export change no text; give them a text in the "
                                  "form of its corpus")
     job.run_dir.mkdir(parents=True, exist_ok=True)
+    job.results.mkdir(parents=True, exist_ok=True)
     main = jax.process_index() == 0
     if main:
         write_json(job.results / "config.json", {**whole, "fit": setup.fit}, indent=1)
@@ -170,7 +171,7 @@ def write_export(loop, facts, samples, held_out):
     except export.NotExportable as error:
         events.emit("warn", text=f"export: {error}")
         return None, []
-    events.emit("export", path=str(place))
+    events.emit("export", path=str(loop.job.run_dir / place.name))  # where the stage brings it
     return place.name, rows
 
 

@@ -33,14 +33,17 @@ class Trace:
 
     def before(self, step, state):
         """Call before each step. `state`: what the steps before it make, for which a trace waits at its ends."""
-        if self._begun:
-            if step >= self._behind:
-                self.end(state)
-        elif step == self._first:
+        if step == self._first and not self._begun:
             self._try(self._begin, state)
 
+    def after(self, step, state):
+        """Call after each step, with what it makes."""
+        if step + 1 >= self._behind:
+            self.end(state)
+
     def end(self, state):
-        """Ends a trace that has begun, also if it has fewer steps than were asked for."""
+        """Ends a trace that has begun, also if it has fewer steps than were asked for: what comes between two steps is
+        no part of it."""
         if self._begun:
             self._try(self._keep, state)
             self._begun, self._first = False, 0
