@@ -16,8 +16,11 @@ from pipe_trainer.data import labels
 from pipe_trainer.eval import portion
 from pipe_trainer.eval.held_out import HeldOut
 from pipe_trainer.optim import step
+from pipe_trainer.run import run
 from pipe_trainer.run.setup import prepare
+from pipe_trainer.run.signals import Stop
 
+import packed_rows
 from continued import Runs, without_members
 
 ENCODER = {"model": {"family": "bert", "layers": 1, "d": 16, "heads": 2, "kv_heads": None, "ff": 32},
@@ -85,6 +88,24 @@ class Begun(Runs):
         self.train(config=config)
         without_members(Path(self.place) / "run", "eval_rows")
         self.assertEqual(self.train(steps=20, config=config).continuation.eval_rows, 0)
+
+    def test_a_whole_run_scores_as_many_rows_as_it_began_with(self):
+        place, make = Path(self.place), np.random.default_rng(0)
+        rows = [([2, *make.integers(5, 30, 16).tolist()], 17, 48, 16) for _ in range(40)]
+        packed_rows.write_packed(place / "packed", {"train": [rows], "validation": [rows[:20]]}, 16, 30)
+
+        def scores(steps):
+            told = session.Recorder()
+            told.listen = lambda listener: None
+            run.run(session.small_job(place / "whole", {"model": {"layers": 1}}, steps=steps, eval_every=2, seed=0,
+                                      data={"dir": str(place / "packed"), "train": "train", "validation": "validation"}),
+                    told, Stop())
+            return [event["eval_rows"] for event in told.of("plan")], {event["targets"] for event in told.of("eval")}
+        with mock.patch.object(portion, "rows_of", lambda setup: 3):
+            self.assertEqual(scores(2), ([3], {48}))
+        self.assertEqual(scores(4), ([3], {48}))
+        without_members(place / "whole", "eval_rows")
+        self.assertEqual(scores(6), ([20], {320}))
 
 
 if __name__ == "__main__":
