@@ -112,7 +112,7 @@ Result<std::string> Describe(PackedInfo info, const WeightRule& weights, const s
     if (empty > 0)
       LogWarning(
           StrCat("split '", split.name, "': ", empty, " of its ", split.shards.size(),
-                 " shards has no document, and Megatron's reader opens no empty file; give fewer `shards`"));
+                 " shards have no document, and Megatron's reader opens no empty file; give fewer `shards`"));
   }
   if (info.best_fit())
     for (const PackedSplit& split : info.splits)
