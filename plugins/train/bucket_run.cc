@@ -130,7 +130,7 @@ Result<bool> BucketRun::LocalIsGood() {
     }
     // Its own copies are the last ones.
     ASSIGN_OR_RETURN(const Json result, ReadResult());
-    if (StepsOf(result).is_int() && !call_.forced) return NoBeginningBeside(job_, result);
+    if (StepsOf(result).is_int() && !call_.forced) return NoBeginningBeside(job_, StepsOf(result).AsInt());
     call_.log(Level::kWarning, StrCat(checkpoints_.uri(),
                                       ": the checkpoints that this machine had uploaded are "
                                       "gone, so its own copies are not used: the training begins anew"));

@@ -27,6 +27,13 @@ void WarnOfDamage(const PluginServices& call, const std::string& where, const St
   call.log(Level::kWarning, StrCat(where, ": damaged, and left as it is: ", why.message()));
 }
 
+/// True: it was brought. False: it is damaged or gone, and a warning names it.
+Result<bool> Came(const Status& brought, const std::string& where, const PluginServices& call) {
+  if (!brought.ok() && !IsUseless(brought)) return brought;
+  if (!brought.ok()) WarnOfDamage(call, where, brought);
+  return brought.ok();
+}
+
 /// Objects with the lists of checkpoints in the form of a directory, by step, newest first.
 using Lists = std::map<std::int64_t, std::string, std::greater<>>;
 
@@ -82,12 +89,8 @@ Status TakeBucketForm(const RunDirectory& run, const PluginServices& call) {
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
   for (const CheckpointName& name : committed) {
     if (run.Read(ListOf(name.step)).is_object()) continue;
-    const Status brought = BringBucketForm(there, name, run, call);
-    if (!brought.ok() && !IsUseless(brought)) return brought;
-    if (!brought.ok()) {
-      WarnOfDamage(call, there.Uri(name), brought);
-      continue;
-    }
+    ASSIGN_OR_RETURN(const bool came, Came(BringBucketForm(there, name, run, call), there.Uri(name), call));
+    if (!came) continue;
     call.log(Level::kInfo,
              StrCat("the checkpoint at step ", name.step, " was copied here from a bucket; the ",
                     "training goes on from the newest"));
@@ -99,12 +102,8 @@ Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirecto
                                         const PluginServices& call) {
   ASSIGN_OR_RETURN(const Lists lists, ListsAt(uri, *call.storage));
   for (const auto& [step, list] : lists) {
-    const Status brought = Bring(step, list, run, call);
-    if (!brought.ok() && !IsUseless(brought)) return brought;
-    if (!brought.ok()) {
-      WarnOfDamage(call, list, brought);
-      continue;
-    }
+    ASSIGN_OR_RETURN(const bool came, Came(Bring(step, list, run, call), list, call));
+    if (!came) continue;
     call.log(Level::kInfo, StrCat("the checkpoint at step ", step, " was copied to ", uri,
                                   " from a disk; the training goes on from it"));
     return step;
@@ -121,19 +120,13 @@ Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDi
                           const PluginServices& call) {
   const std::string from = uri + "/checkpoints";
   bool found = false;
-  // One that is damaged, or was removed meanwhile, is passed over.
-  const auto take = [&](std::int64_t at, const std::string& where, const Status& brought) -> Status {
-    if (!brought.ok() && !IsUseless(brought)) return brought;
-    if (!brought.ok()) WarnOfDamage(call, where, brought);
-    found = found || (brought.ok() && at == step);
-    return {};
-  };
   ASSIGN_OR_RETURN(const Lists lists, ListsAt(from, *call.storage));
   for (const auto& [at, list] : lists) {
     if (at > step) continue;
     ASSIGN_OR_RETURN(const Json told, ReadJson(*call.storage, list));
     if (at < step && told["pinned"].AsArray().empty()) continue;
-    RETURN_IF_ERROR(take(at, list, Bring(at, list, run, call)));
+    ASSIGN_OR_RETURN(const bool came, Came(Bring(at, list, run, call), list, call));
+    found = found || (came && at == step);
   }
   if (found) return true;
   BucketCheckpoints there(from, 1, *call.storage);
@@ -144,7 +137,8 @@ Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDi
       return other.Path() == name.Path();
     });
     if (name.step > step || (name.step < step && !is_pinned)) continue;
-    RETURN_IF_ERROR(take(name.step, there.Uri(name), BringBucketForm(there, name, run, call)));
+    ASSIGN_OR_RETURN(const bool came, Came(BringBucketForm(there, name, run, call), there.Uri(name), call));
+    found = found || (came && name.step == step);
   }
   return found;
 }

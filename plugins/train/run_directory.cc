@@ -109,16 +109,6 @@ bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early) {
          stopped["reason"].is_string();
 }
 
-Status NoBeginningBeside(const TrainJob& job, const Json& result) {
-  return Status(
-      Code::kFailedPrecondition,
-      StrCat(job.run_uri, ": has the finished model of ", StepsOf(result).AsInt(),
-             " steps and no checkpoint, so ", job.steps(),
-             " steps would begin at step 0 and replace that model; bring its checkpoints back, or take "
-             "--force ",
-             job.stage));
-}
-
 Status RunDirectory::BeginResult(Json job_file, bool finished) const {
   std::error_code error;
   fs::remove_all(Path(kNext), error);
@@ -165,8 +155,8 @@ Status RunDirectory::EndInstall() const {
   return cut_off ? InstallResult() : Status();
 }
 
-Json RunDirectory::NewJob(std::int64_t steps, bool may_stop_early) const {
-  if (NewResult("").empty() || !CheckNewResult(steps, may_stop_early).ok()) return {};
+Json RunDirectory::NewJob(std::int64_t steps) const {
+  if (NewResult("").empty() || !CheckNewResult(steps, false).ok()) return {};
   Json job = Read(NewResult("job.json"));
   job.Remove("results");
   return job;

@@ -9,7 +9,6 @@
 #include "base/file_descriptor.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "plugins/train/train_job.h"
 
 namespace pipeline {
 
@@ -23,9 +22,6 @@ Json AnswerOf(const Json& result, const std::vector<std::string>& objects);
 
 /// The steps of a result.json: those that were reached, or those that were asked for where nobody saw any.
 const Json& StepsOf(const Json& result);
-
-/// A training would begin at step 0 in the place of the finished model of `result`, which nobody asked for.
-Status NoBeginningBeside(const TrainJob& job, const Json& result);
 
 /// True if a result.json belongs to a complete training: CONTRACT.md, section 8.
 bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
@@ -58,7 +54,7 @@ class RunDirectory {
   /// Ends an InstallResult that a kill has cut off.
   Status EndInstall() const;
   /// The job of a new result that is complete and was not installed yet; null: there is none.
-  Json NewJob(std::int64_t steps, bool may_stop_early) const;
+  Json NewJob(std::int64_t steps) const;
   /// True if there is a finished result: of any number of steps.
   bool HasResult() const;
 

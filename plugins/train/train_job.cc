@@ -191,4 +191,14 @@ Result<TrainJob> ParseTrainJob(const Json& request) {
   return job;
 }
 
+Status NoBeginningBeside(const TrainJob& job, std::int64_t finished) {
+  return Status(
+      Code::kFailedPrecondition,
+      StrCat(job.run_uri, ": has the finished model of ", finished, " steps and no checkpoint, so ",
+             job.steps(),
+             " steps would begin at step 0 and replace that model; bring its checkpoints back, or take "
+             "--force ",
+             job.stage));
+}
+
 }  // namespace pipeline

@@ -73,4 +73,8 @@ Status CheckSettings(const Json& settings);
 /// kInvalidArgument if a location is neither a local directory nor in a bucket.
 Result<TrainJob> ParseTrainJob(const Json& request);
 
+/// The failure of a training that would begin at step 0 and replace a finished model of so many steps
+/// unasked.
+Status NoBeginningBeside(const TrainJob& job, std::int64_t finished);
+
 }  // namespace pipeline

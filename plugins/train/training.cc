@@ -93,7 +93,7 @@ class Training {
   /// A longer training was done, and the program ended before its result had replaced the finished one.
   Status InstallWhatIsDone() {
     RETURN_IF_ERROR(directory_.EndInstall());
-    const Json done = directory_.NewJob(job_.steps(), false);
+    const Json done = directory_.NewJob(job_.steps());
     if (!done.is_object() || WithoutExtent(done) != WithoutExtent(JobFile(job_, inputs_))) return {};
     RETURN_IF_ERROR(call_.Withdraw());
     return directory_.InstallResult();
@@ -173,7 +173,7 @@ class Training {
       ASSIGN_OR_RETURN(result, bucket_->ReadResult());
     }
     if (!StepsOf(result).is_int()) return {};
-    return NoBeginningBeside(job_, result);
+    return NoBeginningBeside(job_, StepsOf(result).AsInt());
   }
 
   /// A training that differs from a finished one in its export alone takes that one's checkpoints.

@@ -8,21 +8,9 @@ from pathlib import Path
 
 import numpy as np
 from program import ran
+from token_lines import FILE
 
-FILE = """\
-pipe: 1
-name: documents
-vars: { out: "", corpus: "" }
-limits: { memory: 1GiB }
-stages:
-  source: { type: download, url: "${corpus}" }
-  lines: { type: decompress, input: source, partition: 48KiB, max_record_bytes: 16KiB }
-  clean: { type: normalize, input: lines, form: nfkc }
-  docs: { type: split, input: clean, splits: { train: rest, validation: 0.1 } }
-  pick: { type: sample, input: docs, split: train, bytes: 100KB }
-  tokenizer: { type: train_tokenizer, input: pick, vocab_size: 1000, character_coverage: 0.98, byte_fallback: true,
-               out: "${out}/tokenizer" }
-  tokens: { type: encode, input: docs, tokenizer: tokenizer }
+STAGES = """\
   ordered: { type: write_packed, input: tokens, packing: documents, encoding: mmap, shuffle: none, shards: 1,
              out: "${out}/ordered" }
   shuffled: { type: write_packed, input: tokens, packing: documents, encoding: mmap, shards: 3, out: "${out}/shuffled" }
@@ -64,7 +52,7 @@ def corpus(seed):
 def published(pipe, place, text):
     """Runs the pipeline over the text; returns the directory of the artifacts."""
     file, root = Path(place) / "documents.yaml", Path(place) / "out"
-    file.write_text(FILE, encoding="utf-8")
+    file.write_text(FILE + STAGES, encoding="utf-8")
     ran(pipe, "run", file, "--work", Path(place) / "work", "--set", f"corpus={text}", "--set", f"out={root}")
     for name in ARTIFACTS:
         ran(pipe, "verify", root / name)

@@ -21,8 +21,8 @@ struct EventScalar {
 /// Absent: `event` is no message, or has no number with this tag.
 std::optional<EventScalar> ScalarOf(std::string_view event, std::string_view tag);
 
-/// Where the whole records of the file at `path` from `from` on end, of its first `size` bytes: behind the
-/// first, or behind those that `most` bytes hold. `from` itself: there is none, or it is damaged.
+/// Returns the end of the whole records from `from` on, in the first `size` bytes of the file at `path`: of
+/// the first record, or of those that `most` bytes hold. `from` itself: there is none, or it is damaged.
 std::int64_t EndOfRecords(const std::string& path, std::int64_t from, std::int64_t size, std::int64_t most);
 
 /// One thread at a time. Files that it cannot read are left out.
