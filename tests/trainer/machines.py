@@ -195,6 +195,7 @@ class Machine:
         while self.processes():
             if time.monotonic() > deadline:
                 raise SystemExit(f"machine {self.number}: processes survive SIGKILL")
+            self._signal_all(signal.SIGKILL)  # a program that was started a moment ago comes into the machine only now
             time.sleep(0.01)
 
     def lose_disk(self):
