@@ -146,7 +146,9 @@ class Soak:
             self.tell(f"{told}{f', for {duration:.1f} s' if duration else ''}")
             check_markers(training)
             if kind in ("term", "notice"):
-                training.wait(f"host {host.number} ends", lambda host=host: host.number not in training.excused, 200)
+                # A publication may be over before the host hears of it.
+                training.wait(f"host {host.number} ends",
+                              lambda host=host: host.number not in training.excused or host.ended_well(), 200)
                 host.machine.values["instance/preempted"] = "FALSE"
             elif kind == "kill":
                 time.sleep(self.chance.uniform(0, 3))

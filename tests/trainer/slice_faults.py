@@ -23,8 +23,8 @@ BUCKET_ERRORS = ({"storage.objects.insert": ["return-503-after-commit", "return-
                   "storage.objects.list": ["return-503", "empty-page"]},
                  {"storage.objects.get": ["return-503"] * 2, "storage.objects.list": ["return-503"] * 2,
                   "storage.objects.insert": ["stall-for-2s-after-0K"]})
-PART_MILLISECONDS = 50  # that the upload of a file takes longer in a stage of uploads
-SLOWED = {"parts": "/checkpoints/", "publication": "/export/"}  # the names of the files in these stages
+# In a stage of uploads: which files take longer, and how many milliseconds.
+SLOWED = {"parts": ("/checkpoints/", 50), "publication": ("/export/", 500)}
 
 
 class Slice:
@@ -131,7 +131,7 @@ def strike(slice_, stage, kind, host, seconds, duration=0, errors=0, lost_disk=F
     line about both. A killed or stopped host is not started again."""
     training, deadline = slice_.training, time.monotonic() + seconds
     if stage in SLOWED:  # else all files of a small model may be sent between two looks
-        training.bucket.slow(SLOWED[stage], PART_MILLISECONDS)
+        training.bucket.slow(*SLOWED[stage])
     try:
         return _strike(slice_, stage, kind, host, deadline, duration, errors, lost_disk)
     finally:
