@@ -148,7 +148,7 @@ Result<bool> BucketRun::LocalIsGood() {
 }
 
 Result<bool> BucketRun::TakeFrom(const std::string& uri, std::int64_t step) {
-  ASSIGN_OR_RETURN(const bool brought, BringFromRun(uri, step, directory_, call_));
+  ASSIGN_OR_RETURN(const bool brought, BringFromRun(uri, step, Beside::kPinned, directory_, call_));
   unsent_ = unsent_ || brought;
   return brought;
 }
@@ -226,7 +226,21 @@ Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
   return steps;
 }
 
-Status BucketRun::BeginJournal() {
+void BucketRun::PublishJob(const Json& job_file) const {
+  const std::string uri = job_.run_uri + "/job.json";
+  Result<Json> there = ReadJson(storage_, uri);
+  if (there.ok() && there->is_object()) return;  // of a finished result, or of this training
+  const Status told = there.ok()
+                          ? PutText(storage_, PublishedJob(job_file, job_).DumpPretty(), uri, ObjectRule())
+                          : std::move(there).status();
+  if (!told.ok())
+    call_.log(Level::kWarning,
+              StrCat(uri, ": cannot be written, so `pipe eval --follow` does not find this training: ",
+                     told.message()));
+}
+
+Status BucketRun::BeginJournal(const Json& job_file) {
+  PublishJob(job_file);
   std::string curves = "tensorboard";
   if (IsExternal(job_.settings)) {
     const std::string_view of_program = job_.settings["recognise"]["tensorboard"]["directory"].AsString();

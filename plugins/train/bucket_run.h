@@ -48,8 +48,8 @@ class BucketRun {
   /// As BringFromRun, into the run directory; the mirror sends it.
   Result<bool> TakeFrom(const std::string& uri, std::int64_t step);
 
-  /// From now on uploads events, curves and logs: JournalMirror.
-  Status BeginJournal();
+  /// Publishes the job, and from now on uploads events, curves and logs: JournalMirror.
+  Status BeginJournal(const Json& job_file);
   /// Sends what is there now, if BeginJournal has begun. Any thread.
   void SendJournal() {
     if (journal_) journal_->Send();
@@ -71,6 +71,8 @@ class BucketRun {
   Status Publish(const std::vector<std::string>& objects, const Json& job_file) const;
 
  private:
+  /// Publishes the job for who looks at a training that goes on, unless there is one.
+  void PublishJob(const Json& job_file) const;
   /// Sets the status line.
   void Say(std::string_view what) const;
   /// The steps of the finished local checkpoints, ascending.

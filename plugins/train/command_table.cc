@@ -6,7 +6,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/enumeration.h"
 #include "base/str.h"
+#include "base/words.h"
 
 namespace pipeline {
 
@@ -23,6 +25,8 @@ CommandWord Flag(std::string flag, std::string value, std::string help,
   return {{std::move(flag)}, std::move(value), std::move(choices), std::move(help)};
 }
 
+CommandWord Switch(std::string flag, std::string help) { return Flag(std::move(flag), {}, std::move(help)); }
+
 CommandWord Place(std::string value, std::string help, bool required = true) {
   return {{}, std::move(value), {}, std::move(help), required};
 }
@@ -36,6 +40,8 @@ std::vector<CommandEntry> AllCommands() {
       Flag("--cache", "DIR", "The directory for what comes from buckets (default .pipe/fetched)");
   const CommandWord directory =
       Flag("--dir", "DIR", "The directory of the environment (default .pipe/trainer)");
+  CommandWord out = Flag("--out", "DIR", "The directory of the export, which does not exist yet");
+  out.required = true;
   CommandWord set = Flag("--set", "NAME=VALUE", "Set a var, stages.STAGE.KEY or limits.KEY to another value");
   set.repeats = true;
   const CommandEntry setup = {
@@ -70,11 +76,26 @@ std::vector<CommandEntry> AllCommands() {
         Flag("--top-p", "P", "Only the likeliest ids that have this share together"),
         Flag("--seed", "S", "Another seed gives another text"), environment, cache}},
       {"eval",
-       "Score the model of a finished training on packed rows",
-       {run, Place("DATA", "The location that `write_packed` published to, or its URI"),
+       "Score the model of a training on packed rows",
+       {run,
+        Place("DATA",
+              "The location that `write_packed` published to, or its URI (default: the rows of the training)",
+              false),
+        Flag("--step", "N", "Score the checkpoint at this step, also of a training that goes on"),
+        Switch("--follow",
+               "Score each checkpoint, also those to come, until the training ends; TensorBoard "
+               "shows the scores beside the curves of the training"),
         Flag("--split", "NAME", "The split to score (default validation)"),
         Flag("--rows", "N", "Only so many of its first rows"),
         Flag("--json", "FILE", "A file to write the scores to, for programs"), environment, cache}},
+      {"export",
+       "Export the model of a training at a checkpoint, without training",
+       {run, out,
+        Flag("--step", "N", "The step of the checkpoint (default: the finished model, else the newest)"),
+        Switch("--int8", "One more file, with matrices in 8 bits"),
+        Flag("--gguf", "KIND", "Files for llama.cpp", {"f16", "q8_0", "both"}),
+        Flag("--prune", "SHARE", "The share of the weights of each matrix of a layer that become 0"),
+        Flag("--data", "DATA", "The rows of the training, if they are elsewhere now"), environment, cache}},
       {"predict",
        "Answer each line of a text with the model of a finished training",
        {run,
@@ -106,7 +127,9 @@ std::string UsageOf(const CommandEntry& command, std::string_view before) {
     std::string value = word.value;
     for (std::size_t at = 0; at < word.choices.size(); ++at)
       value = StrCat(at == 0 ? "" : StrCat(value, "|"), word.choices[at]);
-    const std::string shown = word.flags.empty() ? value : StrCat(word.flags.front(), " ", value);
+    const std::string shown = word.flags.empty()   ? value
+                              : word.value.empty() ? word.flags.front()
+                                                   : StrCat(word.flags.front(), " ", value);
     usage += word.required ? StrCat(" ", shown) : StrCat(" [", shown, "]", word.repeats ? "..." : "");
   }
   for (const CommandEntry& below : command.commands)
@@ -136,8 +159,13 @@ Result<CommandWords> ParseCommandWords(const CommandEntry& command, const std::v
       const std::string_view meant = NearestWord(name, known);
       return wrong(StrCat("there is no ", name, meant.empty() ? "" : StrCat("; did you mean ", meant, "?")));
     }
-    if (equals == std::string::npos && at + 1 == words.size()) return wrong(StrCat(name, " wants a value"));
-    const std::string value = equals == std::string::npos ? words[++at] : word.substr(equals + 1);
+    const bool has_value = !flag->value.empty();
+    if (!has_value && equals != std::string::npos) return wrong(StrCat(name, " takes no value"));
+    if (has_value && equals == std::string::npos && at + 1 == words.size())
+      return wrong(StrCat(name, " wants a value"));
+    const std::string value = !has_value                    ? std::string()
+                              : equals == std::string::npos ? words[++at]
+                                                            : word.substr(equals + 1);
     if (flag->repeats)
       parsed.repeated.push_back(value);
     else if (!parsed.flags.emplace(name, value).second)
@@ -157,6 +185,21 @@ Status CheckNumber(const CommandWords& words, std::string_view flag, double leas
   return Status(Code::kInvalidArgument,
                 StrCat(flag, ": '", found->second, "' is no ", whole ? "whole " : "", "number from ",
                        static_cast<std::int64_t>(least), " to ", static_cast<std::int64_t>(most)));
+}
+
+Status CheckChoice(const CommandWords& words, const CommandEntry& command, std::string_view flag) {
+  const auto found = words.flags.find(flag);
+  if (found == words.flags.end()) return {};
+  for (const CommandWord& word : command.words)
+    if (!word.flags.empty() && word.flags.front() == flag &&
+        std::find(word.choices.begin(), word.choices.end(), found->second) == word.choices.end())
+      return Status(Code::kInvalidArgument,
+                    StrCat(flag, ": '", found->second, "' is none of ", Join(word.choices, ", ")));
+  return {};
+}
+
+std::optional<std::int64_t> WholeFlag(const CommandWords& words, std::string_view flag) {
+  return ParseNumber<std::int64_t>(words.Flag(flag, ""));
 }
 
 Status CheckTarget(const CommandWords& words, std::string_view flag) {

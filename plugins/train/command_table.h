@@ -2,7 +2,9 @@
 // and the manual; and the words of a call.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +23,10 @@ const CommandEntry& TrainCommandOf(std::string_view name, std::string_view below
 /// the usage of each, separated by "; or ".
 std::string UsageOf(const CommandEntry& command, std::string_view before = "pipe ");
 
-/// The parsed words of a command: flags with one value each, and positional words.
+/// The parsed words of a command: flags with one value each, switches without, and positional words.
 struct CommandWords {
   std::vector<std::string> alone;
-  std::map<std::string, std::string, std::less<>> flags;  // "--dir" -> its value
+  std::map<std::string, std::string, std::less<>> flags;  // "--dir" -> its value; empty for a switch
   std::vector<std::string> repeated;                      // values of the flag that may repeat
 
   std::string Flag(std::string_view name, std::string_view fallback) const {
@@ -40,6 +42,10 @@ Result<CommandWords> ParseCommandWords(const CommandEntry& command, const std::v
 /// Checks the number of a flag, which may be absent. kInvalidArgument: it is none from `least` to `most`, or
 /// not whole.
 Status CheckNumber(const CommandWords& words, std::string_view flag, double least, double most, bool whole);
+/// Checks the value of a flag, which may be absent. kInvalidArgument: it is none of the flag's choices.
+Status CheckChoice(const CommandWords& words, const CommandEntry& command, std::string_view flag);
+/// The number of a flag that CheckNumber has passed as a whole one; absent: the flag is.
+std::optional<std::int64_t> WholeFlag(const CommandWords& words, std::string_view flag);
 /// Checks the name of a file to write, which may be absent. kInvalidArgument: its directory does not exist,
 /// or something other than a regular file has the name.
 Status CheckTarget(const CommandWords& words, std::string_view flag);

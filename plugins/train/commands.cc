@@ -57,6 +57,7 @@ int RunTrainCommand(const std::vector<std::string>& words, const PluginServices&
   const auto run = [&] {
     if (words.front() == "sample") return RunSample(arguments, call);
     if (words.front() == "eval") return RunEval(arguments, call);
+    if (words.front() == "export") return RunExport(arguments, call);
     if (words.front() == "predict") return RunPredict(arguments, call);
     return RunTrainer(arguments, call);
   };

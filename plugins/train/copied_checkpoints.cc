@@ -116,13 +116,27 @@ Result<bool> HasDirectoryForm(const std::string& uri, const PluginStorage& stora
   return !lists.empty();
 }
 
-Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDirectory& run,
+Result<std::set<std::int64_t>> StepsOfRun(const std::string& uri, const PluginStorage& storage) {
+  const std::string from = uri + "/checkpoints";
+  std::set<std::int64_t> steps;
+  ASSIGN_OR_RETURN(const Lists lists, ListsAt(from, storage));
+  for (const auto& [step, list] : lists) {
+    ASSIGN_OR_RETURN(const Json told, ReadJson(storage, list));
+    if (told.is_object() && !IsUnfinished(told)) steps.insert(step);
+  }
+  BucketCheckpoints there(from, 1, storage);
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
+  for (const CheckpointName& name : committed) steps.insert(name.step);
+  return steps;
+}
+
+Result<bool> BringFromRun(const std::string& uri, std::int64_t step, Beside beside, const RunDirectory& run,
                           const PluginServices& call) {
   const std::string from = uri + "/checkpoints";
   bool found = false;
   ASSIGN_OR_RETURN(const Lists lists, ListsAt(from, *call.storage));
   for (const auto& [at, list] : lists) {
-    if (at > step) continue;
+    if (at > step || (at < step && beside == Beside::kNone)) continue;
     ASSIGN_OR_RETURN(const Json told, ReadJson(*call.storage, list));
     if (at < step && told["pinned"].AsArray().empty()) continue;
     ASSIGN_OR_RETURN(const bool came, Came(Bring(at, list, run, call), list, call));
@@ -131,11 +145,12 @@ Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDi
   if (found) return true;
   BucketCheckpoints there(from, 1, *call.storage);
   ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
-  ASSIGN_OR_RETURN(const std::vector<CheckpointName> pinned, there.Pinned());
+  std::vector<CheckpointName> pinned;
+  if (beside == Beside::kPinned) {
+    ASSIGN_OR_RETURN(pinned, there.Pinned());
+  }
   for (const CheckpointName& name : committed) {
-    const bool is_pinned = std::any_of(pinned.begin(), pinned.end(), [&](const CheckpointName& other) {
-      return other.Path() == name.Path();
-    });
+    const bool is_pinned = std::find(pinned.begin(), pinned.end(), name) != pinned.end();
     if (name.step > step || (name.step < step && !is_pinned)) continue;
     ASSIGN_OR_RETURN(const bool came, Came(BringBucketForm(there, name, run, call), there.Uri(name), call));
     found = found || (came && name.step == step);

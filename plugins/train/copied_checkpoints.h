@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -24,9 +25,14 @@ Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirecto
 /// True if checkpoints in the form of a directory are at `uri`, the location of checkpoints/.
 Result<bool> HasDirectoryForm(const std::string& uri, const PluginStorage& storage);
 
-/// Copies the checkpoint of this step of the run at `uri`, in either form, and the pinned ones before it into
-/// `run`. False: it is not there, or not whole.
-Result<bool> BringFromRun(const std::string& uri, std::int64_t step, const RunDirectory& run,
+/// The steps of the whole checkpoints of the run at `uri`, in either form, ascending.
+Result<std::set<std::int64_t>> StepsOfRun(const std::string& uri, const PluginStorage& storage);
+
+/// The checkpoints that come with the one that is asked for.
+enum class Beside { kPinned, kNone };
+/// Copies the checkpoint of this step of the run at `uri`, in either form, and those `beside` it that are
+/// older into `run`. False: it is not there, or not whole.
+Result<bool> BringFromRun(const std::string& uri, std::int64_t step, Beside beside, const RunDirectory& run,
                           const PluginServices& call);
 
 }  // namespace pipeline

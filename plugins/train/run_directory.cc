@@ -76,6 +76,11 @@ Json ReadJsonFile(const std::string& path) {
   return json.ok() ? std::move(json).value() : Json();
 }
 
+bool RunsLonger(const std::string& directory) {
+  std::error_code error;
+  return fs::exists(StrCat(directory, "/", kNext, "job.json"), error);
+}
+
 Status RunDirectory::Write(std::string_view name, const Json& json) const {
   return WriteWholeFile(Path(name), json.DumpPretty(), Durability::kDurable);
 }
@@ -123,8 +128,7 @@ Status RunDirectory::BeginResult(Json job_file, bool finished) const {
 }
 
 std::string RunDirectory::NewResult(std::string_view name) const {
-  std::error_code error;
-  return fs::exists(Path(StrCat(kNext, "job.json")), error) ? StrCat(kNext, name) : std::string(name);
+  return RunsLonger(path_) ? StrCat(kNext, name) : std::string(name);
 }
 
 Status RunDirectory::InstallResult() const {

@@ -29,6 +29,9 @@ bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 /// The JSON in a file of at most 64 MiB; null: it does not exist or is not JSON.
 Json ReadJsonFile(const std::string& path);
 
+/// True if attempts make a result in this run directory that is to replace a finished one.
+bool RunsLonger(const std::string& directory);
+
 class RunDirectory {
  public:
   /// Creates the directory and its subdirectories, and holds its lock as long as this object exists.

@@ -147,7 +147,7 @@ class Training {
     if (!exports) TellOthers();
     if (bucket_) {
       TellDirectory();
-      RETURN_IF_ERROR(bucket_->BeginJournal());
+      RETURN_IF_ERROR(bucket_->BeginJournal(JobFile(job_, inputs_)));
       RETURN_IF_ERROR(bucket_->BeginMirror());
     }
     reporter_.Hear(
@@ -184,8 +184,9 @@ class Training {
     bool took = false;
     if (other) {
       RETURN_IF_ERROR(directory_.Write(kTaking, Json::Object{{"from", other->uri}}));
-      ASSIGN_OR_RETURN(took, bucket_ ? bucket_->TakeFrom(other->uri, other->steps)
-                                     : BringFromRun(other->uri, other->steps, directory_, call_));
+      ASSIGN_OR_RETURN(took,
+                       bucket_ ? bucket_->TakeFrom(other->uri, other->steps)
+                               : BringFromRun(other->uri, other->steps, Beside::kPinned, directory_, call_));
     }
     if (took) {
       // In a bucket, the list of the newest checkpoint has it.

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
 import replan_support as support  # noqa: E402
 from fake_buckets import BUCKET, FakeBucket  # noqa: E402
 
-STEPS, EVERY, EVALUATED = 40, 5, 10
+STEPS, EVERY, EVALUATED = 40, 5, 5
+KEPT = (30, 35, 40)  # the steps of the checkpoints that are kept
 TRACED = 32  # the first step of a trace: the last attempt takes it
 CONFIG = {"preset": "tiny", "batch": {"rows": 48}, "schedule": {"name": "const"}}  # slow enough to be killed in time
 
@@ -93,6 +95,15 @@ def points(events):
     return found
 
 
+def follows(place, environment):
+    """Scores the checkpoints that are kept, as another machine does."""
+    run = f"gs://{BUCKET}/models/runs/{next(place.work.glob('kept/train/runs/*')).name}"
+    for lines in (len(KEPT), 0):
+        done = subprocess.run([support.PIPE, "eval", run, "--follow", "--environment", str(environment)], cwd=place.root,
+                              capture_output=True, text=True, check=False)
+        check(done.returncode == 0 and len(done.stdout.splitlines()) == lines, f"{done.stdout}{done.stderr}")
+
+
 def main():
     pipe, fake, environment = (Path(word).absolute() for word in sys.argv[1:4])
     support.PIPE = str(pipe)
@@ -112,6 +123,7 @@ def main():
         shutil.rmtree(place.work)
         killed_at(place, 26, attempt=3)
         place.ok("--only", "train")
+        follows(place, environment)
         copied, events = place.root / "copied", ""
         for name, (_, data) in sorted(bucket.objects().items()):
             folder, _, last = name.partition("/tensorboard/")
@@ -121,9 +133,11 @@ def main():
             if "/events/" in name:
                 events += data.decode()
         logs = [name for name in bucket.objects() if "/logs/attempt-" in name]
-        found = curves(copied)
+        found, scored = curves(copied), curves(copied / "eval")
         traces = [str(path.relative_to(copied)) for path in copied.glob("plugins/profile/*/*.xplane.pb") if path.stat().st_size]
     check(len(traces) == 1 and traces[0].startswith(f"plugins/profile/attempt-4-step-{TRACED}/"), traces)
+    check(scored["evaluation/loss"] == [point for point in wanted["evaluation/loss"] if point[0] in KEPT],
+          f"{scored['evaluation/loss']}\n  instead of points of {wanted['evaluation/loss']}")
     check(found.keys() == wanted.keys(), (found.keys(), wanted.keys()))
     for tag, of_whole in wanted.items():
         check(found[tag] == of_whole, f"{tag}: {found[tag]}\n  instead of {of_whole}")

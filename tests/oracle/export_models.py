@@ -39,6 +39,7 @@ MODELS = {
     "bert-number": ({"family": "bert", "norm_eps": 1e-12}, {"name": "regression"}),
     "t5": ({"family": "t5", "tied": False, "norm_eps": 1e-6, "head_dim": 16}, {"name": "spans"}),
     "t5-tied": ({"family": "t5", "norm_eps": 1e-6}, {"name": "prefix"}),
+    "t5-first": ({"family": "t5", "gated": False, "norm_eps": 1e-6}, {"name": "spans"}),
 }
 MODELS |= {f"{name}-lora": MODELS[name] for name in ("llama", "bert", "t5")}  # our logits before adapters are merged
 SOME = {"family": "t5", "norm_eps": 1e-6, "experts": 4, "expert_every": 2}

@@ -29,7 +29,7 @@ PAGE = HERE.parents[1] / "plugins/train/python/experts.md"
 TRAINER = sys.argv.pop(1)
 KINDS = {"llama": "AutoModelForCausalLM", "llama-untied": "AutoModelForCausalLM", "bert": "AutoModelForMaskedLM",
          "bert-labels": "AutoModelForSequenceClassification", "bert-number": "AutoModelForSequenceClassification",
-         "t5": "AutoModelForSeq2SeqLM", "t5-tied": "AutoModelForSeq2SeqLM"}
+         "t5": "AutoModelForSeq2SeqLM", "t5-tied": "AutoModelForSeq2SeqLM", "t5-first": "AutoModelForSeq2SeqLM"}
 KINDS |= {f"{name}-lora": KINDS[name] for name in ("llama", "bert", "t5")}
 
 
@@ -46,6 +46,7 @@ MADE = {
     "llama-tied": lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**STACK, tie_word_embeddings=True)),
     "t5": lambda: transformers.T5ForConditionalGeneration(transformers.T5Config(**T5, tie_word_embeddings=False)),
     "t5-tied": lambda: transformers.T5ForConditionalGeneration(transformers.T5Config(**T5)),
+    "t5-first": lambda: transformers.T5ForConditionalGeneration(transformers.T5Config(**{**T5, "feed_forward_proj": "relu"})),
 }
 
 

@@ -75,7 +75,7 @@ class Directories(unittest.TestCase):
     def test_keys_that_a_training_decides_are_keys_and_the_directory_decides_the_others(self):
         self.assertLessEqual(set(config.OF_TRAINING), {part.name for part in dataclasses.fields(config.Model)})
         self.assertEqual(config.SHAPE, ("family", "layers", "d", "heads", "kv_heads", "head_dim", "ff", "experts",
-                                        "vocab", "tied", "rope_theta", "norm_eps", "exact_gelu"))
+                                        "vocab", "tied", "rope_theta", "norm_eps", "exact_gelu", "gated"))
 
     def test_a_shape_that_the_job_names_must_be_that_of_the_model(self):
         start = initial.Initial(self.place)
@@ -110,8 +110,8 @@ class Directories(unittest.TestCase):
         self.refused("rope_scaling", "knows null alone")
         self.settings(rope_scaling=None, model_type="gpt2")
         self.refused("type gpt2", "llama, bert, t5")
-        self.settings(model_type="t5", num_layers=2)
-        self.refused("feed_forward_proj is relu", "gated-gelu")
+        self.settings(model_type="t5", num_layers=2, feed_forward_proj="gelu")
+        self.refused("feed_forward_proj is gelu", "gated-gelu", "relu")
         self.settings(model_type="llama", hidden_size=None)
         self.refused("config.json is not as this trainer reads it")
         (self.place / "config.json").write_text("[1")

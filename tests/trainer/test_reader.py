@@ -311,6 +311,14 @@ class DamageTest(ReaderTest):
 
             self.assertIn(name, self.errors(read))
 
+    def test_the_files_of_another_split_may_be_elsewhere(self):
+        self.write(3)
+        for path in self.place.glob("train-*"):
+            path.unlink()
+        for rows in self.both(split="validation"):
+            self.assertGreater(len(rows.in_order(0, 1).tokens), 0)
+        self.assertIn("train-00000-of-00001.tfrecord: cannot be read: No such file", self.errors())
+
     def failure(self, rows):
         with self.assertRaises(DataError) as raised:
             rows.in_order(0, 3)

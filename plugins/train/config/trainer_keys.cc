@@ -27,6 +27,7 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
   "rope_theta": {"type": "number", "above": 0.0, "default": 10000.0},
   "norm_eps": {"type": "number", "above": 0.0, "default": 1e-05},
   "exact_gelu": {"type": "flag", "default": false},
+  "gated": {"type": "flag", "default": true},
   "classes": {"type": "whole", "low": 2, "null": true, "default": null},
   "init_std": {"type": "number", "above": 0.0, "default": 0.02},
   "compute": {"type": "text", "choices": ["auto", "float32", "bfloat16"], "default": "auto"},
@@ -70,6 +71,11 @@ constexpr std::string_view kTrainerKeys = R"json({"sections": {
   "rank": {"type": "whole", "low": 0, "default": 0},
   "alpha": {"type": "number", "above": 0.0, "default": 16.0},
   "targets": {"type": "names", "default": ["wq", "wk", "wv", "wo"]}},
+ "pruning": {
+  "share": {"type": "number", "low": 0.0, "below": 1.0, "default": 0.0},
+  "begin": {"type": "number", "low": 0.0, "default": 0.2},
+  "end": {"type": "number", "low": 0.0, "default": 0.6},
+  "every": {"type": "whole", "low": 1, "default": 100}},
  "schedule": {
   "name": {"type": "text", "choices": ["wsd", "cosine", "linear", "rsqrt", "const"], "default": "wsd"},
   "warmup": {"type": "number", "low": 0.0, "default": 0.02},

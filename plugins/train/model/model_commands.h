@@ -11,8 +11,12 @@ namespace pipeline {
 
 // `words` of each: without the command's name. kInvalidArgument for wrong words.
 
-/// `pipe eval`: scores the model on packed rows. The scores go to standard output.
+/// `pipe eval`: scores the model, or checkpoints of its training, on packed rows. The scores go to standard
+/// output.
 Status RunEval(const std::vector<std::string>& words, const PluginServices& call);
+
+/// `pipe export`: exports the model of a checkpoint to a directory, which is complete or not there.
+Status RunExport(const std::vector<std::string>& words, const PluginServices& call);
 
 /// `pipe predict`: answers lines of text. An answer for each line goes to standard output, or to a file that
 /// is complete or as before.

@@ -27,6 +27,14 @@ constexpr std::uint64_t kMostManifest = 256 << 20;
 constexpr std::string_view kModel = "export/model.safetensors";
 constexpr std::array<std::string_view, 3> kNeeded = {kModel, "export/pipe.json", "export/tokenizer.model"};
 
+/// True if the directory is an export itself.
+bool HoldsExport(const fs::path& directory) {
+  std::error_code error;
+  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](std::string_view name) {
+    return fs::is_regular_file(directory / fs::path(name).filename(), error);
+  });
+}
+
 Status Absent(std::string why) { return Status(Code::kNotFound, std::move(why)); }
 Status Wrong(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -41,7 +49,10 @@ bool IsFile(const std::string& path) {
 }
 
 Status Unfinished(const std::string& run) {
-  return Absent(StrCat(run, ": its training has not ended; `pipe run FILE` goes on with it"));
+  return Absent(
+      StrCat(run,
+             ": its training has not ended; `pipe run FILE` goes on with it, and `pipe export` exports a "
+             "checkpoint"));
 }
 
 std::string ExportAgain(const std::string& run) {
@@ -101,16 +112,17 @@ Result<std::string> FindRun(const std::string& place) {
 }
 
 Result<std::string> FindRunElsewhere(const std::string& place, const PluginStorage& storage) {
-  constexpr std::string_view kJob = "/job.json", kRuns = "runs/";
+  constexpr std::string_view kJob = "/job.json", kResult = "/result.json", kRuns = "runs/";
   ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(place));
-  std::vector<std::string> runs;
+  std::vector<std::string> runs, finished;
   for (const PluginStorage::Object& object : objects) {
     if (object.name == kJob.substr(1)) return place;
     const std::string_view name = object.name;
-    const auto slashes = std::count(name.begin(), name.end(), '/');
-    if (slashes == 2 && name.starts_with(kRuns) && name.ends_with(kJob))
-      runs.push_back(StrCat(place, "/", name.substr(0, name.size() - kJob.size())));
+    if (std::count(name.begin(), name.end(), '/') != 2 || !name.starts_with(kRuns)) continue;
+    for (const auto& [end, found] : {std::pair(kJob, &runs), std::pair(kResult, &finished)})
+      if (name.ends_with(end)) found->push_back(StrCat(place, "/", name.substr(0, name.size() - end.size())));
   }
+  if (finished.size() == 1) return finished.front();
   if (runs.size() == 1) return runs.front();
   std::string all;
   for (const std::string& run : runs) all += StrCat(all.empty() ? "" : ", ", run);
@@ -150,28 +162,37 @@ Status CheckFiles(const std::string& directory, const WantedFile& wanted, std::s
   return {};
 }
 
+Result<std::string> FindPythonFor(const CommandWords& words) {
+  Result<std::string> python = FindPython(words.Flag("--environment", kDefaultEnvironment));
+  std::error_code error;
+  if (python.ok()) return python;
+  return Absent(StrCat(words.flags.contains("--environment") || fs::exists(kDefaultEnvironment, error)
+                           ? ""
+                           : "without --environment, the one in the current folder is meant: ",
+                       python.status().message()));
+}
+
 Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, const PluginServices& call) {
   std::string at = place;
   const bool elsewhere = IsElsewhere(at);
   while (elsewhere && at.ends_with('/')) at.pop_back();
-  ASSIGN_OR_RETURN(std::string run, elsewhere ? FindRunElsewhere(at, *call.storage) : FindRun(at));
-  if (!elsewhere) RETURN_IF_ERROR(CheckExport(run, run, IsFile(run + "/result.json")));
-  Result<std::string> python = FindPython(words.Flag("--environment", kDefaultEnvironment));
-  if (std::error_code error; !python.ok())
-    return Absent(StrCat(words.flags.contains("--environment") || fs::exists(kDefaultEnvironment, error)
-                             ? ""
-                             : "without --environment, the one in the current folder is meant: ",
-                         python.status().message()));
+  const bool is_export = !elsewhere && !HoldsRun(at) && HoldsExport(at);
+  std::string run = at;
+  if (!is_export) {
+    ASSIGN_OR_RETURN(run, elsewhere ? FindRunElsewhere(at, *call.storage) : FindRun(at));
+  }
+  if (!elsewhere && !is_export) RETURN_IF_ERROR(CheckExport(run, run, IsFile(run + "/result.json")));
+  ASSIGN_OR_RETURN(std::string python, FindPythonFor(words));
   if (elsewhere) {
     ASSIGN_OR_RETURN(const std::string brought, BringExport(run, CacheOf(words), call));
     RETURN_IF_ERROR(CheckExport(brought, run, true));
     run = brought;
-  } else {
+  } else if (!is_export) {
     RETURN_IF_ERROR(CheckFiles(
         run, [](std::string_view name) { return name.starts_with(kExport); }, "export", ExportAgain(run),
         call));
   }
-  return NamedRun{fs::absolute(run).string(), *std::move(python)};
+  return NamedRun{fs::absolute(run).string(), std::move(python)};
 }
 
 }  // namespace pipeline

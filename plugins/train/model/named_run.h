@@ -17,16 +17,19 @@ std::string CacheOf(const CommandWords& words);
 /// Finds the run directory for a location: `place` itself, or the newest below `place`/runs. kNotFound:
 /// there is none.
 Result<std::string> FindRun(const std::string& place);
-/// As FindRun, in a bucket. A bucket does not tell which run is the newest: kInvalidArgument names the
-/// existing ones.
+/// As FindRun, in a bucket, which does not tell which run is the newest: the only finished one, or the only
+/// one. kInvalidArgument names the existing ones.
 Result<std::string> FindRunElsewhere(const std::string& place, const PluginStorage& storage);
 
+/// The interpreter of `--environment`.
+Result<std::string> FindPythonFor(const CommandWords& words);
+
 struct NamedRun {
-  std::string directory;  // absolute
+  std::string directory;  // absolute; of a run, or an export
   std::string python;     // the interpreter of `--environment`
 };
-/// The run at `place`. The export of a run in a bucket is brought into the cache; that of a local one is
-/// checked against its manifest.
+/// The run at `place`, or an export without a run. The export of a run in a bucket is brought into the cache;
+/// that of a local one is checked against its manifest.
 Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, const PluginServices& call);
 
 /// Checks whether a file that a manifest lists is wanted.

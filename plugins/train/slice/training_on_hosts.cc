@@ -148,7 +148,7 @@ Result<Json> TrainOnHosts(const PreparedTraining& training, const HostTiming& ti
     BucketRun& bucket;
     ~Journal() { bucket.FinishJournal(); }
   } const journal{*training.bucket};
-  if (training.leads()) RETURN_IF_ERROR(training.bucket->BeginJournal());
+  if (training.leads()) RETURN_IF_ERROR(training.bucket->BeginJournal(job_file));
   SliceCheckpoints checkpoints(job, call, training.directory,
                                [bucket = training.bucket] { bucket->SendJournal(); });
   std::optional<ExternalHost> program;

@@ -432,10 +432,13 @@ TEST_F(BucketStageTest, BucketThatForbidsFailsTheStageAndKeepsWhatThereIs) {
   Does(R"([{"noise": []}])");
   config_["checkpoint_every"] = 20;
   Place();
-  ASSERT_TRUE(fake.faults().Add("storage.objects.insert", "return-403"));
+  for (int objects = 0; objects < 2; ++objects)  // the job, then a file of the checkpoint
+    ASSERT_TRUE(fake.faults().Add("storage.objects.insert", "return-403"));
   const Result<JobOutput> output = Run();
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.status().code(), Code::kPermissionDenied) << output.status().message();
+  EXPECT_TRUE(Logged("job.json: cannot be written, so `pipe eval --follow` does not find this training: "))
+      << log_;
   EXPECT_TRUE(Logged("the checkpoint at step 20 is on this machine alone: ")) << log_;
   ASSERT_TRUE(Run().ok()) << log_;
   EXPECT_EQ(events_["hello"], 0) << "it was trained before";

@@ -304,7 +304,7 @@ def absences(sandbox, first, pipe, environment):
     says(f"{copy}: its training has ended without an export; give the stage `train` `export: true`",
          f"or remove {result} if it has that, and run the pipeline")
     result.unlink()
-    says(f"{copy}: its training has not ended; `pipe run FILE` goes on with it")
+    says(f"{copy}: its training has not ended; `pipe run FILE` goes on with it, and `pipe export` exports a checkpoint")
     shutil.rmtree(copy)
 
 
@@ -344,8 +344,11 @@ def scores(sandbox, first):
     shard.write_bytes(before)
     said = pipe(str(first), str(packed), "--split=train", code=0)
     check(json.loads(said.out)[-1] == "--split=train", said)
-    for words, code, part in (((str(first),), 2, "pipe eval RUN DATA "),
-                              ((str(first), str(packed), "more"), 2, "pipe eval RUN DATA "),
+    said = pipe(str(first), code=0)
+    check(json.loads(said.out) == ["--run", str(first), "--data", str(packed)], "not the rows of the training")
+    for words, code, part in (((), 2, "pipe eval RUN [DATA] "),
+                              ((str(first), str(packed), "more"), 2, "pipe eval RUN [DATA] "),
+                              ((str(first / "export"),), 2, "DATA is not named, and the model has no training beside it"),
                               ((str(first), str(packed), "--rows", "0"), 2, "--rows: '0' is no whole number from 1"),
                               ((str(first), str(packed), "--split="), 2, "--split: must name a split"),
                               ((str(first), str(packed), "--json", "no/where.json"), 2, "has no directory yet"),

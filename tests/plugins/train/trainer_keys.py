@@ -80,6 +80,9 @@ CASES = [
     ({"preset": "t5-small", "model": {"experts": 4, "layers": 6}}, "config.model.expert_every"),
     ({"preset": "t5-small", "model": {"experts": 4, "expert_top": 5}}, "config.model.expert_top"),
     ({"preset": "kc-moe", "model": {"attention": "splash"}}, "config.model.family"),
+    ({"preset": "t5-small", "model": {"gated": False}}, None),
+    ({"preset": "kc-moe", "model": {"gated": False}}, "config.model.gated"),
+    ({"model": {"gated": False}}, "config.model.gated"),
     ({"preset": "lm1b", "model": {"tied": True}}, "config.model.family"),
     ({"objective": {"name": "masked"}}, "config.objective.name"),
     ({"preset": "tiny-masked", "objective": {"name": "classes"}}, None),
@@ -100,6 +103,9 @@ CASES = [
     ({"lora": {"alpha": 8}}, "config.lora.alpha: is read with a rank alone"),
     ({"lora": {"rank": 8}}, "config.lora.rank"),
     ({"lora": {"targets": "wq", "rank": 0}}, "config.lora.targets: wants a list of names"),
+    ({"pruning": {"share": 0.5, "begin": 100, "end": 500}}, None),
+    ({"pruning": {"share": 0.5, "begin": 0.6, "end": 0.5}}, "config.pruning"),
+    ({"pruning": {"share": 1.0}}, "config.pruning.share: wants less than 1"),
     ({"export": {"gguf": "q4"}}, "config.export.gguf: wants one of"),
     ({"export": {"gguf": "f16", "prune": 0.5}}, None),
     ({"eval": {"each_epoch": 1}}, "config.eval.each_epoch: wants true or false"),
@@ -108,6 +114,7 @@ CASES = [
 
 # The same with a model to begin with, which decides about experts and is not known yet.
 BEGINNING = [
+    ({"pruning": {"share": 0.5}, "lora": {"rank": 4}}, "config.pruning.share"),
     ({"model": {"expert_top": 3}}, None),
     ({"preset": "tiny-spans", "model": {"experts": 4, "expert_capacity": 2.0}}, None),
     ({"preset": "tiny-spans", "model": {"expert_capacity": 0.0}}, "config.model.expert_capacity: wants more than 0"),

@@ -17,6 +17,11 @@ VOCAB_MULTIPLE = 128  # tiles of an accelerator; the logits of the padding are m
 AUTO = "auto"
 
 
+def amount(steps_or_share, steps):
+    """Returns a number of steps that a key gives as such, or as a share of all when below 1."""
+    return steps_or_share * steps if steps_or_share < 1 else steps_or_share
+
+
 def at_least(low, default):
     return field(default=default, metadata={"low": low})
 
@@ -66,6 +71,7 @@ class Model:
     rope_theta: float = above(0.0, 10000.0)
     norm_eps: float = above(0.0, 1e-5)
     exact_gelu: bool = False                  # bert: not the approximation by tanh
+    gated: bool = True                        # t5: GELU with a gate, as T5 1.1 has it; false: ReLU, as the first T5
     classes: int | None = at_least(2, None)   # labels of a head over them; None: it is over ids; 1: it gives a number
     init_std: float = above(0.0, 0.02)
     compute: str = one_of("auto", "float32", "bfloat16")  # auto: bfloat16 where the device has it in hardware
@@ -119,6 +125,9 @@ class Model:
             yield "config.model.family: bert has as many kv_heads as heads, and its head is the embedding"
         if self.family == "t5" and (self.kv_heads != self.heads or self.attention not in ("auto", "reference")):
             yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
+        if not self.gated and (self.family != "t5" or self.experts):
+            yield ("config.model.gated: false is for a t5 without experts, whose MLP is that of the first T5; leave it "
+                   "out")
         if self.family == "lm1b" and (self.kv_heads != self.heads or self.tied or self.d % 2):
             yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
 
@@ -209,6 +218,14 @@ class Lora:
 
 
 @dataclass(frozen=True)
+class Pruning:
+    share: float = part(0.0)         # of the weights of a layer's matrix that are 0 at the end; 0: nothing is pruned
+    begin: float = at_least(0.0, 0.2)  # steps before the first pruning, or a share of all when below 1
+    end: float = at_least(0.0, 0.6)    # steps before the last one, likewise
+    every: int = at_least(1, 100)      # steps between two
+
+
+@dataclass(frozen=True)
 class Schedule:
     name: str = one_of("wsd", "cosine", "linear", "rsqrt", "const")
     warmup: float = at_least(0.0, 0.02)  # steps, or a share of them when below 1
@@ -269,6 +286,7 @@ class Config:
     optimizer: Optimizer = Optimizer()
     regularizers: Regularizers = Regularizers()
     lora: Lora = Lora()
+    pruning: Pruning = Pruning()
     schedule: Schedule = Schedule()
     batch: BatchSize = BatchSize()
     mesh: MeshShape = MeshShape()
@@ -282,7 +300,7 @@ class Config:
 SECTIONS = {part.name: part.type for part in fields(Config) if is_dataclass(part.type)}
 CHOSEN = {name: tuple(part.name for part in fields(kind) if part.metadata.get("auto"))
           for name, kind in SECTIONS.items()}
-LATER = ("export", "lora")  # sections that earlier versions did not have
+LATER = ("export", "lora", "pruning")  # sections that earlier versions did not have
 
 
 def as_dict(config):

@@ -77,9 +77,20 @@ def scores_of(options):
     if run.model.classes:
         params = {**params, "readout": run.labels.of_head(params["readout"], whole=False)}
     scores = held_out.score(params, lambda: False)
-    mistakes = {} if held_out.labels is None else {"mistakes": held_out.mistakes(run.text())}
-    return {"run": str(options.run), "data": str(options.data), "content": rows.digest, "split": options.split,
-            "rows": held_out.limit, "objective": asdict(setup.config.objective), **scores, **mistakes}
+    return described(str(options.run), held_out, scores, None if held_out.labels is None else run.text())
+
+
+def described(run, held_out, scores, text):
+    """Returns the scores with the model and the rows that they belong to. `text`: for the documents of rows with
+    labels; None: none are shown."""
+    rows, config = held_out.rows, held_out.setup.config
+    mistakes = {} if text is None else {"mistakes": held_out.mistakes(text)}
+    return {"run": run, "data": str(rows.directory), "content": rows.digest, "split": rows.split,
+            "rows": held_out.limit, "objective": asdict(config.objective), **scores, **mistakes}
+
+
+def write_json(path, scores):
+    write_text(path, json.dumps(finite(scores), indent=1, ensure_ascii=False) + "\n")
 
 
 def table(columns, rows):
@@ -88,24 +99,37 @@ def table(columns, rows):
                      for row in (columns, *rows))
 
 
-def text_of(scores):
+def answering_of(scores):
     from .objectives import registry
-    answering, of_rows = registry.OBJECTIVES[scores["objective"]["name"]].answering, f"{scores['rows']:,} rows of"
+    return registry.OBJECTIVES[scores["objective"]["name"]].answering
+
+
+def summary(scores):
+    """Returns lines: the loss, the bits, the scores of labels."""
+    answering, of_rows = answering_of(scores), f"{scores['rows']:,} rows of"
     lines = [f"{of_rows} {scores['split']}: {scores['loss']:.4f} nats for each of {scores['targets']:,} targets"]
     if scores["bits_per_char"] is not None:
         lines.append(f"{scores['bits_per_byte']:.4f} bits per byte, {scores['bits_per_char']:.4f} bits per character")
     if "documents" not in scores:
-        return "\n".join(lines)
+        return lines
     lines.append(f"{scores['documents']:,} documents with {answering.each}")
     if not answering.in_nats:
         lines = [f"{of_rows} {scores['split']}: {lines[-1]}"]
-    lines += [f"{scores[name]:{answering.digits}}  {said}" for name, said in answering.metrics.items()]
+    return lines + [f"{scores[name]:{answering.digits}}  {said}" for name, said in answering.metrics.items()]
+
+
+def text_of(scores):
+    lines = summary(scores)
+    if "documents" not in scores:
+        return "\n".join(lines)
     if scores.get("confusion"):
         lines.append("documents by label (below) and answer (to the right), and the F1 of the label:")
         lines.append(table(["", *scores["labels"], "F1"],
                            [[name, *row, "-" if f1 is None else f"{f1:.4f}"]
                             for name, row, f1 in zip(scores["labels"], scores["confusion"], scores["f1"])]))
-    said, badness, digits = answering.worst
+    if "mistakes" not in scores:
+        return "\n".join(lines)
+    said, badness, digits = answering_of(scores).worst
     lines.append(said)
     lines += ["  ".join((f"{one[badness]:{digits}}", one["label"], one["answer"], short(one["text"])))
               for one in scores["mistakes"]]
@@ -122,7 +146,7 @@ def main(argv):
     def work():
         scores = scores_of(options)
         if options.json:
-            write_text(options.json, json.dumps(finite(scores), indent=1, ensure_ascii=False) + "\n")
+            write_json(options.json, scores)
         sys.stdout.reconfigure(encoding="utf-8")
         print(text_of(scores))
     return finished.reported("pipe_trainer.score", work)

@@ -2,8 +2,8 @@
 
 import math
 
+from ..config import amount
 from ..exits import BAD_JOB, Ended
-from ..optim import optim
 from .digests import BEFORE_DECAY
 
 FALL_FROM_WARMUP = ("cosine", "linear")
@@ -12,13 +12,13 @@ FALL_FROM_WARMUP = ("cosine", "linear")
 def decay_begins(schedule, steps, warmup=None):
     """Returns the number of updates of a run of `steps` before its learning rate may fall towards the end; None if it
     never falls. `warmup`: in steps; None: as the schedule says."""
-    warmup = math.ceil(optim.amount(schedule.warmup, steps) if warmup is None else warmup)
+    warmup = math.ceil(amount(schedule.warmup, steps) if warmup is None else warmup)
     if schedule.final >= 1:
         return None
     if schedule.name in FALL_FROM_WARMUP:
         begins = warmup
     elif schedule.name == "wsd" and schedule.decay > 0:
-        begins = max(math.floor(steps - optim.amount(schedule.decay, steps)), warmup, 0)
+        begins = max(math.floor(steps - amount(schedule.decay, steps)), warmup, 0)
     else:
         return None
     return begins if begins < steps else None
@@ -75,10 +75,10 @@ class Continuation:
 
     def _warmup_of(self, facts):
         """In steps. Facts of earlier versions lack it: it follows from the steps. With fewer steps it gets shorter."""
-        asked = optim.amount(self._schedule.warmup, self._job.steps)
+        asked = amount(self._schedule.warmup, self._job.steps)
         if facts is None:
             return asked
-        begun = facts.get("warmup", optim.amount(self._schedule.warmup, self._steps_of(facts)))
+        begun = facts.get("warmup", amount(self._schedule.warmup, self._steps_of(facts)))
         return min(begun, asked) if self._job.steps < self._steps_of(facts) else begun
 
     def _steps_of(self, facts):

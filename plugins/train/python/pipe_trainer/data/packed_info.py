@@ -109,15 +109,17 @@ def _listed(manifest, path):
     return listed
 
 
-def _check_sizes(directory, listed, splits, in_blocks):
-    """Checks that the manifest names these files with their sizes. Does not read them. `in_blocks`: the split whose
-    shards are not there."""
-    absent = {shard.object for shard in splits.get(in_blocks, ())}
+def _check_sizes(directory, listed, splits, read, in_blocks):
+    """Checks that the manifest names the files of all splits, and that those of the split `read` have its sizes. Does
+    not read them. `in_blocks`: that split has no shards here."""
+    here = {name for shard in splits.get(read, ()) for name in (shard.object, shard.index)}
+    if in_blocks:
+        here -= {shard.object for shard in splits.get(read, ())}
     shards = [shard for split in splits.values() for shard in split]
     for name in (name for shard in shards for name in (shard.object, shard.index)):
         if name not in listed:
             raise DataError(f"{directory / MANIFEST}: it does not name {name}{REMEDY}")
-        if name in absent:
+        if name not in here:
             continue
         try:
             size = (directory / name).stat().st_size
@@ -153,8 +155,9 @@ def _labels(value, path, weights, vocab):
     return found
 
 
-def read_packed_info(directory, in_blocks=None):
-    """`in_blocks`: the split whose rows are in blocks (rows/rows.md) and not in its shards; None: no split."""
+def read_packed_info(directory, read=None, in_blocks=False):
+    """`read`: the split whose files must be there; those of others may be elsewhere. None: no file is looked at.
+    `in_blocks`: the rows of that split are in blocks (rows/rows.md), and its shards are not there."""
     if "://" in str(directory):
         raise DataError(f"{directory}: rows are read from a local directory only; copy them with `pipe cp`")
     directory = Path(directory)
@@ -189,7 +192,7 @@ def read_packed_info(directory, in_blocks=None):
     for name, split in info.get("splits", dict).items():
         where = f"{path}: splits.{name}"
         splits[name] = tuple(_shards(_Members(split, where), where, weights, listed))
-    _check_sizes(directory, listed, splits, in_blocks)
+    _check_sizes(directory, listed, splits, read, in_blocks)
     return PackedInfo(directory, info.whole("seq_len", 1, 1 << 24), info.whole("fill_id", 0, (1 << 31) - 1),
                       info.get("tokenizer", dict), splits, ID_BYTES[encoding], manifest.get("content", str), weights,
                       found)

@@ -29,7 +29,7 @@ class Rows:
     share it; their reads follow each other."""
 
     def __init__(self, packed_dir, split, seed=0, native=None, blocks=None):
-        info = read_packed_info(packed_dir, None if blocks is None else blocks.split)
+        info = read_packed_info(packed_dir, split, blocks is not None and blocks.split == split)
         if split not in info.splits:
             raise DataError(f"{info.directory}: there is no split {split!r}; it has {', '.join(info.splits)}")
         self.directory, self.split, self.seed = info.directory, split, seed

@@ -92,7 +92,8 @@ def write(params, config, tokenizer, facts, directory, marks=(), start=None, nam
         leaner.write(part / file, kind, tensors, config, ids, model, facts.get("name", "model"))
     rows = [{**row, "bytes_of_file": (part / (row["file"] or WEIGHTS)).stat().st_size}
             for row in facts.get("leaner", ())]
-    card = model_card.text(config, ids, {**facts, "rules": rules, "tokenizer_json": bool(whole), "leaner": rows})
+    card = model_card.text(config, ids, {**facts, "zeros": leaner.zeros(tensors), "rules": rules,
+                                         "tokenizer_json": bool(whole), "leaner": rows})
     (part / "README.md").write_text(card, encoding="utf-8")
     if "torch" in config.exports:
         shutil.copyfile(Path(__file__).with_name(LOADER), part / LOADER)

@@ -72,4 +72,4 @@ def zeros(tensors):
     """Returns the share of zeros in the matrices of the layers."""
     counts = [(np.count_nonzero(values() == 0), values().size) for name, shape, values in tensors
               if is_of_layer(name, shape)]
-    return sum(zero for zero, _ in counts) / sum(size for _, size in counts)
+    return sum(zero for zero, _ in counts) / max(sum(size for _, size in counts), 1)

@@ -9,6 +9,7 @@ ARCHITECTURES = {
     "bert": "BERT: LayerNorm behind each half of a layer, learned positions, GELU",
     "t5": "T5 1.1: RMSNorm, a bias for each distance, GELU with a gate; as many layers in the decoder",
 }
+UNGATED = "T5: RMSNorm, a bias for each distance, ReLU; as many layers in the decoder"
 # The use of an export with a loader of its own.
 BY_TORCH = """    import sentencepiece, torch_model
     tokenizer, model = sentencepiece.SentencePieceProcessor("tokenizer.model"), torch_model.load(".")
@@ -17,6 +18,7 @@ BY_TORCH = """    import sentencepiece, torch_model
 
 `torch_model.py` needs torch alone; transformers has no such model. `pipe predict` and `pipe eval` read it, too.
 """
+LEAST_ZEROS = 0.001  # share that is told: a fresh weight is 0 by chance
 NAMES = {"majority": "the most frequent label", "mean": "the mean", "uniform": "uniform", "unigram": "unigram, add-one",
          "bigram_kn": "bigram, Kneser-Ney"}
 
@@ -27,8 +29,8 @@ def text(config, tokenizer, facts):
     `weights` (whether only targets of weight 1 were trained on), `init_from` (the end of the path of the model that the
     training began with), `adapters` (of resume.adapters_of, with the number of their `params`), `samples` (with
     `prompt` and `text`), `rules` (of text.rules_of), `tokenizer_json` (whether the export has one),
-    `leaner` (rows of costs.measured, with `bytes_of_file`), `bytes_of_rows` (share of the ids that llama.cpp never
-    makes of text)."""
+    `zeros` (the share of leaner.zeros), `leaner` (rows of costs.measured, with `bytes_of_file`), `bytes_of_rows` (share
+    of the ids that llama.cpp never makes of text)."""
     told = facts.get("config", {}).get("objective")
     learned = registry.OBJECTIVES[told["name"]] if told else registry.implied(config)
     parts = [head(learned, config, facts), shape(config, tokenizer, facts), measured(learned.answering, facts),
@@ -54,7 +56,8 @@ def number(value):
 
 
 def shape(config, tokenizer, facts):
-    rows = [("architecture", ARCHITECTURES[config.family] + config.additions), ("layers", config.layers),
+    known = ARCHITECTURES[config.family] if config.gated else UNGATED
+    rows = [("architecture", known + config.additions), ("layers", config.layers),
             ("width", config.d), ("heads", f"{config.heads}, {config.kv_heads} for keys and values"),
             ("feed-forward width", config.ff), *experts(config), ("sequence length", config.seq_len),
             ("vocabulary", f"{config.vocab:,} (layout {tokenizer.get('layout', '-')})"),
@@ -67,6 +70,8 @@ def shape(config, tokenizer, facts):
                                           f"{number(facts['adapters']['params'])} parameters were learned, and are "
                                           f"merged into the matrices"))
         rows.append(("frozen weights", f"their SHA-256 begins with {facts['adapters']['base']}"))
+    if facts.get("zeros", 0) >= LEAST_ZEROS:
+        rows.append(("zeros", f"{facts['zeros']:.2%} of the weights of the matrices of the layers"))
     rows += [(name, number(facts[key])) for key, name in (("params", "parameters"), ("steps", "steps"),
                                                           ("tokens", "tokens seen"), ("seed", "seed"))
              if facts.get(key) is not None]

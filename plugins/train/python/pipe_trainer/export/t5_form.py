@@ -8,7 +8,8 @@ from ..model import experts, t5
 from .form import Form, Unreadable, special_ids
 
 ATTENTION = {"wq": "q", "wk": "k", "wv": "v", "wo": "o"}
-MLP = {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}
+MLP = {True: {"w_gate": "wi_0", "w_up": "wi_1", "w_down": "wo"}, False: {"w_up": "wi", "w_down": "wo"}}  # by `gated`
+KINDS = {"gated-gelu": True, "relu": False}  # whether the MLP is gated, by feed_forward_proj
 EXPERT = {"experts_gate": "wi_0", "experts_up": "wi_1", "experts_down": "wo"}
 # T5Config of transformers accepts neither as its own: T5 itself would leave the experts out.
 WITH_EXPERTS, MLPS = "pipe_t5_experts", "experts-gated-gelu"
@@ -33,7 +34,7 @@ class T5(Form):
                     for name, theirs in ATTENTION.items():
                         yield (stack, "cross", name), layer, f"{at}1.EncDecAttention.{theirs}.weight"
                     yield (stack, "cross", "attn_norm"), layer, f"{at}1.layer_norm.weight"
-                for name, theirs in MLP.items():
+                for name, theirs in MLP[config.gated].items():
                     yield (stack, name), layer, f"{at}{last}.DenseReluDense.{theirs}.weight"
                 yield (stack, "mlp_norm"), layer, f"{at}{last}.layer_norm.weight"
             for group in range(experts.groups(config)):
@@ -58,7 +59,7 @@ class T5(Form):
             "vocab_size": config.vocab, "d_model": config.d, "d_kv": config.head_dim, "d_ff": config.ff,
             "num_layers": config.layers, "num_decoder_layers": config.layers, "num_heads": config.heads,
             "relative_attention_num_buckets": t5.BUCKETS, "relative_attention_max_distance": t5.FARTHEST,
-            "feed_forward_proj": MLPS if mixed else "gated-gelu", "dropout_rate": 0.0,
+            "feed_forward_proj": MLPS if mixed else "gated-gelu" if config.gated else "relu", "dropout_rate": 0.0,
             "layer_norm_epsilon": config.norm_eps,
             "initializer_factor": 1.0, "tie_word_embeddings": config.tied, "n_positions": config.seq_len,
             **ids, "pad_token_id": start if ids["pad_token_id"] is None else ids["pad_token_id"],
@@ -74,14 +75,15 @@ class T5(Form):
             raise Unreadable(f"{settings['num_decoder_layers']} layers in the decoder, and {layers} in the encoder; "
                              f"this trainer has as many in both")
         mixed = settings["model_type"] == WITH_EXPERTS
-        known = MLPS if mixed else "gated-gelu"
-        if settings.get("feed_forward_proj") != known:
-            raise Unreadable(f"feed_forward_proj is {settings.get('feed_forward_proj', 'relu')}, and this trainer "
-                             f"knows {known}, as {'it writes it' if mixed else 'T5 1.1 has it'}")
+        kind = settings.get("feed_forward_proj", "relu")
+        if kind != MLPS if mixed else kind not in KINDS:
+            raise Unreadable(f"feed_forward_proj is {kind}, and this trainer knows "
+                             + (f"{MLPS}, as it writes it" if mixed else "gated-gelu, as T5 1.1 has it, and relu"))
         shape = configs.Model(
             family="t5", layers=layers, d=settings["d_model"], heads=settings["num_heads"], head_dim=settings["d_kv"],
             ff=settings["d_ff"], vocab=settings["vocab_size"], seq_len=settings.get("n_positions"),
-            norm_eps=settings["layer_norm_epsilon"], tied=settings.get("tie_word_embeddings", True),
+            norm_eps=settings["layer_norm_epsilon"], gated=mixed or KINDS[kind],
+            tied=settings.get("tie_word_embeddings", True),
             **({part.name: settings[part.name] for part in OF_EXPERTS} if mixed else {})).complete()
         for part in OF_EXPERTS:
             value = getattr(shape, part.name)

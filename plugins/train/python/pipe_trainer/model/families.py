@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 class Family(NamedTuple):
     causal: bool       # a position sees only those before it; else its whole document
-    mlp: int           # matrices of the MLP of a layer
+    mlp: int           # matrices of the MLP of a layer, with its gate
     decoder: bool = False  # an encoder reads, and a decoder of as many layers writes: `pairs`
     experts: bool = False  # layers may have `experts`
     exports: tuple = ("transformers",)  # programs that read an export
@@ -23,10 +23,15 @@ def matrices(model):
     """Returns {name: (inputs, outputs)} of the matrices between hidden states."""
     wide, narrow = model.heads * model.head_dim, model.kv_heads * model.head_dim
     found = {"wq": (model.d, wide), "wk": (model.d, narrow), "wv": (model.d, narrow), "wo": (wide, model.d)}
-    if of(model).mlp == 3:
+    if mlp(model) == 3:
         found["w_gate"] = (model.d, model.ff)
     found |= {"w_up": (model.d, model.ff), "w_down": (model.ff, model.d)}
     return {**found, "dense": (model.d, model.d)} if model.family == "bert" else found
+
+
+def mlp(model):
+    """Returns the number of matrices of the MLP of a layer."""
+    return of(model).mlp - (not model.gated)
 
 
 def learned_whole(model):

@@ -1,5 +1,6 @@
 """The encoder and decoder of the family `t5`: RMSNorm, a bias for each distance in place of positions, GELU with a
-gate. Source: T5 1.1 of t5x, as transformers has it (T5ForConditionalGeneration with feed_forward_proj gated-gelu).
+gate. Source: T5 1.1 of t5x, as transformers has it (T5ForConditionalGeneration with feed_forward_proj gated-gelu). With
+`gated` false it is the first T5 (relu).
 
 Scores are not divided by the root of the width: the queries begin that much smaller. With `tied`, hidden states are
 divided by the root of d before the embedding scores them, as in the first T5.
@@ -34,8 +35,9 @@ def init(config, key):
                 "wv": normal((n, d, heads, h), d ** -0.5), "wo": normal((n, heads, h, d), (heads * h) ** -0.5)}
 
     def stack(**more):
+        gate = {"w_gate": normal((n, d, ff), d ** -0.5)} if config.gated else {}
         return {"attn_norm": jnp.ones((n, d)), **attention(), **more, "mlp_norm": jnp.ones((n, d)),
-                "w_gate": normal((n, d, ff), d ** -0.5), "w_up": normal((n, d, ff), d ** -0.5),
+                **gate, "w_up": normal((n, d, ff), d ** -0.5),
                 "w_down": normal((n, ff, d), ff ** -0.5)}
 
     params = {
@@ -116,7 +118,8 @@ def mlps(config, hidden, layer, drop, there, training):
 
 def mlp(config, hidden, layer, drop):
     normed = rms_norm(hidden, layer["mlp_norm"], config.norm_eps)
-    wide = gelu(project(normed, layer["w_gate"], 1)) * project(normed, layer["w_up"], 1)
+    wide = project(normed, layer["w_up"], 1)
+    wide = gelu(project(normed, layer["w_gate"], 1)) * wide if config.gated else jax.nn.relu(wide)
     return constrain(hidden + drop(project(drop(wide, "wide"), layer["w_down"], 1), "mlp"), "hidden")
 
 

@@ -4,6 +4,7 @@ import math
 
 import optax
 
+from ..config import amount
 from ..model.matrices import mapped
 from . import adafactor, amos, momentum, muon
 
@@ -31,10 +32,6 @@ def falling(schedule, step, steps, warmup):
     if schedule.name == "cosine":
         left = 0.5 - 0.5 * math.cos(math.pi * left)
     return schedule.final + (1.0 - schedule.final) * left
-
-
-def amount(steps_or_share, steps):
-    return steps_or_share * steps if steps_or_share < 1 else steps_or_share
 
 
 def decayed(params):

@@ -7,7 +7,7 @@ from jax import lax
 
 from ..model import experts, families, lora, model, regularizers
 from ..objectives import registry
-from . import guard, optim
+from . import guard, optim, pruning
 
 # The numbers that a step reports, in the order of its one array. Only a model with experts has the last ones.
 OF_EXPERTS = experts.Load._fields
@@ -106,8 +106,12 @@ def make_train_step(config, attend, compute, positions, seed=0, objective=None):
             "optimizer": unless_skipped(kept, state["optimizer"]),
             "guard": watch, "step": state["step"] + 1,
         }
+        if config.pruning.share:
+            state["params"] = pruning.kept(before["params"], state["params"])
         if config.regularizers.ema:
             mean = regularizers.average(config.regularizers.ema, before["step"], before["average"], state["params"])
+            if config.pruning.share:
+                mean = pruning.kept(state["params"], mean)
             state["average"] = unless_skipped(mean, before["average"])
         skips = jnp.sum(watch["skipped"]).astype(jnp.float32)
         return state, jnp.stack([mean_loss, norm, total, 1.0 - take, skips, jnp.max(stop), *loads])

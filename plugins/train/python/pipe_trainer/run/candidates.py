@@ -141,7 +141,7 @@ def parameters(model):
     """Returns the numbers of parameters of (a layer without experts, the embedding, a head that is not the
     embedding)."""
     width = model.head_dim * (model.heads * 2 + model.kv_heads * 2)
-    layer = model.d * width + model.d * model.ff * families.of(model).mlp + 2 * model.d
+    layer = model.d * width + model.d * model.ff * families.mlp(model) + 2 * model.d
     table = model.padded_vocab * model.d
     if families.of(model).decoder:  # a layer of each stack: the decoder's has two attentions
         layer = 2 * layer + further(model)

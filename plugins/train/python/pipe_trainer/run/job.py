@@ -6,7 +6,8 @@ import sys
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from ..config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export, is_a, misfit
+from ..config import (AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export, amount, is_a,
+                      misfit)
 from ..exits import BadJob
 from ..model import families
 from ..objectives import registry
@@ -114,6 +115,7 @@ def parse(raw, mistakes=()):
     config = parse_config(raw.get("config", {}), mistakes, bool(values.get("init_from")))
     mistakes += early_stop_mistakes(values, config.eval.each_epoch)
     mistakes += profile_mistakes(values)
+    mistakes += pruning_mistakes(config, values.get("steps", Job.steps))
     if values.get("export") is False and config.export != Export():
         mistakes.append("config.export: has keys, and job.export is false; leave one of them out")
     if config.lora.rank and not values.get("init_from"):
@@ -154,6 +156,15 @@ def profile_mistakes(values):
             if not is_a(asked.get(key), int) or not is_a(most, int) or not 1 <= asked[key] <= most:
                 yield (f"job.profile.{key}: wants a whole number from 1 to {show(most)}, and is "
                        f"{show(asked.get(key))}")
+
+
+def pruning_mistakes(config, steps):
+    keys = config.pruning
+    if keys.share and config.lora.rank:
+        yield "config.pruning.share: adapters leave the weights as they are; leave out one of pruning and lora"
+    if keys.share and is_a(steps, int) and not amount(keys.begin, steps) < amount(keys.end, steps) <= steps:
+        yield (f"config.pruning: begins after {amount(keys.begin, steps):g} steps and ends after "
+               f"{amount(keys.end, steps):g} of {steps}; take a begin before the end, and an end within the steps")
 
 
 def parse_config(raw, mistakes, adopts=False):

@@ -18,7 +18,7 @@ from ..eval import portion
 from ..exits import DIVERGED, RESUMABLE, TRANSIENT, Ended
 from ..model import model
 from ..model.regularizers import evaluated
-from ..optim import optim, step
+from ..optim import optim, pruning, step
 from ..processes import agreed
 from .kept_events import told_of
 from .programs import Programs
@@ -200,6 +200,10 @@ class Loop:
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
                                                      self.job.steps, self.continuation.warmup)
         self.continuation.takes(self.done)
+        share = pruning.share_before(self.config.pruning, self.done, self.job.steps)
+        if share is not None:
+            self.state = self.programs.pruned(self.state, share)
+            self.events.emit("prune", step=self.done, share=share)
         self._trace.before(self.done + 1, self.state)
         with jax.profiler.StepTraceAnnotation("step", step_num=self.done + 1):
             self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
@@ -280,7 +284,7 @@ class Loop:
     def evaluate(self, told=None):
         self._phase("eval")
         with self.clock.enter("eval"):
-            scores = self._evaluate(self._parameters(), told or {})
+            scores = self._evaluate(self.parameters(), told or {})
         if scores is None:
             self._preempt()
         if agreed(scores["loss"] is not None and not math.isfinite(scores["loss"])):
@@ -409,9 +413,10 @@ class Loop:
 
     def whole_parameters(self):
         """Returns the parameters, unsharded, on each process."""
-        return self.programs.whole(self._parameters())
+        return self.programs.whole(self.parameters())
 
-    def _parameters(self):
+    def parameters(self):
+        """Returns the parameters that are scored, sampled from and exported, as the devices hold them."""
         return self.programs.parameters(evaluated(self.state))
 
     def plan(self):

@@ -7,7 +7,7 @@ import numpy as np
 from ..checkpoints import ckpt
 from ..exits import BAD_DATA, Ended
 from ..model import lora, model, sharding
-from ..optim import guard, step
+from ..optim import guard, pruning, step
 from ..processes import agreed
 
 
@@ -54,6 +54,7 @@ class Programs:
                                donate_argnums=0)
         self._train = train_program(setup, layout, setup.job.seed)
         self._finite = jax.jit(all_finite, out_shardings=sharding.copies(mesh))
+        self._pruned = jax.jit(pruning.of_state, out_shardings=layout, donate_argnums=0)
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size
@@ -121,6 +122,11 @@ class Programs:
     def forgive(self, state):
         """Returns the state without the memory of skipped updates."""
         return {**state, "guard": self._forgive(state["guard"])}
+
+    def pruned(self, state, share):
+        """Returns the state with zeros for a share of each matrix of a layer, and consumes the given state."""
+        with jax.set_mesh(self._setup.mesh):
+            return self._pruned(state, self._scalar(share))
 
     def _scalar(self, value):
         # Each device by itself: for all of them at once device_put compares the value between processes, by a

@@ -1,0 +1,85 @@
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/random_name.h"
+#include "base/str.h"
+#include "base/whole_file.h"
+#include "plugins/train/command_table.h"
+#include "plugins/train/copied_checkpoints.h"
+#include "plugins/train/model/checkpoint_copy.h"
+#include "plugins/train/model/model_commands.h"
+#include "plugins/train/model/named_rows.h"
+#include "plugins/train/model/named_run.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns config.export of the job that the words ask for; null: the model alone.
+Json ExportConfig(const CommandWords& words) {
+  Json config;
+  if (words.flags.contains("--int8")) config["int8"] = true;
+  if (words.flags.contains("--gguf")) config["gguf"] = words.Flag("--gguf", "");
+  if (words.flags.contains("--prune"))
+    config["prune"] = std::strtod(words.Flag("--prune", "").c_str(), nullptr);
+  return config;
+}
+
+Status CheckOut(const std::string& out) {
+  const auto wrong = [&](Code code, std::string_view why) {
+    return Status(code, StrCat("--out: '", out, "' ", why));
+  };
+  std::error_code error;
+  if (out.empty()) return wrong(Code::kInvalidArgument, "names no directory");
+  if (out.find("://") != std::string::npos)
+    return wrong(Code::kInvalidArgument, "must be a directory on this machine; copy it with `pipe cp` then");
+  if (fs::exists(out, error))
+    return wrong(Code::kInvalidArgument, "is there already; name another directory, or remove it");
+  if (const fs::path above = fs::path(out).parent_path(); !above.empty() && !fs::is_directory(above, error))
+    return wrong(Code::kInvalidArgument, "has no directory above it yet; make that one");
+  return {};
+}
+
+}  // namespace
+
+Status RunExport(const std::vector<std::string>& arguments, const PluginServices& call) {
+  const CommandEntry& command = TrainCommandOf("export");
+  ASSIGN_OR_RETURN(const CommandWords words, ParseCommandWords(command, arguments));
+  if (words.alone.size() != 1 || !words.flags.contains("--out"))
+    return Status(Code::kInvalidArgument, UsageOf(command));
+  RETURN_IF_ERROR(CheckNumber(words, "--step", 1, 1e15, true));
+  RETURN_IF_ERROR(CheckNumber(words, "--prune", 0, 1, false));
+  RETURN_IF_ERROR(CheckChoice(words, command, "--gguf"));
+  std::string out = words.Flag("--out", "");
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  RETURN_IF_ERROR(CheckOut(out));
+  ASSIGN_OR_RETURN(const NamedTraining training, FindTraining(words.alone.front(), call));
+  ASSIGN_OR_RETURN(const std::string python, FindPythonFor(words));
+  ASSIGN_OR_RETURN(const std::set<std::int64_t> steps, StepsOfRun(training.uri, *call.storage));
+  CheckpointUse use;
+  ASSIGN_OR_RETURN(use.step, ChosenStep(training, steps, WholeFlag(words, "--step"), call));
+  use.split = kScoredSplit;
+  use.exports = true;
+  use.export_config = ExportConfig(words);
+  const std::string place = words.Flag("--data", training.rows());
+  Result<std::string> rows = FindRows(place, training.SplitsFor(use.split), CacheOf(words), call);
+  if (!rows.ok() && !words.flags.contains("--data"))
+    return Status(rows.status().code(), StrCat("the rows of the training, which the export is scored on: ",
+                                               rows.status().message(), "; or name them with --data"));
+  if (!rows.ok()) return rows.status();
+  use.rows = fs::absolute(*rows).string();
+  const std::string part = fs::absolute(StrCat(out, ".", RandomName(8), ".part")).string();
+  ASSIGN_OR_RETURN(const CheckpointCopy copy,
+                   CheckpointCopy::Make(training, use, part, CacheOf(words), call));
+  RETURN_IF_ERROR(copy.Run(python, {}, call));
+  std::error_code error;
+  fs::rename(copy.Path("export"), out, error);
+  if (error) return SystemError(out, error.value());
+  return SyncFile(fs::absolute(out).parent_path().string());
+}
+
+}  // namespace pipeline

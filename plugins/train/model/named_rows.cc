@@ -1,0 +1,82 @@
+#include "plugins/train/model/named_rows.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "plugins/train/input_cache.h"
+#include "plugins/train/input_check.h"
+#include "plugins/train/model/named_run.h"
+#include "plugins/train/object_files.h"
+#include "plugins/train/train_job.h"
+
+namespace pipeline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPackedInfo = "packed.json";
+
+/// True if the rows of these splits need this file.
+bool IsOfSplits(std::string_view name, const std::vector<std::string>& splits) {
+  return name == kPackedInfo || name == "tokenizer.model" ||
+         std::any_of(splits.begin(), splits.end(),
+                     [&](const std::string& split) { return name.starts_with(StrCat(split, "-")); });
+}
+
+Status NoRows(const std::string& place) {
+  return Status(Code::kNotFound, StrCat(place, ": no packed rows: ", kPackedInfo,
+                                        " is not there; name the location that a stage `write_packed` "
+                                        "published to"));
+}
+
+/// Checks that the rows in `directory` have the splits. `place`: their place as a person knows it.
+Status CheckSplits(const std::string& directory, const std::string& place,
+                   const std::vector<std::string>& splits, const PluginServices& call) {
+  const std::string path = fs::absolute(directory).string() + "/" + std::string(kPackedInfo);
+  ASSIGN_OR_RETURN(const std::string text, ReadText(*call.storage, path, kMostPacked));
+  const Result<Json> info = Json::Parse(text);
+  if (!info.ok()) return Status(Code::kDataLoss, StrCat(path, ": is not JSON: ", info.status().message()));
+  std::string all;
+  for (const auto& [name, rows] : (*info)["splits"].AsObject()) all += StrCat(all.empty() ? "" : ", ", name);
+  for (const std::string& split : splits)
+    if (!(*info)["splits"].Has(split))
+      return Status(Code::kNotFound, StrCat(place, ": has no split '", split, "'; it has ",
+                                            all.empty() ? "none" : all, ": name one with --split"));
+  return {};
+}
+
+Result<std::string> BringRows(const std::string& place, const std::vector<std::string>& splits,
+                              const std::string& cache, const PluginServices& call) {
+  ASSIGN_OR_RETURN(ArtifactCopy copy, LockArtifact(place, place + "/MANIFEST.json", cache, "the rows", call));
+  if (std::none_of(copy.files.begin(), copy.files.end(),
+                   [](const FileFacts& file) { return file.name == kPackedInfo; }))
+    return NoRows(place);
+  std::erase_if(copy.files, [&](const FileFacts& file) { return !IsOfSplits(file.name, splits); });
+  RETURN_IF_ERROR(BringFiles(copy, copy.files, call));
+  RETURN_IF_ERROR(CheckSplits(copy.directory, place, splits, call));
+  return copy.directory;
+}
+
+}  // namespace
+
+Result<std::string> FindRows(std::string place, const std::vector<std::string>& splits,
+                             const std::string& cache, const PluginServices& call) {
+  if (IsElsewhere(place)) {
+    while (place.ends_with('/')) place.pop_back();
+    return BringRows(place, splits, cache, call);
+  }
+  std::error_code error;
+  if (!fs::is_regular_file(fs::path(place) / kPackedInfo, error)) return NoRows(place);
+  RETURN_IF_ERROR(CheckSplits(place, place, splits, call));
+  const std::string remedy = StrCat("look at all of it with `pipe verify ", place, "`, and publish it again");
+  RETURN_IF_ERROR(CheckFiles(
+      place, [&](std::string_view name) { return IsOfSplits(name, splits); }, "rows", remedy, call));
+  return place;
+}
+
+}  // namespace pipeline

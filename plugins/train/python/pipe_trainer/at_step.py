@@ -1,0 +1,140 @@
+"""A training at one of its checkpoints, without a step: `python -m pipe_trainer.at_step --job FILE`.
+
+The job asks for as many steps as the checkpoint in its run directory has. With `export: true` the model is exported to
+RESULTS/export, and its price is printed; else the scores of the checkpoint are. finished.json in the run directory, if
+it is there, is the result.json of the whole training.
+"""
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from . import exits, score
+from .atomic import read_json
+from .run import finished
+from .run import job as jobs
+
+
+def options_of(argv):
+    parser = argparse.ArgumentParser(prog="pipe_trainer.at_step", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--job", required=True, metavar="FILE", help="JSON, with the steps of a checkpoint")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the scores as JSON")
+    parser.add_argument("--board", type=Path, metavar="DIR", help="gets a file of the scores for TensorBoard")
+    parser.add_argument("--short", action="store_true", help="prints the scores in one line")
+    return parser.parse_args(argv)
+
+
+def quiet_events():
+    """Returns Events of which only warnings come through: the channel of a command is read at its end."""
+    from .run.events import Events
+
+    class Quiet(Events):
+        def emit(self, kind, **members):
+            if kind == "warn":
+                super().emit(kind, **members)
+    return Quiet.of_environment(os.environ)
+
+
+def of_checkpoint(job):
+    """Returns the job with the shape of the model in its checkpoint, if the model that the training began with would
+    tell it: that one may be gone. Adapters need it."""
+    from .checkpoints import ckpt
+    from .checkpoints.resume import DEFAULTS
+    if not job.init_from or job.config.lora.rank:
+        return job
+    checkpoints = ckpt.Checkpoints(job.run_dir / "checkpoints", 1)
+    told = checkpoints.facts(job.steps)["model"]
+    checkpoints.close()
+    shape = {key: told[key] for key in DEFAULTS if key in told}
+    return replace(job, init_from="", config=replace(job.config, model=replace(job.config.model, **shape)))
+
+
+class Checkpoint:
+    """The state of a checkpoint on the devices, and what scores and exports it."""
+
+    def __init__(self, job, events):
+        from .eval.generation import Samples
+        from .eval.held_out import HeldOut
+        from .model.selfcheck import check_attention
+        from .run import candidates
+        from .run.events import Clock
+        from .run.loop import Loop
+        from .run.setup import prepare
+        from .run.signals import Stop
+        self.job, self.events, self.clock, stop = job, events, Clock(), Stop()
+        self.setup = prepare(job, check=check_attention)
+        self.held_out = HeldOut(self.setup, events)
+        self.samples = Samples(self.setup, events, bool(job.prompts) and candidates.holds_whole(self.setup))
+        self.loop = Loop(self.setup, events, self.clock, stop, lambda params, told: None)
+        self.loop.begin()
+        if self.loop.done != job.steps:
+            raise exits.Ended(exits.BAD_DATA, f"{job.run_dir}: has no whole checkpoint at step {job.steps}")
+        self.held_out.keep_rows(self.loop.continuation.eval_rows)
+
+    def scores(self):
+        """Returns those that an evaluation of the training has."""
+        return self.held_out.score(self.loop.parameters(), lambda: False)
+
+    def export(self):
+        """Writes the export. Returns the rows of its files, as in the card."""
+        from .run.run import finish
+        self.loop.evaluated = {"step": self.loop.done, **self.scores()}
+        self.samples(self.loop.whole_parameters)
+        whole = read_json(self.job.run_dir / "finished.json") or {}
+        finish(self.loop, self.clock, list(whole.get("baselines", {}).values()), self.samples, self.held_out)
+        return read_json(self.job.results / "result.json")
+
+
+def exported(checkpoint):
+    """Exports, and returns the lines about the files."""
+    from .export.export import WEIGHTS
+    model = checkpoint.setup.config.model
+    if not model.exports:
+        raise exits.Ended(exits.BAD_DATA, f"no program reads an export of the family {model.family}; `pipe eval "
+                                          f"--step` scores the checkpoint")
+    result = checkpoint.export()
+    place = checkpoint.job.results / result["export"]
+    rows = result.get("leaner") or [{"file": WEIGHTS, "weights": "float32", **result["final"],
+                                     "bytes_of_file": (place / WEIGHTS).stat().st_size}]
+    named = [name for name in ("loss", "bits_per_byte", "bits_per_char") if rows[0].get(name) is not None]
+    cells = [(row["file"] or "as trained, in no file", row["weights"],
+              f"{row['bytes_of_file']:,}" if row["file"] else "-", *(f"{row[name]:.4f}" for name in named))
+             for row in rows]
+    return (f"step {result['steps']}, scored on {checkpoint.held_out.limit:,} rows of "
+            f"{checkpoint.job.data['validation']}:\n" + score.table(("file", "weights", "bytes", *named), cells))
+
+
+def scored(checkpoint, options):
+    """Scores, and returns the lines about it."""
+    from .run.board import Board
+    from .run.run import text_of_rows
+    job, events, held_out = checkpoint.job, checkpoint.events, checkpoint.held_out
+    scores = checkpoint.scores()
+    if options.board:
+        board = Board(options.board, job.steps, lambda text: events.emit("warn", text=text))
+        board({"kind": "eval", "step": job.steps, **scores})
+    text = None if held_out.labels is None else text_of_rows(checkpoint.setup, events)
+    whole = score.described(f"{job.name} at step {job.steps}", held_out, scores, text)
+    if options.json:
+        score.write_json(options.json, whole)
+    return f"step {job.steps}: {'; '.join(score.summary(whole))}" if options.short else score.text_of(whole)
+
+
+def main(argv):
+    options = options_of(argv)
+
+    def work():
+        from .run import devices
+        job, events = jobs.read(options.job), quiet_events()
+        devices.start(os.environ, lambda text: None)
+        checkpoint = Checkpoint(of_checkpoint(job), events)
+        sys.stdout.reconfigure(encoding="utf-8")
+        print(exported(checkpoint) if job.export else scored(checkpoint, options))
+        checkpoint.loop.checkpoints.close()
+    return finished.reported("pipe_trainer.at_step", work)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
