@@ -227,12 +227,11 @@ Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
 }
 
 void BucketRun::PublishJob(const Json& job_file) const {
-  const std::string uri = job_.run_uri + "/job.json";
-  Result<Json> there = ReadJson(storage_, uri);
-  if (there.ok() && there->is_object()) return;  // of a finished result, or of this training
-  const Status told = there.ok()
-                          ? PutText(storage_, PublishedJob(job_file, job_).DumpPretty(), uri, ObjectRule())
-                          : std::move(there).status();
+  const Result<Json> result = ReadResult();
+  // That of a finished result stays beside it.
+  const std::string uri =
+      StrCat(job_.run_uri, "/", result.ok() && result->is_object() ? kNextJob : "job.json");
+  const Status told = PutText(storage_, PublishedJob(job_file, job_).DumpPretty(), uri, ObjectRule());
   if (!told.ok())
     call_.log(Level::kWarning,
               StrCat(uri, ": cannot be written, so `pipe eval --follow` does not find this training: ",
@@ -280,6 +279,7 @@ Status BucketRun::Publish(const std::vector<std::string>& objects, const Json& j
   const std::string result = job_.run_uri + "/result.json";
   // Nothing counts as published before this object exists.
   RETURN_IF_ERROR(storage_.Remove(result));
+  RETURN_IF_ERROR(storage_.Remove(StrCat(job_.run_uri, "/", kNextJob)));
   const auto stopped = [this] { return call_.stopped(); };
   RETURN_IF_ERROR(InParallel(objects.size(), kPublishedAtOnce, [&](std::size_t at) -> Status {
     const std::string& name = objects[at];

@@ -71,7 +71,7 @@ class BucketRun {
   Status Publish(const std::vector<std::string>& objects, const Json& job_file) const;
 
  private:
-  /// Publishes the job for who looks at a training that goes on, unless there is one.
+  /// Publishes the job for who looks at a training that goes on.
   void PublishJob(const Json& job_file) const;
   /// Sets the status line.
   void Say(std::string_view what) const;

@@ -116,18 +116,23 @@ Result<bool> HasDirectoryForm(const std::string& uri, const PluginStorage& stora
   return !lists.empty();
 }
 
-Result<std::set<std::int64_t>> StepsOfRun(const std::string& uri, const PluginStorage& storage) {
+Result<std::map<std::int64_t, CheckpointName>> CheckpointsOfRun(const std::string& uri,
+                                                                const PluginStorage& storage) {
   const std::string from = uri + "/checkpoints";
-  std::set<std::int64_t> steps;
+  std::map<std::int64_t, CheckpointName> found;
+  BucketCheckpoints there(from, 1, storage);
+  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
+  for (const CheckpointName& name : committed)
+    if (there.Usable(name)) found.emplace(name.step, name);
   ASSIGN_OR_RETURN(const Lists lists, ListsAt(from, storage));
   for (const auto& [step, list] : lists) {
     ASSIGN_OR_RETURN(const Json told, ReadJson(storage, list));
-    if (told.is_object() && !IsUnfinished(told)) steps.insert(step);
+    if (!told.is_object() || IsUnfinished(told)) continue;
+    // The part of a host has no marker: the other hosts have the rest.
+    const Result<CheckpointMarker> marker = ReadCheckpointMarker(told, list);
+    if (marker.ok()) found.insert_or_assign(step, marker->Name());
   }
-  BucketCheckpoints there(from, 1, storage);
-  ASSIGN_OR_RETURN(const std::vector<CheckpointName> committed, there.Committed());
-  for (const CheckpointName& name : committed) steps.insert(name.step);
-  return steps;
+  return found;
 }
 
 Result<bool> BringFromRun(const std::string& uri, std::int64_t step, Beside beside, const RunDirectory& run,

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 
 #include "base/result.h"
 #include "plugins/native/services.h"
+#include "plugins/train/checkpoint_marker.h"
 #include "plugins/train/run_directory.h"
 
 namespace pipeline {
@@ -25,8 +26,10 @@ Result<std::int64_t> BringDirectoryForm(const std::string& uri, const RunDirecto
 /// True if checkpoints in the form of a directory are at `uri`, the location of checkpoints/.
 Result<bool> HasDirectoryForm(const std::string& uri, const PluginStorage& storage);
 
-/// The steps of the whole checkpoints of the run at `uri`, in either form, ascending.
-Result<std::set<std::int64_t>> StepsOfRun(const std::string& uri, const PluginStorage& storage);
+/// The checkpoints of the run at `uri`, in either form, by step: those that nobody knows to be damaged. A
+/// checkpoint that a training makes again with other weights has another name.
+Result<std::map<std::int64_t, CheckpointName>> CheckpointsOfRun(const std::string& uri,
+                                                                const PluginStorage& storage);
 
 /// The checkpoints that come with the one that is asked for.
 enum class Beside { kPinned, kNone };

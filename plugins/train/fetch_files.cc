@@ -38,7 +38,7 @@ class Fetching {
       return Status(Code::kResourceExhausted,
                     StrCat(plan_.directory, ": ", plan_.what, " of ", plan_.from, " take ",
                            HumanBytes(missing), " more on this machine, and ", HumanBytes(free),
-                           " are free there; free some, or run with --work on a larger disk"));
+                           " are free there; free some, or name a directory on a larger disk"));
     return InParallel(absent.size(), kFetchedAtOnce, [&](std::size_t at) { return Bring(absent[at]); });
   }
 

@@ -76,11 +76,6 @@ Json ReadJsonFile(const std::string& path) {
   return json.ok() ? std::move(json).value() : Json();
 }
 
-bool RunsLonger(const std::string& directory) {
-  std::error_code error;
-  return fs::exists(StrCat(directory, "/", kNext, "job.json"), error);
-}
-
 Status RunDirectory::Write(std::string_view name, const Json& json) const {
   return WriteWholeFile(Path(name), json.DumpPretty(), Durability::kDurable);
 }
@@ -124,16 +119,17 @@ Status RunDirectory::BeginResult(Json job_file, bool finished) const {
     return Write("job.json", job_file);
   }
   job_file["results"] = Path(kNext.substr(0, kNext.size() - 1));
-  return Write(StrCat(kNext, "job.json"), job_file);
+  return Write(kNextJob, job_file);
 }
 
 std::string RunDirectory::NewResult(std::string_view name) const {
-  return RunsLonger(path_) ? StrCat(kNext, name) : std::string(name);
+  std::error_code error;
+  return fs::exists(Path(kNextJob), error) ? StrCat(kNext, name) : std::string(name);
 }
 
 Status RunDirectory::InstallResult() const {
   if (NewResult("job.json") == "job.json") return {};
-  Json job = Read(StrCat(kNext, "job.json"));
+  Json job = Read(kNextJob);
   job.Remove("results");
   const bool exported = Read(StrCat(kNext, "result.json"))["export"].is_string();
   RETURN_IF_ERROR(Remove("result.json"));

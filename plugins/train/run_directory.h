@@ -29,8 +29,8 @@ bool ReachesSteps(const Json& result, std::int64_t steps, bool may_stop_early);
 /// The JSON in a file of at most 64 MiB; null: it does not exist or is not JSON.
 Json ReadJsonFile(const std::string& path);
 
-/// True if attempts make a result in this run directory that is to replace a finished one.
-bool RunsLonger(const std::string& directory);
+/// The job of a training whose result is to replace a finished one, in a run directory or below its URI.
+inline constexpr const char* kNextJob = "next/job.json";
 
 class RunDirectory {
  public:

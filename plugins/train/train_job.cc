@@ -1,9 +1,11 @@
 #include "plugins/train/train_job.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "base/str.h"
+#include "plugins/train/config/check_config.h"
 #include "plugins/train/external/external_settings.h"
 #include "plugins/train/slice/find_position.h"
 #include "plugins/train/trainer_environment.h"
@@ -72,6 +74,32 @@ Status CheckEarlyStop(const Json& settings) {
   return {};
 }
 
+/// Checks `config.pruning` against the steps, as the trainer does.
+Status CheckPruning(const Json& settings) {
+  if (IsExternal(settings) || !settings["config"]["pruning"].is_object()) return {};
+  const Json config = CompleteTrainerConfig(settings["config"]);
+  const Json& pruning = config["pruning"];
+  if (!(pruning["share"].AsDouble() > 0)) return {};
+  if (settings["keep_best"].AsBool() || !settings["early_stop"].AsObject().empty()) {
+    const std::string_view key = settings["keep_best"].AsBool() ? "keep_best" : "early_stop";
+    return WrongJob(
+        StrCat(key,
+               ": judges evaluations from before the last pruning, too, which are better; leave out "
+               "one of pruning and ",
+               key));
+  }
+  if (!settings["steps"].is_int()) return {};
+  const auto steps = static_cast<double>(settings["steps"].AsInt());
+  const auto update = [steps](const Json& asked) {
+    return std::ceil(asked.AsDouble() < 1 ? asked.AsDouble() * steps : asked.AsDouble());
+  };
+  const double begin = update(pruning["begin"]), end = update(pruning["end"]);
+  if (begin < end && end < steps) return {};
+  return WrongJob(StrCat("config.pruning: begins after ", static_cast<std::int64_t>(begin), " of ",
+                         settings["steps"].AsInt(), " steps and ends after ", static_cast<std::int64_t>(end),
+                         "; take a begin before the end, and an end before the last step"));
+}
+
 /// Parses `profile: { step: 100, steps: 3 }`; {} means none.
 Status CheckProfile(const Json& settings) {
   const Json& profile = settings["profile"];
@@ -126,6 +154,7 @@ Status CheckSettings(const Json& settings) {
   RETURN_IF_ERROR(CheckExternal(settings));
   RETURN_IF_ERROR(CheckEarlyStop(settings));
   RETURN_IF_ERROR(CheckProfile(settings));
+  RETURN_IF_ERROR(CheckPruning(settings));
   if (settings.Has("patience") && !(settings["patience"].AsDouble() > 0))
     return WrongJob("patience: must be above 0");
   if (settings.Has("environment") && settings["environment"].AsString().empty())

@@ -129,10 +129,17 @@ def refusals(place, commands, run):
     commands.refused(2, "--int8 takes no value", "export", run, "--int8=yes", "--out", out)
     commands.refused(2, "--out", "export", run)
     commands.refused(2, "leave --step out", "eval", run, "--follow", "--step", EVERY)
+    commands.refused(2, "leave --split out", "eval", run, "--follow", "--split", "train")
+    commands.refused(2, "--prune: 1 would leave no weight", "export", run, "--prune", "1", "--out", out)
+    (place.root / "new.part").mkdir()
+    commands.refused(2, "is no copy of `pipe export`; remove it", "export", run, "--out", out)
+    (place.root / "new.part").rmdir()
     commands.refused(2, "no packed rows", "export", run, "--data", place.root, "--out", out)
     packed, aside = place.out / "packed", place.out / "aside"
     packed.rename(aside)
     commands.refused(2, "or name them with --data", "export", run, "--out", out)
+    (place.root / "new.part").mkdir()
+    (place.root / "new.part/lock").write_text("")  # as a killed export leaves it
     commands.ok("export", run, "--data", aside, "--out", out)
     aside.rename(packed)
     damaged = next(path for path in (run / f"checkpoints/{EVERY}").rglob("*") if path.is_file() and path.stat().st_size > 9)
@@ -156,6 +163,10 @@ def began_with_another(place, commands, run):
           "another model than that of the training")
 
 
+def steps_of(run):
+    return sorted(int(path.name.split(".")[3]) for path in run.glob("tensorboard/eval/events.out.tfevents.*.scores"))
+
+
 def follows(place, commands):
     """A training that goes on, and a follower that is killed and started again."""
     train, name = place.stages["train"], "followed"
@@ -171,17 +182,26 @@ def follows(place, commands):
                           cwd=place.root) as follower:
         check(follower.stdout.readline().startswith("step "), "no scores")
         os.killpg(follower.pid, signal.SIGKILL)
-    scored = {path.name for path in run.glob("tensorboard/eval/*.scores")}
+    scored = steps_of(run)
     lines = commands.ok("eval", run, "--follow").splitlines()
     process.communicate(timeout=60)
     check(process.returncode == 0, "the training fails")
     steps = [int(re.match(r"step (\d+): \d", line)[1]) for line in lines]
-    new = [f"events.out.tfevents.{step:012}.scores" for step in steps]
-    check(sorted(new) == new and not scored & set(new), f"not each once: {lines} behind {scored}")
-    wanted = [f"events.out.tfevents.{step:012}.scores" for step in range(40, 401, 40)]
-    check(sorted(path.name for path in (run / "tensorboard/eval").iterdir()) == wanted, sorted(scored | set(new)))
-    check(not list(place.root.glob(".pipe/fetched/step-*")), "a copy of a checkpoint is left")
+    check(sorted(steps) == steps and not set(scored) & set(steps), f"not each once: {lines} behind {scored}")
+    check(steps_of(run) == list(range(40, 401, 40)), f"{steps_of(run)}: {scored} and then {steps}")
     check(commands.ok("eval", run, "--follow") == "", "it scores them again")
+    # The training goes back and makes a step again: another checkpoint has its place.
+    name = next((run / "tensorboard/eval").glob("*.000000000080.*.scores"))
+    other = name.with_name(name.name.replace(name.name.split(".")[4], "0123456789abcdef"))
+    name.rename(other)
+    check(commands.ok("eval", run, "--follow").startswith("step 80: "), "a checkpoint that was made again")
+    check(name.exists() and not other.exists(), "the scores of the former one are left")
+    left = place.root / ".pipe/fetched/copies"
+    (left / "0a0b0c0d").mkdir(parents=True)
+    (left / "0a0b0c0d/lock").write_text("")
+    os.utime(left / "0a0b0c0d/lock", (0, 0))
+    commands.ok("eval", run, "--step", 80)
+    check(not (left / "0a0b0c0d").exists(), "the copy that a kill has left is there")
 
 
 def main():

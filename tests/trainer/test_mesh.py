@@ -60,6 +60,19 @@ class Mesh(unittest.TestCase):
             for step, loss in alone.events.losses().items():
                 self.assertAlmostEqual(many.events.losses()[step] / loss, 1.0, delta=1e-5, msg=f"{mesh} step {step}")
 
+    def test_pruned_matrices_of_several_devices_are_those_of_one(self):
+        pruning = {"pruning": {"share": 0.5, "begin": 0, "end": 1, "every": 1}}
+
+        def zeros(place, mesh, **more):
+            job_ = session.small_job(place, {"mesh": mesh, "model": {"unroll": 1}, **pruning}, steps=STEPS)
+            blocks = jax.device_get(session.trained(job_, self.rows, **more).state["params"]["blocks"])
+            return {name: leaf == 0 for name, leaf in blocks.items()}
+        alone = zeros(self.place / "one", {}, devices_=jax.devices()[:1])
+        self.assertAlmostEqual(alone["wq"].mean(), 0.5, delta=1e-3)
+        for number, mesh in enumerate(MESHES[1:3]):
+            for name, gone in zeros(self.place / str(number), mesh).items():
+                self.assertLess((gone != alone[name]).mean(), 0.01, f"{name} {mesh}")  # rounding decides near the limit
+
     def test_rows_with_weights_agree_with_one_device(self):
         """The devices have different numbers of scored targets, some of them none."""
         rows = session.random_rows()

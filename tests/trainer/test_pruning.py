@@ -30,17 +30,22 @@ def zeros(params):
 class Schedule(unittest.TestCase):
     def shares(self, steps=10, **keys):
         found = [pruning.share_before(Pruning(**{**KEYS, **keys}), update, steps) for update in range(steps)]
-        return {update: round(share, 4) for update, share in enumerate(found) if share is not None}
+        return {update: round(share, 4) for update, share in enumerate(found) if share}
 
     def test_the_share_grows_fast_at_first_and_is_whole_at_the_end(self):
-        self.assertEqual(self.shares(), {2: 0.0, 5: 0.4375, 8: 0.5})
+        self.assertEqual(self.shares(every=2), {4: 0.3519, 6: 0.4815, 8: 0.5})
 
     def test_begin_and_end_below_1_are_shares_of_the_steps(self):
         self.assertEqual(self.shares(begin=0.2, end=0.8), self.shares())
-        self.assertEqual(sorted(self.shares(20, begin=0.2, end=0.8, every=4)), [4, 8, 12, 16])
+        self.assertEqual(sorted(self.shares(20, begin=0.2, end=0.8, every=4)), [8, 12, 16])
 
     def test_the_last_pruning_comes_even_if_the_distance_does_not_fit(self):
-        self.assertEqual(sorted(self.shares(end=9, every=4)), [2, 6, 9])
+        self.assertEqual(sorted(self.shares(end=9, every=4)), [6, 9])
+
+    def test_an_attempt_that_begins_behind_the_end_has_the_whole_share(self):
+        for update, share in ((3, 0.0), (8, 0.5), (9, 0.5)):
+            self.assertEqual(pruning.share_before(Pruning(**KEYS), update, 10, first=True), share)
+        self.assertEqual(pruning.share_before(Pruning(), 9, 10, first=True), 0.0)
 
     def test_nothing_is_due_without_a_share(self):
         self.assertEqual(self.shares(share=0.0), {})
@@ -77,7 +82,7 @@ class Trainings(unittest.TestCase):
     def test_each_matrix_has_its_share_of_zeros_and_they_stay(self):
         loop = self.train("run", steps=10)
         self.assertEqual([(event["step"], round(event["share"], 4)) for event in loop.events.of("prune")],
-                         [(2, 0.0), (5, 0.4375), (8, 0.5)])
+                         [(5, 0.4375), (8, 0.5)])
         for name, shares in zeros(loop.state["params"]).items():
             np.testing.assert_allclose(shares, 0.5, atol=1e-3, err_msg=name)
 
@@ -119,6 +124,23 @@ class Trainings(unittest.TestCase):
         self.assertNotIn("pruning", config.as_dict(one.config))
         self.assertFalse(any(shares.any() for shares in zeros(one.state["params"]).values()))
 
+    def test_another_number_of_steps_brings_no_weight_back_and_the_whole_share(self):
+        some = {"pruning": {**KEYS, "begin": 0.2, "end": 0.8}}
+        with self.assertRaises(exits.Ended):  # of 20: before the steps 5, 8, 11, 14 and 17
+            self.train("less", some, steps=20, stop_at=12)
+        before = zeros(trained(job(self.place / "less", config={**CONFIG, **some}, steps=14), ROWS).state["params"])
+        for name, shares in before.items():
+            np.testing.assert_allclose(shares, 0.5, atol=1e-3, err_msg=name)
+        loop = self.train("less", some, steps=24)
+        for name, shares in zeros(loop.state["params"]).items():
+            np.testing.assert_allclose(shares, 0.5, atol=1e-3, err_msg=name)
+
+    def test_the_guard_compares_no_step_with_those_before_a_pruning(self):
+        loop = self.train("run", {"guard": {"window": 8}}, steps=12)  # before the steps 6 and 9; it sees 9 to 12
+        self.assertEqual(int(loop.state["guard"]["seen"]), 4)
+        plain = trained(job(self.place / "plain", config={"schedule": CONFIG["schedule"]}, steps=12), ROWS)
+        self.assertEqual(int(plain.state["guard"]["seen"]), 12)
+
     def test_the_export_has_them(self):
         loop = self.train("run")
         model = loop.config.model
@@ -134,9 +156,15 @@ class Refusals(unittest.TestCase):
             self.assertIn(word, str(caught.exception))
 
     def test_an_end_before_the_beginning_or_behind_the_last_step(self):
-        self.refused({"pruning": {"share": 0.5, "begin": 0.6, "end": 5}}, "config.pruning: begins after 6 steps",
-                     "ends after 5 of 10")
-        self.refused({"pruning": {"share": 0.5, "begin": 1, "end": 11}}, "an end within the steps")
+        self.refused({"pruning": {"share": 0.5, "begin": 0.6, "end": 5}},
+                     "config.pruning: begins after 6 of 10 steps and ends after 5")
+        self.refused({"pruning": {"share": 0.5, "begin": 1, "end": 10}}, "an end before the last step")
+        self.refused({"pruning": {"share": 0.5, "begin": 0.51, "end": 0.59}}, "begins after 6", "ends after 6")
+        self.refused({"pruning": {"share": 0.5}}, "ends after 1", steps=1)
+
+    def test_an_evaluation_that_would_prefer_the_model_before_the_pruning(self):
+        self.refused({"pruning": {"share": 0.5}}, "job.keep_best", "leave out one of", keep_best=True)
+        self.refused({"pruning": {"share": 0.5}}, "job.early_stop", early_stop={"patience": 2}, eval_every=2)
 
     def test_a_share_of_all_and_adapters(self):
         self.refused({"pruning": {"share": 1.0}}, "config.pruning.share")

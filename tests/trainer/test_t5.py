@@ -34,6 +34,27 @@ class EncoderAndDecoder(unittest.TestCase):
         return np.asarray(model.forward(self.params, SHAPE, jnp.asarray(read), layout=(jnp.asarray(read_in), None),
                                         given=(jnp.asarray(given), jnp.asarray(given_in))))
 
+    def test_fresh_parameters_are_drawn_in_the_order_of_the_first_version(self):
+        keys, (n, d, h, ff) = jax.random.split(jax.random.key(1), 24), (2, 32, 8, 48)
+        for number, (name, std, shape) in enumerate((
+                ("wq", (d * h) ** -0.5, (n, d, 4, h)), ("wk", d ** -0.5, (n, d, 4, h)), ("wv", d ** -0.5, (n, d, 4, h)),
+                ("wo", d ** -0.5, (n, 4, h, d)), ("w_gate", d ** -0.5, (n, d, ff)), ("w_up", d ** -0.5, (n, d, ff)),
+                ("w_down", ff ** -0.5, (n, ff, d))), 1):
+            np.testing.assert_array_equal(self.params["encoder"][name],
+                                          std * jax.random.normal(keys[number], shape, jnp.float32), name)
+
+    def test_without_a_gate_it_learns_as_the_first_t5(self):
+        gated = {**PAIRS, "optimizer": {"lr": 3e-3}}
+        plain = {**gated, "model": {**PAIRS["model"], "gated": False}}
+        place = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        found = {}
+        for name, sections in (("gated", gated), ("plain", plain)):
+            loop = session.trained(session.small_job(place / name, sections, steps=30), session.random_rows())
+            self.assertEqual("w_gate" in loop.state["params"]["encoder"], name == "gated")
+            found[name] = loop.events.losses()
+            self.assertLess(found[name][30], found[name][1] - 0.1)
+        self.assertNotEqual(found["gated"][1], found["plain"][1])
+
     def test_a_slot_sees_its_document_and_the_slots_before_it(self):
         read, read_in = np.arange(5, 21)[None], np.repeat([0, 1, -1], (8, 6, 2))[None]
         given, given_in = np.arange(30, 42)[None], np.repeat([0, 1, -2], (4, 6, 2))[None]

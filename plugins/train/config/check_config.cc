@@ -106,9 +106,11 @@ class ConfigCheck {
         Complain(name, StrCat("there is no such key", Near(name, MembersOf(sections_))));
     for (const auto& [name, keys] : sections_.AsObject()) ReadSection(name, keys);
     CheckShape(values_[kModel]);
-    CheckPruning(values_["pruning"]);
+    if (values_["pruning"]["share"].AsDouble() > 0 && values_[kLora]["rank"].AsInt() > 0)
+      Complain("pruning.share", "adapters leave the weights as they are; leave out one of pruning and lora");
     if (!has_init_) {  // else the model to begin with decides them, which is not known yet
       CheckExperts(values_[kModel]);
+      CheckGate(values_[kModel]);
       CheckObjective();
     }
     if (mistakes_.empty()) return {};
@@ -211,22 +213,14 @@ class ConfigCheck {
     if (family == "t5" && (kv_heads != heads || (attention != kAuto && attention != "reference")))
       ComplainOfModel("family",
                       "t5 has as many kv_heads as heads, and only the form of attention `reference`");
-    if (!model["gated"].AsBool(true) && (family != "t5" || model["experts"].AsInt() > 0))
-      ComplainOfModel("gated",
-                      "false is for a t5 without experts, whose MLP is that of the first T5; leave it out");
     if (family == "lm1b" && (kv_heads != heads || tied || d % 2 != 0))
       ComplainOfModel("family", "lm1b has as many kv_heads as heads, a head of its own and an even d");
   }
 
-  /// The steps of the training are not known here: two numbers of one kind compare, others the trainer
-  /// refuses.
-  void CheckPruning(const Json& pruning) {
-    const double begin = pruning["begin"].AsDouble(), end = pruning["end"].AsDouble();
-    if (pruning["share"].AsDouble() <= 0) return;
-    if (values_[kLora]["rank"].AsInt() > 0)
-      Complain("pruning.share", "adapters leave the weights as they are; leave out one of pruning and lora");
-    if ((begin < 1) == (end < 1) && begin >= end)
-      Complain("pruning.end", StrCat(end, ", and it begins at ", begin, "; take a begin before the end"));
+  void CheckGate(const Json& model) {
+    if (!model["gated"].AsBool(true) && (model["family"].AsString() != "t5" || model["experts"].AsInt() > 0))
+      ComplainOfModel("gated",
+                      "false is for a t5 without experts, whose MLP is that of the first T5; leave it out");
   }
 
   void CheckExperts(const Json& model) {

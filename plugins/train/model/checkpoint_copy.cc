@@ -66,11 +66,11 @@ std::vector<std::string> NamedTraining::SplitsFor(const std::string& split) cons
   return {kTrain, split};
 }
 
-Result<NamedTraining> FindTraining(const std::string& place, const PluginServices& call) {
+Result<NamedTraining> FindTraining(const std::string& place, Meant meant, const PluginServices& call) {
   std::string at = place;
   const bool elsewhere = IsElsewhere(at);
   while (elsewhere && at.ends_with('/')) at.pop_back();
-  ASSIGN_OR_RETURN(at, elsewhere ? FindRunElsewhere(at, *call.storage) : FindRun(at));
+  ASSIGN_OR_RETURN(at, elsewhere ? FindRunElsewhere(at, meant, *call.storage) : FindRun(at));
   NamedTraining training{elsewhere ? at : std::filesystem::absolute(at).string(), {}};
   ASSIGN_OR_RETURN(training.job, ReadJson(*call.storage, StrCat(training.uri, "/", kJob)));
   if (!training.job.is_object() || !training.job["config"].is_object())
@@ -82,17 +82,19 @@ Result<NamedTraining> FindTraining(const std::string& place, const PluginService
   return training;
 }
 
-Result<std::int64_t> ChosenStep(const NamedTraining& training, const std::set<std::int64_t>& steps,
+Result<std::int64_t> ChosenStep(const NamedTraining& training,
+                                const std::map<std::int64_t, CheckpointName>& checkpoints,
                                 std::optional<std::int64_t> asked, const PluginServices& call) {
-  if (steps.empty())
+  if (checkpoints.empty())
     return Status(Code::kNotFound, StrCat(training.uri, ": has no whole checkpoint; ",
                                           "`pipe run FILE` goes on with the training"));
   ASSIGN_OR_RETURN(const Json result, ReadJson(*call.storage, training.uri + "/result.json"));
-  const std::int64_t finished = result["export_step"].AsInt(result["steps"].AsInt(*steps.rbegin()));
+  const std::int64_t newest = checkpoints.rbegin()->first;
+  const std::int64_t finished = result["export_step"].AsInt(result["steps"].AsInt(newest));
   const std::int64_t step = asked.value_or(finished);
-  if (steps.contains(step)) return step;
+  if (checkpoints.contains(step)) return step;
   std::string all;
-  for (const std::int64_t there : steps) all += StrCat(all.empty() ? "" : ", ", there);
+  for (const auto& [there, name] : checkpoints) all += StrCat(all.empty() ? "" : ", ", there);
   return Status(Code::kNotFound, StrCat(training.uri, ": has no checkpoint at step ", step, "; it has ", all,
                                         ": name one with --step"));
 }
@@ -110,7 +112,9 @@ Result<CheckpointCopy> CheckpointCopy::Make(const NamedTraining& training, const
   const bool measured = training.SplitsFor(use.split).size() > 1;
   job["data"]["train"] = measured ? std::string(kTrain) : use.split;
   job["data"]["validation"] = use.split;
-  RETURN_IF_ERROR(BringModelOfAdapters(job, cache, call));
+  if (Status model = BringModelOfAdapters(job, cache, call); !model.ok())
+    return model.code() == Code::kNotFound ? Status(Code::kFailedPrecondition, std::string(model.message()))
+                                           : model;
   ASSIGN_OR_RETURN(const Json result, ReadJson(*call.storage, training.uri + "/result.json"));
   if (result.is_object()) RETURN_IF_ERROR(copy.run_->Write(kFinished, result));
   RETURN_IF_ERROR(copy.run_->Write(kJob, job));

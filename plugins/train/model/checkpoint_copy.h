@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +15,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "plugins/native/services.h"
+#include "plugins/train/checkpoint_marker.h"
+#include "plugins/train/model/named_run.h"
 #include "plugins/train/run_directory.h"
 
 namespace pipeline {
@@ -30,13 +32,14 @@ struct NamedTraining {
   /// `train`.
   std::vector<std::string> SplitsFor(const std::string& split) const;
 };
-/// `place`: as of FindRun. kInvalidArgument: an external program trains there, whose checkpoints have its own
-/// form.
-Result<NamedTraining> FindTraining(const std::string& place, const PluginServices& call);
+/// `place`: as of FindRun and FindRunElsewhere. kInvalidArgument: an external program trains there, whose
+/// checkpoints have its own form; kDataLoss: job.json is damaged.
+Result<NamedTraining> FindTraining(const std::string& place, Meant meant, const PluginServices& call);
 
-/// Finds the step to use: `asked`, or that of the finished model, or else the newest of `steps`. kNotFound
-/// names the steps that there are.
-Result<std::int64_t> ChosenStep(const NamedTraining& training, const std::set<std::int64_t>& steps,
+/// Finds the step to use: `asked`, or that of the finished model, or else the newest of `checkpoints`.
+/// kNotFound names the steps that there are.
+Result<std::int64_t> ChosenStep(const NamedTraining& training,
+                                const std::map<std::int64_t, CheckpointName>& checkpoints,
                                 std::optional<std::int64_t> asked, const PluginServices& call);
 
 /// The use of a checkpoint.

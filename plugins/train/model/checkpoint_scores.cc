@@ -30,11 +30,13 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr std::string_view kFolder = "tensorboard/eval/";
+constexpr std::string_view kFolder = "tensorboard/eval";
 constexpr std::string_view kBegin = "events.out.tfevents.", kEnd = ".scores";
-constexpr std::size_t kDigits = 12;
-constexpr std::string_view kCopy = "step-";  // with a random name behind it, below the cache
-constexpr auto kLook = 5s;                   // between two looks at the checkpoints of a training
+constexpr int kDigits = 12;
+constexpr std::string_view kCopies = "copies";  // below the cache; a copy has a random name
+constexpr std::size_t kNameDigits = 8;
+constexpr auto kLook = 5s;      // between two looks at the checkpoints of a training
+constexpr auto kSettled = 60s;  // after which the lock of a new copy is held, if somebody makes one
 
 /// The training of a command, its rows on this machine, and how a checkpoint is scored.
 struct Scoring {
@@ -45,7 +47,7 @@ struct Scoring {
 };
 
 Result<Scoring> BeginScoring(const CommandWords& words, const PluginServices& call) {
-  ASSIGN_OR_RETURN(NamedTraining training, FindTraining(words.alone.front(), call));
+  ASSIGN_OR_RETURN(NamedTraining training, FindTraining(words.alone.front(), Meant::kGoingOn, call));
   ASSIGN_OR_RETURN(std::string python, FindPythonFor(words));
   CheckpointUse use;
   use.split = words.Flag("--split", kScoredSplit);
@@ -58,91 +60,90 @@ Result<Scoring> BeginScoring(const CommandWords& words, const PluginServices& ca
   return Scoring{std::move(training), std::move(python), CacheOf(words), std::move(use)};
 }
 
-/// Removes the copies of checkpoints that kills have left: nobody holds their lock.
-void RemoveLeftCopies(const std::string& cache) {
-  for (const std::string& name : NamesIn(cache)) {
-    const std::string directory = StrCat(cache, "/", name);
-    if (name.starts_with(kCopy) && LockDirectory(directory).ok()) (void)RemoveAll(directory);
+/// Removes the copies of checkpoints that kills have left: nobody holds their locks.
+void RemoveLeftCopies(const std::string& copies) {
+  for (const std::string& name : NamesIn(copies)) {
+    const std::string directory = StrCat(copies, "/", name);
+    std::error_code error;
+    const auto locked = fs::last_write_time(directory + "/lock", error);
+    if (error || fs::file_time_type::clock::now() - locked < kSettled) continue;
+    const Result<FileDescriptor> lock = LockDirectory(directory);
+    if (lock.ok()) (void)RemoveAll(directory);
   }
 }
 
 Result<CheckpointCopy> Copied(const Scoring& scoring, const CheckpointUse& use, const PluginServices& call) {
-  RemoveLeftCopies(scoring.cache);
-  const std::string directory = fs::absolute(StrCat(scoring.cache, "/", kCopy, RandomName(8))).string();
-  return CheckpointCopy::Make(scoring.training, use, directory, scoring.cache, call);
+  const std::string copies = fs::absolute(StrCat(scoring.cache, "/", kCopies)).string();
+  RemoveLeftCopies(copies);
+  return CheckpointCopy::Make(scoring.training, use, StrCat(copies, "/", RandomName(kNameDigits)),
+                              scoring.cache, call);
 }
 
-/// The steps of the files below tensorboard/eval/.
-Result<std::set<std::int64_t>> ScoredSteps(const std::string& run, const PluginStorage& storage) {
-  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects,
-                   storage.List(StrCat(run, "/", kFolder.substr(0, kFolder.size() - 1))));
-  std::set<std::int64_t> steps;
-  for (const PluginStorage::Object& object : objects) {
-    std::string_view name = object.name;
-    if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) continue;
-    name.remove_prefix(kBegin.size());
-    name.remove_suffix(kEnd.size());
-    if (const auto step = ParseNumber<std::int64_t>(name)) steps.insert(*step);
-  }
-  return steps;
+/// The name of the file of a checkpoint below kFolder. It sorts by the step, and no segment of a journal has
+/// such a name.
+std::string NameOfScores(const CheckpointName& checkpoint) {
+  return StrCat(kBegin, ZeroPadded(static_cast<std::uint64_t>(checkpoint.step), kDigits), ".", checkpoint.id,
+                kEnd);
 }
 
-/// Puts the file that the trainer wrote beside those of the training.
-Status Publish(const std::string& board, const std::string& run, std::int64_t step,
+/// The names of the files below kFolder.
+Result<std::set<std::string>> Scored(const std::string& run, const PluginStorage& storage) {
+  ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(StrCat(run, "/", kFolder)));
+  std::set<std::string> names;
+  for (const PluginStorage::Object& object : objects)
+    if (object.name.starts_with(kBegin) && object.name.ends_with(kEnd)) names.insert(object.name);
+  return names;
+}
+
+/// Puts the file that the trainer wrote beside those of the training, and removes that of an earlier
+/// checkpoint at this step, behind which the training went back.
+Status Publish(const std::string& board, const std::string& run, const CheckpointName& checkpoint,
                const PluginServices& call) {
   const std::vector<std::string> files = NamesIn(board);
   if (files.size() != 1)
     return Status(Code::kInternal, StrCat(board, ": has ", files.size(), " files instead of one"));
-  const std::string from = StrCat(board, "/", files.front()), to = StrCat(run, "/", ScoresOfStep(step));
-  if (IsElsewhere(run)) {
-    const Status put =
-        PutFile(*call.storage, from, to, {PluginStorage::Creation::kCreateOnly, PluginStorage::AtStop::kEnds},
-                [&call] { return call.stopped(); });
-    return put.code() == Code::kAlreadyExists ? Status() : put;
-  }
-  std::error_code error;
-  fs::create_directories(fs::path(to).parent_path(), error);
-  const std::string part = to + ".part";
-  if (!error) fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::rename(part, to, error);
-  return error ? SystemError(to, error.value()) : Status();
+  const std::string name = NameOfScores(checkpoint), folder = StrCat(run, "/", kFolder, "/");
+  RETURN_IF_ERROR(PutFile(*call.storage, StrCat(board, "/", files.front()), folder + name, ObjectRule(),
+                          [&call] { return call.stopped(); }));
+  ASSIGN_OR_RETURN(const std::set<std::string> names, Scored(run, *call.storage));
+  const std::string step = name.substr(0, name.size() - checkpoint.id.size() - kEnd.size());
+  for (const std::string& other : names)
+    if (other != name && other.starts_with(step)) RETURN_IF_ERROR(call.storage->Remove(folder + other));
+  return {};
 }
 
 /// The steps of a finished training; absent: the training goes on.
 Result<std::optional<std::int64_t>> FinishedSteps(const std::string& run, const PluginStorage& storage) {
   ASSIGN_OR_RETURN(const Json result, ReadJson(storage, run + "/result.json"));
   // A training with more steps leaves the finished result in its place until it has its own.
-  const bool longer = !IsElsewhere(run) && RunsLonger(run);
-  return StepsOf(result).is_int() && !longer ? std::optional(StepsOf(result).AsInt()) : std::nullopt;
+  ASSIGN_OR_RETURN(const Json longer, ReadJson(storage, StrCat(run, "/", kNextJob)));
+  return StepsOf(result).is_int() && !longer.is_object() ? std::optional(StepsOf(result).AsInt())
+                                                         : std::nullopt;
 }
 
-/// Scores one checkpoint of a training that is followed. False: it is gone.
-Result<bool> ScoreOne(const Scoring& scoring, std::int64_t step, const PluginServices& call) {
+/// Scores one checkpoint of a training that is followed. OK also if it is gone.
+Status ScoreOne(const Scoring& scoring, const CheckpointName& checkpoint, const PluginServices& call) {
   CheckpointUse use = scoring.use;
-  use.step = step;
+  use.step = checkpoint.step;
   const Result<CheckpointCopy> copy = Copied(scoring, use, call);
   if (!copy.ok() && copy.status().code() == Code::kNotFound) {
-    call.log(Level::kWarning, StrCat("the checkpoint at step ", step, " was removed before it was scored; ",
-                                     "`keep_checkpoints` keeps more of them"));
-    return false;
+    call.log(Level::kWarning,
+             StrCat("the checkpoint at step ", checkpoint.step, " is not scored: it is gone, or ",
+                    "damaged; with a larger `keep_checkpoints` the training keeps more"));
+    return {};
   }
   RETURN_IF_ERROR(copy.status());
   RETURN_IF_ERROR(copy->Run(scoring.python, {"--short", StrCat("--board=", copy->Path("board"))}, call));
-  RETURN_IF_ERROR(Publish(copy->Path("board"), scoring.training.uri, step, call));
-  return true;
+  return Publish(copy->Path("board"), scoring.training.uri, checkpoint, call);
 }
 
 }  // namespace
 
-std::string ScoresOfStep(std::int64_t step) {
-  const std::string digits = StrCat(step);
-  return StrCat(kFolder, kBegin, std::string(kDigits - std::min(kDigits, digits.size()), '0'), digits, kEnd);
-}
-
 Status ScoreCheckpoint(const CommandWords& words, const PluginServices& call) {
   ASSIGN_OR_RETURN(Scoring scoring, BeginScoring(words, call));
-  ASSIGN_OR_RETURN(const std::set<std::int64_t> steps, StepsOfRun(scoring.training.uri, *call.storage));
-  ASSIGN_OR_RETURN(scoring.use.step, ChosenStep(scoring.training, steps, WholeFlag(words, "--step"), call));
+  ASSIGN_OR_RETURN(const auto checkpoints, CheckpointsOfRun(scoring.training.uri, *call.storage));
+  ASSIGN_OR_RETURN(scoring.use.step,
+                   ChosenStep(scoring.training, checkpoints, WholeFlag(words, "--step"), call));
   if (!scoring.use.scored_rows) scoring.use.scored_rows = 0;
   ASSIGN_OR_RETURN(const CheckpointCopy copy, Copied(scoring, scoring.use, call));
   std::vector<std::string> asked;
@@ -151,28 +152,35 @@ Status ScoreCheckpoint(const CommandWords& words, const PluginServices& call) {
 }
 
 Status FollowCheckpoints(const CommandWords& words, const PluginServices& call) {
-  ASSIGN_OR_RETURN(const Scoring scoring, BeginScoring(words, call));
+  ASSIGN_OR_RETURN(Scoring scoring, BeginScoring(words, call));
+  scoring.use.rows_of_others = false;  // all files are scores of the same rows
   const std::string& run = scoring.training.uri;
-  ASSIGN_OR_RETURN(std::set<std::int64_t> known, ScoredSteps(run, *call.storage));
-  if (!known.empty())
-    call.log(Level::kInfo, StrCat(known.size(), known.size() == 1 ? " checkpoint is" : " checkpoints are",
-                                  " scored already, the newest at step ", *known.rbegin()));
+  std::set<std::string> tried;
+  bool told = false;
   do {
     // Read first: no checkpoint comes after the end.
     ASSIGN_OR_RETURN(const std::optional<std::int64_t> finished, FinishedSteps(run, *call.storage));
-    ASSIGN_OR_RETURN(const std::set<std::int64_t> steps, StepsOfRun(run, *call.storage));
-    bool news = false;
-    for (const std::int64_t step : steps) {
-      if (known.contains(step)) continue;
-      RETURN_IF_ERROR(ScoreOne(scoring, step, call).status());
-      known.insert(step);
-      news = true;
+    ASSIGN_OR_RETURN(const auto checkpoints, CheckpointsOfRun(run, *call.storage));
+    std::size_t scored = 0, made = 0;
+    for (const auto& [step, checkpoint] : checkpoints) {
+      // Looked at each time: there may be another follower.
+      ASSIGN_OR_RETURN(const std::set<std::string> names, Scored(run, *call.storage));
+      scored += names.contains(NameOfScores(checkpoint)) ? 1 : 0;
+      if (names.contains(NameOfScores(checkpoint)) || !tried.insert(NameOfScores(checkpoint)).second)
+        continue;
+      RETURN_IF_ERROR(ScoreOne(scoring, checkpoint, call));
+      ++made;
       if (call.stopped()) return Status(Code::kCancelled, "stopped");
     }
-    if (news || !finished || (!steps.empty() && *steps.rbegin() > *finished)) continue;
-    call.log(Level::kInfo,
-             StrCat("the training has ended at step ", *finished, ", and its checkpoints are scored"));
-    return {};
+    if (made > 0) continue;
+    const bool over = finished && (checkpoints.empty() || checkpoints.rbegin()->first <= *finished);
+    if (over || !told)
+      call.log(Level::kInfo,
+               StrCat(run, ": ", scored, " of ", checkpoints.size(), " checkpoints are scored; ",
+                      over ? StrCat("the training has ended at step ", *finished)
+                           : std::string("more are scored as they come, until the training ends")));
+    told = true;
+    if (over) return {};
   } while (WaitFor(kLook, call.stop));
   return Status(Code::kCancelled, "stopped");
 }

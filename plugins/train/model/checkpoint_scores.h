@@ -1,9 +1,6 @@
 // `pipe eval` of checkpoints: one of them, or all until a training ends.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "base/status.h"
 #include "plugins/native/services.h"
 #include "plugins/train/command_table.h"
@@ -15,11 +12,8 @@ Status ScoreCheckpoint(const CommandWords& words, const PluginServices& call);
 
 /// Scores each checkpoint that the training has or makes, until it has ended or the call is stopped. A line
 /// for each goes to standard output, and a file for TensorBoard to tensorboard/eval/ of the run. A checkpoint
-/// whose file is there was scored before, perhaps on another machine, and is left out. A checkpoint that the
-/// training removes before it was scored is a warning.
+/// whose file is there was scored before, perhaps on another machine, and is left out; one that the training
+/// made again is scored again. A checkpoint that the training removes before it was scored is a warning.
 Status FollowCheckpoints(const CommandWords& words, const PluginServices& call);
-
-/// The name of that file below the run. It sorts by its step, and no segment of a journal has such a name.
-std::string ScoresOfStep(std::int64_t step);
 
 }  // namespace pipeline

@@ -25,17 +25,23 @@ Status CheckEvalWords(const CommandWords& words) {
   if (words.flags.contains("--step")) return wrong("--follow: scores all checkpoints; leave --step out");
   if (words.flags.contains("--json"))
     return wrong("--follow: its scores go to the TensorBoard files of the training; leave --json out");
+  for (const char* flag : {"--split", "--rows"})
+    if (words.flags.contains(flag))
+      return wrong(StrCat("--follow: scores the rows that the training does; leave ", flag, " out"));
   return {};
 }
 
-/// The rows that are scored: those that a person names, or those of the training.
-Result<std::string> PlaceOfRows(const CommandWords& words, const PluginServices& call) {
-  if (words.alone.size() == 2) return words.alone.back();
-  const Result<NamedTraining> training = FindTraining(words.alone.front(), call);
-  if (training.ok()) return training->rows();
+/// The model that is scored, and the place of the rows.
+struct Asked {
+  std::string run, rows;
+};
+/// The rows are those that a person names, or those of the training.
+Result<Asked> FindAsked(const CommandWords& words, const PluginServices& call) {
+  if (words.alone.size() == 2) return Asked{words.alone.front(), words.alone.back()};
+  const Result<NamedTraining> training = FindTraining(words.alone.front(), Meant::kFinished, call);
+  if (training.ok()) return Asked{training->uri, training->rows()};
   return Status(training.status().code(),
-                StrCat("DATA is not named, and the model has no training beside it that would "
-                       "tell: ",
+                StrCat("DATA is not named, and the model has no training beside it that would tell: ",
                        training.status().message()));
 }
 
@@ -48,15 +54,15 @@ Status RunEval(const std::vector<std::string>& arguments, const PluginServices& 
   RETURN_IF_ERROR(CheckEvalWords(words));
   if (words.flags.contains("--follow")) return FollowCheckpoints(words, call);
   if (words.flags.contains("--step")) return ScoreCheckpoint(words, call);
-  ASSIGN_OR_RETURN(const NamedRun run, BringRun(words.alone.front(), words, call));
-  ASSIGN_OR_RETURN(const std::string place, PlaceOfRows(words, call));
+  ASSIGN_OR_RETURN(const Asked asked, FindAsked(words, call));
+  ASSIGN_OR_RETURN(const NamedRun run, BringRun(asked.run, words, call));
   ASSIGN_OR_RETURN(const std::string rows,
-                   FindRows(place, {words.Flag("--split", kScoredSplit)}, CacheOf(words), call));
-  std::vector<std::string> asked = {
+                   FindRows(asked.rows, {words.Flag("--split", kScoredSplit)}, CacheOf(words), call));
+  std::vector<std::string> program = {
       "-m", "pipe_trainer.score", "--run", run.directory, "--data", std::filesystem::absolute(rows).string()};
   for (const auto& [flag, value] : words.flags)
-    if (flag != "--environment" && flag != "--cache") asked.push_back(StrCat(flag, "=", value));
-  return PrintTrainer(run.python, std::move(asked), {}, call);
+    if (flag != "--environment" && flag != "--cache") program.push_back(StrCat(flag, "=", value));
+  return PrintTrainer(run.python, std::move(program), {}, call);
 }
 
 }  // namespace pipeline

@@ -3,11 +3,12 @@
 #include <system_error>
 #include <utility>
 
-#include "base/random_name.h"
 #include "base/str.h"
 #include "base/whole_file.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/copied_checkpoints.h"
+#include "plugins/train/directory_lock.h"
+#include "plugins/train/file_facts.h"
 #include "plugins/train/model/checkpoint_copy.h"
 #include "plugins/train/model/model_commands.h"
 #include "plugins/train/model/named_rows.h"
@@ -37,11 +38,26 @@ Status CheckOut(const std::string& out) {
   if (out.empty()) return wrong(Code::kInvalidArgument, "names no directory");
   if (out.find("://") != std::string::npos)
     return wrong(Code::kInvalidArgument, "must be a directory on this machine; copy it with `pipe cp` then");
-  if (fs::exists(out, error))
+  if (fs::symlink_status(out, error).type() != fs::file_type::not_found)
     return wrong(Code::kInvalidArgument, "is there already; name another directory, or remove it");
   if (const fs::path above = fs::path(out).parent_path(); !above.empty() && !fs::is_directory(above, error))
     return wrong(Code::kInvalidArgument, "has no directory above it yet; make that one");
   return {};
+}
+
+/// Removes the copy that a killed export has left; nobody else's directory.
+Status ClearPart(const std::string& part) {
+  std::error_code error;
+  if (!fs::exists(part, error)) return {};
+  const bool ours = fs::is_regular_file(part + "/lock", error);
+  const Result<FileDescriptor> lock =
+      ours ? LockDirectory(part) : Status(Code::kUnavailable, "it is not ours");
+  if (lock.ok()) return RemoveAll(part);
+  return Status(Code::kInvalidArgument, StrCat(part, ": is there, and ",
+                                               ours ? "another `pipe export` writes it; wait for it"
+                                                    : "is no copy of "
+                                                      "`pipe export`; remove it",
+                                               ", or take another --out"));
 }
 
 }  // namespace
@@ -54,14 +70,16 @@ Status RunExport(const std::vector<std::string>& arguments, const PluginServices
   RETURN_IF_ERROR(CheckNumber(words, "--step", 1, 1e15, true));
   RETURN_IF_ERROR(CheckNumber(words, "--prune", 0, 1, false));
   RETURN_IF_ERROR(CheckChoice(words, command, "--gguf"));
+  if (words.Flag("--prune", "0") == "1")
+    return Status(Code::kInvalidArgument, "--prune: 1 would leave no weight");
   std::string out = words.Flag("--out", "");
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
   RETURN_IF_ERROR(CheckOut(out));
-  ASSIGN_OR_RETURN(const NamedTraining training, FindTraining(words.alone.front(), call));
+  ASSIGN_OR_RETURN(const NamedTraining training, FindTraining(words.alone.front(), Meant::kFinished, call));
   ASSIGN_OR_RETURN(const std::string python, FindPythonFor(words));
-  ASSIGN_OR_RETURN(const std::set<std::int64_t> steps, StepsOfRun(training.uri, *call.storage));
+  ASSIGN_OR_RETURN(const auto checkpoints, CheckpointsOfRun(training.uri, *call.storage));
   CheckpointUse use;
-  ASSIGN_OR_RETURN(use.step, ChosenStep(training, steps, WholeFlag(words, "--step"), call));
+  ASSIGN_OR_RETURN(use.step, ChosenStep(training, checkpoints, WholeFlag(words, "--step"), call));
   use.split = kScoredSplit;
   use.exports = true;
   use.export_config = ExportConfig(words);
@@ -72,7 +90,8 @@ Status RunExport(const std::vector<std::string>& arguments, const PluginServices
                                                rows.status().message(), "; or name them with --data"));
   if (!rows.ok()) return rows.status();
   use.rows = fs::absolute(*rows).string();
-  const std::string part = fs::absolute(StrCat(out, ".", RandomName(8), ".part")).string();
+  const std::string part = fs::absolute(out).string() + ".part";
+  RETURN_IF_ERROR(ClearPart(part));
   ASSIGN_OR_RETURN(const CheckpointCopy copy,
                    CheckpointCopy::Make(training, use, part, CacheOf(words), call));
   RETURN_IF_ERROR(copy.Run(python, {}, call));

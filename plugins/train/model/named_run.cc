@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -111,18 +112,24 @@ Result<std::string> FindRun(const std::string& place) {
                     : StrCat(place, ": does not exist; name the location that a stage `train` published to"));
 }
 
-Result<std::string> FindRunElsewhere(const std::string& place, const PluginStorage& storage) {
+Result<std::string> FindRunElsewhere(const std::string& place, Meant meant, const PluginStorage& storage) {
   constexpr std::string_view kJob = "/job.json", kResult = "/result.json", kRuns = "runs/";
   ASSIGN_OR_RETURN(const std::vector<PluginStorage::Object> objects, storage.List(place));
-  std::vector<std::string> runs, finished;
+  std::map<std::string, bool> found;  // by the URI of a run: whether it is finished
   for (const PluginStorage::Object& object : objects) {
     if (object.name == kJob.substr(1)) return place;
     const std::string_view name = object.name;
     if (std::count(name.begin(), name.end(), '/') != 2 || !name.starts_with(kRuns)) continue;
-    for (const auto& [end, found] : {std::pair(kJob, &runs), std::pair(kResult, &finished)})
-      if (name.ends_with(end)) found->push_back(StrCat(place, "/", name.substr(0, name.size() - end.size())));
+    const std::string run = StrCat(place, "/", name.substr(0, name.rfind('/')));
+    if (name.ends_with(kJob)) found.emplace(run, false);
+    if (name.ends_with(kResult)) found.insert_or_assign(run, true);
   }
-  if (finished.size() == 1) return finished.front();
+  std::vector<std::string> runs, those;
+  for (const auto& [run, finished] : found) {
+    runs.push_back(run);
+    if (finished == (meant == Meant::kFinished)) those.push_back(run);
+  }
+  if (those.size() == 1) return those.front();
   if (runs.size() == 1) return runs.front();
   std::string all;
   for (const std::string& run : runs) all += StrCat(all.empty() ? "" : ", ", run);
@@ -179,7 +186,7 @@ Result<NamedRun> BringRun(const std::string& place, const CommandWords& words, c
   const bool is_export = !elsewhere && !HoldsRun(at) && HoldsExport(at);
   std::string run = at;
   if (!is_export) {
-    ASSIGN_OR_RETURN(run, elsewhere ? FindRunElsewhere(at, *call.storage) : FindRun(at));
+    ASSIGN_OR_RETURN(run, elsewhere ? FindRunElsewhere(at, Meant::kFinished, *call.storage) : FindRun(at));
   }
   if (!elsewhere && !is_export) RETURN_IF_ERROR(CheckExport(run, run, IsFile(run + "/result.json")));
   ASSIGN_OR_RETURN(std::string python, FindPythonFor(words));

@@ -17,11 +17,13 @@ std::string CacheOf(const CommandWords& words);
 /// Finds the run directory for a location: `place` itself, or the newest below `place`/runs. kNotFound:
 /// there is none.
 Result<std::string> FindRun(const std::string& place);
-/// As FindRun, in a bucket, which does not tell which run is the newest: the only finished one, or the only
-/// one. kInvalidArgument names the existing ones.
-Result<std::string> FindRunElsewhere(const std::string& place, const PluginStorage& storage);
+/// The run that is meant where a location has several.
+enum class Meant { kFinished, kGoingOn };
+/// As FindRun, in a bucket, which does not tell which run is the newest: the only one of those that are
+/// `meant`, else the only one of all. kInvalidArgument names the existing ones; kNotFound: there is none.
+Result<std::string> FindRunElsewhere(const std::string& place, Meant meant, const PluginStorage& storage);
 
-/// The interpreter of `--environment`.
+/// The interpreter of `--environment`. kNotFound: there is no such environment, or it is not complete.
 Result<std::string> FindPythonFor(const CommandWords& words);
 
 struct NamedRun {

@@ -37,24 +37,57 @@ def quiet_events():
     return Quiet.of_environment(os.environ)
 
 
-def of_checkpoint(job):
-    """Returns the job with the shape of the model in its checkpoint, if the model that the training began with would
-    tell it: that one may be gone. Adapters need it."""
+def facts_of(job):
+    """Returns the facts of the checkpoint."""
     from .checkpoints import ckpt
-    from .checkpoints.resume import DEFAULTS
-    if not job.init_from or job.config.lora.rank:
-        return job
     checkpoints = ckpt.Checkpoints(job.run_dir / "checkpoints", 1)
-    told = checkpoints.facts(job.steps)["model"]
-    checkpoints.close()
-    shape = {key: told[key] for key in DEFAULTS if key in told}
-    return replace(job, init_from="", config=replace(job.config, model=replace(job.config.model, **shape)))
+    try:
+        return checkpoints.facts(job.steps)
+    finally:
+        checkpoints.close()
+
+
+def of_checkpoint(job, facts):
+    """Returns the job with the shape of the model in its checkpoint, if the model that the training began with would
+    tell it: that one may be gone. Adapters need it. Raises Ended or BadJob for an export that there cannot be."""
+    from .checkpoints.resume import DEFAULTS
+    if job.init_from and not job.config.lora.rank:
+        shape = {key: facts["model"][key] for key in DEFAULTS if key in facts["model"]}
+        job = replace(job, init_from="", config=replace(job.config, model=replace(job.config.model, **shape)))
+    model = job.config.model
+    if job.export and not model.exports:
+        raise exits.Ended(exits.BAD_DATA, f"no program reads an export of the family {model.family}; `pipe eval "
+                                          f"--step` scores the checkpoint")
+    mistakes = [] if job.init_from else jobs.every_disagreement(job.config)
+    if mistakes:
+        raise exits.BadJob(mistakes)
+    return job
+
+
+def check_rows(job, rows, facts):
+    """Raises Ended if the checkpoint cannot be scored on these rows. `pipe eval` of an export takes more."""
+    from .objectives import registry
+    instead = "make an export of it with `pipe export`, and score that one"
+    if rows.seq_len != facts["model"]["seq_len"]:
+        raise exits.Ended(exits.BAD_DATA, f"{rows.directory}: rows of {rows.seq_len} ids, and the checkpoint learned "
+                                          f"rows of {facts['model']['seq_len']}; {instead}")
+    if rows.digest == facts["data"]:
+        return
+    if not job.config.data.allow_change:
+        raise exits.Ended(exits.BAD_DATA, f"{rows.directory}: its content is {rows.digest}, and the training read rows "
+                                          f"of the content {facts['data']}; name these")
+    if registry.of(job.config).head:
+        raise exits.Ended(exits.BAD_DATA, f"{rows.directory}: the head of the checkpoint learned labels of other rows; "
+                                          f"{instead}")
 
 
 class Checkpoint:
-    """The state of a checkpoint on the devices, and what scores and exports it."""
+    """The state of a checkpoint on one device, and what scores and exports it."""
 
     def __init__(self, job, events):
+        import jax
+
+        from .data.rows import Rows
         from .eval.generation import Samples
         from .eval.held_out import HeldOut
         from .model.selfcheck import check_attention
@@ -63,11 +96,18 @@ class Checkpoint:
         from .run.loop import Loop
         from .run.setup import prepare
         from .run.signals import Stop
-        self.job, self.events, self.clock, stop = job, events, Clock(), Stop()
-        self.setup = prepare(job, check=check_attention)
+        facts = facts_of(job)
+        rows = [Rows(job.data["dir"], job.data[split], job.seed, job.config.data.native)
+                for split in ("train", "validation")]
+        check_rows(job, rows[0], facts)
+        self.job, self.events, self.clock = job, events, Clock()
+        # No step is taken, so nothing is searched for that would fit one.
+        setup = prepare(of_checkpoint(job, facts), *rows, jax.devices()[:1], check=check_attention,
+                        fits=lambda config, devices, *_: (candidates.first(config, len(devices)), {}))
+        self.setup = replace(setup, job=job)
         self.held_out = HeldOut(self.setup, events)
-        self.samples = Samples(self.setup, events, bool(job.prompts) and candidates.holds_whole(self.setup))
-        self.loop = Loop(self.setup, events, self.clock, stop, lambda params, told: None)
+        self.samples = Samples(self.setup, events, bool(job.prompts))
+        self.loop = Loop(self.setup, events, self.clock, Stop(), lambda params, told: None)
         self.loop.begin()
         if self.loop.done != job.steps:
             raise exits.Ended(exits.BAD_DATA, f"{job.run_dir}: has no whole checkpoint at step {job.steps}")
@@ -90,10 +130,6 @@ class Checkpoint:
 def exported(checkpoint):
     """Exports, and returns the lines about the files."""
     from .export.export import WEIGHTS
-    model = checkpoint.setup.config.model
-    if not model.exports:
-        raise exits.Ended(exits.BAD_DATA, f"no program reads an export of the family {model.family}; `pipe eval "
-                                          f"--step` scores the checkpoint")
     result = checkpoint.export()
     place = checkpoint.job.results / result["export"]
     rows = result.get("leaner") or [{"file": WEIGHTS, "weights": "float32", **result["final"],
@@ -129,7 +165,7 @@ def main(argv):
         from .run import devices
         job, events = jobs.read(options.job), quiet_events()
         devices.start(os.environ, lambda text: None)
-        checkpoint = Checkpoint(of_checkpoint(job), events)
+        checkpoint = Checkpoint(job, events)
         sys.stdout.reconfigure(encoding="utf-8")
         print(exported(checkpoint) if job.export else scored(checkpoint, options))
         checkpoint.loop.checkpoints.close()

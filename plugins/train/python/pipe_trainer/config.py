@@ -6,6 +6,7 @@ the default written here. Fields that another object knows (vocabulary, length o
 no device bounds them.
 """
 
+import math
 import operator
 import types
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
@@ -112,6 +113,9 @@ class Model:
         """Yields the combinations of fields that are not allowed though each field is. The model is complete."""
         yield from self.disagreements_of_sizes()
         yield from self._disagreements_of_experts()
+        if not self.gated and (self.family != "t5" or self.experts):
+            yield ("config.model.gated: false is for a t5 without experts, whose MLP is that of the first T5; leave it "
+                   "out")
 
     def disagreements_of_sizes(self):
         """Those that hold whatever model a training begins with."""
@@ -125,9 +129,6 @@ class Model:
             yield "config.model.family: bert has as many kv_heads as heads, and its head is the embedding"
         if self.family == "t5" and (self.kv_heads != self.heads or self.attention not in ("auto", "reference")):
             yield "config.model.family: t5 has as many kv_heads as heads, and only the form of attention `reference`"
-        if not self.gated and (self.family != "t5" or self.experts):
-            yield ("config.model.gated: false is for a t5 without experts, whose MLP is that of the first T5; leave it "
-                   "out")
         if self.family == "lm1b" and (self.kv_heads != self.heads or self.tied or self.d % 2):
             yield "config.model.family: lm1b has as many kv_heads as heads, a head of its own and an even d"
 
@@ -223,6 +224,10 @@ class Pruning:
     begin: float = at_least(0.0, 0.2)  # steps before the first pruning, or a share of all when below 1
     end: float = at_least(0.0, 0.6)    # steps before the last one, likewise
     every: int = at_least(1, 100)      # steps between two
+
+    def span(self, steps):
+        """Returns the numbers of the updates, from 0, before which the first and the last pruning come."""
+        return tuple(math.ceil(amount(one, steps)) for one in (self.begin, self.end))
 
 
 @dataclass(frozen=True)

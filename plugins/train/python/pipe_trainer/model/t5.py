@@ -35,9 +35,9 @@ def init(config, key):
                 "wv": normal((n, d, heads, h), d ** -0.5), "wo": normal((n, heads, h, d), (heads * h) ** -0.5)}
 
     def stack(**more):
-        gate = {"w_gate": normal((n, d, ff), d ** -0.5)} if config.gated else {}
         return {"attn_norm": jnp.ones((n, d)), **attention(), **more, "mlp_norm": jnp.ones((n, d)),
-                **gate, "w_up": normal((n, d, ff), d ** -0.5),
+                **({"w_gate": normal((n, d, ff), d ** -0.5)} if config.gated else {}),
+                "w_up": normal((n, d, ff), d ** -0.5),
                 "w_down": normal((n, ff, d), ff ** -0.5)}
 
     params = {

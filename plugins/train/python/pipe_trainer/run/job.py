@@ -6,8 +6,7 @@ import sys
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from ..config import (AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export, amount, is_a,
-                      misfit)
+from ..config import AUTO, CHOSEN, OWN_DEFAULTS, PRESETS, READ_KEYS, SECTIONS, Config, Export, is_a, misfit
 from ..exits import BadJob
 from ..model import families
 from ..objectives import registry
@@ -115,7 +114,7 @@ def parse(raw, mistakes=()):
     config = parse_config(raw.get("config", {}), mistakes, bool(values.get("init_from")))
     mistakes += early_stop_mistakes(values, config.eval.each_epoch)
     mistakes += profile_mistakes(values)
-    mistakes += pruning_mistakes(config, values.get("steps", Job.steps))
+    mistakes += pruning_mistakes(config, values)
     if values.get("export") is False and config.export != Export():
         mistakes.append("config.export: has keys, and job.export is false; leave one of them out")
     if config.lora.rank and not values.get("init_from"):
@@ -158,13 +157,20 @@ def profile_mistakes(values):
                        f"{show(asked.get(key))}")
 
 
-def pruning_mistakes(config, steps):
-    keys = config.pruning
-    if keys.share and config.lora.rank:
+def pruning_mistakes(config, values):
+    keys, steps = config.pruning, values.get("steps", Job.steps)
+    if not keys.share:
+        return
+    if config.lora.rank:
         yield "config.pruning.share: adapters leave the weights as they are; leave out one of pruning and lora"
-    if keys.share and is_a(steps, int) and not amount(keys.begin, steps) < amount(keys.end, steps) <= steps:
-        yield (f"config.pruning: begins after {amount(keys.begin, steps):g} steps and ends after "
-               f"{amount(keys.end, steps):g} of {steps}; take a begin before the end, and an end within the steps")
+    for key in ("keep_best", "early_stop"):
+        if values.get(key):
+            yield (f"job.{key}: judges evaluations from before the last pruning, too, which are better; leave out one "
+                   f"of pruning and {key}")
+    begin, end = keys.span(steps) if is_a(steps, int) else (0, 1)
+    if is_a(steps, int) and not begin < end < steps:
+        yield (f"config.pruning: begins after {begin} of {steps} steps and ends after {end}; take a begin before the "
+               f"end, and an end before the last step")
 
 
 def parse_config(raw, mistakes, adopts=False):

@@ -60,6 +60,7 @@ class Loop:
         self._saved = None   # step of the newest checkpoint
         self._save_by = math.inf  # time of the first checkpoint of this attempt
         self._trace = None  # before the first step of this attempt
+        self._began = False  # whether this attempt has taken a step
         self._unread = None  # the Report of the last step
         self._needs = 0
 
@@ -200,10 +201,7 @@ class Loop:
         rate = self.rate_scale * optim.learning_rate(self.config.optimizer, self.config.schedule, self.done,
                                                      self.job.steps, self.continuation.warmup)
         self.continuation.takes(self.done)
-        share = pruning.share_before(self.config.pruning, self.done, self.job.steps)
-        if share is not None:
-            self.state = self.programs.pruned(self.state, share)
-            self.events.emit("prune", step=self.done, share=share)
+        self._prune()
         self._trace.before(self.done + 1, self.state)
         with jax.profiler.StepTraceAnnotation("step", step_num=self.done + 1):
             self.state, metrics = self.programs.train(self.state, batch, rate, self._wish())
@@ -211,6 +209,14 @@ class Loop:
         self._trace.after(self.done, self.state)
         self.consumed += self.config.batch.rows
         self._unread = Report(self.done, self.tokens, rate, metrics)
+
+    def _prune(self):
+        """Prunes if it is due before the next update."""
+        share = pruning.share_before(self.config.pruning, self.done, self.job.steps, not self._began)
+        self._began = True
+        if share:
+            self.state = self.programs.pruned(self.state, share)
+            self.events.emit("prune", step=self.done, share=share)
 
     def _load(self, running=None):
         """Returns the batch of the next step. Counts its time as waiting of the devices if the running step has ended

@@ -1,5 +1,7 @@
 """Programs of the devices, compiled for a mesh: a fresh state, a step, unsharded parameters."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +56,7 @@ class Programs:
                                donate_argnums=0)
         self._train = train_program(setup, layout, setup.job.seed)
         self._finite = jax.jit(all_finite, out_shardings=sharding.copies(mesh))
-        self._pruned = jax.jit(pruning.of_state, out_shardings=layout, donate_argnums=0)
+        self._pruned = jax.jit(partial(pruning.of_state, setup.config), out_shardings=layout, donate_argnums=0)
         self._forgive = jax.jit(guard.forgive, out_shardings=layout["guard"])
         self._whole = jax.jit(lambda tree: tree, out_shardings=self._copies)
         count = mesh.devices.size

@@ -24,10 +24,11 @@ class Setup(Arrangement):
     start: object = None  # initial.Initial, whose parameters the run begins with; None: fresh ones
 
 
-def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None, blocks=None):
+def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None, check=None, blocks=None,
+            fits=search.resolve):
     """Calls `tell` with a line before each program that is compiled to see whether it fits. `check` returns an
-    arrangement with a reliable form of attention. It is called before `auto` chooses, because forms differ in
-    memory. `blocks`: as of rows.Rows."""
+    arrangement with a reliable form of attention. It is called before `auto` chooses, by `fits`, because forms differ
+    in memory. `blocks`: as of rows.Rows."""
     rows, eval_rows = (given or Rows(job.data["dir"], job.data[split], job.seed, job.config.data.native, blocks)
                        for given, split in ((rows, "train"), (eval_rows, "validation")))
     check_tokenizer(job.tokenizer, rows.tokenizer)
@@ -43,7 +44,7 @@ def prepare(job, rows=None, eval_rows=None, devices=None, tell=lambda text: None
         raise BadJob([f"config.export.gguf: {rows.model_path}: {refusal}; leave it out"])
     if check is not None:
         config, lack = relied_on(config, devices, check)
-    config, fit = search.resolve(config, devices, job.run_dir, tell)
+    config, fit = fits(config, devices, job.run_dir, tell)
     arranged = arrange(config, devices, rows, pieces)
     arranged = replace(arranged, lack=lack or arranged.lack)
     return Setup(**vars(arranged), job=job, rows=rows, eval_rows=eval_rows, fit=fit, start=start)
