@@ -228,10 +228,11 @@ Result<std::vector<std::int64_t>> BucketRun::UnsentPins() {
 
 void BucketRun::PublishJob(const Json& job_file) const {
   const Result<Json> result = ReadResult();
-  // That of a finished result stays beside it.
+  // The job of a finished result stays beside it.
   const std::string uri =
       StrCat(job_.run_uri, "/", result.ok() && result->is_object() ? kNextJob : "job.json");
-  const Status told = PutText(storage_, PublishedJob(job_file, job_).DumpPretty(), uri, ObjectRule());
+  Status told = result.status();
+  if (told.ok()) told = PutText(storage_, PublishedJob(job_file, job_).DumpPretty(), uri, ObjectRule());
   if (!told.ok())
     call_.log(Level::kWarning,
               StrCat(uri, ": cannot be written, so `pipe eval --follow` does not find this training: ",

@@ -22,7 +22,7 @@ TRIALS = (("pipe ver", {"verify"}), ("pipe run --log", {"--log-format"}), ("pipe
           ("pipe completion ", {"bash", "zsh", "fish"}), ("pipe graph --format mer", {"mermaid"}),
           ("pipe trainer ", {"setup", "check", "fit"}), ("pipe trainer setup --ext", {"--extra"}),
           ("pipe trainer setup --extra ", {"cpu", "cuda", "tpu"}), ("pipe trainer fit --pr", {"--price"}),
-          ("pipe sample --prom", {"--prompt"}))
+          ("pipe sample --prom", {"--prompt"}), ("pipe export --int", {"--int8"}), ("pipe export --gguf ", {"f16", "q8_0", "both"}))
 # Commands of the plugin that trains, which the help of the program lists behind its own.
 TRAINER = {"trainer setup": {"--dir", "--extra", "--python"}, "trainer check": {"--dir"},
            "trainer fit": {"--set", "--stage", "--on", "--price", "--environment"},
@@ -43,7 +43,7 @@ def commands_of(pipe):
     listed = said(pipe, "--help").partition("Subcommands:")[2]
     names = re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
     check(len(names) > 15 and "run" in names, f"--help lists {names}")
-    flags = {name: set(re.findall(r"(?<=[ ,])--[a-z-]+(?=[ ,\n])", said(pipe, name, "--help"))) for name in names}
+    flags = {name: set(re.findall(r"(?<=[ ,])--[a-z0-9-]+(?=[ ,\n])", said(pipe, name, "--help"))) for name in names}
     check("--dry-run" in flags["run"], f"run has {flags['run']}")
     return flags
 
@@ -99,7 +99,7 @@ def main(pipe):
     check(said(pipe, "help") == said(pipe, "--help"), "`pipe help` is not `pipe --help`")
     for asked in (("--help",), ("-h",), ("help",)):
         listed = set(re.findall(r"^  ([a-z]+) ", said(pipe, *asked).partition("Subcommands:")[2], re.MULTILINE))
-        missing = {"help", "trainer", "sample", "eval", "predict"} - listed
+        missing = {"help", "trainer", "sample", "eval", "export", "predict"} - listed
         check(not missing, f"`pipe {asked[0]}` does not list {missing}")
     check(said(pipe, "--help", "run") == said(pipe, "run", "--help"), "`pipe --help run` is not `pipe run --help`")
     codes = {code for page in PAGES_OF_WORKERS for code in re.findall(r"^\| (\d+) \|", page.read_text("utf-8"), re.MULTILINE)}
