@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import shutil
 import unittest
 from pathlib import Path
@@ -14,6 +15,7 @@ import xla_flags
 from packed_rows import stream_rows
 
 from pipe_trainer import at_step, exits
+from pipe_trainer.run.events import Warnings
 
 STEP = 4
 SMALL = {"layers": 1, "d": 32, "heads": 2, "ff": 64}
@@ -26,6 +28,17 @@ CASES = {
                            "model": {**SMALL, "experts": 4, "expert_every": 1}},
     "lm1b": {"preset": "lm1b", "model": SMALL, "batch": {"rows": 4}},
 }
+
+
+class WarningsOfACommand(unittest.TestCase):
+    def test_they_alone_come_through_its_channel(self):
+        read, write = os.pipe()
+        events = Warnings(write, log=io.StringIO())
+        events.phase("eval")
+        events.emit("warn", text="no document of the label good")
+        os.close(write)
+        with open(read, encoding="utf-8") as lines:
+            self.assertEqual([json.loads(line)["text"] for line in lines], ["no document of the label good"])
 
 
 class AtStep(runs.WithTokenizer):

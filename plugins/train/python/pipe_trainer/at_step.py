@@ -26,17 +26,6 @@ def options_of(argv):
     return parser.parse_args(argv)
 
 
-def quiet_events():
-    """Returns Events of which only warnings come through: the channel of a command is read at its end."""
-    from .run.events import Events
-
-    class Quiet(Events):
-        def emit(self, kind, **members):
-            if kind == "warn":
-                super().emit(kind, **members)
-    return Quiet.of_environment(os.environ)
-
-
 def facts_of(job):
     """Returns the facts of the checkpoint."""
     from .checkpoints import ckpt
@@ -163,7 +152,8 @@ def main(argv):
 
     def work():
         from .run import devices
-        job, events = jobs.read(options.job), quiet_events()
+        from .run.events import Warnings
+        job, events = jobs.read(options.job), Warnings.of_environment(os.environ)
         devices.start(os.environ, lambda text: None)
         checkpoint = Checkpoint(job, events)
         sys.stdout.reconfigure(encoding="utf-8")

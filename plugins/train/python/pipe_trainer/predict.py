@@ -175,8 +175,8 @@ def main(argv):
                 out.write("".join(f"{one}\n" for one in answer(texts)).encode())
                 out.flush()
         if warning := answer.cut.warning():
-            from .run.events import Events
-            Events.of_environment(os.environ).emit("warn", text=warning)
+            from .run.events import Warnings
+            Warnings.of_environment(os.environ).emit("warn", text=warning)
     return finished.reported("pipe_trainer.predict", work)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -24,14 +25,6 @@ def options_of(argv):
     parser.add_argument("--rows", type=bounded(int, 0, 1 << 62), default=0, help="the first of the split; 0: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the scores as JSON")
     return parser.parse_args(argv)
-
-
-class Warnings:
-    """In the place of Events: only warnings are for people here."""
-
-    def emit(self, kind, **members):
-        if kind == "warn":
-            print(f"pipe_trainer.score: {members['text']}", file=sys.stderr)
 
 
 def setup_of(run, rows, limit):
@@ -67,10 +60,11 @@ def scores_of(options):
     """Returns the scores, with `mistakes` if the rows have labels."""
     from .data.rows import Rows
     from .eval.held_out import HeldOut
+    from .run.events import Warnings
     run = finished.find(options.run)
     rows = Rows(options.data, options.split)
     setup = setup_of(run, rows, options.rows)
-    held_out = HeldOut(setup, Warnings())
+    held_out = HeldOut(setup, Warnings.of_environment(os.environ))
     params = run.params
     if "position_embed" in params:
         params = {**params, "position_embed": params["position_embed"][:rows.seq_len]}

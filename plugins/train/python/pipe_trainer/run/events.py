@@ -81,6 +81,14 @@ class Events:
         self._done.set()
 
 
+class Warnings(Events):
+    """Of a command for people: only warnings come through, because its channel is read at its end."""
+
+    def emit(self, kind, **members):
+        if kind == "warn":
+            super().emit(kind, **members)
+
+
 def short(value):
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
