@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
 
+import bucket_training as shared  # noqa: E402
 import replan_support as support  # noqa: E402
 
 STEPS, EVERY = 12, 4
@@ -29,17 +30,8 @@ def check(good, what):
 
 
 def pipeline(place, environment):
-    del place.stages["text"]
-    place.stages.update({
-        "tokenizer": {"type": "train_tokenizer", "input": "docs", "vocab_size": 400, "byte_fallback": True,
-                      "out": str(place.out / "tokenizer")},
-        "tokens": {"type": "encode", "input": "docs", "tokenizer": "tokenizer"},
-        "packed": {"type": "write_packed", "input": "tokens", "seq_len": 64, "out": str(place.out / "packed")},
-        "train": {"type": "train", "plugin": "train", "inputs": {"data": "packed", "tokenizer": "tokenizer"},
-                  "config": CONFIG, "steps": STEPS, "log_every": 1, "eval_every": EVERY, "checkpoint_every": EVERY,
-                  "keep_checkpoints": 20, "environment": str(environment), "out": str(place.out)},
-    })
-    return place.stages["train"]
+    shared.pipeline(place, place.out, environment).update(
+        config=CONFIG, steps=STEPS, eval_every=EVERY, checkpoint_every=EVERY, keep_checkpoints=20)
 
 
 class Commands:
@@ -132,7 +124,7 @@ def refusals(place, commands, run):
     commands.refused(2, "leave --split out", "eval", run, "--follow", "--split", "train")
     commands.refused(2, "--prune: 1 would leave no weight", "export", run, "--prune", "1", "--out", out)
     (place.root / "new.part").mkdir()
-    commands.refused(2, "is no copy of `pipe export`; remove it", "export", run, "--out", out)
+    commands.refused(2, "is no copy that a killed `pipe export` has left", "export", run, "--out", out)
     (place.root / "new.part").rmdir()
     commands.refused(2, "no packed rows", "export", run, "--data", place.root, "--out", out)
     packed, aside = place.out / "packed", place.out / "aside"

@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/str.h"
 #include "plugins/train/copied_checkpoints.h"
+#include "plugins/train/directory_lock.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/input_cache.h"
 #include "plugins/train/model/named_run.h"
@@ -119,6 +121,13 @@ Result<CheckpointCopy> CheckpointCopy::Make(const NamedTraining& training, const
   if (result.is_object()) RETURN_IF_ERROR(copy.run_->Write(kFinished, result));
   RETURN_IF_ERROR(copy.run_->Write(kJob, job));
   return copy;
+}
+
+bool CheckpointCopy::RemoveLeft(const std::string& directory) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(directory + "/lock", error)) return false;
+  const Result<FileDescriptor> lock = LockDirectory(directory);  // until it is removed
+  return lock.ok() && RemoveAll(directory).ok();
 }
 
 CheckpointCopy::~CheckpointCopy() {

@@ -61,6 +61,8 @@ class CheckpointCopy {
   static Result<CheckpointCopy> Make(const NamedTraining& training, const CheckpointUse& use,
                                      const std::string& directory, const std::string& cache,
                                      const PluginServices& call);
+  /// Removes the copy that a kill has left in `directory`. False: a process has it, or it is no copy.
+  static bool RemoveLeft(const std::string& directory);
   CheckpointCopy(CheckpointCopy&&) = default;
   CheckpointCopy& operator=(CheckpointCopy&&) = delete;
   ~CheckpointCopy();

@@ -14,7 +14,6 @@
 #include "base/wait.h"
 #include "base/words.h"
 #include "plugins/train/copied_checkpoints.h"
-#include "plugins/train/directory_lock.h"
 #include "plugins/train/file_facts.h"
 #include "plugins/train/model/checkpoint_copy.h"
 #include "plugins/train/model/named_rows.h"
@@ -66,9 +65,8 @@ void RemoveLeftCopies(const std::string& copies) {
     const std::string directory = StrCat(copies, "/", name);
     std::error_code error;
     const auto locked = fs::last_write_time(directory + "/lock", error);
-    if (error || fs::file_time_type::clock::now() - locked < kSettled) continue;
-    const Result<FileDescriptor> lock = LockDirectory(directory);
-    if (lock.ok()) (void)RemoveAll(directory);
+    if (!error && fs::file_time_type::clock::now() - locked >= kSettled)
+      CheckpointCopy::RemoveLeft(directory);
   }
 }
 

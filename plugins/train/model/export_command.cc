@@ -7,8 +7,6 @@
 #include "base/whole_file.h"
 #include "plugins/train/command_table.h"
 #include "plugins/train/copied_checkpoints.h"
-#include "plugins/train/directory_lock.h"
-#include "plugins/train/file_facts.h"
 #include "plugins/train/model/checkpoint_copy.h"
 #include "plugins/train/model/model_commands.h"
 #include "plugins/train/model/named_rows.h"
@@ -31,33 +29,28 @@ Json ExportConfig(const CommandWords& words) {
 }
 
 Status CheckOut(const std::string& out) {
-  const auto wrong = [&](Code code, std::string_view why) {
-    return Status(code, StrCat("--out: '", out, "' ", why));
+  const auto wrong = [&](std::string_view why) {
+    return Status(Code::kInvalidArgument, StrCat("--out: '", out, "' ", why));
   };
   std::error_code error;
-  if (out.empty()) return wrong(Code::kInvalidArgument, "names no directory");
+  if (out.empty()) return wrong("names no directory");
   if (out.find("://") != std::string::npos)
-    return wrong(Code::kInvalidArgument, "must be a directory on this machine; copy it with `pipe cp` then");
+    return wrong("must be a directory on this machine; copy it with `pipe cp` then");
   if (fs::symlink_status(out, error).type() != fs::file_type::not_found)
-    return wrong(Code::kInvalidArgument, "is there already; name another directory, or remove it");
+    return wrong("is there already; name another directory, or remove it");
   if (const fs::path above = fs::path(out).parent_path(); !above.empty() && !fs::is_directory(above, error))
-    return wrong(Code::kInvalidArgument, "has no directory above it yet; make that one");
+    return wrong("has no directory above it yet; make that one");
   return {};
 }
 
-/// Removes the copy that a killed export has left; nobody else's directory.
+/// Makes room for a copy. kInvalidArgument: something else is there, or another export writes there.
 Status ClearPart(const std::string& part) {
   std::error_code error;
-  if (!fs::exists(part, error)) return {};
-  const bool ours = fs::is_regular_file(part + "/lock", error);
-  const Result<FileDescriptor> lock =
-      ours ? LockDirectory(part) : Status(Code::kUnavailable, "it is not ours");
-  if (lock.ok()) return RemoveAll(part);
-  return Status(Code::kInvalidArgument, StrCat(part, ": is there, and ",
-                                               ours ? "another `pipe export` writes it; wait for it"
-                                                    : "is no copy of "
-                                                      "`pipe export`; remove it",
-                                               ", or take another --out"));
+  if (!fs::exists(part, error) || CheckpointCopy::RemoveLeft(part)) return {};
+  return Status(Code::kInvalidArgument,
+                StrCat(part,
+                       ": is there, and is no copy that a killed `pipe export` has left; wait "
+                       "for the one that writes it, remove it, or take another --out"));
 }
 
 }  // namespace
@@ -70,7 +63,7 @@ Status RunExport(const std::vector<std::string>& arguments, const PluginServices
   RETURN_IF_ERROR(CheckNumber(words, "--step", 1, 1e15, true));
   RETURN_IF_ERROR(CheckNumber(words, "--prune", 0, 1, false));
   RETURN_IF_ERROR(CheckChoice(words, command, "--gguf"));
-  if (words.Flag("--prune", "0") == "1")
+  if (ExportConfig(words)["prune"].AsDouble() >= 1)
     return Status(Code::kInvalidArgument, "--prune: 1 would leave no weight");
   std::string out = words.Flag("--out", "");
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();

@@ -107,7 +107,7 @@ class Checkpoint:
         return self.held_out.score(self.loop.parameters(), lambda: False)
 
     def export(self):
-        """Writes the export. Returns the rows of its files, as in the card."""
+        """Writes the export. Returns the result.json of it."""
         from .run.run import finish
         self.loop.evaluated = {"step": self.loop.done, **self.scores()}
         self.samples(self.loop.whole_parameters)
