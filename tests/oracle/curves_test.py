@@ -12,15 +12,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
+from tensorboard.util.tensor_util import make_ndarray
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/cli"), str(ROOT / "plugins/train/python")]
 
 import replan_support as support  # noqa: E402
 from fake_buckets import BUCKET, FakeBucket  # noqa: E402
+from pipe_trainer.run.tensorboard import Writer  # noqa: E402
 
 STEPS, EVERY, EVALUATED = 40, 5, 5
 KEPT = (30, 35, 40)  # the steps of the checkpoints that are kept
@@ -66,13 +70,26 @@ def killed_at(place, step, attempt):
 
 
 def curves(directory):
-    """{tag: [(step, value)]} as TensorBoard shows them."""
-    loader = EventAccumulator(str(directory), size_guidance={"scalars": 0, "tensors": 0})
+    """{tag: [(step, value)]} as the program TensorBoard shows them: its loader has all values as tensors."""
+    loader = EventAccumulator(str(directory), size_guidance={"tensors": 0})
     loader.Reload()
-    found = {tag: [(point.step, point.value) for point in loader.Scalars(tag)] for tag in loader.Tags()["scalars"]}
-    found |= {tag: [(point.step, point.tensor_proto.string_val[0].decode()) for point in loader.Tensors(tag)]
-              for tag in loader.Tags()["tensors"]}
-    return {tag: points for tag, points in found.items() if not tag.endswith(("tokens_per_s", "mfu"))}
+
+    def value(tensor):
+        return tensor.string_val[0].decode() if tensor.string_val else make_ndarray(tensor).item()
+    return {tag: [(point.step, value(point.tensor_proto)) for point in loader.Tensors(tag)]
+            for tag in loader.Tags()["tensors"] if not tag.endswith(("tokens_per_s", "mfu"))}
+
+
+def draws_once(directory):
+    """An attempt makes steps again whose points another one has drawn."""
+    wanted = [("loss", step, float(step)) for step in range(1, 31)] + [("text", step, f"text {step}") for step in range(5, 31, 5)]
+    for first in (1, 21):
+        writer = Writer(directory, first)
+        for kind, step, told in wanted:
+            if step >= first:
+                (writer.text if kind == "text" else writer.scalar)(kind, step, told)
+    for tag, points_of_tag in curves(directory).items():
+        check(points_of_tag == [(step, told) for kind, step, told in wanted if kind == tag], (tag, points_of_tag))
 
 
 def points(events):
@@ -107,6 +124,8 @@ def follows(place, environment):
 def main():
     pipe, fake, environment = (Path(word).absolute() for word in sys.argv[1:4])
     support.PIPE = str(pipe)
+    with tempfile.TemporaryDirectory() as directory:
+        draws_once(directory)
     with support.Sandbox() as whole:
         pipeline(whole, whole.out, environment)
         check(whole.ok().of("jobs", "train") == 1, "the run in a directory")
