@@ -176,8 +176,10 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, C
         for (const std::string& mirror : input.mirrors) note_use(mirror, false);
       }
     }
-    for (const NamedInputEdge& named_input : node.named_inputs)
-      if (!named_input.file.empty()) note_use(named_input.file, false);
+    for (const NamedInputEdge& named_input : node.named_inputs) {
+      const Result<std::vector<std::string>> files = named_input.Files();
+      for (const std::string& file : files.ok() ? *files : std::vector<std::string>()) note_use(file, false);
+    }
     if (!spec.out.empty()) note_use(spec.out, true);
   }
 }

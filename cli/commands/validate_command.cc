@@ -26,8 +26,11 @@ void ReportMissing(const Graph& graph) {
     const StageSpec& spec = *node.spec;
     if (const FileListKind* list = spec.type->file_list())
       look(spec, list->local_inputs(spec.config).status());
-    for (const NamedInputEdge& edge : node.named_inputs)
-      if (!edge.node && !IsRemote(edge.file)) look(spec, IdentifyFile(edge.file).status());
+    for (const NamedInputEdge& edge : node.named_inputs) {
+      const Result<std::vector<std::string>> files = edge.Files();
+      for (const std::string& file : files.ok() ? *files : std::vector<std::string>())
+        if (!IsRemote(file)) look(spec, IdentifyFile(file).status());
+    }
   }
 }
 

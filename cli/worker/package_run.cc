@@ -153,13 +153,12 @@ Status PackageRun::AddRecords(const std::string& unit, Others others) {
 Status PackageRun::CheckSideFiles() const {
   const Environment& environment = workspace_->environment();
   for (const auto& [stage, files] : snapshot_->side_files)
-    for (const Snapshot::SideFile& file : files) {
-      if (!file.found) continue;
-      const Result<bool> is_unchanged = environment.is_unchanged(*file.found, file.found->identity, {});
-      if (!is_unchanged.ok() || !*is_unchanged)
-        return Status(Code::kUnavailable,
-                      StrCat(file.found->input.path, ": was replaced while this worker ran"));
-    }
+    for (const Snapshot::SideFile& side_file : files)
+      for (const SourceFile& file : side_file.found) {
+        const Result<bool> is_unchanged = environment.is_unchanged(file, file.identity, {});
+        if (!is_unchanged.ok() || !*is_unchanged)
+          return Status(Code::kUnavailable, StrCat(file.input.path, ": was replaced while this worker ran"));
+      }
   return {};
 }
 

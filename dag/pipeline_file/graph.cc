@@ -277,7 +277,8 @@ class Builder {
 
   Status CheckPromised(const Node& node, const NamedInputEdge& edge) const {
     const StageType& type = *node.spec->type;
-    if (!type.check_promised || !edge.node || edge.named_input->takes != Flow::kArtifact) return {};
+    if (!edge.node) return edge.Files().status();
+    if (!type.check_promised || edge.named_input->takes != Flow::kArtifact) return {};
     if (!known_[*edge.node]) return {};
     const Node& maker = nodes_[*edge.node];
     const Promise promise = {edge.named_input->name, maker.spec->type->name, maker.spec->config, maker.in,
@@ -401,6 +402,16 @@ class Builder {
 };
 
 }  // namespace
+
+Result<std::vector<std::string>> NamedInputEdge::Files() const {
+  std::vector<std::string> files;
+  if (node) return files;
+  files.push_back(file);
+  if (named_input->other_files == nullptr) return files;
+  ASSIGN_OR_RETURN(const std::vector<std::string> others, named_input->other_files(file));
+  files.insert(files.end(), others.begin(), others.end());
+  return files;
+}
 
 Graph Graph::Build(const std::vector<StageSpec>& stages, std::vector<Mistake>& mistakes,
                    const Registry* registry) {

@@ -21,6 +21,9 @@ struct NamedInputEdge {
   std::string name;                         // of the input; NAME[0], NAME[1] … if it takes many
   std::optional<NodeId> node;               // the stage that makes it; absent: a file
   std::string file;                         // its path; empty: a stage makes it
+
+  /// The files that no stage makes: `file`, and those that belong to it. Errors: as NamedInput::other_files.
+  Result<std::vector<std::string>> Files() const;
 };
 
 /// A stage and its edges.

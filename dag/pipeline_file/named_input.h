@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
+#include "base/result.h"
 
 namespace pipeline {
 
@@ -31,6 +34,10 @@ struct NamedInput {
   /// exist.
   Flow takes = Flow::kArtifact;
   bool many = false;  // the value may be a list; not with `inherited` or `or_file`
+  /// With `or_file`: returns the paths of the files that belong to the file at `path` and lie elsewhere;
+  /// their bytes count with its own. A file that is not there is no error. kInvalidArgument: the stage can
+  /// never use this file. If absent: each file stands for itself.
+  Result<std::vector<std::string>> (*other_files)(const std::string& path) = nullptr;
 };
 
 /// Facts that are known about an artifact before its stage runs.

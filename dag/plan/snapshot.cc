@@ -71,24 +71,41 @@ Snapshot::Files FilesOf(const FileListKind& list, const Json& config, const Hash
   return files;
 }
 
+std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Of a single file, its own digest. The place of the files does not count, their names do.
+Digest DigestOfFiles(const std::vector<SourceFile>& files) {
+  if (files.size() == 1) return files.front().digest;
+  Hasher hasher;
+  hasher.UpdateField("pipe files v1");
+  for (const SourceFile& file : files)
+    hasher.UpdateField(LastPartOf(file.input.path)).UpdateU64(file.digest.high).UpdateU64(file.digest.low);
+  return hasher.Finish();
+}
+
 /// The digests of the files at the named inputs of `node`, and of those that its type names.
 Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const HashFile& hash) {
   std::vector<Snapshot::SideFile> side_files;
-  const auto add = [&](Snapshot::SideFile file, const std::string& path) -> Status {
-    file.file = path.substr(path.rfind('/') + 1);
-    Result<SourceFile> hashed = hash({path, file.name});
-    if (hashed.status().code() == Code::kCancelled) return std::move(hashed).status();
-    if (hashed.ok()) {
-      file.digest = hashed->digest;
-      file.found = std::move(*hashed);
-    } else {
-      file.missing = std::move(hashed).status();
+  const auto add = [&](Snapshot::SideFile file, const std::vector<std::string>& paths) -> Status {
+    file.file = LastPartOf(paths.front());
+    for (const std::string& path : paths) {
+      Result<SourceFile> hashed = hash({path, file.name});
+      if (hashed.status().code() == Code::kCancelled) return std::move(hashed).status();
+      if (!hashed.ok()) {
+        file.missing = std::move(hashed).status();
+        break;
+      }
+      file.found.push_back(std::move(*hashed));
     }
+    if (file.missing.ok()) file.digest = DigestOfFiles(file.found);
     side_files.push_back(std::move(file));
     return {};
   };
-  for (const NamedInputEdge& edge : node.named_inputs)
-    if (!edge.node) RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}, {}}, edge.file));
+  for (const NamedInputEdge& edge : node.named_inputs) {
+    if (edge.node) continue;
+    ASSIGN_OR_RETURN(const std::vector<std::string> paths, edge.Files());
+    RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}, {}}, paths));
+  }
   if (!node.spec->type->files) return side_files;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);
   if (!files.ok()) {
@@ -96,7 +113,7 @@ Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const Hash
     return side_files;
   }
   for (const StageFile& file : *files)
-    RETURN_IF_ERROR(add({file.name, {}, {}, false, file.of_machine, {}, {}}, file.path));
+    RETURN_IF_ERROR(add({file.name, {}, {}, false, file.of_machine, {}, {}}, {file.path}));
   return side_files;
 }
 

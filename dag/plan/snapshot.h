@@ -38,11 +38,11 @@ struct Snapshot {
   struct SideFile {
     std::string name;  // of the named input, or StageFile::name
     std::string file;  // the last part of its path
-    Digest digest;
+    Digest digest;     // of its bytes, and of those of the files that belong to it
     bool at_named_input = false;
     bool of_machine = false;
-    Status missing;                     // not OK: why it is not on this machine
-    std::optional<SourceFile> found{};  // as it was hashed; absent: it is missing
+    Status missing;                   // not OK: why it is not on this machine
+    std::vector<SourceFile> found{};  // the file and those that belong to it, as they were hashed
   };
   std::map<std::string, std::vector<SideFile>> side_files;  // by stage; named inputs first, in table order
   /// The state of the location of a stage that makes an artifact; the defaults: nothing is there.

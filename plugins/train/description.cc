@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "plugins/train/command_table.h"
+#include "plugins/train/model_file.h"
 
 namespace pipeline {
 
@@ -137,8 +138,9 @@ std::unique_ptr<const PluginDescription> Description() {
                .or_file = true,
                .required = false,
                .help =
-                   "The model whose parameters it begins with: a stage that trains, or model.safetensors of "
-                   "Hugging Face."},
+                   "The model whose parameters it begins with: a stage that trains, or model.safetensors or "
+                   "model.safetensors.index.json of Hugging Face.",
+               .other_files = &OtherFilesOfModel},
           },
       .kind = JobKind{.location_of_recipe = true, .withdraws = true},
   };

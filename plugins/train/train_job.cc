@@ -192,10 +192,6 @@ Result<TrainJob> ParseTrainJob(const Json& request) {
   if (inputs.Has("init_from")) {
     ASSIGN_OR_RETURN(job.init_uri, Place(inputs["init_from"], "the model at `init_from`"));
     job.init_manifest = inputs["init_from"]["manifest"].AsString();
-    if (IsElsewhere(job.init_uri) && job.init_manifest.empty())
-      return WrongJob(StrCat("init_from: ", job.init_uri,
-                             " is a file in a bucket, and the trainer reads one of this machine; copy the ",
-                             "directory with `pipe cp` and name the copy"));
     if (IsExternal(request["config"]))
       return WrongJob("init_from: only `trainer: bundled` reads it; put the path into `command`");
   }

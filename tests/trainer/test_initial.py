@@ -17,7 +17,7 @@ import numpy as np
 from pipe_trainer import config, exits
 from pipe_trainer.checkpoints import resume
 from pipe_trainer.data import sentencepiece_model
-from pipe_trainer.export import export, initial
+from pipe_trainer.export import export, initial, safetensors
 from pipe_trainer.model import model
 
 SHAPE = config.Model(layers=2, d=32, heads=2, ff=48, vocab=384, seq_len=32).complete()
@@ -120,9 +120,69 @@ class Directories(unittest.TestCase):
     def test_missing_and_other_weights_are_refused_with_a_remedy(self):
         self.refused("there is no model.safetensors", place=self.place.parent / "nowhere")
         (self.place / "model.safetensors").rename(self.place / "model-00001-of-00002.safetensors")
-        self.refused("in several files", "join them")
+        self.refused("in several files without model.safetensors.index.json")
         (self.place / "model-00001-of-00002.safetensors").rename(self.place / "pytorch_model.bin")
         self.refused("safe_serialization=True")
+
+    def in_parts(self, index=None):
+        """Writes the weights as several files, beside which model.safetensors has others."""
+        whole = safetensors.read(self.place / "model.safetensors")
+        files = {name: f"model-0000{1 + number % 3}-of-00003.safetensors" for number, name in enumerate(whole)}
+        for file in set(files.values()):
+            safetensors.write(self.place / file, [(name, values.shape, lambda values=values: values)
+                                                  for name, values in whole.items() if files[name] == file])
+        (self.place / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index or files}))
+        other = self.place.with_name("other")
+        write_export(other, seed=5)
+        (other / "model.safetensors").rename(self.place / "model.safetensors")
+        return files
+
+    def test_weights_in_several_files_are_read_by_their_index(self):
+        self.in_parts()
+        index = self.place / "model.safetensors.index.json"
+        length = dataclasses.replace(SHAPE, seq_len=32)
+        start, other = initial.Initial(index), initial.Initial(self.place)
+        self.assertNotEqual(start.digest, other.digest)
+        jax.tree.map(np.testing.assert_array_equal, start.parameters(length), self.params)
+        with self.assertRaises(AssertionError):
+            jax.tree.map(np.testing.assert_array_equal, other.parameters(length), self.params)
+        (self.place / "model.safetensors").unlink()
+        jax.tree.map(np.testing.assert_array_equal, initial.Initial(self.place).parameters(length), self.params)
+        part = self.place / "model-00002-of-00003.safetensors"
+        before = start.digest
+        part.write_bytes(part.read_bytes()[:-1] + b"\1")
+        self.assertNotEqual(initial.Initial(index).digest, before)
+        part.unlink()
+        start = initial.Initial(index)
+        for do in (lambda: start.parameters(length), lambda: start.digest):
+            with self.assertRaisesRegex(exits.Ended, "init_from: .*model-00002-of-00003"):
+                do()
+
+    def test_an_index_that_is_wrong_is_refused(self):
+        files = self.in_parts()
+        index = self.place / "model.safetensors.index.json"
+        for wrong in ("{", "[]", "{}", '{"weight_map": {}}', '{"weight_map": {"a": 1}}', '{"weight_map": {"a": "a.bin"}}',
+                      '{"weight_map": {"a": "../a.safetensors"}}', '{"weight_map": {"a": "/a.safetensors"}}'):
+            index.write_text(wrong)
+            self.refused("index.json: is no index of safetensors", place=index)
+        index.write_text(json.dumps({"weight_map": {name: min(files.values()) for name in files}}))
+        with self.assertRaisesRegex(exits.Ended, "model-00001-of-00003.safetensors: has no tensor model.layers.0"):
+            initial.Initial(index).parameters(dataclasses.replace(SHAPE, seq_len=32))
+
+    def test_models_of_bert_with_the_names_of_their_first_years_are_read(self):
+        shape = dataclasses.replace(SHAPE, family="bert")
+        place = self.place.with_name("bert")
+        params = write_export(place, shape)
+        file = place / "model.safetensors"
+        found = safetensors.read(file)
+        old = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): values
+               for name, values in found.items()}
+        self.assertNotEqual(old.keys(), found.keys())
+        parts = [(name, values.shape, lambda values=values: values) for name, values in old.items()]
+        # In their files is a table of the positions, in whole numbers.
+        safetensors.write(file, [("bert.embeddings.position_ids", (3,), lambda: np.arange(3, dtype=np.int8), "I8"), *parts])
+        jax.tree.map(np.testing.assert_array_equal,
+                     initial.Initial(place).parameters(dataclasses.replace(shape, seq_len=32)), params)
 
     def test_tensors_that_do_not_fit_are_refused(self):
         self.settings(num_hidden_layers=3)

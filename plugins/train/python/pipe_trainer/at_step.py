@@ -118,7 +118,7 @@ class Checkpoint:
 
 def exported(checkpoint):
     """Exports, and returns the lines about the files."""
-    from .export.export import WEIGHTS
+    from .export.weight_files import WEIGHTS
     result = checkpoint.export()
     place = checkpoint.job.results / result["export"]
     rows = result.get("leaner") or [{"file": WEIGHTS, "weights": "float32", **result["final"],

@@ -49,6 +49,9 @@ class Bert(Form):
         types = params.pop("types")
         return {**params, "position_embed": params["position_embed"] + types[0]}
 
+    def parameters_of(self, tensors, config):
+        return super().parameters_of({todays(name): values for name, values in tensors.items()}, config)
+
     def settings(self, config, tokenizer, start=None):
         """Returns config.json. `start`: for a decoder behind an encoder."""
         return {
@@ -72,3 +75,8 @@ class Bert(Form):
             seq_len=settings["max_position_embeddings"], norm_eps=settings["layer_norm_eps"],
             exact_gelu=GELU[settings.get("hidden_act", "gelu")],
             classes=len(settings["id2label"]) if CLASSIFIER in settings.get("architectures", ()) else None).complete()
+
+
+def todays(name):
+    """Returns the name that transformers gives a tensor today: the first models have those of TensorFlow."""
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

@@ -15,8 +15,8 @@ from .bert_form import Bert
 from .form import special_ids
 from .llama_form import Llama
 from .t5_form import T5
+from .weight_files import WEIGHTS
 
-WEIGHTS = "model.safetensors"
 FACTS = "pipe.json"  # for our own reader; not a file of Hugging Face
 LOADER = "torch_model.py"  # runs where the export is, not here
 

@@ -3,7 +3,6 @@
 The shape of the model is that of the directory. Its tokenizer must give each id of the rows the same piece.
 """
 
-import hashlib
 import json
 from dataclasses import fields, replace
 from functools import cached_property
@@ -16,18 +15,28 @@ from ..config import SHAPE, SHAPE_OF_EXPERTS, misfit
 from ..data import sentencepiece_model
 from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
-from . import export, safetensors
-from .export import WEIGHTS
+from . import export
 from .form import Unreadable
+from .safetensors import SafetensorsError
+from .weight_files import INDEX, WEIGHTS, WeightFiles
 
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
 
 
 class Initial:
-    """`place`: a directory with model.safetensors, that file itself, or the directory of a run with an export."""
+    """`place`: a directory with model.safetensors or its index, one of these files, or the directory of a run with an
+    export."""
 
     def __init__(self, place):
-        self.directory = directory_of(Path(place))
+        place = Path(place)
+        self.directory = directory_of(place)
+        indexed = place.name == INDEX or not (self.directory / WEIGHTS).is_file()
+        try:
+            self._weights = WeightFiles(self.directory, indexed)
+        except OSError as error:
+            raise bad(error.filename, error.strerror) from None
+        except SafetensorsError as error:
+            raise Ended(BAD_DATA, f"init_from: {error}") from None
         self._settings = read_json(self.directory / "config.json")
         self._form = export.FORMS.get(self._settings.get("model_type"))
         if self._form is None:
@@ -96,12 +105,11 @@ class Initial:
 
     @cached_property
     def digest(self):
-        """The first half of the SHA-256 of the file with the weights, as 32 hexadecimal digits."""
+        """As WeightFiles.digest."""
         try:
-            with open(self.directory / WEIGHTS, "rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+            return self._weights.digest()
         except OSError as error:
-            raise bad(self.directory / WEIGHTS, error.strerror) from None
+            raise bad(error.filename, error.strerror) from None
 
     def draws_head(self, config, named):
         """Whether the head over labels is a fresh one: that of the directory is about others than `named`, of the rows,
@@ -115,14 +123,14 @@ class Initial:
         fresh = self.draws_head(config, named)
         theirs = replace(config, classes=self.shape.classes) if fresh else config
         try:
-            tensors = safetensors.read(self.directory / WEIGHTS)
-            params = self._form.parameters_of(tensors, theirs)
-        except (OSError, safetensors.SafetensorsError) as error:
+            params = self._form.parameters_of(self._weights.read(), theirs)
+        except (OSError, SafetensorsError) as error:
             raise Ended(BAD_DATA, f"init_from: {error}") from None
         except KeyError as error:
-            raise bad(self.directory / WEIGHTS, f"has no tensor {error}, which belongs to its config.json") from None
+            raise bad(self._weights.path, f"has no tensor {error} of floating-point numbers, which belongs to its "
+                                          f"config.json") from None
         except ValueError as error:
-            raise bad(self.directory / WEIGHTS, f"a tensor has another shape than config.json says: {error}") from None
+            raise bad(self._weights.path, f"a tensor has another shape than config.json says: {error}") from None
         if fresh:
             from ..model import bert  # it needs JAX, and a job is checked before
             params = {**params, "readout": bert.fresh_head(config, seed)}
@@ -149,8 +157,8 @@ def directory_of(place):
     if place.is_file():
         place = place.parent
     found = export.place_in(place)
-    if found is not None:
-        return found
+    if found is not None or (place / INDEX).is_file():
+        return found or place
     told = atomic.read_json(place / "config.json") or {}  # the config of a run of ours, if it is one
     if isinstance(told.get("model"), dict) and told["model"].get("experts"):
         if not (place / "result.json").is_file():
@@ -158,7 +166,7 @@ def directory_of(place):
         raise bad(place, "its training has ended without an export; give its stage `export: true`, or remove its "
                          "result.json if the stage has that, and run its pipeline")
     if list(place.glob("model*.safetensors")):
-        raise bad(place, f"its weights are in several files; join them to {WEIGHTS} first")
+        raise bad(place, f"its weights are in several files without {INDEX}; copy that file, too")
     if list(place.glob("*.bin")):
         raise bad(place, f"its weights are not in {WEIGHTS}; save the model again with safe_serialization=True")
     raise bad(place, f"there is no {WEIGHTS}, nor export/{WEIGHTS}")

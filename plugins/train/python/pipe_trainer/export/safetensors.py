@@ -8,6 +8,7 @@ import struct
 import numpy as np
 
 SIZES = {"F32": 4, "BF16": 2, "F16": 2}  # that are read
+OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "I32": 4, "U32": 4, "I64": 8, "U64": 8, "F64": 8}
 WRITTEN = {"F32": np.dtype("<f4"), "I8": np.dtype("i1")}
 LARGEST_HEADER = 100_000_000  # limit of other readers
 
@@ -40,7 +41,8 @@ def write(path, tensors, metadata=None):
 
 
 def read(path):
-    """Returns {name: float32 array}. Every byte behind the header must belong to a tensor."""
+    """Returns {name: float32 array}, without tensors of other types: older models of BERT have tables of positions.
+    Every byte behind the header must belong to a tensor."""
     with open(path, "rb") as file:
         data = file.read()
     size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0
@@ -53,12 +55,13 @@ def read(path):
                          for name, entry in header.items())
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
         raise SafetensorsError(f"{path}: damaged header at byte 8: {error}") from None
-    found, at = {}, 0
+    found, at, sizes = {}, 0, SIZES | OTHERS
     for (begin, end), name, dtype, shape in entries:
-        if begin != at or dtype not in SIZES or end - begin != SIZES[dtype] * math.prod(shape) \
+        if begin != at or dtype not in sizes or end - begin != sizes[dtype] * math.prod(shape) \
                 or end > len(data) - 8 - size:
             raise SafetensorsError(f"{path}: tensor {name}: {dtype} {shape} at byte {begin} does not fit")
-        found[name] = as_values(data[8 + size + begin:8 + size + end], dtype).reshape(shape)
+        if dtype in SIZES:
+            found[name] = as_values(data[8 + size + begin:8 + size + end], dtype).reshape(shape)
         at = end
     if at != len(data) - 8 - size:
         raise SafetensorsError(f"{path}: {len(data) - 8 - size - at} bytes behind the last tensor")
