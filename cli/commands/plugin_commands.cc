@@ -54,10 +54,19 @@ Result<Json> StagesForPlugin(const std::string& name, const Json& request) {
   return answer;
 }
 
-/// A word after a flag may be the flag's value.
-bool AsksForHelp(const std::vector<std::string>& words) {
+bool TakesValue(const CommandEntry& command, const std::string& flag) {
+  const auto is_flag = [&flag](const CommandWord& word) {
+    return !word.value.empty() && std::find(word.flags.begin(), word.flags.end(), flag) != word.flags.end();
+  };
+  return std::any_of(command.words.begin(), command.words.end(), is_flag) ||
+         std::any_of(command.commands.begin(), command.commands.end(),
+                     [&](const CommandEntry& below) { return TakesValue(below, flag); });
+}
+
+/// The value of a flag is no such word.
+bool AsksForHelp(const CommandEntry& command, const std::vector<std::string>& words) {
   for (std::size_t at = 1; at < words.size(); ++at)
-    if ((words[at] == "--help" || words[at] == "-h") && !words[at - 1].starts_with('-')) return true;
+    if ((words[at] == "--help" || words[at] == "-h") && !TakesValue(command, words[at - 1])) return true;
   return false;
 }
 
@@ -134,7 +143,7 @@ int RunPluginCommand(const Call& call) {
     for (const CommandEntry& known : (*plugin)->description().commands) names.push_back(known.name);
     const CommandEntry* const command = FindCommand(**plugin, call.words.front());
     if (command == nullptr) continue;
-    if (command->has_words && AsksForHelp(call.words)) {
+    if (command->has_words && AsksForHelp(*command, call.words)) {
       std::fputs(TerminalText(HelpFor(*command, call.words)).c_str(), stdout);
       return kExitDone;
     }

@@ -278,6 +278,10 @@ def commands(sandbox, first):
                         (("trainer",), "pipe trainer setup"), (("trainer", "set-up"), "pipe trainer setup"),
                         (("trainer", "setup", "--extra", "abacus"), "there are no requirements for 'abacus'")):
         check(part in pipe(*words, code=2), f"{words}: not said: {part}")
+    for words in (("--int8", "--help"), ("--help",), (str(first), "--int8", "-h")):
+        check(pipe("export", *words, code=0) == pipe("export", "-h", code=0), f"{words}: no help")
+    said = pipe("export", str(first), "--out", "exported", "--gguf", "--help", code=2)
+    check("--gguf: '--help' is none of" in said, said)
     check("neither job.json nor" in pipe("sample", str(sandbox.root), code=2), "no run directory")
     for words in (("trainer", "check"), ("sample", str(first))):
         check("make it with: pipe trainer setup\n" in pipe(*words, code=2), words)

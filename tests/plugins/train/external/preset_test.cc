@@ -14,6 +14,8 @@
 #include "plugins/train/external/presets.h"
 #include "plugins/train/input_check.h"
 #include "plugins/train/train_job.h"
+#include "tests/support/built_tree.h"
+#include "tests/support/temp_dir.h"
 
 namespace pipeline {
 namespace {
@@ -56,6 +58,15 @@ TEST(PresetTest, NamesAreTheChoicesOfTheKey) {
   std::vector<std::string> names = {"bundled", "external"};
   for (const std::string_view name : PresetNames()) names.emplace_back(name);
   EXPECT_EQ(choices, names);
+}
+
+/// A preset that a test runs with its own program has no row there.
+TEST(PresetTest, ThePageSaysWhichDoNotRunHereAndWhy) {
+  const std::string page = ReadFile(StrCat(SourceDir(), "/plugins/train/external/presets.md"));
+  const std::size_t table = page.find("| preset | not run here: |");
+  ASSERT_NE(table, std::string::npos);
+  for (const std::string_view name : PresetNames())
+    EXPECT_NE(page.find(StrCat("\n| `", name, "` | "), table), std::string::npos) << name;
 }
 
 /// An unknown flag, a value of another type or a missing required one would fail here.
