@@ -178,6 +178,7 @@ void CheckStages(const LoadedPipeline& loaded, std::vector<LocationUse>& uses, C
     }
     for (const NamedInputEdge& named_input : node.named_inputs) {
       const Result<std::vector<std::string>> files = named_input.Files();
+      if (!files.ok()) tell(files.status(), "");
       for (const std::string& file : files.ok() ? *files : std::vector<std::string>()) note_use(file, false);
     }
     if (!spec.out.empty()) note_use(spec.out, true);

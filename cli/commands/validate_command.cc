@@ -18,7 +18,9 @@ namespace pipeline {
 namespace {
 
 /// Warns about files of this machine that are absent: a run would need them, the pipeline file is correct.
-void ReportMissing(const Graph& graph) {
+/// False: a stage can never use one of them.
+bool CheckFiles(const Graph& graph) {
+  bool usable = true;
   const auto look = [](const StageSpec& spec, const Status& there) {
     if (!there.ok()) LogWarning(StrCat("stage '", spec.name, "': ", there.message()));
   };
@@ -28,16 +30,23 @@ void ReportMissing(const Graph& graph) {
       look(spec, list->local_inputs(spec.config).status());
     for (const NamedInputEdge& edge : node.named_inputs) {
       const Result<std::vector<std::string>> files = edge.Files();
+      if (files.status().code() == Code::kInvalidArgument) {
+        LogError(StrCat("stage '", spec.name, "': ", files.status().message()));
+        usable = false;
+        continue;
+      }
+      look(spec, files.status());
       for (const std::string& file : files.ok() ? *files : std::vector<std::string>())
         if (!IsRemote(file)) look(spec, IdentifyFile(file).status());
     }
   }
+  return usable;
 }
 
 int Validate(const PipelineOptions& options) {
   const std::unique_ptr<LoadedPipeline> loaded = LoadPipeline(options, LoadPurpose::kCheck);
   if (!loaded) return kExitRefused;
-  ReportMissing(loaded->graph);
+  if (!CheckFiles(loaded->graph)) return kExitRefused;
   for (const std::string& note : loaded->spec.notes) LogInfo(note);
   const std::size_t count = loaded->spec.unseen.size();
   const std::string unseen = count == 0 ? "" : StrCat("; ", count, " left out without --allow-plugin");

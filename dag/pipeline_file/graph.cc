@@ -277,8 +277,7 @@ class Builder {
 
   Status CheckPromised(const Node& node, const NamedInputEdge& edge) const {
     const StageType& type = *node.spec->type;
-    if (!edge.node) return edge.Files().status();
-    if (!type.check_promised || edge.named_input->takes != Flow::kArtifact) return {};
+    if (!type.check_promised || !edge.node || edge.named_input->takes != Flow::kArtifact) return {};
     if (!known_[*edge.node]) return {};
     const Node& maker = nodes_[*edge.node];
     const Promise promise = {edge.named_input->name, maker.spec->type->name, maker.spec->config, maker.in,

@@ -103,8 +103,11 @@ Result<std::vector<Snapshot::SideFile>> SideFilesOf(const Node& node, const Hash
   };
   for (const NamedInputEdge& edge : node.named_inputs) {
     if (edge.node) continue;
-    ASSIGN_OR_RETURN(const std::vector<std::string> paths, edge.Files());
-    RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}, {}}, paths));
+    const Result<std::vector<std::string>> paths = edge.Files();
+    if (paths.ok())
+      RETURN_IF_ERROR(add({edge.name, {}, {}, true, false, {}, {}}, *paths));
+    else
+      side_files.push_back({edge.name, LastPartOf(edge.file), {}, true, false, paths.status(), {}});
   }
   if (!node.spec->type->files) return side_files;
   const Result<std::vector<StageFile>> files = node.spec->type->files(node.spec->config);

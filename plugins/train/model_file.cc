@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kWeights = "model.safetensors";
 constexpr std::string_view kIndex = "model.safetensors.index.json";
+constexpr std::string_view kTokenizer = "tokenizer.model";
+constexpr std::size_t kLongestKind = 40;        // characters
 constexpr std::uintmax_t kMostJson = 64 << 20;  // bytes
 
 Status Unusable(const std::string& path, std::string_view why) {
@@ -40,29 +42,36 @@ Result<Json> ReadObject(const std::string& path) {
 /// `rope_parameters`, with the rate.
 Status CheckPositions(const std::string& path) {
   ASSIGN_OR_RETURN(const Json settings, ReadObject(path));
-  const Json& scaling = settings["rope_scaling"];
+  if (settings["model_type"].AsString("llama") != "llama") return {};
+  if (!settings["rope_scaling"].is_null())
+    return Unusable(
+        path,
+        "has rope_scaling, and the trainer knows plain rotary positions alone; begin with another model");
   const std::string_view kind = settings["rope_parameters"]["rope_type"].AsString("default");
-  if (scaling.is_null() && kind == "default") return {};
-  return Unusable(path, StrCat("its rotary positions are scaled (",
-                               scaling.is_null() ? StrCat("rope_parameters.rope_type: ", kind)
-                                                 : StrCat("rope_scaling: ", scaling.Dump()),
-                               "), and the trainer knows plain ones alone; begin with another model"));
+  if (kind == "default") return {};
+  return Unusable(path, StrCat("has rope_parameters of rope_type ", kind.substr(0, kLongestKind),
+                               ", and the trainer knows `default` alone; begin with another model"));
+}
+
+/// Returns the name of the file at `path`. kInvalidArgument: it is no path of this machine. The message shows
+/// no URL, which may have secrets.
+Result<std::string_view> NameOf(std::string_view path, std::string_view input) {
+  if (path.find("://") == std::string_view::npos) return path.substr(path.rfind('/') + 1);
+  return Status(Code::kInvalidArgument,
+                StrCat(input,
+                       ": is a URL, and the trainer reads files of this machine; copy the directory here "
+                       "(`pipe cp`, for a bucket), and write its plain path"));
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> OtherFilesOfModel(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
-  const std::string_view name = std::string_view(path).substr(directory.size());
+  ASSIGN_OR_RETURN(const std::string_view name, NameOf(path, "init_from"));
+  const std::string directory = path.substr(0, path.size() - name.size());
   if (name != kWeights && name != kIndex)
     return Unusable(path, StrCat("is not ", kWeights, " or ", kIndex,
                                  ", which the trainer reads; of a model with other weights (.bin, .pt), "
                                  "`save_pretrained` of transformers makes them"));
-  if (path.find("://") != std::string::npos)
-    return Unusable(path,
-                    "is not on this machine, where the trainer reads it; copy the directory (`pipe cp`, for "
-                    "a bucket) and name the copy");
   RETURN_IF_ERROR(CheckPositions(directory + "config.json"));
   std::vector<std::string> paths;
   if (name == kWeights) return paths;
@@ -78,6 +87,13 @@ Result<std::vector<std::string>> OtherFilesOfModel(const std::string& path) {
     paths.push_back(directory + file);
   }
   return paths;
+}
+
+Result<std::vector<std::string>> OtherFilesOfTokenizer(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string_view name, NameOf(path, "tokenizer"));
+  if (name == kTokenizer) return std::vector<std::string>();
+  return Status(Code::kInvalidArgument, StrCat("tokenizer: ", path, " must have the name ", kTokenizer,
+                                               ", as in the directory of a tokenizer and in an export"));
 }
 
 }  // namespace pipeline

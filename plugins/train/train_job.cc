@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "plugins/train/config/check_config.h"
 #include "plugins/train/external/external_settings.h"
+#include "plugins/train/model_file.h"
 #include "plugins/train/slice/find_position.h"
 #include "plugins/train/trainer_environment.h"
 
@@ -38,19 +39,6 @@ Result<std::string> Place(const Json& place, std::string_view what) {
                            "buckets; name one"));
   while (uri.size() > 1 && uri.ends_with('/')) uri.remove_suffix(1);
   return std::string(uri);
-}
-
-/// Returns the directory of a tokenizer that is a file and no artifact.
-Result<std::string> DirectoryOfTokenizer(std::string_view file) {
-  constexpr std::string_view kName = "/tokenizer.model";
-  if (IsElsewhere(file))
-    return WrongJob(StrCat("tokenizer: ", file, " is a file in a bucket, and the trainer reads one of this ",
-                           "machine; copy it with `pipe cp` and name the copy"));
-  if (!file.ends_with(kName))
-    return WrongJob(StrCat("tokenizer: ", file,
-                           " must have the name tokenizer.model, as in the directory of a ",
-                           "tokenizer and in an export"));
-  return std::string(file.substr(0, file.size() - kName.size()));
 }
 
 /// Parses `early_stop: { patience: 5, min_delta: 0.001 }`; {} means none.
@@ -186,14 +174,13 @@ Result<TrainJob> ParseTrainJob(const Json& request) {
     ASSIGN_OR_RETURN(job.tokenizer_uri, Place(inputs["tokenizer"], "the tokenizer at `tokenizer`"));
     job.tokenizer_manifest = inputs["tokenizer"]["manifest"].AsString();
     if (job.tokenizer_manifest.empty()) {
-      ASSIGN_OR_RETURN(job.tokenizer_uri, DirectoryOfTokenizer(job.tokenizer_uri));
+      RETURN_IF_ERROR(OtherFilesOfTokenizer(job.tokenizer_uri).status());
+      job.tokenizer_uri.resize(job.tokenizer_uri.rfind('/'));
     }
   }
   if (inputs.Has("init_from")) {
     ASSIGN_OR_RETURN(job.init_uri, Place(inputs["init_from"], "the model at `init_from`"));
     job.init_manifest = inputs["init_from"]["manifest"].AsString();
-    if (IsExternal(request["config"]))
-      return WrongJob("init_from: only `trainer: bundled` reads it; put the path into `command`");
   }
   job.kept = request["kept"].AsString();
   job.has_position = request.Has("position");

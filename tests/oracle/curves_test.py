@@ -88,8 +88,8 @@ def draws_once(directory):
         for kind, step, told in wanted:
             if step >= first:
                 (writer.text if kind == "text" else writer.scalar)(kind, step, told)
-    for tag, points_of_tag in curves(directory).items():
-        check(points_of_tag == [(step, told) for kind, step, told in wanted if kind == tag], (tag, points_of_tag))
+    found = curves(directory)
+    check(found == {tag: [(step, told) for kind, step, told in wanted if kind == tag] for tag in ("loss", "text")}, found)
 
 
 def points(events):

@@ -105,7 +105,8 @@ def main(directory):
         found = logits(params, shape)  # those of a number are in standard units
         np.save(directory / f"{name}.npy", found * NUMBERS.deviation + NUMBERS.mean if shape.classes == 1 else found)
     (directory / "ids.json").write_text(json.dumps({"read": READ, "given": GIVEN}))
-    np.savez(directory / "experts.npz", *padded_rows(), *(t5.buckets(LONG, both) for both in (True, False)))
+    distances = np.arange(LONG)[None, :] - np.arange(LONG)[:, None]
+    np.savez(directory / "experts.npz", *padded_rows(), *(t5.buckets(distances, both) for both in (True, False)))
 
 
 def read(directory):

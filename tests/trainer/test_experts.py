@@ -57,11 +57,17 @@ class Routing(unittest.TestCase):
         found = jax.device_get(experts.route(jnp.asarray(scores), jnp.asarray(there), top, capacity))
         for row in range(len(scores)):
             places, _, load = plain_route(scores[row], there[row], top, capacity)
-            self.assertEqual({(t, e): c for t, e, c in np.argwhere(found.dispatch[row]).tolist()}, places)
-            wanted = np.zeros(scores.shape[1:])
-            for position, expert in places:
-                wanted[position, expert] = softmax(scores[row, position])[expert]
+            taken = np.argwhere(found.slot[row] < scores.shape[-1] * capacity).tolist()
+            slots = {(t, k): divmod(int(found.slot[row, k, t]), capacity) for k, t in taken}
+            self.assertEqual({(t, expert): place for (t, _), (expert, place) in slots.items()}, places)
+            self.assertEqual(len(slots), len(places))
+            wanted = np.zeros((top, scores.shape[1]))
+            for (position, choice), (expert, _) in slots.items():
+                wanted[choice, position] = softmax(scores[row, position])[expert]
             np.testing.assert_allclose(found.weights[row], wanted, rtol=1e-6)
+            at = np.asarray(experts.positions_of(found.slot[row:row + 1], scores.shape[-1] * capacity))[0]
+            self.assertEqual({(position, slot // capacity): slot % capacity
+                              for slot, position in enumerate(at.tolist()) if position < scores.shape[1]}, places)
             np.testing.assert_allclose([part[row] for part in found.load], load, rtol=1e-5, atol=1e-7)
         return found
 
@@ -78,7 +84,8 @@ class Routing(unittest.TestCase):
     def test_an_expert_takes_first_choices_before_second_ones(self):
         scores = np.array([[[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [2.0, 0.0, 1.0]]])
         found = self.check(scores, np.ones((1, 4)), 2, 2)
-        self.assertEqual([np.flatnonzero(row.any(axis=-1)).tolist() for row in found.dispatch[0]], [[1], [0, 1], [0], [2]])
+        self.assertEqual([sorted(slot // 2 for slot in of_position if slot < 6) for of_position in found.slot[0].T.tolist()],
+                         [[1], [0, 1], [0], [2]])
         self.assertAlmostEqual(float(found.load.dropped[0]), 3 / 8)
 
     def test_padding_takes_no_room_and_counts_nowhere(self):
@@ -145,6 +152,15 @@ class Mixture(unittest.TestCase):
             return jax.grad(lambda *given: jnp.sum(jnp.sin(function(*given))), argnums=(0, 1))(self.layer, self.hidden)
         jax.tree.map(lambda one, two: np.testing.assert_allclose(one, two, rtol=2e-4, atol=2e-5),
                      gradient(lambda *given: self.mixed(*given)[0]), gradient(self.plain))
+
+    def test_memory_grows_with_the_row_and_not_with_its_square(self):
+        def temporaries(length):
+            hidden, there = jax.ShapeDtypeStruct((1, length, SHAPE.d), jnp.float32), jnp.ones((1, length), bool)
+            gradient = jax.grad(lambda hidden: jnp.sum(experts.mixed(
+                self.shape, hidden, self.layer, regularizers.no_dropout, there, True,
+                lambda gate, up: gelu(gate) * up)[0]))
+            return jax.jit(gradient).lower(hidden).compile().memory_analysis().temp_size_in_bytes
+        self.assertLess(temporaries(8192), 2.3 * temporaries(4096))
 
     def test_gradients_of_experts_are_summed_in_float32(self):
         layer = jax.grad(lambda layer: jnp.sum(self.mixed(layer, self.hidden, compute=jnp.bfloat16)[0].astype(

@@ -5,7 +5,9 @@ import dataclasses
 import json
 import tempfile
 import unittest
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import runs
 import session
@@ -16,7 +18,7 @@ import numpy as np
 
 from pipe_trainer import config, exits
 from pipe_trainer.eval.held_out import HeldOut
-from pipe_trainer.model import model, t5
+from pipe_trainer.model import attention, model, t5
 from pipe_trainer.run import setup
 
 LENGTH, VOCAB = 32, 61
@@ -73,7 +75,8 @@ class EncoderAndDecoder(unittest.TestCase):
         self.assertEqual(moved(0, 15), [], "padding is not seen")
 
     def test_distances_have_the_buckets_of_t5(self):
-        both, before = t5.buckets(300, both=True), t5.buckets(300, both=False)
+        distances = np.arange(300)[None, :] - np.arange(300)[:, None]
+        both, before = t5.buckets(distances, both=True), t5.buckets(distances, both=False)
         # From the function of T5 for these distances: keys behind a position count from 16 on.
         self.assertEqual(both[299, [299, 298, 292, 291, 288, 285, 260, 180, 0]].tolist(),
                          [0, 1, 7, 8, 8, 9, 12, 15, 15])
@@ -82,6 +85,64 @@ class EncoderAndDecoder(unittest.TestCase):
         self.assertEqual(before[0].tolist(), [0] * 300)
         for table in (both, before):
             self.assertEqual((table.min(), table.max()), (0, 31))
+
+
+class Turns(unittest.TestCase):
+    """`with_bias` with more queries than it takes at once."""
+
+    @staticmethod
+    def gradient(length, keys, bias, causal=False):
+        """Returns (program, shapes of what it takes): the output and the gradients of all that has one."""
+        def total(q, k, v, table, segments, of_keys):
+            found = attention.with_bias(q, k, v, segments, of_keys,
+                                        partial(t5.distance_bias, table, both=not causal) if bias else None, causal)
+            return jnp.sum(jnp.sin(found)), found
+        size = jax.ShapeDtypeStruct
+        shapes = (size((2, length, 2, 4), jnp.float32), *[size((2, keys, 2, 4), jnp.float32)] * 2,
+                  size((t5.BUCKETS, 2), jnp.float32), size((2, length), jnp.int32), size((2, keys), jnp.int32))
+        return jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2, 3), has_aux=True)), shapes
+
+    def test_turns_change_nothing(self):
+        for length, keys, bias, causal in ((40, 40, True, False), (37, 37, True, True), (37, 50, False, False),
+                                           (300, 300, True, False)):
+            program, shapes = self.gradient(length, keys, bias, causal)
+            keyed = iter(jax.random.split(jax.random.key(length), 4))
+            given = [jax.random.normal(next(keyed), shape.shape) for shape in shapes[:4]]
+            places = [np.arange(shape.shape[1]) // 15 + np.array([[0], [1]]) for shape in shapes[4:]]
+            wanted = program(*given, *places)
+            for turn in (5, 8, 16):
+                with mock.patch.object(attention, "WHOLE", 16), mock.patch.object(attention, "TURN", turn):
+                    found = self.gradient(length, keys, bias, causal)[0](*given, *places)
+                jax.tree.map(partial(np.testing.assert_allclose, rtol=2e-5, atol=2e-6), found, wanted)
+
+    def test_turns_sum_the_gradients_of_keys_in_float32(self):
+        def gradients(dtype, whole):
+            keyed = iter(jax.random.split(jax.random.key(3), 3))
+            given = [jax.random.normal(next(keyed), (1, 512, 2, 4)).astype(dtype) for _ in range(3)]
+            places = jnp.zeros((1, 512), jnp.int32)
+            with mock.patch.object(attention, "WHOLE", whole), mock.patch.object(attention, "TURN", 8):
+                found = jax.grad(lambda k, v: jnp.sum(jnp.sin(attention.with_bias(
+                    given[0], k, v, places, places).astype(jnp.float32))), argnums=(0, 1))(*given[1:])
+            return [np.asarray(part, np.float32) for part in found]
+        exact = gradients(jnp.float32, 512)
+        errors = [[np.linalg.norm(part - wanted) / np.linalg.norm(wanted) for part, wanted in zip(
+            gradients(jnp.bfloat16, whole), exact)] for whole in (512, 16)]
+        for whole, turns in zip(*errors):
+            self.assertLess(turns, 1.5 * whole)
+
+    def test_the_bias_of_a_place_is_that_of_its_distance(self):
+        row = jnp.arange(24, dtype=jnp.float32).reshape(2, 12)
+        found = np.asarray(attention.shifted(row, 5))
+        self.assertEqual(found.shape, (2, 5, 7))
+        for head in range(2):
+            self.assertEqual([[12 * head + key - query + 4 for key in range(7)] for query in range(5)], found[head].tolist())
+
+    def test_memory_grows_with_the_row_and_not_with_its_square(self):
+        def temporaries(length, keys, bias):
+            program, shapes = self.gradient(length, keys, bias)
+            return program.lower(*shapes).compile().memory_analysis().temp_size_in_bytes
+        for of_keys, bias in ((1, True), (4, False)):
+            self.assertLess(temporaries(4096, of_keys * 4096, bias), 2.3 * temporaries(2048, of_keys * 2048, bias))
 
 
 class Steps(unittest.TestCase):
@@ -98,6 +159,13 @@ class Steps(unittest.TestCase):
     def test_micro_batches_hide_the_same_ids_and_change_only_rounding(self):
         for dropout in (0.0, 0.2):
             np.testing.assert_allclose(self.metrics(dropout=dropout), self.metrics(micro=4, dropout=dropout), rtol=3e-5)
+
+    def test_turns_of_attention_change_only_rounding(self):
+        for remat in ("none", "full"):
+            more = {"model": {**PAIRS["model"], "remat": remat}}
+            whole = self.metrics(**more)
+            with mock.patch.object(attention, "WHOLE", 8), mock.patch.object(attention, "TURN", 8):
+                np.testing.assert_allclose(self.metrics(**more), whole, rtol=3e-5)
 
     def test_the_targets_of_a_step_are_all_used_slots(self):
         loss, _, counted = self.metrics()[:3]

@@ -95,6 +95,8 @@ Status ChooseInputs(const Json& config, const std::vector<std::string>& named_in
     unread.Append("init_from");
     notes.Append(StrCat("trainer ", trainer, " does not read init_from: the program's own flag, in `flags.",
                         trainer, "`, names the model that it begins with"));
+  } else if (IsExternal(config) && Gives(named_inputs, "init_from")) {
+    return WrongExpansion("init_from: only `trainer: bundled` reads it; put the path into `command`");
   }
   for (const char* name : {"data", "tokenizer", "data_set"}) {
     const bool rows = std::string_view(name) != "data_set";

@@ -84,10 +84,13 @@ def begins_with_several_files(sandbox, tuned):
     parts[1].unlink()  # a finished model stays though the one that it began with is gone
     check(sandbox.ok().of("jobs") == 0, "trained again")
 
-    def refused(*words):
+    def refused(word):
         for command in ("validate", "run"):
             run = sandbox.run(command=command)
-            check(run.code == 2 and all(word in run.err for word in words), run.err)
+            check(run.code == 2 and word in run.err, f"{command}: {run.code}\n{run.err}")
+        # A file on the disk hides nothing that is known of the run.
+        run = sandbox.run(command="status")
+        check(run.code == 0 and word not in run.err, f"status: {run.code}\n{run.err}")
     names("../other/model.safetensors")
     refused("index.json: its `weight_map` names '../other/model.safetensors', and only files")
     names()
@@ -96,14 +99,28 @@ def begins_with_several_files(sandbox, tuned):
     refused("index.json: is not JSON")
     names(parts[0].name)
     (place / "config.json").write_text('{"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}')
-    refused("its rotary positions are scaled (rope_parameters.rope_type: llama3)")
+    refused("config.json: has rope_parameters of rope_type llama3, and the trainer knows `default` alone")
     (place / "config.json").write_text('{"rope_scaling": {"type": "linear", "factor": 2.0}}')
-    refused("its rotary positions are scaled (rope_scaling: {")
+    refused("config.json: has rope_scaling, and the trainer knows plain rotary positions alone")
+    (place / "config.json").write_text('{"rope_scaling": null, "rope_parameters": {"rope_type": "default"}}')
+    check(sandbox.run(command="validate").code == 0, "plain positions are refused")
     for name in ("pytorch_model.bin", "model-00001-of-00002.safetensors"):
         tuned["inputs"]["init_from"] = str(place / name)
         refused(f"{name}: is not model.safetensors or model.safetensors.index.json")
-    tuned["inputs"]["init_from"] = "gs://bucket/bert/model.safetensors"
-    refused("init_from: gs://bucket/bert/model.safetensors: is not on this machine")
+    for url in ("gs://bucket/bert/model.safetensors", "https://me:secret@host/model.safetensors?download=true"):
+        tuned["inputs"]["init_from"] = url
+        refused("init_from: is a URL, and the trainer reads files of this machine")
+        check("secret" not in sandbox.run(command="validate").err, "a secret is shown")
+    tuned["inputs"]["init_from"] = "train"
+    tuned["inputs"]["tokenizer"] = str(place / "spiece.model")
+    (place / "spiece.model").write_text("pieces")
+    refused("spiece.model must have the name tokenizer.model")
+    tuned["inputs"]["tokenizer"] = "tokenizer"
+    tuned.update(trainer="external", command=["true"], success=["model.bin"])
+    for key in ("config", "eval_every", "checkpoint_every", "prompts"):
+        tuned.pop(key)
+    run = sandbox.run(command="validate")
+    check(run.code == 2 and "init_from: only `trainer: bundled` reads it" in run.err, run.err)
 
 
 def main():

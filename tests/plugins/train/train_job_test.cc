@@ -55,9 +55,10 @@ TEST(TrainJobTest, TokenizerMayBeAFileOfThisMachine) {
   EXPECT_EQ(refused("/models/spiece.model"),
             "tokenizer: /models/spiece.model must have the name tokenizer.model, as in the directory of a "
             "tokenizer and in an export");
-  EXPECT_EQ(refused("gs://bucket/export/tokenizer.model"),
-            "tokenizer: gs://bucket/export/tokenizer.model is a file in a bucket, and the trainer reads one "
-            "of this machine; copy it with `pipe cp` and name the copy");
+  EXPECT_EQ(
+      refused("gs://bucket/export/tokenizer.model"),
+      "tokenizer: is a URL, and the trainer reads files of this machine; copy the directory here (`pipe "
+      "cp`, for a bucket), and write its plain path");
 }
 
 }  // namespace

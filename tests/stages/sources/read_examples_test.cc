@@ -265,8 +265,10 @@ TEST(ReadExamplesTest, AnyBatchAndResumeGivesTheSame) {
 }
 
 TEST(ReadExamplesTest, AScanFindsTheEndsOfAllPartitions) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 400; ++i) texts.push_back("document " + std::to_string(i));
   std::vector<TfExample> examples;
-  for (int i = 0; i < 400; ++i) examples.push_back(TextOf("document " + std::to_string(i)));
+  for (const std::string& text : texts) examples.push_back(TextOf(text));
   const std::string file = File(examples);
   Json config = ExamplesConfig();
   config["partition"] = 1000;

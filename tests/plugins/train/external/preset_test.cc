@@ -60,7 +60,6 @@ TEST(PresetTest, NamesAreTheChoicesOfTheKey) {
   EXPECT_EQ(choices, names);
 }
 
-/// A preset that a test runs with its own program has no row there.
 TEST(PresetTest, ThePageSaysWhichDoNotRunHereAndWhy) {
   const std::string page = ReadFile(StrCat(SourceDir(), "/plugins/train/external/presets.md"));
   const std::size_t table = page.find("| preset | not run here: |");

@@ -41,16 +41,17 @@ class Form:
             yield name, values.shape, lambda values=values: np.asarray(values, np.float32)
 
     def parameters_of(self, tensors, config):
-        """`tensors`: those of the file, by name."""
+        """`tensors`: those of the file, by name. It is emptied: a large model is in memory twice at most."""
         shapes, found = self.theirs(model.shapes(config), config), {}
         for path, index, name in self.names(config):
             shape = leaf_of(shapes, path).shape
-            part = from_out_in(path[-1], tensors[name], shape if index is None else shape[np.size(index):])
+            part = from_out_in(path[-1], tensors.pop(name), shape if index is None else shape[np.size(index):])
             found.setdefault(path, []).append(part)
             if index is None:
                 found[path] = part
         params = {}
-        for (*way, last), leaf in found.items():
+        for path in list(found):
+            (*way, last), leaf = path, found.pop(path)
             place = params
             for key in way:
                 place = place.setdefault(key, {})

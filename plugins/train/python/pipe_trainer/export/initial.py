@@ -17,7 +17,7 @@ from ..exits import BAD_DATA, BadJob, Ended
 from ..objectives import registry
 from . import export
 from .form import Unreadable
-from .safetensors import SafetensorsError
+from .safetensors import SIZES, SafetensorsError
 from .weight_files import INDEX, WEIGHTS, WeightFiles
 
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # of SentencePiece
@@ -127,7 +127,7 @@ class Initial:
         except (OSError, SafetensorsError) as error:
             raise Ended(BAD_DATA, f"init_from: {error}") from None
         except KeyError as error:
-            raise bad(self._weights.path, f"has no tensor {error} of floating-point numbers, which belongs to its "
+            raise bad(self._weights.path, f"has no tensor {error} of {', '.join(SIZES)}, which belongs to its "
                                           f"config.json") from None
         except ValueError as error:
             raise bad(self._weights.path, f"a tensor has another shape than config.json says: {error}") from None
@@ -155,6 +155,8 @@ def bad(where, why):
 
 def directory_of(place):
     if place.is_file():
+        if place.name in (WEIGHTS, INDEX):
+            return place.parent
         place = place.parent
     found = export.place_in(place)
     if found is not None or (place / INDEX).is_file():

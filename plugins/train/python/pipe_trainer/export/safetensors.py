@@ -7,8 +7,8 @@ import struct
 
 import numpy as np
 
-SIZES = {"F32": 4, "BF16": 2, "F16": 2}  # that are read
-OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "I32": 4, "U32": 4, "I64": 8, "U64": 8, "F64": 8}
+SIZES = {"F64": 8, "F32": 4, "BF16": 2, "F16": 2}  # that are read
+OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "I32": 4, "U32": 4, "I64": 8, "U64": 8}
 WRITTEN = {"F32": np.dtype("<f4"), "I8": np.dtype("i1")}
 LARGEST_HEADER = 100_000_000  # limit of other readers
 
@@ -71,4 +71,4 @@ def read(path):
 def as_values(data, dtype):
     if dtype == "BF16":
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
-    return np.frombuffer(data, "<f4" if dtype == "F32" else "<f2").astype(np.float32)
+    return np.frombuffer(data, f"<f{SIZES[dtype]}").astype(np.float32)

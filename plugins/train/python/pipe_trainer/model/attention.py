@@ -8,12 +8,16 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax import nn
+import numpy as np
+from jax import lax, nn
 
 from ..exits import BadJob
 from . import families, kernels
 
 LARGE = -1e30
+WHOLE = 512  # queries whose scores `with_bias` has at once
+TURN = 256   # of more queries, at most
+EIGHT = 8
 
 
 def reference(q, k, v, segments, causal=True):
@@ -32,14 +36,50 @@ def plain(causal):
     return reference if causal else partial(reference, causal=False)
 
 
-def with_bias(q, k, v, bias, seen):
-    """q [B, T, H, h], k and v [B, S, H, h], seen bool [B, T, S]; bias float32 [H, T, S], or None. Scores are not
-    divided. Softmax in float32."""
-    scores = jnp.einsum("bthd,bshd->bhts", q, k, preferred_element_type=jnp.float32)
-    if bias is not None:
-        scores = scores + bias
-    scores = jnp.where(seen[:, None], scores, LARGE)
-    return jnp.einsum("bhts,bshd->bthd", nn.softmax(scores, axis=-1).astype(v.dtype), v)
+def with_bias(q, k, v, segments, of_keys, bias=None, causal=False):
+    """q [B, T, H, h], k and v [B, S, H, h]. A query sees the keys of its segment: segments [B, T], of_keys [B, S].
+    bias(distances) gives float32 [H, n] for int32 [n], key less query; None: none. Scores are not divided. Softmax in
+    float32. More than WHOLE queries take turns, and keep no scores: memory grows with T + S, not with T * S."""
+    length, keys, heads, size = q.shape[1], k.shape[1], q.shape[2], at_once(q.shape[1])
+    turns = -(-length // size)
+    by_distance = bias and bias(np.arange(1 - turns * size, keys + 1, dtype=np.int32))
+
+    def turn(number, q, segments, k, v):
+        first, k, v = number * size, k.astype(q.dtype), v.astype(q.dtype)
+        scores = jnp.einsum("bthd,bshd->bhts", q, k, preferred_element_type=jnp.float32)
+        if bias is not None:
+            scores = scores + shifted(lax.dynamic_slice(by_distance, (0, (turns - 1) * size - first),
+                                                        (heads, size + keys)), size)
+        seen = segments[:, :, None] == of_keys[:, None, :]
+        if causal:
+            seen &= (first + jnp.arange(size))[:, None] >= jnp.arange(keys)
+        scores = jnp.where(seen[:, None], scores, LARGE)
+        return jnp.einsum("bhts,bshd->bthd", nn.softmax(scores, axis=-1).astype(v.dtype), v)
+
+    if turns == 1:
+        return turn(0, q, segments, k, v)
+    q, segments = (jnp.pad(part, ((0, 0), (0, turns * size - length)) + ((0, 0),) * (part.ndim - 2))
+                   for part in (q, segments))
+    parts = tuple(part.reshape(len(part), turns, size, *part.shape[2:]).swapaxes(0, 1) for part in (q, segments))
+    wide = k.astype(jnp.float32), v.astype(jnp.float32)  # as the sums of their gradients over turns
+    mixed = lax.map(lambda part: jax.checkpoint(turn, prevent_cse=False)(*part, *wide), (jnp.arange(turns), *parts))
+    return mixed.swapaxes(0, 1).reshape(len(q), turns * size, *v.shape[2:])[:, :length]
+
+
+def at_once(queries):
+    """How many of so many queries `with_bias` takes in a turn: turns are even, in steps of EIGHT for a TPU."""
+    if queries <= WHOLE:
+        return queries
+    each = -(-queries // -(-queries // TURN))
+    return -(-each // EIGHT) * EIGHT
+
+
+def shifted(row, count):
+    """row [H, count + n] to [H, count, n]: each next one is moved by one place, and the last begins with the first
+    value. Neither this nor its gradient looks values up."""
+    heads, width = row.shape
+    rows = jnp.broadcast_to(row[:, None], (heads, count, width)).reshape(heads, -1)[:, :count * (width - 1)]
+    return rows.reshape(heads, count, width - 1)[:, :, count - 1:]
 
 
 def allowed(segments, causal=True):

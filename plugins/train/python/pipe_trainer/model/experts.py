@@ -29,8 +29,9 @@ class Load(NamedTuple):
 
 
 class Route(NamedTuple):
-    dispatch: jax.Array  # bool [R, T, E, C]: the position has this place of the expert
-    weights: jax.Array   # float32 [R, T, E]: chances of the experts that took the position
+    """Of each position by its choices, [R, top, T]."""
+    slot: jax.Array     # int32: the place that it has, expert * C + place of the expert; E * C: none
+    weights: jax.Array  # float32: the chance of the expert that took it; 0: none did
     load: Load
 
 
@@ -54,15 +55,29 @@ def mixed(config, hidden, layer, drop, there, training, gated):
     normed = rms_norm(hidden, layer["experts_norm"], config.norm_eps)
     scores = jnp.einsum("rtd,de->rte", normed.astype(jnp.float32), layer["router"].astype(jnp.float32),
                         precision=lax.Precision.HIGHEST)
-    found = route(scores, there, config.expert_top, capacity(config, hidden.shape[1], training))
-    dispatch = found.dispatch.astype(hidden.dtype)
-    places = constrain(jnp.einsum("rtec,rtd->recd", dispatch, normed), "dispatched")
+    room = capacity(config, hidden.shape[1], training)
+    found = route(scores, there, config.expert_top, room)
+    places = taken_rows(normed, positions_of(found.slot, config.experts * room))
+    places = constrain(places.reshape(len(places), config.experts, room, -1), "dispatched")
     places = constrain(places, "experts")  # each device gets the places of its experts
     wide = gated(each_product(places, layer["experts_gate"]), each_product(places, layer["experts_up"]))
-    places = constrain(each_product(wide, layer["experts_down"]), "experts")
-    combine = dispatch * found.weights.astype(hidden.dtype)[..., None]
-    added = jnp.einsum("rtec,recd->rtd", combine, constrain(places, "dispatched"))
+    places = constrain(constrain(each_product(wide, layer["experts_down"]), "experts"), "dispatched")
+    answers = taken_rows(places.reshape(len(places), config.experts * room, -1), found.slot)
+    added = jnp.einsum("rktd,rkt->rtd", answers, found.weights.astype(hidden.dtype))
     return constrain(hidden + drop(added, "experts"), "hidden"), found.load
+
+
+def positions_of(slot, places):
+    """slot [R, top, T] of a Route. Returns int32 [R, places], the position that has each place; T: none has."""
+    rows, top, length = slot.shape
+    return jax.vmap(lambda row: jnp.full(places + 1, length, jnp.int32).at[row].set(
+        jnp.tile(jnp.arange(length, dtype=jnp.int32), top)))(slot.reshape(rows, -1))[:, :-1]
+
+
+def taken_rows(values, index):
+    """values [R, n, d], index int32 [R, ...] to n. Returns [R, ..., d]; zeros for n."""
+    flat = index.reshape(len(index), -1, 1)
+    return jnp.take_along_axis(values, flat, axis=1, mode="fill", fill_value=0).reshape(*index.shape, -1)
 
 
 def capacity(config, positions, training):
@@ -83,8 +98,10 @@ def route(scores, there, top, capacity):
     queue = taken.reshape(len(taken), -1, count)
     place = (jnp.cumsum(queue, axis=1) - queue).reshape(taken.shape)
     kept = taken * (place < capacity)
-    place, kept, taken = (jnp.sum(part, axis=1) for part in (place * kept, kept, taken))  # a position has one of each
-    dispatch = (place[..., None] == jnp.arange(capacity)) & (kept[..., None] == 1)
+    slot = jnp.sum(kept * (jnp.arange(count) * capacity + place), axis=-1)
+    slot = jnp.where(jnp.any(kept == 1, axis=-1), slot, count * capacity)
+    weights = jnp.sum(kept * chances[:, None], axis=-1)
+    kept, taken = (jnp.sum(part, axis=1) for part in (kept, taken))
 
     positions = jnp.maximum(jnp.sum(there, axis=1), 1).astype(jnp.float32)
     inside = there[..., None].astype(jnp.float32)
@@ -92,7 +109,7 @@ def route(scores, there, top, capacity):
     balance = count * jnp.sum(chosen * jnp.sum(chances * inside, axis=1) / positions[:, None], axis=-1)
     normaliser = jnp.sum(jnp.square(jax.nn.logsumexp(scores, axis=-1)) * inside[..., 0], axis=1) / positions
     dropped = jnp.sum(taken - kept, axis=(1, 2)) / (positions * top)
-    return Route(dispatch, chances * kept, Load(balance, normaliser, dropped))
+    return Route(slot, weights, Load(balance, normaliser, dropped))
 
 
 def summed(*loads):

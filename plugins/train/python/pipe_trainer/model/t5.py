@@ -6,12 +6,14 @@ Scores are not divided by the root of the width: the queries begin that much sma
 divided by the root of d before the embedding scores them, as in the first T5.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from . import experts
-from .attention import allowed, with_bias
+from .attention import with_bias
 from .layers import for_gradients, through_layers
 from .norms import rms_norm
 from .primitives import gelu, lookup, project
@@ -66,12 +68,11 @@ def forward(params, config, ids, segments, given, given_segments, compute=jnp.fl
 
 def encode(params, config, ids, segments, compute, drop, training):
     """Returns (hidden states [B, T, d], loads)."""
-    seen = allowed(segments, causal=False)
-    bias = distance_bias(params["distances"]["encoder_bias"], ids.shape[1], both=True)
+    bias = partial(distance_bias, params["distances"]["encoder_bias"], both=True)
 
     def block(hidden, layer, drop):
         normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
-        hidden = hidden + drop(attended(layer, normed, normed, bias, seen), "attention")
+        hidden = hidden + drop(attended(layer, normed, normed, segments, segments, bias), "attention")
         return mlps(config, constrain(hidden, "hidden"), layer, drop, segments >= 0, training)
 
     hidden = constrain(drop(lookup(params["embed"], ids, compute), "embedding"), "hidden")
@@ -82,17 +83,15 @@ def encode(params, config, ids, segments, compute, drop, training):
 
 def decode(params, config, read, segments, given, given_segments, compute, drop, training):
     """read [B, T, d]: from `encode`. Returns (hidden states [B, D, d], loads)."""
-    index = jnp.arange(given.shape[1])
-    own = (given_segments[:, :, None] == given_segments[:, None, :]) & (index[:, None] >= index[None, :])
-    across = given_segments[:, :, None] == segments[:, None, :]
-    bias = distance_bias(params["distances"]["decoder_bias"], given.shape[1], both=False)
+    bias = partial(distance_bias, params["distances"]["decoder_bias"], both=False)
 
     def block(hidden, layer, drop):
         normed = rms_norm(hidden, layer["attn_norm"], config.norm_eps)
-        hidden = constrain(hidden + drop(attended(layer, normed, normed, bias, own), "attention"), "hidden")
+        own = attended(layer, normed, normed, given_segments, given_segments, bias, causal=True)
+        hidden = constrain(hidden + drop(own, "attention"), "hidden")
         cross = layer["cross"]
         normed = rms_norm(hidden, cross["attn_norm"], config.norm_eps)
-        hidden = hidden + drop(attended(cross, normed, read, None, across), "cross")
+        hidden = hidden + drop(attended(cross, normed, read, given_segments, segments), "cross")
         return mlps(config, constrain(hidden, "hidden"), layer, drop, given_segments >= 0, training)
 
     hidden = drop(lookup(params["embed"], given, compute), "embedding", layer=2 * config.layers)
@@ -101,10 +100,10 @@ def decode(params, config, read, segments, given, given_segments, compute, drop,
     return rms_norm(hidden, for_gradients(params["final_norm"], config, compute), config.norm_eps), loads
 
 
-def attended(layer, hidden, other, bias, seen):
+def attended(layer, hidden, other, segments, of_other, bias=None, causal=False):
     """`other`: hidden states that are looked at."""
     q, k, v = (project(source, layer[name], 1) for source, name in ((hidden, "wq"), (other, "wk"), (other, "wv")))
-    return project(with_bias(q, k, v, bias, seen), layer["wo"], 2)
+    return project(with_bias(q, k, v, segments, of_other, bias, causal), layer["wo"], 2)
 
 
 def mlps(config, hidden, layer, drop, there, training):
@@ -130,17 +129,14 @@ def readout(params, config, hidden):
     return hidden, for_gradients(params["head"], config, hidden.dtype)
 
 
-def distance_bias(table, length, both):
-    """table [BUCKETS, H] to float32 [H, length, length], by the distances from each position."""
-    return jnp.take(table, buckets(length, both), axis=0).transpose(2, 0, 1).astype(jnp.float32)
+def distance_bias(table, distance, both):
+    """table [BUCKETS, H] to float32 [H, n], for distances int32 [n] of keys from a query."""
+    return jnp.take(table, buckets(distance, both), axis=0).T.astype(jnp.float32)
 
 
-def buckets(length, both):
-    """int32 [length, length]: the bucket of each position (second axis), seen from a position. Half of the buckets are
-    single distances, the others grow up to FARTHEST. `both`: each direction has half of all; else only positions before
-    count."""
-    index = np.arange(length)
-    distance = index[None, :] - index[:, None]
+def buckets(distance, both):
+    """int32: the bucket of each distance. Half of the buckets are single distances, the others grow up to FARTHEST.
+    `both`: each direction has half of all; else only positions before count."""
     count, found = BUCKETS, np.zeros_like(distance)
     if both:
         count //= 2

@@ -11,7 +11,7 @@ import jax
 
 from ..config import AUTO, Lora, MeshShape
 from ..exits import BadJob
-from ..model import experts, families, lora, sharding
+from ..model import attention, experts, families, lora, sharding
 from ..model.model import shapes
 from ..objectives import loss, registry
 from ..optim import optim
@@ -39,7 +39,6 @@ ORTHOGONALIZING = 4
 NARROW = {"llama": 6, "lm1b": 6, "bert": 10, "t5": 6}
 WIDE = {"llama": 3, "lm1b": 4, "bert": 6, "t5": 8}
 SCORES = 10  # bytes of one of `with_bias`: before and behind the exponential in 32 bits, and as a share in 16
-TILE = 128  # elements of the last axis on a TPU
 FIXED = 80 << 20
 
 
@@ -205,10 +204,23 @@ def kept(model, remat, tensor):
         return 2 * d
     if remat == "dots":
         return 2 * (3 * d + q + kv + 2 * ff)
-    found = 2 * (NARROW[model.family] * d + 3 * q + 1.5 * kv + WIDE[model.family] * ff)
-    if families.of(model).decoder:
-        found += SCORES * model.heads / tensor * model.seq_len
-    return found
+    return 2 * (NARROW[model.family] * d + 3 * q + 1.5 * kv + WIDE[model.family] * ff)
+
+
+def scores_at_once(model, tensor, slots):
+    """Returns the bytes of scores that a layer has at a time, for each token that is read. `slots` as in
+    `kept_across`."""
+    if not slots:
+        return 0
+    return SCORES * model.heads / tensor * max(map(attention.at_once, (model.seq_len, round(slots * model.seq_len))))
+
+
+def kept_scores(model, tensor, slots):
+    """Returns the bytes of scores that a layer of each stack keeps, for each token that is read. `slots` as in
+    `kept_across`. Queries that take turns keep none."""
+    reading, decoding = (attention.at_once(queries) == queries
+                         for queries in (model.seq_len, round(slots * model.seq_len)))
+    return SCORES * model.heads / tensor * model.seq_len * (reading + decoding * (slots + slots ** 2))
 
 
 def kept_by_experts(model, remat, tensor):
@@ -217,9 +229,8 @@ def kept_by_experts(model, remat, tensor):
     if not model.experts or remat != "none":
         return 0
     d, places, ff = model.d, min(model.expert_capacity, model.experts), model.ff / tensor
-    # The router's input is in 32 bits. In the arrays of positions by places, those of an expert fill tiles.
-    tiles = -(-experts.capacity(model, model.seq_len, training=True) // TILE)
-    return 4 * d + 2 * (3 * d + places * (3 * d + WIDE[model.family] * ff)) + 5 * model.experts * tiles * TILE
+    # The router's input is in 32 bits.
+    return 4 * d + 2 * ((3 + model.expert_top) * d + places * (3 * d + WIDE[model.family] * ff))
 
 
 def kept_across(model, remat, tensor, slots):
@@ -231,8 +242,7 @@ def kept_across(model, remat, tensor, slots):
         return 0
     if remat == "dots":
         return 2 * (kv + slots * (d + q))
-    # `kept` has counted the scores with all that is read, and not those among slots.
-    return 2 * (1.5 * kv + slots * 3 * (d + q)) + SCORES * model.heads / tensor * model.seq_len * slots ** 2
+    return 2 * (1.5 * kv + slots * 3 * (d + q))
 
 
 def kept_by_layers(config, remat, tensor):
@@ -240,7 +250,10 @@ def kept_by_layers(config, remat, tensor):
     model, slots = config.model, slots_of(config)
     found = (1 + slots) * (model.layers * kept(model, remat, tensor)
                            + experts.groups(model) * kept_by_experts(model, remat, tensor))
-    return found + (model.layers * kept_across(model, remat, tensor, slots) if slots else 0)
+    if not slots:
+        return found
+    scores = kept_scores(model, tensor, slots) if remat == "none" else 0
+    return found + model.layers * (kept_across(model, remat, tensor, slots) + scores)
 
 
 @lru_cache(maxsize=4096)
@@ -256,7 +269,8 @@ def bytes_of(config, candidate):
     state = whole / parts
     gradients = 4 * trained / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = kept_by_layers(config, candidate.remat, candidate.tensor) * WAITING[candidate.remat] * wide * tokens
-    working = WORKING * kept(model, "none", candidate.tensor) * wide * tokens
+    working = kept(model, "none", candidate.tensor) + scores_at_once(model, candidate.tensor, slots_of(config))
+    working *= WORKING * wide * tokens
     working += WORKING_EXPERTS * kept_by_experts(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), registry.of(config).places)
     logits = LOGITS * 4 * rows * positions * model.scored / candidate.tensor
@@ -289,12 +303,15 @@ def cost(config, candidate, slices=1):
     layer, table, head = parameters(model)
     whole, scores = operations(config)
     again = {"none": 0.0, "dots": 0.04 * whole + scores / 3, "full": forward(config)}[candidate.remat]
+    if slots_of(config) and attention.at_once(model.seq_len) < model.seq_len:
+        again += scores / 3 if candidate.remat != "dots" else 0.0
     passes = 4 if candidate.remat == "full" else 3
     trained = learned(model, config.lora)
     held = trained / (candidate.fsdp * candidate.tensor)
     read = 2 * passes * count(model) / candidate.tensor + 16 * held
     tokens = config.batch.rows * model.seq_len / candidate.micro / (candidate.data * candidate.fsdp)
-    read += 2 * passes * model.layers * kept(model, "none", candidate.tensor) * tokens / 2
+    layer_bytes = kept(model, "none", candidate.tensor) + scores_at_once(model, candidate.tensor, slots_of(config))
+    read += 2 * passes * model.layers * layer_bytes * tokens / 2
     read += passes * experts.groups(model) * kept_by_experts(model, "none", candidate.tensor) * tokens
     around = 8 * held * (candidate.data - 1) / candidate.data
     gathered = (2 * (passes - 1) * (count(model) - of_experts(model)) + 4 * trained) / candidate.tensor
