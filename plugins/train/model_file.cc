@@ -1,6 +1,5 @@
 #include "plugins/train/model_file.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string_view>
