@@ -34,10 +34,10 @@ struct NamedInput {
   /// exist.
   Flow takes = Flow::kArtifact;
   bool many = false;  // the value may be a list; not with `inherited` or `or_file`
-  /// With `or_file`: returns the paths of the files that belong to the file at `path` and lie elsewhere;
-  /// their bytes count with its own. A file that is not there is no error. kInvalidArgument: the stage can
-  /// never use this file. `pipe validate` and plans call it; loading a pipeline file does not, so that a file
-  /// on the disk never hides what is known of a run. If absent: each file stands for itself.
+  /// With `or_file`: returns the paths of the other files of the value, beside the file at `path`; the bytes
+  /// of all of them count. A file that is not there is no error. kInvalidArgument: the stage can never use
+  /// this file. `pipe validate` and plans call it; loading a pipeline file does not, so that a file on the
+  /// disk never hides what is known of a run. If absent: each file stands for itself.
   Result<std::vector<std::string>> (*other_files)(const std::string& path) = nullptr;
 };
 

@@ -42,7 +42,8 @@ struct Snapshot {
     bool at_named_input = false;
     bool of_machine = false;
     Status missing;                   // not OK: why it is not on this machine
-    std::vector<SourceFile> found{};  // the file and those that belong to it, as they were hashed
+    std::vector<SourceFile> found{};  // the file and those that belong to it, as they were hashed; if one is
+                                      // missing, those before it
   };
   std::map<std::string, std::vector<SideFile>> side_files;  // by stage; named inputs first, in table order
   /// The state of the location of a stage that makes an artifact; the defaults: nothing is there.

@@ -207,12 +207,13 @@ def kept(model, remat, tensor):
     return 2 * (NARROW[model.family] * d + 3 * q + 1.5 * kv + WIDE[model.family] * ff)
 
 
-def scores_at_once(model, tensor, slots):
-    """Returns the bytes of scores that a layer has at a time, for each token that is read. `slots` as in
-    `kept_across`."""
-    if not slots:
-        return 0
-    return SCORES * model.heads / tensor * max(map(attention.at_once, (model.seq_len, round(slots * model.seq_len))))
+def at_work(config, tensor):
+    """Returns the bytes that a layer has while it is computed, for each token that is read, with a turn of scores."""
+    model, found = config.model, kept(config.model, "none", tensor)
+    if families.of(model).decoder:
+        queries = model.seq_len, registry.of(config).places
+        found += SCORES * model.heads / tensor * max(map(attention.at_once, queries))
+    return found
 
 
 def kept_scores(model, tensor, slots):
@@ -269,8 +270,7 @@ def bytes_of(config, candidate):
     state = whole / parts
     gradients = 4 * trained / parts * (GRADIENTS + (ACCUMULATED if candidate.micro > 1 else 0))
     waiting = kept_by_layers(config, candidate.remat, candidate.tensor) * WAITING[candidate.remat] * wide * tokens
-    working = kept(model, "none", candidate.tensor) + scores_at_once(model, candidate.tensor, slots_of(config))
-    working *= WORKING * wide * tokens
+    working = WORKING * at_work(config, candidate.tensor) * wide * tokens
     working += WORKING_EXPERTS * kept_by_experts(model, "none", candidate.tensor) * wide * tokens
     positions = loss.positions_at_a_time(model, max(rows, 1), registry.of(config).places)
     logits = LOGITS * 4 * rows * positions * model.scored / candidate.tensor
@@ -302,16 +302,15 @@ def cost(config, candidate, slices=1):
     model, devices = config.model, candidate.data * candidate.fsdp * candidate.tensor
     layer, table, head = parameters(model)
     whole, scores = operations(config)
-    again = {"none": 0.0, "dots": 0.04 * whole + scores / 3, "full": forward(config)}[candidate.remat]
-    if slots_of(config) and attention.at_once(model.seq_len) < model.seq_len:
-        again += scores / 3 if candidate.remat != "dots" else 0.0
+    takes_turns = families.of(model).decoder and attention.at_once(model.seq_len) < model.seq_len
+    turns = scores / 3 if takes_turns else 0.0  # their scores are computed again in any case
+    again = {"none": turns, "dots": 0.04 * whole + scores / 3, "full": forward(config) + turns}[candidate.remat]
     passes = 4 if candidate.remat == "full" else 3
     trained = learned(model, config.lora)
     held = trained / (candidate.fsdp * candidate.tensor)
     read = 2 * passes * count(model) / candidate.tensor + 16 * held
     tokens = config.batch.rows * model.seq_len / candidate.micro / (candidate.data * candidate.fsdp)
-    layer_bytes = kept(model, "none", candidate.tensor) + scores_at_once(model, candidate.tensor, slots_of(config))
-    read += 2 * passes * model.layers * layer_bytes * tokens / 2
+    read += 2 * passes * model.layers * at_work(config, candidate.tensor) * tokens / 2
     read += passes * experts.groups(model) * kept_by_experts(model, "none", candidate.tensor) * tokens
     around = 8 * held * (candidate.data - 1) / candidate.data
     gathered = (2 * (passes - 1) * (count(model) - of_experts(model)) + 4 * trained) / candidate.tensor
