@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins/train/python"))
@@ -104,7 +104,7 @@ def measure(config, options):
     flops = flops_per_token(config)[0] * rows * shape.seq_len
     product_rate = 2 * left.shape[0] * shape.d * shape.ff / product_seconds
     return {"device": jax.devices()[0].device_kind, "attention": train.attention, "config": options.config,
-            "params": model.count(model.shapes(shape)), "tokens_per_step": rows * shape.seq_len,
+            "model": asdict(shape), "params": model.count(model.shapes(shape)), "tokens_per_step": rows * shape.seq_len,
             "compile_s": round(compile_seconds, 2), "step_ms": round(1e3 * step_seconds, 2),
             "tokens_per_s": round(rows * shape.seq_len / step_seconds),
             "model_gflops": round(flops / step_seconds / 1e9, 1), "product_gflops": round(product_rate / 1e9, 1),
